@@ -1,10 +1,21 @@
+import { fileURLToPath } from 'node:url';
 import type { ViteUserConfig } from 'vitest/config';
+// For the keys of `inject`, which every package's tests then know.
+import type {} from './services/provide.js';
 
 const conditions = ['@x/source'];
 
 /** How every package is tested: against its neighbours' sources, so that no build comes first. */
-export const unit: ViteUserConfig = {
+export const unit = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: { include: ['test/**/*.test.ts'] },
-};
+} satisfies ViteUserConfig;
+
+/** The same, with services that the tests reach through `inject('redisUrl' | 'mysqlUrl' | 'chromiumPath')`. */
+export function unitWith(...services: ('redis' | 'mariadb' | 'chromium')[]): ViteUserConfig {
+  const globalSetup = services.map((name) =>
+    fileURLToPath(new URL(`./services/${name}.ts`, import.meta.url)),
+  );
+  return { ...unit, test: { ...unit.test, globalSetup } };
+}

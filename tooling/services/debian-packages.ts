@@ -1,0 +1,55 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** How long to wait for another apt-get that holds the package lists' lock; dpkg's own lock waits by itself. */
+const listLock = { tries: 60, everyMilliseconds: 2000 };
+
+let updated: Promise<void> | undefined;
+
+/**
+ * Installs Debian packages without asking anything, and without their recommendations.
+ *
+ * @throws {Error} when this is not Debian (or a derivative), the user is not root, or apt-get fails.
+ */
+export async function installDebianPackages(packages: readonly string[]): Promise<void> {
+  if (!existsSync('/etc/debian_version') || process.getuid?.() !== 0) {
+    throw new Error('only root on Debian or a derivative can install packages');
+  }
+  console.log(`[services] Installing ${packages.join(' ')} with apt-get (up to a minute) …`);
+  updated ??= updateLists();
+  await updated;
+  await aptGet('install', '--yes', '--no-install-recommends', ...packages);
+}
+
+async function updateLists(): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await aptGet('update');
+    } catch (error) {
+      const locked = error instanceof Error && error.message.includes('Could not get lock');
+      if (!locked || tries === listLock.tries) throw error;
+      await sleep(listLock.everyMilliseconds);
+    }
+  }
+}
+
+function aptGet(...args: string[]): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn('apt-get', ['-o', 'DPkg::Lock::Timeout=120', '--quiet', ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    });
+    let output = '';
+    const keep = (chunk: Buffer) => {
+      output = (output + chunk).slice(-2000);
+    };
+    child.stdout.on('data', keep);
+    child.stderr.on('data', keep);
+    child.once('error', fail);
+    child.once('close', (code) => {
+      if (code === 0) done();
+      else fail(new Error(`apt-get ${args[0]} exited with ${code}: ${output.trim()}`));
+    });
+  });
+}

@@ -1,0 +1,29 @@
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join, resolve } from 'node:path';
+
+// Debian keeps servers in /usr/sbin, which is not on everybody's PATH.
+const beyondPath = ['/usr/local/sbin', '/usr/sbin'];
+
+/**
+ * The path of the first of these programs that is installed.
+ *
+ * @throws {Error} when none is on PATH or in the system's sbin folders.
+ */
+export function findProgram(names: readonly string[]): string {
+  const folders = [...(process.env.PATH ?? '').split(delimiter).filter(Boolean), ...beyondPath];
+  for (const name of names) {
+    // An absolute name resolves to itself in every folder.
+    const found = folders.map((folder) => resolve(join(folder), name)).find(isExecutable);
+    if (found !== undefined) return found;
+  }
+  throw new Error(`no ${names.join(' or ')} on PATH, ${beyondPath.join(' or ')}`);
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { freePort } from './free-port.js';
+import type { Running } from './service.js';
+import { untilReady } from './until-ready.js';
+
+const supervisor = fileURLToPath(new URL('supervise.mjs', import.meta.url));
+
+/** How to run a server of one's own. */
+export interface LocalServer {
+  /** A word for the data directory's name. */
+  readonly name: string;
+  /** The commands that prepare the data directory, if any, and last the one that serves. */
+  commands(directory: string, port: number): readonly (readonly string[])[];
+  url(host: string, port: number): string;
+  /** Rejects until the server at this URL answers. */
+  ping(url: string): Promise<void>;
+}
+
+/**
+ * Starts a private server on a free loopback port, its data in a new temporary directory.
+ * Server and directory are gone after `stop`, and also when this process ends in any other way.
+ *
+ * @throws {Error} with the server's last words when it ends before it answers.
+ */
+export async function startLocalServer(server: LocalServer): Promise<Running> {
+  const port = await freePort();
+  // Short, as it will hold a Unix socket, and those paths end at 104 bytes.
+  const directory = await mkdtemp(join(tmpdir(), `x-${server.name}-`));
+  const commands = JSON.stringify(server.commands(directory, port));
+  const child = spawn(process.execPath, [supervisor, directory, commands], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // Out of the terminal's process group: Ctrl+C is for the runner, which then lets go of us.
+    detached: true,
+  });
+  const exited = once(child, 'exit');
+  let output = '';
+  const keep = (chunk: Buffer) => {
+    output = (output + chunk).slice(-4000);
+  };
+  child.stdout.on('data', keep);
+  child.stderr.on('data', keep);
+
+  const stop = async () => {
+    child.stdin.end();
+    await exited;
+  };
+  const url = server.url('127.0.0.1', port);
+  const gone = exited.then(([code]) => {
+    throw new Error(`${server.name} ended with ${code} before it answered: ${output.trim()}`);
+  });
+  // Once the server answers nobody waits for this any more, and its end is then no error.
+  gone.catch(() => {});
+  try {
+    await Promise.race([untilReady(() => server.ping(url)), gone]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { address: url, stop };
+}

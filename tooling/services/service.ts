@@ -1,0 +1,30 @@
+/** Something the tests need that npm cannot install: a server or a browser. */
+export interface Service {
+  /** As people call it, for messages. */
+  readonly name: string;
+  /** The environment variable that names one that is already there; its value is used as it is. */
+  readonly variable: string;
+  /** What such a value looks like, for the message that asks for one. */
+  readonly example: string;
+  /** The program under each name it goes by, the preferred one first; an absolute path is taken literally. */
+  readonly programs: readonly string[];
+  readonly debianPackages: readonly string[];
+  readonly homebrewFormula: string;
+  /** Makes one available from the program installed at this path. */
+  fromProgram(path: string): Promise<Running>;
+  /** Makes one available from a container; absent where a container is of no use. */
+  fromContainer?(): Promise<Running>;
+}
+
+/** A service that tests can use now. */
+export interface Running {
+  /** What tests are given: a URL, or the path of a program. */
+  readonly address: string;
+  /** Ends what was started for these tests, and nothing else. */
+  stop(): Promise<void>;
+}
+
+/** A service that needs no ending by us. */
+export function existing(address: string): Running {
+  return { address, stop: async () => {} };
+}

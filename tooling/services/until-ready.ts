@@ -1,0 +1,20 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/**
+ * Waits until `ping` resolves.
+ *
+ * @throws {Error} with the last refusal as its cause, after `milliseconds` (default 60 000).
+ */
+export async function untilReady(ping: () => Promise<void>, milliseconds = 60_000): Promise<void> {
+  const deadline = performance.now() + milliseconds;
+  for (;;) {
+    try {
+      return await ping();
+    } catch (cause) {
+      if (performance.now() > deadline) {
+        throw new Error(`no answer within ${milliseconds / 1000} s: ${cause}`, { cause });
+      }
+      await sleep(25);
+    }
+  }
+}
