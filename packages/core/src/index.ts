@@ -1,1 +1,90 @@
-export {};
+export type { AgentEvent, AgentEventBody, ContextUsage, StopReason } from './agent-event.js';
+export {
+  type ActiveCall,
+  AGENT_STATE_VERSION,
+  AgentState,
+  type PermissionContext,
+  type PermissionRule,
+  type PlanModeContext,
+  type TasksContext,
+  type Todo,
+  type ToolGroupContext,
+} from './agent-state.js';
+export type { CallScope, Capability, ReasonScope, ToolScope } from './capability.js';
+export type {
+  CompactionOutcome,
+  CompactionReason,
+  CompactionStatus,
+  CompactionStep,
+  CompactOptions,
+  Compactor,
+  ManifestEntry,
+  MessageFate,
+} from './compactor.js';
+export {
+  type ContentBlock,
+  contentBlockSchema,
+  type FileBlock,
+  type FileSource,
+  type OpaqueBlock,
+  type TextBlock,
+  type ThinkingBlock,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from './content-block.js';
+export { countBlock, countMessage, countMessages, countRequest, countTool } from './count-tokens.js';
+export { decodeSegment, encodeSegment, fileSegment } from './encode-segment.js';
+export { CapabilityError } from './errors/capability-error.js';
+export { ContextOverflowError } from './errors/context-overflow-error.js';
+export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
+export { ModelError } from './errors/model-error.js';
+export { SessionConflictError } from './errors/session-conflict-error.js';
+export { SessionStoreError } from './errors/session-store-error.js';
+export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
+export { hasBrand, XError } from './errors/x-error.js';
+export { estimateCounter } from './estimate-counter.js';
+export { InMemorySession } from './in-memory-session.js';
+export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
+export {
+  assistantMessage,
+  type Message,
+  type MessageKind,
+  type MessageOptions,
+  messageSchema,
+  type Role,
+  systemMessage,
+  textOf,
+  toolResultBlock,
+  toolResultMessage,
+  toolResultsOf,
+  toolUsesOf,
+  userMessage,
+} from './message.js';
+export {
+  addUsage,
+  type FinishReason,
+  type Model,
+  type ModelRequest,
+  type ModelResponse,
+  type ModelStreamPart,
+  type NativeCompaction,
+  type ToolDefinition,
+  type Usage,
+} from './model.js';
+export { formatPath, parseWith } from './parse.js';
+export {
+  RuntimeContext,
+  type RuntimeContextBuilder,
+  type RuntimeIdentity,
+  type TypeKey,
+} from './runtime-context.js';
+export { openSession, type Session } from './session.js';
+export { SessionKey, type SessionKeyParts, type SessionScope } from './session-key.js';
+export type { SessionLog } from './session-log.js';
+export type { Reach, SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+export type { StandardResult, StandardSchema } from './standard-schema.js';
+export { headOf, tailOf } from './text.js';
+export type { TokenCounter } from './token-counter.js';
+export { defineTool, type Tool, type ToolContext, type ToolReturn } from './tool.js';
+export { readText, type Workspace, type WorkspaceEntry } from './workspace.js';

@@ -1,0 +1,95 @@
+import type { CompactionReason, CompactionStatus, CompactionStep } from './compactor.js';
+import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
+import type { Message } from './message.js';
+import type { FinishReason, Usage } from './model.js';
+
+export type StopReason =
+  | 'completed'
+  | 'max_iterations'
+  | 'permission_required'
+  | 'interrupted'
+  | 'budget_exceeded'
+  | 'shutdown';
+
+/** Tokens of a request by where they come from. */
+export interface ContextUsage {
+  readonly system: number;
+  readonly tools: number;
+  readonly summary: number;
+  readonly conversation: number;
+  readonly toolResults: number;
+  readonly reminders: number;
+  readonly total: number;
+  readonly contextWindow?: number | undefined;
+}
+
+/** What happens in a call, without the fields that every event has. */
+export type AgentEventBody =
+  | { readonly type: 'call.started'; readonly callId: string; readonly resumed: boolean }
+  | { readonly type: 'message.added'; readonly message: Message }
+  | { readonly type: 'model.started'; readonly step: number; readonly context: ContextUsage }
+  | { readonly type: 'text.delta'; readonly text: string }
+  | { readonly type: 'thinking.delta'; readonly text: string }
+  /** The model call failed and is made again; deltas since `model.started` are void. */
+  | {
+      readonly type: 'model.retrying';
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error: string;
+    }
+  | {
+      readonly type: 'model.completed';
+      readonly step: number;
+      readonly message: Message;
+      readonly finishReason: FinishReason;
+      readonly usage?: Usage | undefined;
+      readonly durationMs: number;
+    }
+  | { readonly type: 'tool.call'; readonly call: ToolUseBlock }
+  | { readonly type: 'tool.result'; readonly result: ToolResultBlock; readonly durationMs: number }
+  | {
+      readonly type: 'tool.evicted';
+      readonly toolUseId: string;
+      readonly path: string;
+      readonly chars: number;
+    }
+  | {
+      readonly type: 'context.compacting';
+      readonly reason: CompactionReason;
+      readonly strategy: string;
+      readonly messagesBefore: number;
+      readonly tokensBefore: number;
+    }
+  | {
+      readonly type: 'context.compacted';
+      readonly reason: CompactionReason;
+      readonly status: CompactionStatus;
+      /** Why the outcome is what it is, in words. */
+      readonly detail: string;
+      /** The strategies that ran, joined by `+`. */
+      readonly strategyUsed: string;
+      readonly messagesBefore: number;
+      readonly messagesAfter: number;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly durationMs: number;
+      readonly steps: readonly CompactionStep[];
+      /** Ids of the messages that the model no longer sees as they were. */
+      readonly removed: readonly string[];
+    }
+  | { readonly type: 'permission.required'; readonly calls: readonly ToolUseBlock[] }
+  | { readonly type: 'warning'; readonly source: string; readonly message: string }
+  | {
+      readonly type: 'call.completed';
+      readonly callId: string;
+      readonly stopReason: StopReason;
+      readonly usage: Usage;
+    }
+  | { readonly type: 'call.failed'; readonly callId: string; readonly error: unknown };
+
+/** One event of a call. */
+export type AgentEvent = AgentEventBody & {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+};

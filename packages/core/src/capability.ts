@@ -1,0 +1,80 @@
+import type { AgentEventBody } from './agent-event.js';
+import type { AgentState } from './agent-state.js';
+import type { CompactionOutcome } from './compactor.js';
+import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
+import type { Message } from './message.js';
+import type { Model, ModelRequest, ModelResponse, ToolDefinition } from './model.js';
+import type { RuntimeContext } from './runtime-context.js';
+import type { SessionLog } from './session-log.js';
+import type { Tool } from './tool.js';
+import type { Workspace } from './workspace.js';
+
+/** What every hook knows of the running call. */
+export interface CallScope {
+  readonly agentId: string;
+  readonly callId: string;
+  readonly model: Model;
+  readonly runtime: RuntimeContext;
+  readonly state: AgentState;
+  readonly workspace: Workspace;
+  readonly log: SessionLog;
+  readonly signal: AbortSignal;
+  emit(event: AgentEventBody): void;
+  /** Writes the state to the session store, if the agent checkpoints by step. */
+  checkpoint(): Promise<void>;
+  /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */
+  background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
+}
+
+/** One reasoning step: what the model is about to be asked, beside the context in the state. */
+export interface ReasonScope extends CallScope {
+  /** From 1 within the call. */
+  readonly step: number;
+  readonly system: string;
+  readonly tools: readonly ToolDefinition[];
+  /** Transient messages that stand behind the context in this step's view. */
+  readonly reminders: readonly Message[];
+}
+
+/** One tool call. */
+export interface ToolScope extends CallScope {
+  /** `undefined` when the model asked for a tool that does not exist. */
+  readonly tool: Tool | undefined;
+}
+
+/**
+ * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
+ * installed outermost; a hook that does not call `next` replaces what lies within.
+ */
+export interface Capability {
+  readonly name: string;
+  /** Tools that it brings. */
+  readonly tools?: readonly Tool[];
+  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
+  system?(scope: CallScope): string | undefined | Promise<string | undefined>;
+  /** Messages for the end of this step's view. They enter neither state nor log. */
+  remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
+  /** Around a whole call, from the input to the reply. */
+  aroundCall?(scope: CallScope, next: () => Promise<void>): Promise<void>;
+  /** Around one reasoning step: may change `scope.state.context` before `next` assembles the view from it. */
+  aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
+  /** Around one model request, with the view as it will be sent. */
+  aroundModel?(
+    request: ModelRequest,
+    scope: ReasonScope,
+    next: (request: ModelRequest) => Promise<ModelResponse>,
+  ): Promise<ModelResponse>;
+  /** Around one tool call. */
+  aroundTool?(
+    call: ToolUseBlock,
+    scope: ToolScope,
+    next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
+  ): Promise<ToolResultBlock>;
+  /** Reduces the context on demand: what `agent.compact()` runs. */
+  compact?(
+    scope: ReasonScope,
+    options: { readonly instructions?: string | undefined },
+  ): Promise<CompactionOutcome>;
+  /** Releases what the capability opened. */
+  close?(): Promise<void>;
+}

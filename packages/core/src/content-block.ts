@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
+
+/** What a provider attached to a block. Carried byte for byte and sent back to the provider that wrote it. */
+const providerMetadata = jsonObjectSchema.optional();
+
+export const textBlockSchema = z.object({ type: z.literal('text'), text: z.string(), providerMetadata });
+
+export const thinkingBlockSchema = z.object({
+  type: z.literal('thinking'),
+  thinking: z.string(),
+  signature: z.string().optional(),
+  providerMetadata,
+});
+
+export const fileSourceSchema = z.discriminatedUnion('type', [
+  /** Inline bytes. */
+  z.object({ type: z.literal('base64'), data: z.string() }),
+  z.object({ type: z.literal('url'), url: z.string() }),
+  /** A file in the agent's workspace. */
+  z.object({ type: z.literal('workspace'), path: z.string() }),
+  /** A file that the provider already holds. */
+  z.object({ type: z.literal('provider'), provider: z.string(), id: z.string() }),
+]);
+
+export const fileBlockSchema = z.object({
+  type: z.literal('file'),
+  mediaType: z.string(),
+  source: fileSourceSchema,
+  filename: z.string().optional(),
+  providerMetadata,
+});
+
+export const toolUseBlockSchema = z.object({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string(),
+  input: jsonValueSchema,
+  providerMetadata,
+});
+
+export const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
+
+export const toolResultBlockSchema = z.object({
+  type: z.literal('tool_result'),
+  toolUseId: z.string(),
+  toolName: z.string(),
+  output: z.array(toolOutputBlockSchema),
+  isError: z.boolean(),
+  providerMetadata,
+});
+
+export const opaqueBlockSchema = z.object({
+  type: z.literal('opaque'),
+  provider: z.string(),
+  data: jsonValueSchema,
+  providerMetadata,
+});
+
+export const contentBlockSchema = z.discriminatedUnion('type', [
+  textBlockSchema,
+  thinkingBlockSchema,
+  fileBlockSchema,
+  toolUseBlockSchema,
+  toolResultBlockSchema,
+  opaqueBlockSchema,
+]);
+
+interface Block {
+  readonly providerMetadata?: JsonObject | undefined;
+}
+/** Plain text. */
+export interface TextBlock extends Block {
+  readonly type: 'text';
+  readonly text: string;
+}
+/** The model's reasoning. A signed block is valid only byte for byte: keep it whole or remove it whole. */
+export interface ThinkingBlock extends Block {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature?: string | undefined;
+}
+export type FileSource =
+  | { readonly type: 'base64'; readonly data: string }
+  | { readonly type: 'url'; readonly url: string }
+  | { readonly type: 'workspace'; readonly path: string }
+  | { readonly type: 'provider'; readonly provider: string; readonly id: string };
+/** An image, a document or another file, inline or by reference. */
+export interface FileBlock extends Block {
+  readonly type: 'file';
+  readonly mediaType: string;
+  readonly source: FileSource;
+  readonly filename?: string | undefined;
+}
+/** The model asks for a tool to be run. */
+export interface ToolUseBlock extends Block {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonValue;
+}
+/** What a tool may answer with. */
+export type ToolOutputBlock = TextBlock | FileBlock;
+/** The answer to one tool call. */
+export interface ToolResultBlock extends Block {
+  readonly type: 'tool_result';
+  readonly toolUseId: string;
+  readonly toolName: string;
+  readonly output: readonly ToolOutputBlock[];
+  readonly isError: boolean;
+}
+/** A provider's own item, for example an encrypted compaction, replayed byte for byte. */
+export interface OpaqueBlock extends Block {
+  readonly type: 'opaque';
+  readonly provider: string;
+  readonly data: JsonValue;
+}
+export type ContentBlock =
+  | TextBlock
+  | ThinkingBlock
+  | FileBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | OpaqueBlock;

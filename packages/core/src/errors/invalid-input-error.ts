@@ -1,0 +1,30 @@
+import { hasBrand, XError } from './x-error.js';
+
+/** One thing wrong with a value: where, and what. */
+export interface Issue {
+  /** Where in the value, for example `context[3].content[0].text`; empty for the value itself. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A value that does not have the shape it must have: a configuration, a stored state, an argument. */
+export class InvalidInputError extends XError {
+  /** What was being read, for example `AgentState`. */
+  readonly subject: string;
+  readonly issues: readonly Issue[];
+
+  constructor(subject: string, issues: readonly Issue[], options: { cause?: unknown; remedy?: string } = {}) {
+    const list = issues.map((issue) => (issue.path ? `${issue.path}: ${issue.message}` : issue.message));
+    const remedy = options.remedy ? ` ${options.remedy}` : '';
+    super('invalid_input', `Invalid ${subject}: ${list.join('; ')}.${remedy}`, {
+      cause: options.cause,
+      brands: ['InvalidInputError'],
+    });
+    this.subject = subject;
+    this.issues = issues;
+  }
+
+  static override isInstance(error: unknown): error is InvalidInputError {
+    return hasBrand(error, 'InvalidInputError');
+  }
+}

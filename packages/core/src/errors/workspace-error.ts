@@ -1,0 +1,26 @@
+import { hasBrand, XError } from './x-error.js';
+
+export type WorkspaceErrorCode =
+  | 'invalid_path'
+  | 'outside_workspace'
+  | 'not_found'
+  | 'already_exists'
+  | 'is_directory'
+  | 'read_only'
+  | 'locked'
+  | 'workspace_io';
+
+/** A workspace refused a path or could not read or write it. */
+export class WorkspaceError extends XError {
+  /** The path as it was given. */
+  readonly path: string;
+
+  constructor(code: WorkspaceErrorCode, path: string, message: string, options: { cause?: unknown } = {}) {
+    super(code, message, { cause: options.cause, brands: ['WorkspaceError'] });
+    this.path = path;
+  }
+
+  static override isInstance(error: unknown): error is WorkspaceError {
+    return hasBrand(error, 'WorkspaceError');
+  }
+}

@@ -1,0 +1,19 @@
+import { z } from 'zod';
+
+/** A value that survives `JSON.parse(JSON.stringify(value))`. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };
+
+export type JsonObject = { readonly [key: string]: JsonValue };
+
+// Carried, not inspected: validating every leaf of provider metadata and tool input would cost more than all else.
+export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
+export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
+  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  'must be a JSON object',
+);

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import type { AgentState } from './agent-state.js';
+import type { ToolOutputBlock, ToolUseBlock } from './content-block.js';
+import { InvalidInputError } from './errors/invalid-input-error.js';
+import type { JsonObject, JsonValue } from './json.js';
+import type { ToolDefinition } from './model.js';
+import { formatPath } from './parse.js';
+import type { RuntimeContext } from './runtime-context.js';
+import type { SessionLog } from './session-log.js';
+import type { StandardSchema } from './standard-schema.js';
+import type { Workspace } from './workspace.js';
+
+/** What a tool is run with. */
+export interface ToolContext {
+  readonly call: ToolUseBlock;
+  readonly runtime: RuntimeContext;
+  readonly state: AgentState;
+  readonly workspace: Workspace;
+  readonly log: SessionLog;
+  /** Aborted when the call is interrupted or the tool's time is up. */
+  readonly signal: AbortSignal;
+}
+
+/** What a tool may return. Anything but text and blocks is written as JSON. */
+export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
+
+/** Something the model can ask to be done. Make one with {@link defineTool}. */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Changes nothing: may run beside other tools, and while planning. Default false. */
+  readonly readOnly: boolean;
+  /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Validates the input and runs the tool. What it throws becomes an error result that the model reads.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field.
+   */
+  run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
+}
+
+interface ToolOptions {
+  readonly name: string;
+  readonly description: string;
+  readonly readOnly?: boolean;
+  readonly timeoutMs?: number;
+}
+
+/** Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does. */
+export function defineTool<Input>(
+  options: ToolOptions & {
+    readonly input: StandardSchema<Input>;
+    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool;
+/** Makes a tool whose input is described by plain JSON Schema. */
+export function defineTool(
+  options: ToolOptions & {
+    readonly input: JsonObject;
+    execute(input: JsonObject, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool;
+export function defineTool<Input>(
+  options: ToolOptions & {
+    readonly input: StandardSchema<Input> | JsonObject;
+    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool {
+  const { name, description, readOnly = false, timeoutMs } = options;
+  const schema = isStandardSchema<Input>(options.input)
+    ? options.input
+    : (z.fromJSONSchema(options.input as never) as unknown as StandardSchema<Input>);
+  const inputSchema = isStandardSchema<Input>(options.input)
+    ? jsonSchemaOf(name, options.input)
+    : options.input;
+  return {
+    definition: { name, description, inputSchema },
+    readOnly,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    async run(input, context) {
+      const value = await validate(name, schema, input);
+      return toBlocks(await options.execute(value, context));
+    },
+  };
+}
+
+function isStandardSchema<Input>(value: StandardSchema<Input> | JsonObject): value is StandardSchema<Input> {
+  return '~standard' in value;
+}
+
+function jsonSchemaOf<Input>(name: string, schema: StandardSchema<Input>): JsonObject {
+  const convert = schema['~standard'].jsonSchema?.input;
+  if (convert === undefined) {
+    throw new InvalidInputError(`tool ${name}`, [
+      {
+        path: 'input',
+        message: `the ${schema['~standard'].vendor} schema gives no JSON Schema; use zod 4, or pass JSON Schema`,
+      },
+    ]);
+  }
+  const { $schema: _, ...rest } = convert({ target: 'draft-07' });
+  return rest as JsonObject;
+}
+
+async function validate<Input>(
+  name: string,
+  schema: StandardSchema<Input>,
+  input: JsonValue,
+): Promise<Input> {
+  const result = await schema['~standard'].validate(input);
+  if (result.issues === undefined) return result.value;
+  throw new InvalidInputError(
+    `input of tool ${name}`,
+    result.issues.map((issue) => ({
+      path: formatPath((issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))),
+      message: issue.message,
+    })),
+  );
+}
+
+function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
+  if (value === undefined || value === null) return [{ type: 'text', text: 'Done.' }];
+  if (typeof value === 'string') return [{ type: 'text', text: value }];
+  if (Array.isArray(value) && value.every(isOutputBlock)) return value;
+  return [{ type: 'text', text: JSON.stringify(value) }];
+}
+
+function isOutputBlock(value: unknown): value is ToolOutputBlock {
+  const type = (value as { type?: unknown } | null)?.type;
+  return type === 'text' ? typeof (value as { text?: unknown }).text === 'string' : type === 'file';
+}
