@@ -1,0 +1,95 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import type { Problem } from './problem.js';
+import { type Member, members, readManifest } from './workspace.js';
+
+/** What every published package has, so that one is found and built like the other. */
+const packageFiles = [
+  'README.md',
+  'LICENSE',
+  'tsconfig.json',
+  'tsup.config.ts',
+  'vitest.config.ts',
+  'src/index.ts',
+];
+
+const appFiles = ['README.md', 'tsconfig.json', 'vitest.config.ts'];
+
+const packageManifest = {
+  license: 'MIT',
+  type: 'module',
+  sideEffects: false,
+  files: ['dist', 'src'],
+  scripts: {
+    build: 'tsup',
+    'check:package': 'publint --strict && attw --pack . --profile esm-only --quiet',
+    test: 'vitest run',
+  },
+};
+
+/** Finds packages and apps that lack a file or whose package.json departs from the others'. */
+export function checkShapes(root: string): readonly Problem[] {
+  const { engines } = readManifest(root);
+  return [
+    ...members(root, 'packages').flatMap((member) => [
+      ...missing(root, member, packageFiles),
+      ...manifestProblems(member, { ...packageManifest, engines }),
+      ...exportsProblems(member),
+    ]),
+    ...members(root, 'apps').flatMap((member) => [
+      ...missing(root, member, appFiles),
+      ...manifestProblems(member, { private: true, type: 'module', engines }),
+    ]),
+    ...foldersWithoutManifest(root),
+  ];
+}
+
+function missing(root: string, { folder }: Member, files: readonly string[]): readonly Problem[] {
+  return files
+    .filter((file) => !existsSync(join(root, folder, file)))
+    .map((file) => ({ file: folder, message: `has no ${file}` }));
+}
+
+function manifestProblems({ folder, manifest }: Member, expected: object): readonly Problem[] {
+  return Object.entries(expected)
+    .filter(([field, value]) => !isDeepStrictEqual(manifest[field], value))
+    .map(([field, value]) => ({
+      file: `${folder}/package.json`,
+      message: `"${field}" must be ${JSON.stringify(value)}`,
+    }));
+}
+
+/** Every entry point offers its source, its types and its one ESM build, in this order: the first that fits wins. */
+function exportsProblems({ folder, manifest }: Member): readonly Problem[] {
+  const file = `${folder}/package.json`;
+  const { './package.json': own, ...entries } = (manifest.exports ?? {}) as Record<string, unknown>;
+  const problems: Problem[] = [];
+  if (own !== './package.json') problems.push({ file, message: 'must export "./package.json"' });
+  if (!('.' in entries)) problems.push({ file, message: 'must export "."' });
+  for (const [name, targets] of Object.entries(entries)) {
+    const source = String((targets as Record<string, unknown>)['@x/source']);
+    const stem = /^\.\/src\/(.+)\.ts$/.exec(source)?.[1];
+    const expected = {
+      '@x/source': `./src/${stem}.ts`,
+      types: `./dist/${stem}.d.ts`,
+      default: `./dist/${stem}.js`,
+    };
+    // Compared as text, since the order of conditions matters.
+    if (stem === undefined || JSON.stringify(targets) !== JSON.stringify(expected)) {
+      problems.push({
+        file,
+        message: `exports "${name}" must have "@x/source" (src), "types" and "default" (dist), in this order`,
+      });
+    }
+  }
+  return problems;
+}
+
+function foldersWithoutManifest(root: string): readonly Problem[] {
+  return ['packages', 'apps']
+    .filter((group) => existsSync(join(root, group)))
+    .flatMap((group) => readdirSync(join(root, group)).map((name) => `${group}/${name}`))
+    .filter((folder) => !existsSync(join(root, folder, 'package.json')))
+    .map((folder) => ({ file: folder, message: 'has no package.json' }));
+}
