@@ -1,1 +1,11 @@
-export {};
+export { IncompleteScriptError } from './incomplete-script-error.js';
+export { ReplayModel } from './replay-model.js';
+export type {
+  ScriptEntry,
+  ScriptedAnswer,
+  ScriptedMatcher,
+  ScriptedReply,
+  ScriptedToolCall,
+} from './script.js';
+export { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
+export { UnexpectedModelCallError } from './unexpected-model-call-error.js';

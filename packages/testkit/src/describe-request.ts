@@ -1,0 +1,33 @@
+import { headOf, type Message, type ModelRequest, textOf } from '@x/core';
+
+const EXCERPT_LENGTH = 200;
+
+/** The text of the last user or tool message, those of kind `synthetic` left aside; empty when there is none. */
+export function lastInput(request: ModelRequest): string {
+  const last = request.messages.findLast(
+    (message) => (message.role === 'user' || message.role === 'tool') && message.kind !== 'synthetic',
+  );
+  return last === undefined ? '' : textOf(last);
+}
+
+/** A request in a few lines, for error messages. */
+export function describeRequest(request: ModelRequest): string {
+  const { system, messages, tools } = request;
+  const names = tools.map((tool) => tool.name).join(', ');
+  const last = messages.at(-1);
+  return [
+    `${messages.length} message${messages.length === 1 ? '' : 's'}, tools: ${names || 'none'}`,
+    ...(system ? [`system: ${excerpt(system)}`] : []),
+    ...(last === undefined ? [] : [`last message (${last.role}): ${excerpt(describeMessage(last))}`]),
+  ].join('\n  ');
+}
+
+function describeMessage(message: Message): string {
+  const text = textOf(message);
+  return text || message.content.map((block) => `[${block.type}]`).join(' ');
+}
+
+function excerpt(text: string): string {
+  const head = headOf(text, EXCERPT_LENGTH);
+  return JSON.stringify(head.length < text.length ? `${head}…` : head);
+}

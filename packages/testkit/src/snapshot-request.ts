@@ -1,0 +1,24 @@
+import type { ModelRequest } from '@x/core';
+
+const frozen = new WeakSet<object>();
+
+/**
+ * The request as it is now, for good. Lists are copied; messages and tool definitions, immutable by contract, are
+ * frozen where they stand: cheap in long runs, and code that changes one after sending it fails in its test.
+ */
+export function snapshotRequest(request: ModelRequest): ModelRequest {
+  return Object.freeze({
+    ...request,
+    messages: Object.freeze(request.messages.map(freezeDeep)),
+    tools: Object.freeze(request.tools.map(freezeDeep)),
+  });
+}
+
+function freezeDeep<Value>(value: Value): Value {
+  if (typeof value !== 'object' || value === null || frozen.has(value)) return value;
+  const prototype = Object.getPrototypeOf(value);
+  if (!Array.isArray(value) && prototype !== Object.prototype && prototype !== null) return value;
+  frozen.add(value);
+  for (const child of Object.values(value)) freezeDeep(child);
+  return Object.freeze(value);
+}

@@ -1,0 +1,38 @@
+import { headOf, type ModelResponse, type ModelStreamPart } from '@x/core';
+
+/** Characters of a tool call's input that one delta carries: few, so that consumers must put them together. */
+const INPUT_DELTA_LENGTH = 16;
+
+/** The pieces in which a response is streamed. `chunks` are the pieces of its first text, where the script names them. */
+export function* streamDeltas(
+  response: ModelResponse,
+  chunks: readonly string[] | undefined,
+): Generator<ModelStreamPart> {
+  let named = chunks;
+  for (const block of response.content) {
+    if (block.type === 'thinking') {
+      for (const text of words(block.thinking)) yield { type: 'thinking-delta', text };
+    } else if (block.type === 'text') {
+      for (const text of named ?? words(block.text)) yield { type: 'text-delta', text };
+      named = undefined;
+    } else if (block.type === 'tool_use') {
+      for (const inputDelta of pieces(JSON.stringify(block.input))) {
+        yield { type: 'tool-call-delta', id: block.id, name: block.name, inputDelta };
+      }
+    }
+  }
+}
+
+/** A text cut after each run of white space. */
+function words(text: string): readonly string[] {
+  return text.match(/^\s+|\S+\s*/g) ?? [];
+}
+
+function* pieces(text: string): Generator<string> {
+  let rest = text;
+  while (rest !== '') {
+    const head = headOf(rest, INPUT_DELTA_LENGTH);
+    yield head;
+    rest = rest.slice(head.length);
+  }
+}
