@@ -1,0 +1,81 @@
+// Every check but the tests. `npm run check` runs them all, `npm run check -- types packages` only these.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { root, runTool, seconds } from './workspace.mjs';
+
+const typescript = ['--import', 'tsx'];
+
+// A web page needs the DOM's types and so a configuration of its own.
+const pages = readdirSync(join(root, 'apps'))
+  .map((app) => `apps/${app}/web`)
+  .filter((page) => existsSync(join(root, page, 'tsconfig.json')));
+
+/** The cheapest first; two run at a time. */
+const steps = [
+  {
+    name: 'structure',
+    what: 'files, manifests, sizes',
+    command: ['node', ...typescript, 'tooling/checks/structure.ts'],
+  },
+  {
+    name: 'dependencies',
+    what: 'who may depend on whom',
+    command: ['node', ...typescript, 'tooling/checks/dependencies.ts'],
+  },
+  { name: 'style', what: 'format, lint, imports', command: ['biome', 'ci', '.'] },
+  { name: 'types', what: 'sources, tests, tooling', command: ['tsc', '-p', '.'] },
+  ...pages.map((page) => ({
+    name: 'page',
+    what: `types of ${page}`,
+    command: ['tsc', '--noEmit', '-p', page],
+  })),
+  { name: 'unused', what: 'files, exports, dependencies', command: ['knip'] },
+  {
+    name: 'examples',
+    what: 'code in the documentation',
+    command: ['node', ...typescript, 'tooling/checks/examples.ts'],
+  },
+  {
+    name: 'packages',
+    what: 'build, publint, attw',
+    command: ['turbo', 'run', 'build', 'check:package', '--continue', '--output-logs=errors-only'],
+  },
+];
+
+const asked = process.argv.slice(2);
+const unknown = asked.filter((name) => !steps.some((step) => step.name === name));
+if (unknown.length > 0) {
+  console.error(
+    `No check is called ${unknown.join(', ')}. There are: ${steps.map(({ name }) => name).join(', ')}.`,
+  );
+  process.exit(1);
+}
+
+const chosen = steps.filter(({ name }) => asked.length === 0 || asked.includes(name));
+const waiting = [...chosen];
+const failed = [];
+console.log(
+  `[check] ${chosen.length} checks, two at a time; building is the long one (a minute when nothing is cached).`,
+);
+await Promise.all([lane(), lane()]);
+
+if (failed.length > 0) {
+  console.error(`[check] Failed: ${failed.join(', ')}.`);
+  process.exit(1);
+}
+
+async function lane() {
+  for (let step = waiting.shift(); step !== undefined; step = waiting.shift()) {
+    const started = performance.now();
+    const [command, ...args] = step.command;
+    const { passed, output } = await runTool(command, args);
+    const time = seconds(performance.now() - started);
+    console.log(
+      `[check] ${passed ? 'ok    ' : 'FAILED'} ${step.name.padEnd(12)} ${time.padStart(7)}  ${step.what}`,
+    );
+    if (!passed) {
+      failed.push(step.name);
+      console.log(output.trimEnd());
+    }
+  }
+}

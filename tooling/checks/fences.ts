@@ -1,0 +1,60 @@
+import type { Problem } from './problem.js';
+
+/** A piece of TypeScript in a Markdown file. */
+export interface Fence {
+  readonly file: string;
+  /** The line of the code's first line, from 1. */
+  readonly line: number;
+  readonly code: string;
+  /** Whether it must also run. */
+  readonly run: boolean;
+}
+
+const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
+
+/**
+ * Finds every TypeScript fence of a Markdown text: ` ```ts ` is to compile, ` ```ts run ` is to run as well, and
+ * ` ```ts no-check: reason ` is left alone. Any other word after the language is a problem, so that a slip of the pen
+ * does not take code out of the check.
+ */
+export function extractFences(
+  file: string,
+  markdown: string,
+): { readonly fences: readonly Fence[]; readonly problems: readonly Problem[] } {
+  const fences: Fence[] = [];
+  const problems: Problem[] = [];
+  const lines = markdown.split(/\r?\n/);
+  for (let index = 0; index < lines.length; index++) {
+    const [, prefix, marker, information] = opening.exec(lines[index] ?? '') ?? [];
+    if (prefix === undefined || marker === undefined || information === undefined) continue;
+    const start = index + 1;
+    const end = closingLine(lines, start, marker);
+    index = end;
+    const [language, ...words] = information.split(/\s+/);
+    if (language === undefined || !/^(ts|tsx|typescript)$/i.test(language)) continue;
+    const instruction = words.join(' ');
+    if (/^no-check: \S/.test(instruction)) continue;
+    if (instruction !== '' && instruction !== 'run') {
+      const message = `unknown instruction "${instruction}"; write "run", "no-check: <the reason>" or nothing`;
+      problems.push({ file, line: start, message });
+      continue;
+    }
+    const code = lines.slice(start, end).map((line) => withoutPrefix(line, prefix));
+    fences.push({ file, line: start + 1, code: `${code.join('\n')}\n`, run: instruction === 'run' });
+  }
+  return { fences, problems };
+}
+
+/** A fence ends at a marker of its own kind that is at least as long, or with the file. */
+function closingLine(lines: readonly string[], start: number, marker: string): number {
+  const closes = (line: string) => {
+    const text = line.replace(/^[\s>]*/, '').trimEnd();
+    return text.length >= marker.length && text === (marker[0] ?? '').repeat(text.length);
+  };
+  const found = lines.findIndex((line, index) => index >= start && closes(line));
+  return found === -1 ? lines.length : found;
+}
+
+function withoutPrefix(line: string, prefix: string): string {
+  return line.startsWith(prefix) ? line.slice(prefix.length) : line.trimStart();
+}

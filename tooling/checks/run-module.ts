@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const secondsAllowed = 60;
+const loader = import.meta.resolve('tsx');
+
+/**
+ * Runs a TypeScript module with nothing but Node: an empty working directory, no API keys and no settings in the
+ * environment.
+ *
+ * @returns what went wrong with the end of the output, or undefined when it exited 0 in time.
+ */
+export async function runModule(path: string): Promise<string | undefined> {
+  const directory = await mkdtemp(join(tmpdir(), 'x-example-'));
+  try {
+    return await new Promise((done) => {
+      const child = spawn(process.execPath, ['--conditions=@x/source', '--import', loader, path], {
+        cwd: directory,
+        env: { PATH: process.env.PATH, HOME: directory },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        timeout: secondsAllowed * 1000,
+        killSignal: 'SIGKILL',
+      });
+      let output = '';
+      const keep = (chunk: Buffer) => {
+        output = (output + chunk).slice(-4000);
+      };
+      child.stdout.on('data', keep);
+      child.stderr.on('data', keep);
+      child.once('close', (code, signal) => {
+        if (code === 0) return done(undefined);
+        const how = signal === null ? `exited with ${code}` : `did not end within ${secondsAllowed} s`;
+        done(`${how}\n${output.trim()}`);
+      });
+    });
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

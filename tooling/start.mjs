@@ -1,0 +1,27 @@
+// Builds the demo with what it needs, then becomes it: `npm start -- --once "Hello"`.
+// Progress goes to stderr, so that stdout carries the demo's own output alone.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { root, runTool, seconds } from './workspace.mjs';
+
+const main = join(root, 'apps/demo/dist/main.js');
+
+const started = performance.now();
+console.error('[start] Building the demo (half a minute the first time, a second after that) …');
+const { passed, output } = await runTool('turbo', [
+  'run',
+  'build',
+  '--filter=@x/demo',
+  '--output-logs=errors-only',
+]);
+if (!passed) {
+  console.error(output.trimEnd());
+  console.error('[start] The build failed; the lines above say why.');
+  process.exit(1);
+}
+console.error(`[start] Built in ${seconds(performance.now() - started)}.`);
+
+// In this process, so that signals, stdin and the exit code are the demo's without anything in between.
+process.argv = [process.execPath, main, ...process.argv.slice(2)];
+process.setSourceMapsEnabled(true);
+await import(pathToFileURL(main).href);
