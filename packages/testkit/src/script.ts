@@ -4,7 +4,7 @@ import { lastInput } from './describe-request.js';
 export interface ScriptedToolCall {
   readonly name: string;
   readonly input: JsonValue;
-  /** Default: `call_1`, `call_2`, … — the next one that the request does not hold already. */
+  /** Default: `call_1`, `call_2`, … through the model's life, without those that the request holds already. */
   readonly id?: string | undefined;
 }
 

@@ -42,6 +42,7 @@ export class ScriptedModel implements Model {
   readonly #counter: TokenCounter;
   readonly #enforced: boolean;
   readonly #requests: ModelRequest[] = [];
+  #idsMade = 0;
   #unexpected: UnexpectedModelCallError | undefined;
 
   /** @throws {InvalidInputError} when the window is to be enforced and not given. */
@@ -117,7 +118,8 @@ export class ScriptedModel implements Model {
       throw error;
     }
     const answer = typeof reply === 'function' ? await unlessAborted(reply, snapshot, signal) : reply;
-    return { answer, response: scriptedResponse(answer, snapshot, this.#counter) };
+    const response = scriptedResponse(answer, snapshot, this.#counter, () => ++this.#idsMade);
+    return { answer, response };
   }
 
   #refuseTooLarge(request: ModelRequest): void {

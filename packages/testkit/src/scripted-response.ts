@@ -10,13 +10,14 @@ import {
 } from '@x/core';
 import type { ScriptedAnswer } from './script.js';
 
-/** The response that a scripted answer stands for. */
+/** The response that a scripted answer stands for. `nextNumber` counts the ids that a model has made up. */
 export function scriptedResponse(
   answer: ScriptedAnswer,
   request: ModelRequest,
   counter: TokenCounter,
+  nextNumber: () => number,
 ): ModelResponse {
-  const content = contentOf(answer, request);
+  const content = contentOf(answer, idsFor(request, answer, nextNumber));
   const calls = content.some((block) => block.type === 'tool_use');
   const usage = answer.usage ?? estimate(content, request, counter);
   return {
@@ -27,10 +28,9 @@ export function scriptedResponse(
   };
 }
 
-function contentOf(answer: ScriptedAnswer, request: ModelRequest): readonly ContentBlock[] {
+function contentOf(answer: ScriptedAnswer, nextId: () => string): readonly ContentBlock[] {
   const { thinking, chunks, content = [], toolCalls = [] } = answer;
   const text = chunks?.join('') ?? answer.text;
-  const nextId = idsFor(request, answer);
   return [
     ...(thinking === undefined ? [] : [{ type: 'thinking' as const, thinking }]),
     ...(text === undefined ? [] : [{ type: 'text' as const, text }]),
@@ -44,19 +44,22 @@ function contentOf(answer: ScriptedAnswer, request: ModelRequest): readonly Cont
   ];
 }
 
-/** Ids that neither the conversation nor the answer holds, also where another scripted model wrote the conversation. */
-function idsFor(request: ModelRequest, answer: ScriptedAnswer): () => string {
+/**
+ * Ids that neither this model made before nor the conversation holds, which another scripted model may have written:
+ * providers never use an id twice, and what is stored by id relies on it.
+ */
+function idsFor(request: ModelRequest, answer: ScriptedAnswer, nextNumber: () => number): () => string {
   let taken: Set<string> | undefined;
-  let last = 0;
   return () => {
     taken ??= new Set([
       ...request.messages.flatMap(toolUsesOf).map((use) => use.id),
       ...(answer.content ?? []).flatMap((block) => (block.type === 'tool_use' ? [block.id] : [])),
       ...(answer.toolCalls ?? []).flatMap((call) => call.id ?? []),
     ]);
-    do last++;
-    while (taken.has(`call_${last}`));
-    return `call_${last}`;
+    let id: string;
+    do id = `call_${nextNumber()}`;
+    while (taken.has(id));
+    return id;
   };
 }
 

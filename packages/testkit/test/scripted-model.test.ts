@@ -77,7 +77,7 @@ describe('answers', () => {
     expect('usage' in (await model.generate(request()))).toBe(false);
   });
 
-  it('never invents an id that the conversation or the answer holds', async () => {
+  it('never invents an id that it made before, or that the conversation or the answer holds', async () => {
     const earlier = assistantMessage([{ type: 'tool_use', id: 'call_1', name: 'a', input: {} }]);
     const model = new ScriptedModel([
       {
@@ -87,6 +87,7 @@ describe('answers', () => {
           { name: 'b', input: {} },
         ],
       },
+      { toolCalls: [{ name: 'b', input: {} }] },
     ]);
     const { content } = await model.generate(request('', { messages: [userMessage('go'), earlier] }));
     expect(content.map((block) => (block.type === 'tool_use' ? block.id : ''))).toEqual([
@@ -94,6 +95,7 @@ describe('answers', () => {
       'call_2',
       'call_4',
     ]);
+    expect((await model.generate(request())).content[0]).toMatchObject({ id: 'call_5' });
   });
 
   it('asks functions, with what was requested', async () => {
