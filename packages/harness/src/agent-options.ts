@@ -1,0 +1,47 @@
+import {
+  type AgentEvent,
+  type Capability,
+  estimateCounter,
+  type Model,
+  type SessionStore,
+  type TokenCounter,
+  type Tool,
+  type Workspace,
+} from '@x/core';
+import { z } from 'zod';
+
+/** The plain settings of an agent; the builder validates them. */
+export const settingsSchema = z.strictObject({
+  name: z.string().min(1).default('agent'),
+  systemPrompt: z.string().default(''),
+  /** Reasoning steps that one call may take. */
+  maxIterations: z.int().min(1).default(50),
+  /** When the session is written: at the end of a call, or also after every step. */
+  checkpoint: z.enum(['call', 'step']).default('call'),
+  /** Attempts beyond the first for a model call that failed for a passing reason. */
+  maxRetries: z.int().min(0).default(3),
+  /** Milliseconds before the first such attempt; doubles each time. */
+  retryDelayMs: z.int().min(0).default(500),
+  /** Milliseconds that a tool may take unless it has its own limit; 0 for none. */
+  toolTimeoutMs: z.int().min(0).default(120_000),
+  /** Read-only tools that may run side by side. */
+  maxParallelTools: z.int().min(1).default(8),
+  maxOutputTokens: z.int().min(1).optional(),
+  temperature: z.number().min(0).optional(),
+});
+
+export type AgentSettings = z.output<typeof settingsSchema>;
+
+/** Everything an agent is made of. */
+export interface AgentParts {
+  readonly settings: AgentSettings;
+  readonly model: Model;
+  readonly tools: readonly Tool[];
+  readonly capabilities: readonly Capability[];
+  readonly workspace: Workspace;
+  readonly session: SessionStore;
+  readonly counter: TokenCounter;
+  readonly listeners: readonly ((event: AgentEvent) => void)[];
+}
+
+export const defaultCounter = estimateCounter;

@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { type Capability, defineTool, headOf, parseWith, type Tool, tailOf, WorkspaceError } from '@x/core';
+import { z } from 'zod';
+
+/** What a command needs of the environment to behave; nothing else is passed on, secrets least of all. */
+const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
+
+const configSchema = z.strictObject({
+  /** Where commands run. Default: the root of a local workspace. */
+  cwd: z.string().min(1).optional(),
+  /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
+  timeoutMs: z.int().min(1).default(60_000),
+  maxTimeoutMs: z.int().min(1).default(600_000),
+  /** Characters of output that are kept: half from the beginning, half from the end. */
+  maxOutputChars: z.int().min(1_000).default(1_000_000),
+  /** Names of further environment variables to pass on. */
+  passEnvironment: z.array(z.string()).default([]),
+});
+
+export type ShellConfig = z.input<typeof configSchema>;
+
+/**
+ * `execute`: runs shell commands as the user of this process, without a sandbox. Commands see a minimal environment;
+ * a time-out or an interruption kills the whole process group.
+ *
+ * @throws {InvalidInputError} for a malformed configuration.
+ */
+export function shell(config: ShellConfig = {}): Capability {
+  const settings = parseWith(configSchema, config, 'shell configuration');
+  return { name: 'shell', tools: [executeTool(settings)] };
+}
+
+function executeTool(settings: z.output<typeof configSchema>): Tool {
+  return defineTool({
+    name: 'execute',
+    description:
+      'Runs a shell command and returns its exit code and output (stdout and stderr together). Commands must not wait for input.',
+    // The limit below is the command's own; the harness's would only hide its message.
+    timeoutMs: 0,
+    input: z.strictObject({
+      command: z.string().trim().min(1).describe('The command, for sh -c'),
+      timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Milliseconds it may take'),
+    }),
+    async execute({ command, timeoutMs = settings.timeoutMs }, { workspace, signal }) {
+      const cwd = settings.cwd ?? (workspace as { readonly root?: unknown }).root;
+      if (typeof cwd !== 'string') {
+        throw new WorkspaceError(
+          'workspace_io',
+          '',
+          'This workspace has no local directory; configure shell({ cwd }).',
+        );
+      }
+      return run(command, { cwd, timeoutMs, signal, settings });
+    },
+  });
+}
+
+interface RunOptions {
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly settings: z.output<typeof configSchema>;
+}
+
+function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions): Promise<string> {
+  const names = [...DEFAULT_ENVIRONMENT, ...settings.passEnvironment];
+  const env = Object.fromEntries(
+    names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that what the command starts dies with it.
+    const child = spawn('sh', ['-c', command], {
+      cwd,
+      env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    const output = new BoundedOutput(settings.maxOutputChars);
+    let note = '';
+    const kill = (reason: string) => {
+      note = reason;
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const timer = setTimeout(() => kill(`timed out after ${timeoutMs} ms and was killed`), timeoutMs);
+    const onAbort = () => kill('was interrupted and killed');
+    signal.addEventListener('abort', onAbort, { once: true });
+    const settle = () => {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', onAbort);
+    };
+    child.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
+    child.stderr.setEncoding('utf8').on('data', (text: string) => output.add(text));
+    child.once('error', (error) => {
+      settle();
+      reject(
+        new WorkspaceError(
+          'workspace_io',
+          cwd,
+          `The command could not be started in ${cwd}: ${error.message}`,
+        ),
+      );
+    });
+    child.once('close', (code, killedBy) => {
+      settle();
+      const status = note || (killedBy ? `killed by ${killedBy}` : `exit ${code}`);
+      resolve(`${status}\n${output.text()}`.trimEnd());
+    });
+  });
+}
+
+/** Keeps the beginning and the end of a stream of text within a limit. */
+class BoundedOutput {
+  readonly #half: number;
+  #head = '';
+  #tail = '';
+  #total = 0;
+
+  constructor(limit: number) {
+    this.#half = Math.floor(limit / 2);
+  }
+
+  add(text: string): void {
+    this.#total += text.length;
+    const room = this.#half - this.#head.length;
+    const first = headOf(text, room);
+    this.#head += first;
+    this.#tail += text.slice(first.length);
+    // Trimmed in strides, so that a long output is not copied for every chunk.
+    if (this.#tail.length > 2 * this.#half) this.#tail = tailOf(this.#tail, this.#half);
+  }
+
+  text(): string {
+    const tail = tailOf(this.#tail, this.#half);
+    const omitted = this.#total - this.#head.length - tail.length;
+    return omitted > 0
+      ? `${this.#head}\n... (${omitted} characters omitted) ...\n${tail}`
+      : this.#head + tail;
+  }
+}

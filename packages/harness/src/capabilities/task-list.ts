@@ -1,0 +1,61 @@
+import { type Capability, defineTool, InvalidInputError, type Todo, userMessage } from '@x/core';
+import { z } from 'zod';
+
+const MARKS: Readonly<Record<Todo['status'], string>> = {
+  pending: '[ ]',
+  in_progress: '[>]',
+  completed: '[x]',
+};
+
+/** `[x] Read the tests` — one line an item. */
+export function renderTodos(todos: readonly Todo[]): string {
+  return todos.map((todo) => `${MARKS[todo.status]} ${todo.content}`).join('\n');
+}
+
+const todoWrite = defineTool({
+  name: 'todo_write',
+  description:
+    'Replaces your todo list. Write the whole list each time, with at most one item in_progress. Use it for work of ' +
+    'more than a few steps, and keep it up to date: it stays in front of you when older messages are compacted.',
+  input: z.strictObject({
+    todos: z
+      .array(
+        z.strictObject({
+          content: z.string().trim().min(1).describe('What is to be done, in a few words'),
+          status: z.enum(['pending', 'in_progress', 'completed']),
+        }),
+      )
+      .describe('The whole list, in order'),
+  }),
+  execute({ todos }, { state }) {
+    const active = todos.filter((todo) => todo.status === 'in_progress');
+    if (active.length > 1) {
+      throw new InvalidInputError('input of tool todo_write', [
+        { path: 'todos', message: `${active.length} items are in_progress; at most one may be` },
+      ]);
+    }
+    state.tasksContext = { todos };
+    const done = todos.filter((todo) => todo.status === 'completed').length;
+    return todos.length === 0
+      ? 'The todo list is empty now.'
+      : `Todo list stored: ${done} of ${todos.length} done.`;
+  },
+});
+
+/** `todo_write`, and a reminder of the list at the end of every step's view, which enters neither state nor log. */
+export function taskList(): Capability {
+  return {
+    name: 'task_list',
+    tools: [todoWrite],
+    remind({ state }) {
+      const { todos } = state.tasksContext;
+      if (todos.length === 0) return [];
+      return [
+        userMessage(`<todo_list>\n${renderTodos(todos)}\n</todo_list>`, {
+          id: 'todo-reminder',
+          kind: 'synthetic',
+        }),
+      ];
+    },
+  };
+}

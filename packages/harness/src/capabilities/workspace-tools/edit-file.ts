@@ -1,0 +1,38 @@
+import { defineTool, readText, type Tool, WorkspaceError } from '@x/core';
+import { z } from 'zod';
+
+export function editFileTool(): Tool {
+  return defineTool({
+    name: 'edit_file',
+    description:
+      'Replaces an exact piece of text in a file. oldText must occur exactly once, unless replaceAll is set; give ' +
+      'enough of the surrounding lines to make it unique.',
+    input: z.strictObject({
+      path: z.string().min(1),
+      oldText: z.string().min(1),
+      newText: z.string(),
+      replaceAll: z.boolean().default(false),
+    }),
+    async execute({ path, oldText, newText, replaceAll }, { workspace }) {
+      const text = await readText(workspace, path);
+      const pieces = text.split(oldText);
+      const count = pieces.length - 1;
+      if (count === 0) {
+        throw new WorkspaceError(
+          'not_found',
+          path,
+          `oldText does not occur in ${path}. Read the file again and copy it exactly.`,
+        );
+      }
+      if (count > 1 && !replaceAll) {
+        throw new WorkspaceError(
+          'already_exists',
+          path,
+          `oldText occurs ${count} times in ${path}. Add surrounding lines to make it unique, or set replaceAll.`,
+        );
+      }
+      await workspace.write(path, pieces.join(newText));
+      return `Replaced ${count} ${count === 1 ? 'occurrence' : 'occurrences'} in ${path}.`;
+    },
+  });
+}

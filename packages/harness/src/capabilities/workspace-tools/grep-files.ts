@@ -1,0 +1,109 @@
+import { createContext, Script } from 'node:vm';
+import { defineTool, headOf, InvalidInputError, readText, type Tool, type Workspace } from '@x/core';
+import picomatch from 'picomatch';
+import { z } from 'zod';
+import { walk } from './walk.js';
+import type { WorkspaceToolsSettings } from './workspace-tools.js';
+
+const MAX_LINE_CHARS = 500;
+const MAX_FILE_BYTES = 10_000_000;
+const PATTERN_TIMEOUT_MS = 1_000;
+
+export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): Tool {
+  return defineTool({
+    name: 'grep_files',
+    description:
+      `Searches files line by line with a regular expression (JavaScript), ${maxMatches} matches at most. Answers ` +
+      '"path:line: text".',
+    readOnly: true,
+    input: z.strictObject({
+      pattern: z.string().min(1).max(1_000),
+      path: z.string().default('').describe('A file or directory; the root when left out'),
+      glob: z
+        .string()
+        .max(1_000)
+        .optional()
+        .describe('Only files whose name or path matches, for example "*.ts"'),
+      ignoreCase: z.boolean().default(false),
+    }),
+    async execute({ pattern, path, glob, ignoreCase }, { workspace, signal }) {
+      const search = lineSearch(pattern, ignoreCase ? 'iu' : 'u');
+      const matchesGlob = glob ? picomatch(glob, { dot: true, basename: !glob.includes('/') }) : () => true;
+      const found: string[] = [];
+      for await (const file of files(workspace, path, new Set(ignore))) {
+        signal.throwIfAborted();
+        if (!matchesGlob(file)) continue;
+        const text = await readText(workspace, file);
+        if (text.includes('\0')) continue;
+        const lines = text.split('\n');
+        for (const index of search(lines, file)) {
+          if (found.length === maxMatches) {
+            found.push(`[only the first ${maxMatches} matches; use a narrower pattern, path or glob]`);
+            return found.join('\n');
+          }
+          found.push(`${file}:${index + 1}: ${headOf(lines[index]?.trim() ?? '', MAX_LINE_CHARS)}`);
+        }
+      }
+      return found.length === 0 ? `[no line matches ${pattern}]` : found.join('\n');
+    },
+  });
+}
+
+async function* files(
+  workspace: Workspace,
+  path: string,
+  ignore: ReadonlySet<string>,
+): AsyncGenerator<string> {
+  const entry = path === '' ? undefined : await workspace.stat(path);
+  if (entry?.type === 'file') {
+    yield entry.path;
+    return;
+  }
+  for await (const { type, path: file, size } of walk(workspace, path, ignore)) {
+    if (type === 'file' && size <= MAX_FILE_BYTES) yield file;
+  }
+}
+
+/**
+ * The indexes of matching lines. The pattern comes from a model, and a regular expression can take exponential time:
+ * a script with a time-out is the one place where V8 lets it be stopped.
+ */
+function lineSearch(
+  pattern: string,
+  flags: string,
+): (lines: readonly string[], file: string) => readonly number[] {
+  const expression = compile(pattern, flags);
+  const context = createContext({ expression, lines: [] as readonly string[] });
+  const script = new Script(
+    'lines.reduce((found, line, i) => (expression.test(line) ? (found.push(i), found) : found), [])',
+  );
+  return (lines, file) => {
+    context.lines = lines;
+    try {
+      return script.runInContext(context, { timeout: PATTERN_TIMEOUT_MS }) as readonly number[];
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+      throw new InvalidInputError('input of tool grep_files', [
+        {
+          path: 'pattern',
+          message: `takes more than ${PATTERN_TIMEOUT_MS} ms on ${file}; avoid nested repetition`,
+        },
+      ]);
+    }
+  };
+}
+
+function compile(pattern: string, flags: string): RegExp {
+  try {
+    return new RegExp(pattern, flags);
+  } catch (error) {
+    // Patterns written for other engines often escape more than the unicode mode allows.
+    try {
+      return new RegExp(pattern, flags.replace('u', ''));
+    } catch {
+      throw new InvalidInputError('input of tool grep_files', [
+        { path: 'pattern', message: error instanceof Error ? error.message : String(error) },
+      ]);
+    }
+  }
+}

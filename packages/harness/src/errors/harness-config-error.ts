@@ -1,0 +1,20 @@
+import { hasBrand, type Issue, XError } from '@x/core';
+
+/** The parts of an agent do not fit together, or one of them is missing or malformed. */
+export class HarnessConfigError extends XError {
+  /** What is wrong, each with the builder method or configuration key that it concerns. */
+  readonly issues: readonly Issue[];
+
+  constructor(issues: readonly Issue[], options: { cause?: unknown } = {}) {
+    const list = issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
+    super('invalid_config', `The agent cannot be built: ${list}`, {
+      cause: options.cause,
+      brands: ['HarnessConfigError'],
+    });
+    this.issues = issues;
+  }
+
+  static override isInstance(error: unknown): error is HarnessConfigError {
+    return hasBrand(error, 'HarnessConfigError');
+  }
+}

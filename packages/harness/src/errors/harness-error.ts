@@ -1,0 +1,14 @@
+import { hasBrand, XError } from '@x/core';
+
+export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume';
+
+/** A call that the agent refuses. */
+export class HarnessError extends XError {
+  constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(code, message, { cause: options.cause, brands: ['HarnessError'] });
+  }
+
+  static override isInstance(error: unknown): error is HarnessError {
+    return hasBrand(error, 'HarnessError');
+  }
+}

@@ -1,0 +1,187 @@
+import {
+  type AgentEvent,
+  type Capability,
+  InvalidInputError,
+  type Issue,
+  LocalWorkspace,
+  type Model,
+  parseWith,
+  type SessionStore,
+  type TokenCounter,
+  type Tool,
+  type Workspace,
+  WorkspaceSession,
+  XError,
+} from '@x/core';
+import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-options.js';
+import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
+import { HarnessConfigError } from './errors/harness-config-error.js';
+
+const DEFAULT_WORKSPACE = './workspace';
+
+/** Collects the parts of an agent; {@link HarnessAgentBuilder.build} checks that they fit together. */
+export class HarnessAgentBuilder<Agent> {
+  readonly #create: (parts: AgentParts) => Agent;
+  readonly #settings: Record<string, unknown> = {};
+  readonly #tools: Tool[] = [];
+  readonly #capabilities: (Capability | CapabilityReference)[] = [];
+  readonly #listeners: ((event: AgentEvent) => void)[] = [];
+  #registry = new CapabilityRegistry();
+  #model: Model | undefined;
+  #workspace: string | Workspace = DEFAULT_WORKSPACE;
+  #session: SessionStore | undefined;
+  #counter: TokenCounter = defaultCounter;
+
+  /** @internal Use `HarnessAgent.builder()`. */
+  constructor(create: (parts: AgentParts) => Agent) {
+    this.#create = create;
+  }
+
+  /** The agent's id; part of every session's key. Default `agent`. */
+  name(name: string): this {
+    return this.settings({ name });
+  }
+
+  /** What the system prompt begins with; capabilities add sections. Default empty. */
+  systemPrompt(systemPrompt: string): this {
+    return this.settings({ systemPrompt });
+  }
+
+  model(model: Model): this {
+    this.#model = model;
+    return this;
+  }
+
+  tools(...tools: readonly Tool[]): this {
+    this.#tools.push(...tools);
+    return this;
+  }
+
+  /** Where files, logs and, by default, sessions live: a path, or any workspace. Default `./workspace`. */
+  workspace(workspace: string | Workspace): this {
+    this.#workspace = workspace;
+    return this;
+  }
+
+  /** Where sessions live. Default: a `WorkspaceSession` in the workspace. */
+  session(store: SessionStore): this {
+    this.#session = store;
+    return this;
+  }
+
+  /** Adds capabilities, the first outermost: objects, or names that the registry resolves. */
+  use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
+    this.#capabilities.push(...capabilities);
+    return this;
+  }
+
+  /** What resolves capabilities that are given by name. */
+  registry(registry: CapabilityRegistry): this {
+    this.#registry = registry;
+    return this;
+  }
+
+  /** Reasoning steps that one call may take. Default 50. */
+  maxIterations(maxIterations: number): this {
+    return this.settings({ maxIterations });
+  }
+
+  /** When sessions are written: at the end of a `call` (default), or after every `step`. */
+  checkpoint(checkpoint: 'call' | 'step'): this {
+    return this.settings({ checkpoint });
+  }
+
+  /** What measures the context for events. Default: the estimate of `@x/core`. */
+  tokenCounter(counter: TokenCounter): this {
+    this.#counter = counter;
+    return this;
+  }
+
+  /** Hears every event of every call. What it throws is ignored. */
+  onEvent(listener: (event: AgentEvent) => void): this {
+    this.#listeners.push(listener);
+    return this;
+  }
+
+  /** Several plain settings at once. Validated when the agent is built. */
+  settings(settings: Partial<AgentSettings>): this {
+    Object.assign(this.#settings, settings);
+    return this;
+  }
+
+  /** @throws {HarnessConfigError} naming every part that is missing, malformed or does not fit another. */
+  build(): Agent {
+    const issues: Issue[] = [];
+    const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
+    const capabilities = this.#capabilities.map((entry, index) =>
+      collect(issues, () =>
+        typeof entry === 'string' || 'ref' in entry
+          ? this.#registry.resolve(entry, `capabilities[${index}]`)
+          : entry,
+      ),
+    );
+    if (this.#model === undefined) {
+      issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
+    }
+    const workspace = collect(issues, () => this.#openWorkspace());
+    const session = workspace && collect(issues, () => this.#session ?? new WorkspaceSession(workspace));
+    if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
+      issues.push({
+        path: 'session',
+        message:
+          `stores for this ${session.reach} alone, but the workspace is shared between machines: another machine ` +
+          'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
+      });
+    }
+    const found = capabilities.filter((capability) => capability !== undefined);
+    const tools = [...this.#tools, ...found.flatMap((capability) => capability.tools ?? [])];
+    issues.push(
+      ...duplicates(
+        'capabilities',
+        found.map((capability) => capability.name),
+      ),
+    );
+    issues.push(
+      ...duplicates(
+        'tools',
+        tools.map((tool) => tool.definition.name),
+      ),
+    );
+
+    if (issues.length > 0 || !settings || !this.#model || !workspace || !session) {
+      throw new HarnessConfigError(issues);
+    }
+    return this.#create({
+      settings,
+      model: this.#model,
+      tools,
+      capabilities: found,
+      workspace,
+      session,
+      counter: this.#counter,
+      listeners: this.#listeners,
+    });
+  }
+
+  #openWorkspace(): Workspace {
+    return typeof this.#workspace === 'string' ? new LocalWorkspace(this.#workspace) : this.#workspace;
+  }
+}
+
+/** Runs `make`, and files what it throws as issues instead. */
+function collect<T>(issues: Issue[], make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (InvalidInputError.isInstance(error)) issues.push(...error.issues);
+    else if (HarnessConfigError.isInstance(error)) issues.push(...error.issues);
+    else if (XError.isInstance(error)) issues.push({ path: 'workspace', message: error.message });
+    else throw error;
+    return undefined;
+  }
+}
+
+function duplicates(path: string, names: readonly string[]): Issue[] {
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
+}

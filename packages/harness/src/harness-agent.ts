@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AgentEvent,
+  type AgentState,
+  CapabilityError,
+  type CompactionOutcome,
+  type Message,
+  openSession,
+  RuntimeContext,
+  SessionKey,
+  type SessionLog,
+  type Tool,
+  type ToolDefinition,
+  userMessage,
+  WorkspaceSessionLog,
+} from '@x/core';
+import type { AgentParts } from './agent-options.js';
+import { BackgroundQueue } from './background-queue.js';
+import { HarnessError } from './errors/harness-error.js';
+import { Interruption } from './errors/interruption.js';
+import { EventChannel } from './event-channel.js';
+import { HarnessAgentBuilder } from './harness-agent-builder.js';
+import { KeyedMutex } from './keyed-mutex.js';
+import { runCall } from './loop/run-call.js';
+import { RunningCall } from './loop/running-call.js';
+import type { Reply } from './reply.js';
+
+/** What a user may say: text, a message, or several. */
+export type CallInput = string | Message | readonly Message[];
+
+export interface CallOptions {
+  /** Interrupts the call when aborted, as `agent.interrupt` does. */
+  readonly signal?: AbortSignal;
+}
+
+/** Session logs that are kept ready; each remembers the ids it holds. */
+const MAX_OPEN_LOGS = 64;
+
+/**
+ * An agent: a model, tools and capabilities around the loop "reason, act, repeat". Stateless between calls: each call
+ * loads its session, and stores it. Build one with {@link HarnessAgent.builder}.
+ */
+export class HarnessAgent {
+  readonly name: string;
+  readonly #parts: AgentParts;
+  readonly #tools: ReadonlyMap<string, Tool>;
+  readonly #definitions: readonly ToolDefinition[];
+  readonly #turns = new KeyedMutex();
+  readonly #background = new BackgroundQueue();
+  readonly #logs = new Map<string, SessionLog>();
+  readonly #running = new Map<string, { readonly abort: AbortController; readonly state: AgentState }>();
+  #closing: Promise<void> | undefined;
+
+  /** @internal Use {@link HarnessAgent.builder}. */
+  constructor(parts: AgentParts) {
+    this.name = parts.settings.name;
+    this.#parts = parts;
+    this.#tools = new Map(parts.tools.map((tool) => [tool.definition.name, tool]));
+    this.#definitions = parts.tools.map((tool) => tool.definition);
+  }
+
+  static builder(): HarnessAgentBuilder<HarnessAgent> {
+    return new HarnessAgentBuilder((parts) => new HarnessAgent(parts));
+  }
+
+  /**
+   * Says something to the agent and waits for its reply. Without a session id in `context` a new session is begun; its
+   * id is in the reply. Calls to one session run one after the other.
+   *
+   * @throws {SessionConflictError} when another process stored the session meanwhile.
+   * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
+   * @throws {HarnessError} `agent_closed`.
+   */
+  async call(input: CallInput, context?: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
+    return this.#run(toMessages(input), context, options);
+  }
+
+  /** Like {@link HarnessAgent.call}, as events. Leaving the loop early interrupts the call; what it did is stored. */
+  stream(
+    input: CallInput,
+    context?: RuntimeContext,
+    options?: CallOptions,
+  ): AsyncGenerator<AgentEvent, void> {
+    return this.#stream(toMessages(input), context, options);
+  }
+
+  /**
+   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit. Calls that were left without a
+   * result are closed with an error result, which the model reads.
+   *
+   * @throws {HarnessError} `nothing_to_resume` when the session does not exist or ended in an orderly way.
+   */
+  async resume(context: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
+    return this.#run([], context, options);
+  }
+
+  /** Like {@link HarnessAgent.resume}, as events. */
+  resumeStream(context: RuntimeContext, options?: CallOptions): AsyncGenerator<AgentEvent, void> {
+    return this.#stream([], context, options);
+  }
+
+  /**
+   * Compacts the session now.
+   *
+   * @throws {CapabilityError} without a capability that can.
+   */
+  async compact(
+    context: RuntimeContext,
+    options: { readonly instructions?: string; readonly signal?: AbortSignal } = {},
+  ): Promise<CompactionOutcome> {
+    const capability = this.#parts.capabilities.find((candidate) => candidate.compact !== undefined);
+    if (capability?.compact === undefined) {
+      throw new CapabilityError('compact', 'No capability can compact: add compaction() with .use().');
+    }
+    const compact = capability.compact.bind(capability);
+    return this.#exclusively(context, options, undefined, async (call) => {
+      const outcome = await compact(await call.reasonScope(), { instructions: options.instructions });
+      await call.save();
+      return outcome;
+    });
+  }
+
+  /** The session's state: live while a call runs, else as it is stored; `undefined` when there is none. */
+  async state(context: RuntimeContext): Promise<AgentState | undefined> {
+    const { key } = this.#identify(context);
+    const live = this.#running.get(key.toString());
+    if (live) return live.state;
+    const session = await openSession(this.#parts.session, key);
+    return session.version === 0 ? undefined : session.state;
+  }
+
+  /** The session's log: every message that ever was. */
+  log(context: RuntimeContext): SessionLog {
+    return this.#logOf(this.#identify(context).key);
+  }
+
+  /** Stops the running call of this session, at any point; it replies with `interrupted`. Whether there was one. */
+  interrupt(context: RuntimeContext): boolean {
+    const running = this.#running.get(this.#identify(context).key.toString());
+    running?.abort.abort(new Interruption('interrupted'));
+    return running !== undefined;
+  }
+
+  /**
+   * Refuses new calls, stops running ones where they can be resumed (`shutdown`), waits for background work and closes
+   * the capabilities. The session store and its client stay open: they are the user's.
+   */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
+    await this.#turns.idle();
+    await this.#background.drain();
+    for (const capability of this.#parts.capabilities) await capability.close?.();
+  }
+
+  #run(
+    input: readonly Message[],
+    context: RuntimeContext | undefined,
+    options: CallOptions,
+    listener?: (event: AgentEvent) => void,
+  ): Promise<Reply> {
+    return this.#exclusively(context ?? RuntimeContext.empty(), options, listener, (call, isNew) => {
+      if (input.length === 0) this.#refuseNothingToResume(call, isNew);
+      return runCall(call, { input, streaming: listener !== undefined, tools: this.#tools });
+    });
+  }
+
+  async *#stream(
+    input: readonly Message[],
+    context: RuntimeContext | undefined,
+    options: CallOptions = {},
+  ): AsyncGenerator<AgentEvent, void> {
+    const channel = new EventChannel();
+    const abandoned = new AbortController();
+    const signal = options.signal ? AbortSignal.any([options.signal, abandoned.signal]) : abandoned.signal;
+    const running = this.#run(input, context, { signal }, (event) => channel.push(event)).then(
+      () => channel.end(),
+      (cause: unknown) => channel.end({ cause }),
+    );
+    try {
+      yield* channel.read();
+    } finally {
+      abandoned.abort();
+      await running;
+    }
+  }
+
+  /** Opens the session and runs `task` while no other call of this process touches it. */
+  async #exclusively<Result>(
+    context: RuntimeContext,
+    options: { readonly signal?: AbortSignal },
+    listener: ((event: AgentEvent) => void) | undefined,
+    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    this.#refuseClosed();
+    const { key, runtime } = this.#identify(context);
+    return this.#turns.run(key.toString(), async () => {
+      this.#refuseClosed();
+      const session = await openSession(this.#parts.session, key);
+      const abort = new AbortController();
+      const onAbort = () => abort.abort(new Interruption('interrupted'));
+      if (options.signal?.aborted) onAbort();
+      else options.signal?.addEventListener('abort', onAbort, { once: true });
+      this.#running.set(key.toString(), { abort, state: session.state });
+      const call = new RunningCall({
+        parts: this.#parts,
+        toolDefinitions: this.#definitions,
+        session,
+        log: this.#logOf(key),
+        runtime,
+        callId: randomUUID(),
+        signal: abort.signal,
+        background: this.#background,
+        emit: (event) => this.#emit(event, listener),
+      });
+      try {
+        return await task(call, session.version === 0);
+      } finally {
+        this.#running.delete(key.toString());
+        options.signal?.removeEventListener('abort', onAbort);
+      }
+    });
+  }
+
+  #emit(event: AgentEvent, listener: ((event: AgentEvent) => void) | undefined): void {
+    listener?.(event);
+    for (const observer of this.#parts.listeners) {
+      try {
+        observer(event);
+      } catch (error) {
+        // An observer must not be able to break what it observes.
+        process.emitWarning(`A listener of agent "${this.name}" threw: ${String(error)}`);
+      }
+    }
+  }
+
+  #identify(context: RuntimeContext): { readonly key: SessionKey; readonly runtime: RuntimeContext } {
+    const runtime =
+      context.sessionId === undefined
+        ? RuntimeContext.builder(context).sessionId(randomUUID()).build()
+        : context;
+    const { tenantId, userId, sessionId = '' } = runtime;
+    return { key: SessionKey.of({ tenantId, userId, agentId: this.name, sessionId }), runtime };
+  }
+
+  #logOf(key: SessionKey): SessionLog {
+    const id = key.toString();
+    const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#parts.workspace, key);
+    this.#logs.delete(id);
+    this.#logs.set(id, log);
+    const oldest = this.#logs.keys().next().value;
+    if (this.#logs.size > MAX_OPEN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    return log;
+  }
+
+  #refuseClosed(): void {
+    if (this.#closing) {
+      throw new HarnessError(
+        'agent_closed',
+        `Agent "${this.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
+      );
+    }
+  }
+
+  #refuseNothingToResume(call: RunningCall, isNew: boolean): void {
+    const { state } = call.scope;
+    const last = state.context.at(-1);
+    const open = state.activeCall !== undefined || last?.role === 'tool' || last?.role === 'user';
+    if (!isNew && open) return;
+    throw new HarnessError(
+      'nothing_to_resume',
+      isNew
+        ? `Session "${state.sessionId}" does not exist; begin it with call().`
+        : `Session "${state.sessionId}" ended in an orderly way; go on with call().`,
+    );
+  }
+}
+
+function toMessages(input: CallInput): readonly Message[] {
+  if (typeof input === 'string') return [userMessage(input)];
+  return 'role' in input ? [input] : input;
+}

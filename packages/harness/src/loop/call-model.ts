@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type AgentEventBody,
+  ContextOverflowError,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  type ModelResponse,
+} from '@x/core';
+
+const MAX_DELAY_MS = 30_000;
+
+interface CallModelOptions {
+  readonly model: Model;
+  readonly streaming: boolean;
+  readonly maxRetries: number;
+  readonly retryDelayMs: number;
+  readonly signal: AbortSignal;
+  readonly emit: (event: AgentEventBody) => void;
+  /** Receives text as it comes, so that an interrupted answer is not lost. */
+  readonly onText: (text: string | undefined) => void;
+}
+
+/**
+ * Calls the model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential
+ * backoff with jitter, or what the provider asked for.
+ *
+ * @throws {ContextOverflowError} also when the reported input exceeds the window: a provider that cuts silently.
+ */
+export async function callModel(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
+  const { model, signal, maxRetries } = options;
+  for (let attempt = 1; ; attempt++) {
+    signal.throwIfAborted();
+    try {
+      const response = await once(request, options);
+      refuseSilentOverflow(model, response);
+      return response;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!ModelError.isInstance(error) || !error.retryable || attempt > maxRetries) throw error;
+      const backoff = options.retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
+      const delayMs = Math.round(Math.min(MAX_DELAY_MS, error.retryAfterMs ?? backoff));
+      options.onText(undefined);
+      options.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
+      await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    }
+  }
+}
+
+async function once(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
+  const { model, emit } = options;
+  if (!options.streaming || model.stream === undefined) return model.generate(request);
+  for await (const part of model.stream(request)) {
+    if (part.type === 'response') return part.response;
+    if (part.type === 'text-delta') {
+      options.onText(part.text);
+      emit({ type: 'text.delta', text: part.text });
+    } else if (part.type === 'thinking-delta') emit({ type: 'thinking.delta', text: part.text });
+  }
+  throw new ModelError(`Model ${model.id} ended its stream without a response.`, {
+    modelId: model.id,
+    retryable: true,
+  });
+}
+
+function refuseSilentOverflow(model: Model, response: ModelResponse): void {
+  const inputTokens = response.usage?.inputTokens;
+  const { contextWindow } = model;
+  if (inputTokens === undefined || contextWindow === undefined || inputTokens <= contextWindow) return;
+  throw new ContextOverflowError(
+    `Model ${model.id} reported ${inputTokens} input tokens for a window of ${contextWindow}: it has cut the request silently. Compact the conversation.`,
+    { modelId: model.id, inputTokens, contextWindow },
+  );
+}

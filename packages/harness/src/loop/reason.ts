@@ -1,0 +1,78 @@
+import {
+  assistantMessage,
+  type Message,
+  type ModelRequest,
+  type ModelResponse,
+  type ReasonScope,
+} from '@x/core';
+import { callModel } from './call-model.js';
+import { onion } from './onion.js';
+import type { RunningCall } from './running-call.js';
+
+/** One reasoning step: assembles the view, calls the model, appends what it answered. */
+export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
+  const { capabilities } = call.options.parts;
+  const scope = await call.reasonScope();
+  const hooks = capabilities.flatMap(({ aroundReason }, index) =>
+    aroundReason
+      ? [
+          (_: undefined, next: (argument: undefined) => Promise<ModelResponse>) =>
+            aroundReason.call(capabilities[index], scope, () => next(undefined)),
+        ]
+      : [],
+  );
+  const startedAt = performance.now();
+  const response = await onion(hooks, () => ask(call, scope, streaming))(undefined);
+  call.partialText = '';
+  call.addUsage(response.usage);
+
+  const message = assistantMessage(response.content);
+  // An empty answer is none: providers refuse empty messages in the next request.
+  if (response.content.length > 0) call.add([message]);
+  call.emit({
+    type: 'model.completed',
+    step: call.step,
+    message,
+    finishReason: response.finishReason,
+    usage: response.usage,
+    durationMs: performance.now() - startedAt,
+  });
+  return response.content.length > 0 ? message : undefined;
+}
+
+/** The innermost layer: the view as it is now, through the hooks around the request, to the model. */
+async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
+  const { parts } = call.options;
+  const { settings, capabilities } = parts;
+  const request: ModelRequest = {
+    system: scope.system === '' ? undefined : scope.system,
+    messages: [...scope.state.context, ...scope.reminders],
+    tools: scope.tools,
+    maxOutputTokens: settings.maxOutputTokens,
+    temperature: settings.temperature,
+    signal: scope.signal,
+  };
+  call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
+  call.partialText = '';
+  const hooks = capabilities.flatMap((capability) =>
+    capability.aroundModel
+      ? [
+          (argument: ModelRequest, next: (argument: ModelRequest) => Promise<ModelResponse>) =>
+            capability.aroundModel?.(argument, scope, next) ?? next(argument),
+        ]
+      : [],
+  );
+  return onion(hooks, (argument) =>
+    callModel(argument, {
+      model: parts.model,
+      streaming,
+      maxRetries: settings.maxRetries,
+      retryDelayMs: settings.retryDelayMs,
+      signal: scope.signal,
+      emit: (event) => call.emit(event),
+      onText: (text) => {
+        call.partialText = text === undefined ? '' : call.partialText + text;
+      },
+    }),
+  )(request);
+}
