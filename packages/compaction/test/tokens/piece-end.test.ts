@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { PieceEnd } from '../../src/tokens/piece-end.js';
+import { pieceEndCl100k } from '../../src/tokens/piece-end-cl100k.js';
+import { pieceEndO200k } from '../../src/tokens/piece-end-o200k.js';
+import { type EncodingName, encodings, rankData } from './reference.js';
+import { anyText, families } from './texts.js';
+
+const pieceEnds: Record<EncodingName, PieceEnd> = {
+  o200k_base: pieceEndO200k,
+  cl100k_base: pieceEndCl100k,
+};
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+function split(encoding: EncodingName, text: string): string[] {
+  const bytes = encoder.encode(text);
+  const pieces: string[] = [];
+  for (let start = 0; start < bytes.length; ) {
+    const end = pieceEnds[encoding](bytes, start, bytes.length);
+    pieces.push(decoder.decode(bytes.subarray(start, end)));
+    start = end;
+  }
+  return pieces;
+}
+
+function splitByPattern(encoding: EncodingName, text: string): string[] {
+  const pattern = new RegExp(rankData[encoding].pat_str, 'gu');
+  return (text.match(pattern) ?? []).map((piece) => decoder.decode(encoder.encode(piece)));
+}
+
+/** The bytes, counting how often they are read. */
+function counted(bytes: Uint8Array): { bytes: Uint8Array; reads: () => number } {
+  let reads = 0;
+  const proxy = new Proxy(bytes, {
+    get(target, property) {
+      reads++;
+      return Reflect.get(target, property);
+    },
+  });
+  return { bytes: proxy, reads: () => reads };
+}
+
+describe.each(encodings)('pieces of %s', (encoding) => {
+  it('are those of the published pattern', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(split(encoding, text)).toEqual(splitByPattern(encoding, text));
+      }),
+      { numRuns: 3_000 },
+    );
+  });
+
+  it.each(Object.keys(families))('are those of the pattern on %s', (family) => {
+    const text = families[family]?.(120) ?? '';
+    expect(split(encoding, text)).toEqual(splitByPattern(encoding, text));
+  });
+
+  it('are those of the pattern around every character', () => {
+    const surroundings = ['$', 'a$', 'A$', '中$', '1$', ' $', '!$', '\n$', '$$', "$'s", ' $b', '$\n'];
+    const blockSize = 0x400;
+    const texts: string[] = [];
+    for (let block = 0; block < 0x110000; block += blockSize) {
+      // Beyond the scripts in use, one block of planes that are all alike is enough.
+      if (block > 0x32400 && block % 0x10000 !== 0 && block !== 0x10fc00) continue;
+      const characters = Array.from({ length: blockSize }, (_, index) => String.fromCodePoint(block + index));
+      const surrounding = surroundings[(block / blockSize) % surroundings.length] ?? '$';
+      for (const shape of block < 0x3400 ? surroundings : ['$', 'aB$', surrounding]) {
+        texts.push(characters.map((character) => shape.replaceAll('$', () => character)).join('. '));
+      }
+    }
+    for (const text of texts) {
+      if (split(encoding, text).join('\0') !== splitByPattern(encoding, text).join('\0')) {
+        expect(split(encoding, text)).toEqual(splitByPattern(encoding, text));
+      }
+    }
+    expect(texts.length).toBeGreaterThan(600);
+  });
+
+  it.each(Object.keys(families))('take a number of reads in proportion to the text on %s', (family) => {
+    const reads = [1_000, 10_000].map((length) => {
+      const source = counted(encoder.encode(families[family]?.(length)));
+      const end = encoder.encode(families[family]?.(length)).length;
+      for (let start = 0; start < end; ) start = pieceEnds[encoding](source.bytes, start, end);
+      return source.reads() / end;
+    });
+    expect(Math.max(...reads)).toBeLessThan(8);
+  });
+});
