@@ -1,0 +1,42 @@
+import { XError } from '@x/core';
+import type { Context } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+
+/** What the page is answered when something went wrong. */
+export interface ApiErrorBody {
+  readonly error: { readonly code: string; readonly message: string };
+}
+
+const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
+  invalid_input: 400,
+  invalid_path: 400,
+  outside_workspace: 403,
+  session_not_found: 404,
+  message_not_found: 404,
+  not_found: 404,
+  is_directory: 400,
+  session_busy: 409,
+  session_conflict: 409,
+  nothing_to_undo: 409,
+  capability_missing: 501,
+  not_supported: 501,
+};
+
+/** Answers with an error. */
+export function apiError(
+  context: Context,
+  status: ContentfulStatusCode,
+  code: string,
+  message: string,
+): Response {
+  return context.json({ error: { code, message } } satisfies ApiErrorBody, status);
+}
+
+/** Answers with what a backend threw. What is not an `XError` says nothing of the inside. */
+export function thrownError(context: Context, error: unknown): Response {
+  if (XError.isInstance(error)) {
+    return apiError(context, statuses[error.code] ?? 500, error.code, error.message);
+  }
+  const message = 'The server failed at this. The conversation is kept; the server’s output says more.';
+  return apiError(context, 500, 'internal', message);
+}

@@ -1,0 +1,145 @@
+import type { Message } from '@x/core';
+import type { SessionSnapshot, StampedEvent } from './session-feed.js';
+
+/**
+ * What the server needs of an agent. Every method may reject with an `XError`, whose code and message reach the page;
+ * `BackendError` has the codes that the page and the status line of the answer know.
+ *
+ * Sessions are named by the page: `send` to an id that does not exist yet creates it.
+ */
+export interface Backend {
+  info(): Promise<BackendInfo>;
+  /** All sessions, the most recently used first. */
+  sessions(): Promise<readonly SessionSummary[]>;
+  /**
+   * All that the page shows, as of one event.
+   *
+   * @throws {BackendError} `session_not_found`.
+   */
+  transcript(sessionId: string): Promise<SessionSnapshot>;
+  /**
+   * Starts a call with what the user says and resolves once it has been accepted; the rest is told by events.
+   *
+   * @throws {BackendError} `session_busy` while a call or a compaction runs.
+   */
+  send(sessionId: string, text: string): Promise<void>;
+  /** Interrupts what runs, if anything does; resolves once that has been asked for. */
+  stop(sessionId: string): Promise<void>;
+  /**
+   * Starts a compaction and resolves once it has been accepted; `context.compacted` tells the outcome, also a bad one.
+   *
+   * @throws {BackendError} `session_not_found`, `session_busy`.
+   */
+  compact(sessionId: string, instructions?: string): Promise<void>;
+  /** Deletes the session, its log included, and stops what runs in it. @throws {BackendError} `session_not_found`. */
+  remove(sessionId: string): Promise<void>;
+  /**
+   * Calls `listener` with every event after `afterEventId`, first those that are still held, then live; synchronously, in
+   * order. An id that is no longer held, or of another process, gives one `reset`: the page loads the transcript again.
+   * Without an id, only what happens from now on.
+   *
+   * @returns a function that ends it.
+   */
+  subscribe(
+    sessionId: string,
+    afterEventId: string | undefined,
+    listener: (event: StampedEvent) => void,
+  ): () => void;
+  /**
+   * A message as the log has it, and as the model sees it now.
+   *
+   * @throws {BackendError} `session_not_found`, `message_not_found`.
+   */
+  expand(sessionId: string, messageId: string): Promise<ExpandedMessage>;
+  /**
+   * A part of a text file in the workspace, for results that were too large for the window. The backend confines the path.
+   *
+   * @throws {WorkspaceError} `not_found`, `outside_workspace`, ….
+   */
+  readFile(path: string, range: { readonly offset: number; readonly length: number }): Promise<FilePart>;
+  /**
+   * Takes back the last compaction. Left out by backends that cannot.
+   *
+   * @throws {BackendError} `session_not_found`, `session_busy`, `nothing_to_undo`.
+   */
+  undo?(sessionId: string, compactionId: string): Promise<void>;
+  /**
+   * Answers for tool calls that wait for permission and goes on with the call. Left out by backends that never ask.
+   *
+   * @throws {BackendError} `session_not_found`, `session_busy`.
+   */
+  decide?(sessionId: string, decision: PermissionDecision): Promise<void>;
+}
+
+/** What answers, and where. */
+export interface BackendInfo {
+  /** Of the demo, for example `0.1.0`. */
+  readonly version: string;
+  readonly model: {
+    readonly id: string;
+    /** Whether it is the guide that the demo brings along: rules, no LLM. */
+    readonly embedded: boolean;
+    /** Prices per million tokens, where known; the page then says what a reply cost. */
+    readonly pricing?: Pricing | undefined;
+  };
+  /** Tokens. */
+  readonly contextWindow: number;
+  /** Tokens at which a compaction begins by itself; 0 when none does. */
+  readonly triggerTokens: number;
+  /** As configured, for example `auto`. */
+  readonly strategy: string;
+  /** Where the agent works, for people. */
+  readonly workspace: string;
+  /** Which optional methods there are. */
+  readonly abilities: { readonly undo: boolean; readonly decide: boolean };
+  /** What an empty page offers to do. */
+  readonly starters: readonly Starter[];
+}
+
+export interface Pricing {
+  /** ISO 4217, for example `USD`. */
+  readonly currency: string;
+  readonly inputPerMillion: number;
+  readonly cachedInputPerMillion: number;
+  readonly outputPerMillion: number;
+}
+
+export interface Starter {
+  readonly icon: 'survey' | 'ask' | 'compact';
+  readonly title: string;
+  readonly description: string;
+  /** What is sent. */
+  readonly prompt: string;
+}
+
+export interface SessionSummary {
+  readonly id: string;
+  /** The first thing that the user said. */
+  readonly title: string;
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string;
+  readonly running: boolean;
+  readonly messageCount: number;
+}
+
+export interface ExpandedMessage {
+  readonly original: Message;
+  /** `undefined` when it is gone from the model's view; the original itself when it is unchanged. */
+  readonly current?: Message | undefined;
+}
+
+export interface FilePart {
+  readonly path: string;
+  readonly text: string;
+  /** Bytes of the whole file. */
+  readonly size: number;
+  /** Bytes; where this part begins. */
+  readonly offset: number;
+  /** Bytes; where the next part begins, absent at the end. */
+  readonly nextOffset?: number | undefined;
+}
+
+export interface PermissionDecision {
+  readonly toolUseIds: readonly string[];
+  readonly allow: boolean;
+}

@@ -1,0 +1,150 @@
+import type { Message, Usage } from '@x/core';
+import { withCompaction, withoutCompaction } from './fold-compaction.js';
+import type { PageEvent } from './page-event.js';
+import type { Entry, Notice, RunningCall, RunningCompaction, ToolRun, Transcript } from './transcript.js';
+import { holds, sampled } from './transcript-entries.js';
+
+/**
+ * The transcript after an event. Pure, and free of anything but types, since the server and the page both use it.
+ * Events may come twice (a resumed stream): what has an id is entered once.
+ */
+export function foldEvent(transcript: Transcript, event: PageEvent): Transcript {
+  switch (event.type) {
+    case 'call.started':
+      return { ...transcript, call: newCall(event.callId, event.at) };
+    case 'message.added':
+      return withMessage(transcript, event.message);
+    case 'model.started':
+      return withCall(
+        { ...transcript, context: event.context, timeline: sampled(transcript, { ...event, type: 'step' }) },
+        { step: event.step, text: '', thinking: '', retry: undefined },
+      );
+    case 'text.delta':
+      return withCall(transcript, { text: (transcript.call?.text ?? '') + event.text });
+    case 'thinking.delta':
+      return withCall(transcript, { thinking: (transcript.call?.thinking ?? '') + event.text });
+    case 'model.retrying':
+      return withCall(transcript, {
+        text: '',
+        thinking: '',
+        retry: { attempt: event.attempt, error: event.error },
+      });
+    case 'model.completed': {
+      const { message, usage, durationMs } = event;
+      const replies = { ...transcript.replies, [message.id]: { usage, durationMs } };
+      const totals = message.id in transcript.replies ? transcript.totals : added(transcript.totals, usage);
+      const written = withMessage({ ...transcript, replies, totals }, message);
+      return withCall(written, { text: '', thinking: '', retry: undefined });
+    }
+    case 'tool.call':
+      return withToolRun(transcript, event.call.id, { status: 'running' });
+    case 'tool.result':
+      return withToolRun(transcript, event.result.toolUseId, {
+        status: event.result.isError ? 'failed' : 'done',
+        durationMs: event.durationMs,
+      });
+    case 'tool.evicted':
+      return withToolRun(transcript, event.toolUseId, { evicted: { path: event.path, chars: event.chars } });
+    case 'context.compacting':
+      return { ...transcript, compacting: compactionOf(event) };
+    case 'context.compacted':
+      return withCompaction(transcript, event);
+    case 'context.restored':
+      return withoutCompaction(transcript, event);
+    case 'todos.changed':
+      return { ...transcript, todos: event.todos };
+    case 'permission.required':
+      return withNotice(transcript, {
+        level: 'info',
+        at: event.at,
+        code: 'permission_required',
+        message: 'The agent asks for your permission.',
+        calls: event.calls,
+      });
+    case 'warning':
+      return withNotice(transcript, {
+        level: 'warning',
+        at: event.at,
+        code: event.source,
+        message: event.message,
+      });
+    case 'call.completed': {
+      const ended = endedCall(transcript);
+      const message = endings[event.stopReason];
+      if (message === undefined) return ended;
+      return withNotice(ended, { level: 'info', at: event.at, code: event.stopReason, message });
+    }
+    case 'call.failed':
+      return withNotice(endedCall(transcript), { level: 'error', at: event.at, ...event.error });
+  }
+}
+
+/** What to say of a call that ended otherwise than with an answer. */
+const endings: Readonly<Record<string, string | undefined>> = {
+  interrupted: 'Stopped. What the agent had done up to here is kept.',
+  max_iterations: 'The agent used up the steps that one call may take. Say “go on” to continue.',
+  budget_exceeded: 'The call used up its budget. What was done up to here is kept.',
+  shutdown:
+    'The server shut down during this call. What was done up to here is kept; say “go on” to continue.',
+};
+
+function compactionOf(event: RunningCompaction): RunningCompaction {
+  const { at, reason, strategy, messagesBefore, tokensBefore } = event;
+  return { at, reason, strategy, messagesBefore, tokensBefore };
+}
+
+function newCall(callId: string, startedAt: string): RunningCall {
+  return { callId, startedAt, step: 0, text: '', thinking: '' };
+}
+
+function withCall(transcript: Transcript, change: Partial<RunningCall>): Transcript {
+  return transcript.call ? { ...transcript, call: { ...transcript.call, ...change } } : transcript;
+}
+
+function endedCall(transcript: Transcript): Transcript {
+  // A tool that was running when the call ended was interrupted with it.
+  const interrupted = Object.entries(transcript.toolRuns).filter(([, run]) => run.status === 'running');
+  const closed = interrupted.map(([id, run]): [string, ToolRun] => [id, { ...run, status: 'failed' }]);
+  const toolRuns =
+    closed.length > 0 ? { ...transcript.toolRuns, ...Object.fromEntries(closed) } : transcript.toolRuns;
+  return { ...transcript, toolRuns, call: undefined, compacting: undefined };
+}
+
+function withMessage(transcript: Transcript, message: Message): Transcript {
+  // A summary is told by the compaction that wrote it.
+  if (message.kind === 'summary' || holds(transcript, message.id)) return transcript;
+  const entry: Entry = { type: 'message', id: message.id, message };
+  const title =
+    transcript.title || (message.role === 'user' && message.kind === undefined ? said(message) : '');
+  return { ...transcript, title, entries: [...transcript.entries, entry] };
+}
+
+function said(message: Message): string {
+  const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
+  return text.replace(/\s+/g, ' ').trim().slice(0, 120);
+}
+
+function withToolRun(transcript: Transcript, id: string, change: Partial<ToolRun>): Transcript {
+  const run: ToolRun = { status: 'running', ...transcript.toolRuns[id], ...change };
+  return { ...transcript, toolRuns: { ...transcript.toolRuns, [id]: run } };
+}
+
+function withNotice(transcript: Transcript, notice: Notice): Transcript {
+  const id = `notice-${notice.at}-${notice.code}`;
+  if (holds(transcript, id)) return transcript;
+  return { ...transcript, entries: [...transcript.entries, { type: 'notice', id, notice }] };
+}
+
+function added(totals: Transcript['totals'], usage: Usage | undefined): Transcript['totals'] {
+  const sum = (name: keyof Usage): number => (totals.usage[name] ?? 0) + (usage?.[name] ?? 0);
+  return {
+    modelCalls: totals.modelCalls + 1,
+    usage: {
+      inputTokens: sum('inputTokens'),
+      outputTokens: sum('outputTokens'),
+      cachedInputTokens: sum('cachedInputTokens'),
+      cacheWriteTokens: sum('cacheWriteTokens'),
+      reasoningTokens: sum('reasoningTokens'),
+    },
+  };
+}

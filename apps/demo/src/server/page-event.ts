@@ -1,0 +1,58 @@
+import {
+  type AgentEvent,
+  type AgentEventBody,
+  type ContextUsage,
+  type ManifestEntry,
+  type Todo,
+  XError,
+} from '@x/core';
+
+/** An error as the page shows it. */
+export interface ErrorInfo {
+  /** Stable, for programs. */
+  readonly code: string;
+  /** What happened and what to do, for people. */
+  readonly message: string;
+}
+
+type AgentBody<Type extends AgentEventBody['type']> = Extract<AgentEventBody, { readonly type: Type }>;
+
+/**
+ * What the page is told: the agent's events as plain JSON, what they leave out (`context.compacted` with its manifest and
+ * the window after it), and what happens to a session outside a call.
+ */
+export type PageEventBody =
+  | Exclude<AgentEventBody, AgentBody<'call.failed'> | AgentBody<'context.compacted'>>
+  | { readonly type: 'call.failed'; readonly callId: string; readonly error: ErrorInfo }
+  | (AgentBody<'context.compacted'> & CompactionDetails)
+  | { readonly type: 'context.restored'; readonly compactionId: string; readonly context?: ContextUsage }
+  | { readonly type: 'todos.changed'; readonly todos: readonly Todo[] };
+
+/** What the agent's `context.compacted` event does not say. */
+export interface CompactionDetails {
+  /** What became of each message; without it, all that `removed` names counts as replaced. */
+  readonly manifest?: readonly ManifestEntry[] | undefined;
+  /** The summary that was written, if any. */
+  readonly summary?: string | undefined;
+  /** The window after the compaction, by source; `contextAfter` works it out. Without it the next step tells. */
+  readonly context?: ContextUsage | undefined;
+}
+
+export type PageEvent = PageEventBody & {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+};
+
+/** The agent's event for the page; `details` adds to `context.compacted` what only the backend knows. */
+export function toPageEvent(event: AgentEvent, details: CompactionDetails = {}): PageEvent {
+  if (event.type === 'call.failed') return { ...event, error: toErrorInfo(event.error) };
+  if (event.type === 'context.compacted') return { ...event, ...details };
+  return event;
+}
+
+/** An error for people: its own code where it has one, never a stack. */
+export function toErrorInfo(error: unknown): ErrorInfo {
+  if (XError.isInstance(error)) return { code: error.code, message: error.message };
+  return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+}

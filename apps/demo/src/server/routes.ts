@@ -1,0 +1,112 @@
+import { InvalidInputError, parseWith } from '@x/core';
+import { type Context, Hono } from 'hono';
+import { z } from 'zod';
+import type { Backend } from './backend.js';
+import { BackendError } from './backend-error.js';
+import { eventStream } from './event-stream.js';
+
+const sessionId = z.string().min(1).max(200);
+const id = z.string().min(1).max(500);
+const messageBody = z.strictObject({ text: z.string().trim().min(1).max(200_000) });
+const compactBody = z.strictObject({ instructions: z.string().trim().min(1).max(4_000).optional() });
+const decisionBody = z.strictObject({ toolUseIds: z.array(id).min(1).max(100), allow: z.boolean() });
+const fileQuery = z.strictObject({
+  path: z.string().min(1).max(4_096),
+  offset: z.coerce.number().int().min(0).default(0),
+  length: z.coerce.number().int().min(1).max(256_000).default(64_000),
+});
+const eventsQuery = z.strictObject({ after: z.string().max(200).optional() });
+
+interface RouteOptions {
+  readonly heartbeatMs: number;
+  /** Aborted when the server closes, so that event streams end. */
+  readonly closing: AbortSignal;
+}
+
+/** What the page can ask, as JSON under `/api`. */
+export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
+  const api = new Hono();
+
+  api.get('/info', async (context) => context.json(await backend.info()));
+  api.get('/sessions', async (context) => context.json(await backend.sessions()));
+
+  api.get('/sessions/:id', async (context) => context.json(await backend.transcript(sessionOf(context))));
+  api.delete('/sessions/:id', async (context) => {
+    await backend.remove(sessionOf(context));
+    return context.body(null, 204);
+  });
+
+  api.get('/sessions/:id/events', (context) => {
+    const { after } = parseWith(eventsQuery, context.req.query(), 'query');
+    return eventStream(context, backend, sessionOf(context), {
+      ...options,
+      after: context.req.header('last-event-id') ?? after,
+    });
+  });
+
+  api.post('/sessions/:id/messages', async (context) => {
+    const { text } = await bodyOf(context, messageBody);
+    await backend.send(sessionOf(context), text);
+    return context.body(null, 202);
+  });
+
+  api.get('/sessions/:id/messages/:message', async (context) => {
+    const messageId = parseWith(id, context.req.param('message'), 'message id');
+    return context.json(await backend.expand(sessionOf(context), messageId));
+  });
+
+  api.post('/sessions/:id/stop', async (context) => {
+    await backend.stop(sessionOf(context));
+    return context.body(null, 202);
+  });
+
+  api.post('/sessions/:id/compactions', async (context) => {
+    const { instructions } = await bodyOf(context, compactBody);
+    await backend.compact(sessionOf(context), instructions);
+    return context.body(null, 202);
+  });
+
+  api.delete('/sessions/:id/compactions/:compaction', async (context) => {
+    if (!backend.undo) throw notSupported('take a compaction back');
+    const compactionId = parseWith(id, context.req.param('compaction'), 'compaction id');
+    await backend.undo(sessionOf(context), compactionId);
+    return context.body(null, 204);
+  });
+
+  api.post('/sessions/:id/decisions', async (context) => {
+    if (!backend.decide) throw notSupported('decide on tool calls');
+    await backend.decide(sessionOf(context), await bodyOf(context, decisionBody));
+    return context.body(null, 202);
+  });
+
+  api.get('/file', async (context) => {
+    const { path, ...range } = parseWith(fileQuery, context.req.query(), 'query');
+    return context.json(await backend.readFile(path, range));
+  });
+
+  return api;
+}
+
+function sessionOf(context: Context): string {
+  return parseWith(sessionId, context.req.param('id'), 'session id');
+}
+
+/** @throws {InvalidInputError} when the body is no JSON, or not what it must be. */
+async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema): Promise<z.output<Schema>> {
+  // Forms of other web sites cannot send this type without asking first.
+  if (!/^application\/json\b/i.test(context.req.header('content-type') ?? '')) {
+    throw new InvalidInputError('request', [{ path: '', message: 'Content-Type must be application/json' }]);
+  }
+  const text = await context.req.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidInputError('request', [{ path: '', message: 'the body is no JSON' }], { cause });
+  }
+  return parseWith(schema, body, 'request');
+}
+
+function notSupported(what: string): BackendError {
+  return new BackendError('not_supported', `This agent cannot ${what}.`);
+}

@@ -1,0 +1,101 @@
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { InvalidInputError, XError } from '@x/core';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { apiError, thrownError } from './api-error.js';
+import type { Backend } from './backend.js';
+import { bearer, isLoopback, sameOrigin } from './guard.js';
+import { loadPageFiles } from './page-files.js';
+import { apiRoutes } from './routes.js';
+import { securityHeaders } from './security-headers.js';
+
+const MAX_BODY_BYTES = 1_048_576;
+
+export interface ServerOptions {
+  readonly backend: Backend;
+  /** The folder of the built page. */
+  readonly webRoot: string;
+  /** Where to listen. Default `127.0.0.1`; anything that other machines can reach needs a token. */
+  readonly host?: string | undefined;
+  /** 0 for any free one. Default 4173. */
+  readonly port?: number | undefined;
+  /** What callers must know; none by default. */
+  readonly token?: string | undefined;
+  /** How often a quiet event stream gives a sign of life. Default 15 000. */
+  readonly heartbeatMs?: number | undefined;
+  /** Told of failures that are no answer's fault. Default: to stderr. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+export interface DemoServer {
+  /** Begins to listen and answers the address to open, with the token where there is one. */
+  listen(): Promise<string>;
+  /** Ends event streams and open connections. The backend is the caller's to close. */
+  close(): Promise<void>;
+}
+
+/**
+ * The demo's server: the page, and an API for it.
+ *
+ * @throws {InvalidInputError} when it would be open to other machines without a token.
+ */
+export function createServer(options: ServerOptions): DemoServer {
+  const { backend, webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
+  const onError = options.onError ?? ((error: unknown) => console.error(error));
+  if (!isLoopback(host) && !token) {
+    const message = `"${host}" can be reached from other machines, and whoever reaches it can run the agent's tools: set a token, or listen on 127.0.0.1`;
+    throw new InvalidInputError('server options', [{ path: 'token', message }]);
+  }
+
+  const closing = new AbortController();
+  const page = loadPageFiles(webRoot);
+  // Reported where it is awaited; without this, a failure before the first request would end the process.
+  page.catch(() => {});
+
+  const app = new Hono();
+  app.use(securityHeaders(), sameOrigin(host));
+  if (token) app.use(bearer(token));
+  app.use(
+    '/api/*',
+    bodyLimit({
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) =>
+        apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
+    }),
+  );
+  app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
+  app.all('/api/*', (context) =>
+    apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
+  );
+  app.get('*', async (context) => {
+    const answer = (await page)(context);
+    if (answer) return answer;
+    if (context.req.path !== '/') return context.text('Not found', 404);
+    return context.text('The page has not been built. Run `npm run build`, then start again.', 503);
+  });
+  app.onError((error, context) => {
+    if (!XError.isInstance(error)) onError(error);
+    return thrownError(context, error);
+  });
+
+  const server = createAdaptorServer({ fetch: app.fetch });
+  return {
+    async listen() {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, resolve);
+      });
+      const address = server.address() as AddressInfo;
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      return `http://${name}:${address.port}/${token ? `?token=${encodeURIComponent(token)}` : ''}`;
+    },
+    async close() {
+      closing.abort();
+      if (!server.listening) return;
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      if ('closeAllConnections' in server) server.closeAllConnections();
+      await closed;
+    },
+  };
+}

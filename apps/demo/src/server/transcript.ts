@@ -1,0 +1,145 @@
+import type {
+  CompactionReason,
+  CompactionStatus,
+  CompactionStep,
+  ContextUsage,
+  ManifestEntry,
+  Message,
+  Todo,
+  ToolUseBlock,
+  Usage,
+} from '@x/core';
+
+/** Everything that the page shows of one session. It is a fold over the session's events: see `fold-event.ts`. */
+export interface Transcript {
+  readonly sessionId: string;
+  /** The first thing that the user said; empty before. */
+  readonly title: string;
+  /** Every message of the log, and what happened between them, in order. */
+  readonly entries: readonly Entry[];
+  /** What became of the messages that the model no longer sees as they were, by message id. */
+  readonly fates: Readonly<Record<string, Fate>>;
+  /** What the model calls cost, by the id of the message that they wrote. */
+  readonly replies: Readonly<Record<string, ReplyFigures>>;
+  /** What is known of tool calls beside their messages, by the call's id. */
+  readonly toolRuns: Readonly<Record<string, ToolRun>>;
+  /** What fills the model's window now; absent before the first model call. */
+  readonly context?: ContextUsage | undefined;
+  /** The window over time, oldest first, bounded. */
+  readonly timeline: readonly TimelinePoint[];
+  readonly todos: readonly Todo[];
+  readonly totals: Totals;
+  /** The call that runs now. */
+  readonly call?: RunningCall | undefined;
+  /** The compaction that runs now, within a call or by itself. */
+  readonly compacting?: RunningCompaction | undefined;
+}
+
+export type Entry =
+  | { readonly type: 'message'; readonly id: string; readonly message: Message }
+  | { readonly type: 'compaction'; readonly id: string; readonly compaction: CompactionRecord }
+  | { readonly type: 'notice'; readonly id: string; readonly notice: Notice };
+
+/** What a compaction did to a message. */
+export interface Fate {
+  readonly fate: ManifestEntry['fate'];
+  /** The entry that tells of it. */
+  readonly compactionId: string;
+}
+
+/** One compaction, whatever its outcome. */
+export interface CompactionRecord {
+  readonly id: string;
+  readonly at: string;
+  readonly reason: CompactionReason;
+  readonly status: CompactionStatus;
+  /** Why the outcome is what it is, in words. */
+  readonly detail: string;
+  readonly strategyUsed: string;
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly durationMs: number;
+  readonly steps: readonly CompactionStep[];
+  readonly manifest: readonly ManifestEntry[];
+  /** What stands in place of what went, where a summary was written. */
+  readonly summary?: string | undefined;
+  /** Whether it was taken back. */
+  readonly undone: boolean;
+}
+
+/** Something to tell the user that is no message. */
+export interface Notice {
+  readonly level: 'error' | 'warning' | 'info';
+  readonly at: string;
+  /** Stable, for programs: an error's code, or what the notice is about. */
+  readonly code: string;
+  readonly message: string;
+  /** Tool calls that wait for the user's permission. */
+  readonly calls?: readonly ToolUseBlock[] | undefined;
+}
+
+export interface ReplyFigures {
+  readonly usage?: Usage | undefined;
+  readonly durationMs: number;
+}
+
+export interface ToolRun {
+  readonly status: 'running' | 'done' | 'failed';
+  readonly durationMs?: number | undefined;
+  /** Where the full result lies, when it was too large for the window. */
+  readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
+}
+
+/** One model call, or one compaction, on the time line of the window. */
+export type TimelinePoint =
+  | { readonly type: 'step'; readonly at: string; readonly context: ContextUsage }
+  | {
+      readonly type: 'compaction';
+      readonly at: string;
+      readonly compactionId: string;
+      readonly status: CompactionStatus;
+      readonly context: ContextUsage;
+    };
+
+/** Sums over all model calls of the session. */
+export interface Totals {
+  readonly modelCalls: number;
+  readonly usage: Usage;
+}
+
+export interface RunningCall {
+  readonly callId: string;
+  readonly startedAt: string;
+  /** The model call within it, from 1; 0 before the first. */
+  readonly step: number;
+  /** What the model has said so far in this step. */
+  readonly text: string;
+  readonly thinking: string;
+  /** Set while a failed model call waits to be made again. */
+  readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
+}
+
+export interface RunningCompaction {
+  readonly at: string;
+  readonly reason: CompactionReason;
+  readonly strategy: string;
+  readonly messagesBefore: number;
+  readonly tokensBefore: number;
+}
+
+/** A session in which nothing has happened yet. */
+export function emptyTranscript(sessionId: string): Transcript {
+  return {
+    sessionId,
+    title: '',
+    entries: [],
+    fates: {},
+    replies: {},
+    toolRuns: {},
+    timeline: [],
+    todos: [],
+    totals: { modelCalls: 0, usage: { inputTokens: 0, outputTokens: 0 } },
+  };
+}
