@@ -1,17 +1,14 @@
-/** A binary min-heap of numbers, in one typed array of fixed capacity. */
+/** A binary min-heap of numbers, in one typed array that grows as needed. */
 export class RankHeap {
   #size = 0;
-  readonly #items: Float64Array;
-
-  constructor(capacity: number) {
-    this.#items = new Float64Array(capacity);
-  }
+  #items = new Float64Array(256);
 
   get size(): number {
     return this.#size;
   }
 
   push(item: number): void {
+    if (this.#size === this.#items.length) this.#grow();
     const items = this.#items;
     let index = this.#size++;
     while (index > 0) {
@@ -42,5 +39,11 @@ export class RankHeap {
     }
     items[index] = item;
     return least;
+  }
+
+  #grow(): void {
+    const items = new Float64Array(this.#items.length * 2);
+    items.set(this.#items);
+    this.#items = items;
   }
 }

@@ -3,8 +3,10 @@ import type { Vocabulary } from './rank-file.js';
 /** What a table answers for bytes that are no token; greater than any rank, so that a search for the least skips it. */
 export const NO_RANK = 0x7fffffff;
 
+/** Lengths of tokens fit one byte. */
+const MAX_TOKEN_LENGTH = 255;
 /** Tokens are fewer than this, so that a rank fits beside other bits in one 32-bit integer. */
-export const RANK_BITS = 18;
+const RANK_BITS = 18;
 const RANK_MASK = 2 ** RANK_BITS - 1;
 
 /**
@@ -40,6 +42,8 @@ export class RankTable {
       maxTokenLength = Math.max(maxTokenLength, end - start);
       start = end;
     }
+    if (maxTokenLength > MAX_TOKEN_LENGTH)
+      throw new RangeError(`A token has at most ${MAX_TOKEN_LENGTH} bytes`);
     this.#bytes = bytes;
     this.#ends = ends;
     this.#slots = slots;

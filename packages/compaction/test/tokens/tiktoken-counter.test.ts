@@ -99,7 +99,7 @@ describe('tiktokenCounter', () => {
   });
 
   it('differs between encodings', () => {
-    const text = samples['chinese'] ?? '';
+    const text = samples.chinese ?? '';
     expect(tiktokenCounter('o200k_base').count(text)).toBeLessThan(
       tiktokenCounter('cl100k_base').count(text),
     );
