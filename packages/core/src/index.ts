@@ -46,6 +46,8 @@ export { hasBrand, XError } from './errors/x-error.js';
 export { estimateCounter } from './estimate-counter.js';
 export { InMemorySession } from './in-memory-session.js';
 export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
+export { JsonSession } from './json-session.js';
+export { LocalWorkspace } from './local-workspace.js';
 export {
   assistantMessage,
   type Message,
@@ -72,6 +74,7 @@ export {
   type ToolDefinition,
   type Usage,
 } from './model.js';
+export { mountWorkspace } from './mount-workspace.js';
 export { formatPath, parseWith } from './parse.js';
 export {
   RuntimeContext,
@@ -82,9 +85,12 @@ export {
 export { openSession, type Session } from './session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './session-key.js';
 export type { SessionLog } from './session-log.js';
+export { sessionPrefix } from './session-prefix.js';
 export type { Reach, SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
 export type { StandardResult, StandardSchema } from './standard-schema.js';
 export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';
 export { defineTool, type Tool, type ToolContext, type ToolReturn } from './tool.js';
-export { readText, type Workspace, type WorkspaceEntry } from './workspace.js';
+export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace.js';
+export { WorkspaceSession } from './workspace-session.js';
+export { WorkspaceSessionLog } from './workspace-session-log.js';

@@ -44,7 +44,22 @@ export interface Workspace {
    *
    * @throws {WorkspaceError} `locked` when it could not be had within `timeoutMs` (default 10 000).
    */
-  lock?<T>(name: string, task: () => Promise<T>, options?: { readonly timeoutMs?: number }): Promise<T>;
+  lock?<T>(
+    name: string,
+    task: (lock: HeldLock) => Promise<T>,
+    options?: { readonly timeoutMs?: number | undefined },
+  ): Promise<T>;
+}
+
+/** A lock, for the task that runs under it. */
+export interface HeldLock {
+  /**
+   * Asks whether the lock is held still: a process that was stopped for long may have been taken for dead. Call it
+   * right before a write that cannot be undone.
+   *
+   * @throws {WorkspaceError} `locked` when it was lost.
+   */
+  check(): Promise<void>;
 }
 
 const decoder = new TextDecoder();

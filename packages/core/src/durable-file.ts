@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import { constants, type FileHandle, link, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { errorCode } from './io-error.js';
+
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0 } = constants;
+
+/** Whether a file is one that {@link replaceFile} was still writing. */
+export function isTemporaryName(name: string): boolean {
+  return /^\.x-[0-9a-f]{24}\.tmp$/.test(name);
+}
+
+/**
+ * Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones; with
+ * `ifAbsent` an existing file is left alone and the call fails with EEXIST.
+ */
+export async function replaceFile(
+  file: string,
+  data: string | Uint8Array,
+  options: { readonly ifAbsent?: boolean; readonly mode?: number | undefined } = {},
+): Promise<void> {
+  const directory = dirname(file);
+  const temporary = join(directory, `.x-${randomBytes(12).toString('hex')}.tmp`);
+  const handle = await openBelow(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  try {
+    try {
+      if (options.mode !== undefined) await handle.chmod(options.mode);
+      await writeFully(handle, data);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    if (options.ifAbsent) {
+      await link(temporary, file);
+      await unlink(temporary);
+    } else await rename(temporary, file);
+  } catch (error) {
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+  await syncDirectory(directory);
+}
+
+/** Adds to the end of a file, or creates it, and returns once the bytes are on the disk. */
+export async function appendToFile(file: string, data: string | Uint8Array): Promise<void> {
+  const directory = dirname(file);
+  const handle = await openBelow(directory, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
+  let created: boolean;
+  try {
+    created = (await handle.stat()).size === 0;
+    await writeFully(handle, data);
+    await handle.datasync();
+  } finally {
+    await handle.close();
+  }
+  if (created) await syncDirectory(directory);
+}
+
+/** Makes the names in a directory durable. Platforms that cannot open directories do it by themselves. */
+export async function syncDirectory(directory: string): Promise<void> {
+  if (process.platform === 'win32') return;
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } catch (error) {
+    // Some network file systems do not know how.
+    if (!['EINVAL', 'ENOTSUP'].includes(errorCode(error) ?? '')) throw error;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Opens a file, making its directory when that is what is missing. */
+async function openBelow(directory: string, file: string, flags: number): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await open(file, flags);
+    } catch (error) {
+      // Again when somebody removed the directory as an empty one in between.
+      if (errorCode(error) !== 'ENOENT' || attempt === 10) throw error;
+      await makeDirectory(directory);
+    }
+  }
+}
+
+async function makeDirectory(directory: string): Promise<void> {
+  const first = await mkdir(directory, { recursive: true });
+  if (first === undefined) return;
+  const top = dirname(first);
+  for (let parent = dirname(directory); parent.length >= top.length; parent = dirname(parent)) {
+    await syncDirectory(parent);
+    if (parent === top) return;
+  }
+}
+
+// One system call as a rule, so that lines from two processes that append do not mix.
+async function writeFully(handle: FileHandle, data: string | Uint8Array): Promise<void> {
+  const bytes = typeof data === 'string' ? Buffer.from(data) : data;
+  for (let offset = 0; offset < bytes.length; ) {
+    offset += (await handle.write(bytes, offset)).bytesWritten;
+  }
+}

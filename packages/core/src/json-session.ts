@@ -1,0 +1,158 @@
+import { rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { checkChange } from './check-change.js';
+import { SessionStoreError } from './errors/session-store-error.js';
+import { jsonObjectSchema } from './json.js';
+import { LocalWorkspace } from './local-workspace.js';
+import type { Message } from './message.js';
+import { parseWith } from './parse.js';
+import { attempt, DamagedFileError, ifFound, newestFirst } from './session-files.js';
+import { SessionKey, type SessionScope } from './session-key.js';
+import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
+import type { SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+import { asMessages } from './stored-messages.js';
+import { readText } from './workspace.js';
+
+const optionsSchema = z.strictObject({
+  directory: z.string().min(1),
+  lockTimeoutMs: z.number().nonnegative().default(10_000),
+});
+const documentSchema = z.strictObject({
+  format: z.literal(1),
+  key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
+  version: z.number().int().positive(),
+  updatedAt: z.string(),
+  head: jsonObjectSchema,
+  messages: z.array(z.unknown()),
+});
+
+interface Document extends StoredSession {
+  readonly key: SessionKey;
+}
+
+/**
+ * One JSON document a session:
+ * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
+ * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
+ */
+export class JsonSession implements SessionStore {
+  readonly reach = 'host';
+  readonly #workspace: LocalWorkspace;
+  readonly #lockTimeoutMs: number;
+
+  /**
+   * @param options `directory`: made when first used. `lockTimeoutMs`: how long a commit waits for another one to the
+   * same session; default 10 000.
+   * @throws {InvalidInputError} for unknown or bad options.
+   */
+  constructor(options: { readonly directory: string; readonly lockTimeoutMs?: number | undefined }) {
+    const { directory, lockTimeoutMs } = parseWith(optionsSchema, options, 'JsonSession options');
+    this.#workspace = new LocalWorkspace(directory);
+    this.#lockTimeoutMs = lockTimeoutMs;
+  }
+
+  load(key: SessionKey): Promise<StoredSession | undefined> {
+    return attempt(key, async () => {
+      const document = await this.#read(pathOf(key), key);
+      if (document === undefined) return undefined;
+      const { key: _, ...stored } = document;
+      return stored;
+    });
+  }
+
+  commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const path = pathOf(key);
+    return this.#locked(key, path, async (check) => {
+      const stored = await this.#read(path, key);
+      const messages: readonly Message[] = stored?.messages ?? [];
+      checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+      const document = {
+        format: 1,
+        key: key.parts,
+        version: (stored?.version ?? 0) + 1,
+        updatedAt: new Date().toISOString(),
+        head: change.head,
+        messages: [...messages.slice(0, change.keep), ...change.append],
+      };
+      await check();
+      await this.#workspace.write(path, JSON.stringify(document));
+      return document.version;
+    });
+  }
+
+  delete(key: SessionKey): Promise<boolean> {
+    const path = pathOf(key);
+    return this.#locked(key, path, async () => {
+      const existed = await this.#workspace.delete(path);
+      await this.#prune(dirname(path));
+      return existed;
+    });
+  }
+
+  /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
+  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    yield* newestFirst(this.#readInfos(scope));
+  }
+
+  async close(): Promise<void> {}
+
+  #locked<T>(key: SessionKey, path: string, task: (check: () => Promise<void>) => Promise<T>): Promise<T> {
+    const options = { timeoutMs: this.#lockTimeoutMs };
+    return attempt(key, () => this.#workspace.lock(path, (lock) => task(() => lock.check()), options));
+  }
+
+  async #read(path: string, owner?: SessionKey): Promise<Document | undefined> {
+    const text = await ifFound(readText(this.#workspace, path));
+    if (text === undefined) return undefined;
+    const file = join(this.#workspace.root, path);
+    const document = parse(file, text);
+    if (owner !== undefined && !document.key.equals(owner)) {
+      throw new DamagedFileError(file, `belongs to session ${document.key}`);
+    }
+    return document;
+  }
+
+  async *#readInfos(scope: SessionScope): AsyncIterable<SessionInfo | SessionStoreError> {
+    for await (const path of listBelowPrefixes(this.#workspace, 'sessions', scope)) {
+      if (!path.endsWith('.json')) continue;
+      try {
+        const document = await attempt(undefined, () => this.#read(path));
+        if (!document?.key.isWithin(scope)) continue;
+        yield { key: document.key, version: document.version, updatedAt: document.updatedAt };
+      } catch (error) {
+        if (!SessionStoreError.isInstance(error)) throw error;
+        yield error;
+      }
+    }
+  }
+
+  /** Removes directories that are empty now, from `path` upwards. */
+  async #prune(path: string): Promise<void> {
+    for (let directory = path; directory !== '.'; directory = dirname(directory)) {
+      try {
+        await rmdir(join(this.#workspace.root, directory));
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+function pathOf(key: SessionKey): string {
+  return `${sessionPrefix(key)}sessions/${key.path.sessionId}.json`;
+}
+
+function parse(file: string, text: string): Document {
+  try {
+    const {
+      format: _,
+      key,
+      messages,
+      ...rest
+    } = parseWith(documentSchema, JSON.parse(text), 'session document');
+    return { ...rest, key: SessionKey.of(key), messages: asMessages(messages) };
+  } catch (error) {
+    throw new DamagedFileError(file, `is no session (${(error as Error).message})`, error);
+  }
+}
