@@ -164,7 +164,10 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   #openWorkspace(): Workspace {
-    return typeof this.#workspace === 'string' ? new LocalWorkspace(this.#workspace) : this.#workspace;
+    if (typeof this.#workspace !== 'string') return this.#workspace;
+    const workspace = new LocalWorkspace(this.#workspace);
+    workspace.check();
+    return workspace;
   }
 }
 

@@ -63,6 +63,7 @@ interface RunOptions {
 }
 
 function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions): Promise<string> {
+  signal.throwIfAborted();
   const names = [...DEFAULT_ENVIRONMENT, ...settings.passEnvironment];
   const env = Object.fromEntries(
     names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),

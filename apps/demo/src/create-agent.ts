@@ -1,0 +1,81 @@
+import { join } from 'node:path';
+import { compaction, tiktokenCounter, toolResultEviction } from '@x/compaction';
+import {
+  LocalWorkspace,
+  type Model,
+  mountWorkspace,
+  type SessionStore,
+  type Workspace,
+  WorkspaceSession,
+} from '@x/core';
+import { HarnessAgent, shell, taskList, workspaceTools } from '@x/harness';
+import { sessionHistory } from '@x/memory';
+
+export const AGENT = 'guide';
+
+const SYSTEM_PROMPT = `You are a careful engineering assistant that works on one repository.
+The repository is mounted read-only under repo/ for the file tools, and is the working directory of execute.
+Everything outside repo/ is your own workspace: write reports there. Keep a todo list for any work of more than a few steps.
+Older messages are compacted as you work. When you need something that you no longer see, search the log of this session or read it again.`;
+
+/** Share of the window that one tool result may fill before it is evicted, at about four characters a token. */
+const RESULT_SHARE = 0.25;
+const CHARS_PER_TOKEN = 4;
+
+export interface DemoAgent {
+  readonly agent: HarnessAgent;
+  readonly workspace: Workspace;
+  readonly store: SessionStore;
+  /** Tokens at which a compaction begins by itself. */
+  readonly triggerTokens: number;
+}
+
+interface CreateAgentOptions {
+  readonly model: Model;
+  readonly embedded: boolean;
+  /** Where sessions, logs and reports live. */
+  readonly data: string;
+  /** The repository that the agent may read. */
+  readonly repo: string;
+}
+
+/** The demo's agent: every package of the house, put together from parts. */
+export function createAgent({ model, embedded, data, repo }: CreateAgentOptions): DemoAgent {
+  const own = new LocalWorkspace(join(data, 'workspace'));
+  own.check();
+  const workspace = mountWorkspace(own, { repo: new LocalWorkspace(repo, { readOnly: true }) });
+  const store = new WorkspaceSession(own);
+  const counter = tiktokenCounter();
+  const window = model.contextWindow ?? 128_000;
+  const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
+  const budgetPercent = 0.85;
+
+  const agent = HarnessAgent.builder()
+    .name(AGENT)
+    .systemPrompt(SYSTEM_PROMPT)
+    .model(model)
+    .workspace(workspace)
+    .session(store)
+    .tokenCounter(counter)
+    .checkpoint('step')
+    .maxIterations(500)
+    .use(
+      compaction({
+        counter,
+        budgetPercent,
+        // The window decides alone: a survey has many short messages.
+        triggerMessages: 0,
+        triggerTokens: 0,
+        keepTokens: Math.floor(window * 0.25),
+        // The guide cannot write summaries; its ledger is the summary.
+        ...(embedded ? { model: null } : {}),
+      }),
+      toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
+      taskList(),
+      workspaceTools({ maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)) }),
+      shell({ cwd: repo }),
+      sessionHistory(),
+    )
+    .build();
+  return { agent, workspace, store, triggerTokens: Math.floor(window * budgetPercent) };
+}

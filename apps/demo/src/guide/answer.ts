@@ -1,0 +1,68 @@
+import { act, type Decision, say } from './decision.js';
+import { coverage, keywords } from './keywords.js';
+import type { View } from './view.js';
+
+const ENOUGH = 0.99;
+const SOME = 0.5;
+const MAX_LINES = 6;
+
+/** Answers a question from what is in view; failing that, from the report and the log of the session. */
+export function answer(view: View): Decision {
+  const words = keywords(view.request);
+  if (words.length === 0)
+    return say('I did not find a word in that to look for. Try "survey this repository".');
+
+  const report = {
+    name: 'grep_files',
+    input: { pattern: words.map(escapeExpression).join('|'), path: 'REPORT.md', ignoreCase: true },
+  };
+  const search = { name: 'session_search', input: { query: words.join(' '), limit: 5 } };
+  const found = [report, search].map(({ name, input }) => view.result(name, input));
+
+  if (found.every((result) => result === undefined)) {
+    const inView = bestPassage(view, words);
+    if (inView)
+      return say(
+        `${inView.quote}\n\n(from ${inView.source === 'summary' ? 'the summary of' : 'what I still see of'} this conversation)`,
+      );
+    return act(
+      `I no longer see that. Searching the report and the log of this session for: ${words.join(', ')}.`,
+      report,
+      search,
+    );
+  }
+  const [inReport, inLog] = found.map((result) =>
+    result && !result.isError ? lines(result.text, words) : [],
+  );
+  if (inReport?.length) return say(`${quote(inReport)}\n\n(from REPORT.md)`);
+  if (inLog?.length) return say(`${quote(inLog)}\n\n(from the log of this session)`);
+  return say(
+    `Neither REPORT.md nor the log of this session says anything about ${words.join(', ')}. I am a rule-based guide: I can survey this repository, and answer about what was found.`,
+  );
+}
+
+function bestPassage(view: View, words: readonly string[]) {
+  for (const { source, text } of view.passages) {
+    const matching = lines(text, words, ENOUGH);
+    if (matching.length > 0) return { source, quote: quote(matching) };
+  }
+  return undefined;
+}
+
+/** The lines that fit best; each of them fits at least that well. */
+function lines(text: string, words: readonly string[], atLeast = SOME): readonly string[] {
+  const rated = text
+    .split('\n')
+    .map((line) => ({ line: line.replace(/^REPORT\.md:\d+: /, '').trim(), fit: coverage(line, words) }))
+    .filter(({ line, fit }) => fit >= atLeast && line.length > 0 && line.length < 400);
+  const best = Math.max(...rated.map(({ fit }) => fit));
+  return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
+}
+
+function quote(found: readonly string[]): string {
+  return found.map((line) => `> ${line}`).join('\n');
+}
+
+function escapeExpression(word: string): string {
+  return word.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+}

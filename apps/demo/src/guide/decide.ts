@@ -1,0 +1,20 @@
+import { answer } from './answer.js';
+import { type Decision, say } from './decision.js';
+import { survey } from './survey/survey.js';
+import type { View } from './view.js';
+
+const GREETING = /^(?:hi|hello|hey|help|what can you do)\b/i;
+
+const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I can do one real job and answer about it:
+
+- **survey this repository**: I explore the checkout I run in, count and read it area by area, and write REPORT.md.
+- **a question about what I did**, such as "how many lines has packages/core?": I answer from what I still see, or by searching the log of this session.
+
+To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL and start again.`;
+
+/** The guide's whole policy: from what is in view to what happens next. */
+export function decide(view: View): Decision {
+  if (/\bsurvey\b/i.test(view.request) && !view.request.endsWith('?')) return survey(view);
+  if (view.request === '' || GREETING.test(view.request)) return say(ABOUT_ME);
+  return answer(view);
+}

@@ -1,0 +1,18 @@
+/** Every file of the repository, NUL-separated: what git tracks, or all there is where git cannot tell. */
+const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/node_modules/*' -not -path './.git/*' -printf '%P\\0'; }`;
+
+/** Lines of every file, then one line `files F, lines L`. */
+export const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
+
+/** `COUNT directory` of the two top levels, for every directory with at least three files, the largest first. */
+export const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ 'NF > 2 { n[$1 "/" $2]++ } NF == 2 { n[$1]++ } END { for (d in n) if (n[d] >= 3) print n[d], d }' | sort -k1,1nr -k2`;
+
+/** `COUNT extension`, the most frequent first. */
+export const KINDS = `${FILES} | tr '\\0' '\\n' | sed -n 's/.*\\.\\([A-Za-z0-9]*\\)$/\\1/p' | sort | uniq -c | sort -k1,1nr -k2 | head -12`;
+
+export const HISTORY = 'git log --oneline 2>/dev/null | head -15';
+
+/** `files F, lines L, tests T, largest N PATH` of one directory, its subdirectories included. */
+export function statsOf(area: string): string {
+  return `${FILES} | tr '\\0' '\\n' | grep -F '${area}/' | awk -v a='${area}/' 'index($0, a) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
+}

@@ -1,0 +1,160 @@
+import type { Wish } from '../decision.js';
+import type { View } from '../view.js';
+import { AREAS, HISTORY, KINDS, MEASURE, statsOf } from './commands.js';
+
+/** Where the repository is mounted in the guide's workspace. */
+export const REPO = 'repo';
+
+/** Something to find out: the call that tells it, and how to read the answer. */
+export interface Fact<Value> {
+  readonly wish: Wish;
+  /** `undefined` when the text does not hold the answer (any more). */
+  read(text: string): Value | undefined;
+}
+
+/** The fact's value, if the call's answer is in view; an answer that is an error counts as an empty one. */
+export function known<Value>(view: View, fact: Fact<Value>): Value | undefined {
+  const result = view.result(fact.wish.name, fact.wish.input);
+  return result && fact.read(result.isError ? '' : result.text);
+}
+
+function execute(command: string): Wish {
+  return { name: 'execute', input: { command } };
+}
+
+function afterStatus(text: string): string | undefined {
+  return text.startsWith('exit ') ? text.slice(text.indexOf('\n') + 1) : undefined;
+}
+
+export const topLevel: Fact<readonly string[]> = {
+  wish: { name: 'list_files', input: { path: REPO } },
+  read: (text) => text.split('\n').map((line) => line.replace(`${REPO}/`, '').replace(/ \d+$/, '')),
+};
+
+export const manifest: Fact<{ readonly name: string; readonly scripts: readonly string[] }> = {
+  wish: { name: 'read_file', input: { path: `${REPO}/package.json`, limit: 60 } },
+  read: (text) => ({
+    name: /"name":\s*"([^"]+)"/.exec(text)?.[1] ?? 'this repository',
+    scripts: [...(/"scripts":\s*\{([^}]*)\}/.exec(text)?.[1] ?? '').matchAll(/"([\w:-]+)":/g)].map(
+      ([, name = '']) => name,
+    ),
+  }),
+};
+
+export const readme: Fact<string> = {
+  wish: { name: 'read_file', input: { path: `${REPO}/README.md`, limit: 60 } },
+  read: (text) => firstParagraph(text),
+};
+
+export const history: Fact<readonly string[]> = {
+  wish: execute(HISTORY),
+  read: (text) => afterStatus(text)?.split('\n').filter(Boolean),
+};
+
+export const areas: Fact<readonly string[]> = {
+  wish: execute(AREAS),
+  read: (text) =>
+    afterStatus(text) === undefined
+      ? undefined
+      : [...text.matchAll(/^\s*\d+ (\S+)$/gm)].map(([, area = '']) => area),
+};
+
+export const kinds: Fact<readonly { readonly extension: string; readonly files: number }[]> = {
+  wish: execute(KINDS),
+  read: (text) =>
+    afterStatus(text) === undefined
+      ? undefined
+      : [...text.matchAll(/^\s*(\d+) (\w+)$/gm)].map(([, files, extension = '']) => ({
+          extension,
+          files: Number(files),
+        })),
+};
+
+/** Its answer is long: what stays in view is its beginning and its end, and the total stands at the end. */
+export const totals: Fact<{ readonly files: number; readonly lines: number }> = {
+  wish: execute(MEASURE),
+  read: (text) => {
+    const [, files, lines] = /^files (\d+), lines (\d+)$/m.exec(text) ?? [];
+    return files === undefined ? undefined : { files: Number(files), lines: Number(lines) };
+  },
+};
+
+export interface AreaStats {
+  readonly files: number;
+  readonly lines: number;
+  readonly tests: number;
+  readonly largest: string;
+  readonly largestLines: number;
+}
+
+export const stats = (area: string): Fact<AreaStats> => ({
+  wish: execute(statsOf(area)),
+  read: (text) => {
+    const match = /files (\d+), lines (\d+), tests (\d+), largest (\d+) ?(.*)$/m.exec(text);
+    if (!match) return undefined;
+    const [files = 0, lines = 0, tests = 0, largestLines = 0] = match.slice(1, 5).map(Number);
+    return { files, lines, tests, largestLines, largest: match[5] ?? '' };
+  },
+});
+
+export const listing = (area: string): Fact<readonly string[]> => ({
+  wish: { name: 'list_files', input: { path: `${REPO}/${area}` } },
+  read: (text) => text.split('\n').map((line) => line.replace(`${REPO}/${area}/`, '').replace(/ \d+$/, '')),
+});
+
+/** What an area says it is for: the first paragraph of its README, or its manifest's description. */
+export const purpose = (area: string, file: string): Fact<string> => ({
+  wish: { name: 'read_file', input: { path: `${REPO}/${area}/${file}`, limit: 40 } },
+  read: (text) =>
+    file.endsWith('.json') ? (/"description":\s*"([^"]+)"/.exec(text)?.[1] ?? '') : firstParagraph(text),
+});
+
+/** The first lines of an area's largest file, read for its opening comment and its imports. */
+export const opening = (path: string): Fact<{ readonly imports: number }> => ({
+  wish: { name: 'read_file', input: { path: `${REPO}/${path}`, limit: 80 } },
+  read: (text) => ({ imports: [...text.matchAll(/^(?:import|from|#include|use|require)\b/gm)].length }),
+});
+
+export const exported = (area: string): Fact<number> => ({
+  wish: {
+    name: 'grep_files',
+    input: {
+      pattern: '^export (?:async |abstract |default )*(?:function|class|const|interface|type)',
+      path: `${REPO}/${area}`,
+    },
+  },
+  read: countMatches,
+});
+
+export const leftOpen = (area: string): Fact<number> => ({
+  wish: { name: 'grep_files', input: { pattern: '\\b(?:TODO|FIXME)\\b', path: `${REPO}/${area}` } },
+  read: countMatches,
+});
+
+/** The line of figures of every section that is written. */
+export const written: Fact<
+  readonly { readonly area: string; readonly files: number; readonly lines: number }[]
+> = {
+  wish: { name: 'grep_files', input: { pattern: '^Figures for ', path: 'REPORT.md' } },
+  read: (text) =>
+    [...text.matchAll(/Figures for (\S+): (\d+) files, (\d+) lines/g)].map(([, area = '', files, lines]) => ({
+      area,
+      files: Number(files),
+      lines: Number(lines),
+    })),
+};
+
+function countMatches(text: string): number {
+  return text.split('\n').filter((line) => /^\S+:\d+: /.test(line)).length;
+}
+
+function firstParagraph(text: string): string {
+  // The first line is the tool's own, in brackets.
+  const paragraphs = text
+    .split('\n')
+    .slice(1)
+    .join('\n')
+    .split(/\n\s*\n/);
+  const prose = paragraphs.find((paragraph) => /^[A-Za-z`*@]/.test(paragraph.trim()));
+  return prose?.replace(/\s+/g, ' ').trim().slice(0, 300) ?? '';
+}

@@ -1,0 +1,88 @@
+import {
+  type JsonValue,
+  type Message,
+  type ModelRequest,
+  type Todo,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+
+/** What a tool answered, as far as the view still shows it. */
+export interface SeenResult {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** All that the guide may look at: the request it was sent, like any model. */
+export interface View {
+  /** What the user last asked for. */
+  readonly request: string;
+  /** Whether nothing has happened since. */
+  readonly isFresh: boolean;
+  /** The list in the reminder behind the conversation. */
+  readonly todos: readonly Todo[];
+  /** The answer to a call that is still in view and has not been masked. */
+  result(name: string, input: JsonValue): SeenResult | undefined;
+  /** Text in view that may hold an answer, newest first. */
+  readonly passages: readonly { readonly source: 'summary' | 'conversation'; readonly text: string }[];
+  /** The latest result, whatever the call. */
+  readonly lastResult: SeenResult | undefined;
+}
+
+const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
+const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
+/** What masking leaves of an output: one line that names the tool and its size. */
+const STUB = /^\[[\w-]+ → /;
+
+export function readView({ messages }: ModelRequest): View {
+  const conversation = messages.filter((message) => message.kind !== 'synthetic');
+  const asked = conversation.findLast((message) => message.role === 'user' && message.kind === undefined);
+  // What an earlier request found out may have changed since.
+  const results = seenResults(conversation.slice(asked ? conversation.indexOf(asked) : 0));
+  return {
+    request: asked ? textOf(asked).trim() : '',
+    isFresh: conversation.at(-1) === asked,
+    todos: messages
+      .filter((message) => message.kind === 'synthetic')
+      .flatMap((message) => readTodos(textOf(message))),
+    result: (name, input) => results.get(signature(name, input)),
+    passages: conversation
+      .filter((message) => message !== asked && message.role !== 'user')
+      .concat(conversation.filter((message) => message.kind === 'summary' && message.role === 'user'))
+      .reverse()
+      .map((message) => ({
+        source: message.kind === 'summary' ? 'summary' : 'conversation',
+        text: textOf(message),
+      })),
+    lastResult: [...results.values()].at(-1),
+  };
+}
+
+function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResult> {
+  const calls = new Map<string, string>();
+  const seen = new Map<string, SeenResult>();
+  for (const message of messages) {
+    for (const call of toolUsesOf(message)) calls.set(call.id, signature(call.name, call.input));
+    for (const result of toolResultsOf(message)) {
+      const call = calls.get(result.toolUseId);
+      const text = textOf(result.output);
+      if (call === undefined || STUB.test(text)) continue;
+      // Deleted first, so that the map's order is that of the results.
+      seen.delete(call);
+      seen.set(call, { text, isError: result.isError });
+    }
+  }
+  return seen;
+}
+
+function readTodos(text: string): Todo[] {
+  return [...text.matchAll(TODO_LINE)].map(([, mark, content = '']) => ({
+    content,
+    status: STATUS[mark as keyof typeof STATUS],
+  }));
+}
+
+function signature(name: string, input: JsonValue): string {
+  return `${name} ${JSON.stringify(input)}`;
+}

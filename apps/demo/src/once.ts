@@ -1,0 +1,54 @@
+import { RuntimeContext, textOf } from '@x/core';
+import { AGENT, type DemoAgent } from './create-agent.js';
+import { ProgressLine } from './progress-line.js';
+
+interface OnceOptions {
+  readonly prompt: string;
+  /** The session to use; left out: one that was cut off with the same prompt, else a new one. */
+  readonly session?: string | undefined;
+  readonly output: NodeJS.WriteStream;
+}
+
+const PREFIX = 'once-';
+
+/** Answers one prompt in the terminal. Whether it came to its end. */
+export async function once(demo: DemoAgent, { prompt, session, output }: OnceOptions): Promise<boolean> {
+  const unfinished = session === undefined ? await findUnfinished(demo, prompt) : undefined;
+  const sessionId = session ?? unfinished ?? `${PREFIX}${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  const context = RuntimeContext.of({ sessionId });
+  output.write(
+    unfinished ? `Resuming session ${sessionId} at its last checkpoint.\n` : `Session ${sessionId}\n`,
+  );
+
+  const progress = new ProgressLine(output);
+  const events = unfinished ? demo.agent.resumeStream(context) : demo.agent.stream(prompt, context);
+  let answer = '';
+  let stopReason = '';
+  for await (const event of events) {
+    progress.show(event);
+    if (event.type === 'model.completed') answer = textOf(event.message);
+    if (event.type === 'call.completed') stopReason = event.stopReason;
+  }
+  progress.end();
+  output.write(`\n${answer}\n\n`);
+  output.write(`${progress.summary()}\n`);
+  if (stopReason !== 'completed')
+    output.write(`Stopped: ${stopReason}. Run the same command again to go on.\n`);
+  return stopReason === 'completed';
+}
+
+/** The latest session of this kind whose call never ended and which began with the same prompt. */
+async function findUnfinished({ agent, store }: DemoAgent, prompt: string): Promise<string | undefined> {
+  const candidates: { readonly sessionId: string; readonly updatedAt: string }[] = [];
+  for await (const { key, updatedAt } of store.list({ agentId: AGENT })) {
+    const { sessionId } = key.parts;
+    if (sessionId.startsWith(PREFIX)) candidates.push({ sessionId, updatedAt });
+  }
+  candidates.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
+  for (const { sessionId } of candidates) {
+    const state = await agent.state(RuntimeContext.of({ sessionId }));
+    const asked = state?.context.find((message) => message.role === 'user' && message.kind === undefined);
+    if (state?.activeCall && asked && textOf(asked) === prompt) return sessionId;
+  }
+  return undefined;
+}

@@ -1,0 +1,86 @@
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { InvalidInputError, parseWith } from '@x/core';
+import { z } from 'zod';
+
+const flag = { type: 'string' } as const;
+const FLAGS = {
+  once: flag,
+  session: flag,
+  host: flag,
+  port: flag,
+  token: flag,
+  data: flag,
+  repo: flag,
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+export const USAGE = `Usage: npm start -- [options]
+
+  --once PROMPT     answer one prompt in the terminal and exit; run it again to resume after a crash
+  --session ID      the session to use with --once
+  --port N          port of the page (default 4280, or PORT)
+  --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
+  --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
+  --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
+  --repo DIR        the repository that the agent may read (default the current directory)
+
+Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
+ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens. Without any, the embedded guide answers.`;
+
+const settingsSchema = z.strictObject({
+  once: z.string().trim().min(1, 'needs a prompt').optional(),
+  session: z.string().min(1).optional(),
+  host: z.string().min(1).default('127.0.0.1'),
+  port: z.coerce.number().int().min(0).max(65_535).default(4280),
+  token: z.string().min(8, 'must have at least 8 characters').optional(),
+  data: z.string().min(1).default('.x'),
+  repo: z.string().min(1).default('.'),
+  help: z.boolean().default(false),
+  contextWindow: z.coerce.number().int().min(2_000).optional(),
+});
+
+export type DemoSettings = z.output<typeof settingsSchema>;
+
+/**
+ * The settings from arguments and environment; arguments win.
+ *
+ * @throws {InvalidInputError} naming every bad argument or variable.
+ */
+export function readSettings(
+  args: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+): DemoSettings {
+  const settings = parseWith(
+    settingsSchema,
+    {
+      ...defined({
+        port: environment.PORT,
+        data: environment.X_DATA,
+        token: environment.X_TOKEN,
+        contextWindow: environment.X_CONTEXT_WINDOW,
+      }),
+      ...parseFlags(args),
+    },
+    'settings',
+    'See npm start -- --help.',
+  );
+  return { ...settings, data: resolve(settings.data), repo: resolve(settings.repo) };
+}
+
+function parseFlags(args: readonly string[]): object {
+  try {
+    return { ...parseArgs({ args: [...args], options: FLAGS }).values };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new InvalidInputError('arguments', [{ path: '', message }], {
+      cause: error,
+      remedy: 'See npm start -- --help.',
+    });
+  }
+}
+
+function defined(values: Record<string, string | undefined>): Record<string, string> {
+  const entries = Object.entries(values).filter(([, value]) => value !== undefined && value !== '');
+  return Object.fromEntries(entries) as Record<string, string>;
+}

@@ -1,0 +1,144 @@
+import {
+  AgentState,
+  type JsonValue,
+  LocalWorkspace,
+  RuntimeContext,
+  SessionKey,
+  textOf,
+  WorkspaceSessionLog,
+} from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { workspaceTools } from '../../src/index.js';
+import { scratch } from '../support.js';
+
+function tools(config?: Parameters<typeof workspaceTools>[0]) {
+  const workspace = new LocalWorkspace(scratch());
+  const capability = workspaceTools(config);
+  const run = async (name: string, input: JsonValue) => {
+    const tool = capability.tools?.find((candidate) => candidate.definition.name === name);
+    if (!tool) throw new Error(`no tool ${name}`);
+    const output = await tool.run(input, {
+      call: { type: 'tool_use', id: '1', name, input },
+      runtime: RuntimeContext.empty(),
+      state: AgentState.create({ sessionId: 's' }),
+      workspace,
+      log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
+      signal: new AbortController().signal,
+    });
+    return textOf(output);
+  };
+  return { workspace, run };
+}
+
+describe('read_file', () => {
+  it('reads a page of lines and says how to go on', async () => {
+    const { workspace, run } = tools({ defaultLines: 2 });
+    await workspace.write('a.txt', 'one\ntwo\nthree\n');
+    expect(await run('read_file', { path: 'a.txt' })).toBe(
+      '[a.txt, lines 1–2 of 3; go on with offset 3]\none\ntwo',
+    );
+    expect(await run('read_file', { path: 'a.txt', offset: 3 })).toBe('[a.txt, lines 3–3 of 3]\nthree');
+    expect(await run('read_file', { path: 'a.txt', offset: 9 })).toContain('there is no line 9');
+  });
+
+  it('reads any file whole by following its own directions, within the limit at every step', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.string({ unit: 'grapheme', maxLength: 700 }), { minLength: 1, maxLength: 12 }),
+        async (lines) => {
+          const clean = lines.map((line) => line.replaceAll('\n', ' '));
+          if (clean.at(-1) === '') clean.push('end');
+          const { workspace, run } = tools({ maxReadChars: 200, defaultLines: 3 });
+          await workspace.write('f', clean.join('\n'));
+          let text = '';
+          let next: { offset: number; charOffset: number } | undefined = { offset: 1, charOffset: 0 };
+          while (next) {
+            const page: string = await run('read_file', { path: 'f', ...next });
+            const end = page.indexOf('\n');
+            const [head, body] = [page.slice(0, end), page.slice(end + 1)];
+            expect(body.length).toBeLessThanOrEqual(200);
+            const cut = /offset (\d+), charOffset (\d+)\]$/.exec(head);
+            const more = /go on with offset (\d+)\]$/.exec(head);
+            text += body + (cut ? '' : '\n');
+            if (cut) next = { offset: Number(cut[1]), charOffset: Number(cut[2]) };
+            else next = more ? { offset: Number(more[1]), charOffset: 0 } : undefined;
+          }
+          expect(text).toBe(`${clean.join('\n')}\n`);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('never leaves the workspace', async () => {
+    const { run } = tools();
+    for (const path of ['../x', 'a/../../x', 'a\0b']) {
+      await expect(run('read_file', { path })).rejects.toMatchObject({ name: 'WorkspaceError' });
+    }
+  });
+});
+
+describe('write_file and edit_file', () => {
+  it('writes, then edits exactly one place', async () => {
+    const { workspace, run } = tools();
+    expect(await run('write_file', { path: 'd/a.txt', content: 'x = 1\ny = 1\n' })).toContain(
+      'Created d/a.txt',
+    );
+    await expect(run('edit_file', { path: 'd/a.txt', oldText: '1', newText: '2' })).rejects.toThrow(
+      'occurs 2 times',
+    );
+    await expect(run('edit_file', { path: 'd/a.txt', oldText: 'z', newText: '2' })).rejects.toThrow(
+      'does not occur',
+    );
+    await run('edit_file', { path: 'd/a.txt', oldText: 'x = 1', newText: "x = '$&'" });
+    expect(Buffer.from(await workspace.read('d/a.txt')).toString()).toBe("x = '$&'\ny = 1\n");
+    await run('edit_file', { path: 'd/a.txt', oldText: ' = ', newText: '=', replaceAll: true });
+    expect(Buffer.from(await workspace.read('d/a.txt')).toString()).toBe("x='$&'\ny=1\n");
+  });
+});
+
+describe('list_files, glob_files and grep_files', () => {
+  const filled = async (config?: Parameters<typeof workspaceTools>[0]) => {
+    const made = tools(config);
+    for (const path of ['src/a.ts', 'src/b/c.ts', 'src/b/c.md', 'node_modules/m/i.ts']) {
+      await made.workspace.write(path, `// ${path}\nexport const Name = 1;\n`);
+    }
+    return made;
+  };
+
+  it('lists one level, or all of them', async () => {
+    const { run } = await filled();
+    expect(await run('list_files', {})).toBe('node_modules/\nsrc/');
+    expect(await run('list_files', { path: 'src', recursive: true })).toMatch(
+      /^src\/a\.ts \d+\nsrc\/b\/\nsrc\/b\/c\.md/,
+    );
+    expect(await run('list_files', { path: 'none' })).toContain('is empty or does not exist');
+  });
+
+  it('finds by pattern and steps over what is ignored', async () => {
+    const { run } = await filled();
+    expect(await run('glob_files', { pattern: '**/*.ts' })).toBe('src/a.ts\nsrc/b/c.ts');
+    expect(await run('glob_files', { pattern: '*.ts', path: 'src' })).toBe('src/a.ts');
+    expect(await run('glob_files', { pattern: '*.rs' })).toContain('no file matches');
+  });
+
+  it('searches lines, and stops at its limit', async () => {
+    const { run } = await filled({ maxMatches: 2 });
+    expect(await run('grep_files', { pattern: 'name', ignoreCase: true, glob: '*.md' })).toBe(
+      'src/b/c.md:2: export const Name = 1;',
+    );
+    const lines = (await run('grep_files', { pattern: 'Name' })).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(lines[2]).toContain('only the first 2 matches');
+  });
+
+  it('refuses a pattern that is no expression, or takes for ever', async () => {
+    const { workspace, run } = await filled();
+    await workspace.write('evil.txt', `${'a'.repeat(60)}!`);
+    await expect(run('grep_files', { pattern: '(' })).rejects.toThrow('pattern');
+    await expect(run('grep_files', { pattern: '^(a+)+$', path: 'evil.txt' })).rejects.toThrow(
+      'avoid nested repetition',
+    );
+  });
+});
