@@ -1,0 +1,53 @@
+import { type JsonObject, type Message, messageSchema, type SessionKey, type StoredSession } from '@x/core';
+import { z } from 'zod';
+import { corrupt } from './store-error.js';
+
+const replySchema = z.tuple([
+  z.string().regex(/^[1-9]\d*$/),
+  z.string().regex(/^\d+$/),
+  z.string().regex(/^\d+$/),
+  z.string(),
+  z.array(z.string()),
+]);
+
+/**
+ * Reads what the load script answered.
+ *
+ * @throws {SessionStoreError} `session_corrupt` when a part is missing, is not JSON or is not what it should be.
+ */
+export function decodeSession(key: SessionKey, reply: unknown): StoredSession {
+  const parts = replySchema.safeParse(reply);
+  if (!parts.success) throw corrupt(key, 'a part of it is missing');
+  const [version, count, updatedAt, head, messages] = parts.data;
+  if (messages.length !== Number(count)) {
+    throw corrupt(key, `it has ${messages.length} messages instead of ${count}`);
+  }
+  return {
+    version: Number(version),
+    head: decodeHead(key, head),
+    messages: messages.map((text, index) => decodeMessage(key, text, index)),
+    updatedAt: new Date(Number(updatedAt)).toISOString(),
+  };
+}
+
+function decodeHead(key: SessionKey, text: string): JsonObject {
+  const head = parseJson(key, text, 'its head');
+  if (typeof head === 'object' && head !== null && !Array.isArray(head)) return head as JsonObject;
+  throw corrupt(key, 'its head is no object');
+}
+
+// Checked but not copied: what was stored is what is returned, fields that this version does not know included.
+function decodeMessage(key: SessionKey, text: string, index: number): Message {
+  const message = parseJson(key, text, `message ${index}`);
+  const { error } = messageSchema.safeParse(message);
+  if (error) throw corrupt(key, `message ${index} is no message`, error);
+  return message as Message;
+}
+
+function parseJson(key: SessionKey, text: string, what: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw corrupt(key, `${what} is not JSON`, error);
+  }
+}

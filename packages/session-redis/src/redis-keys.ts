@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { encodeSegment, type SessionKey } from '@x/core';
+
+/**
+ * Sessions that live together: all of one user's, so that they share an index and a Cluster slot. Sessions without a
+ * user are spread over 256 shards by their id, so that an application without users is no single slot.
+ */
+export interface Shard {
+  /** Encoded; empty when absent. */
+  readonly tenant: string;
+  /** The encoded user, or `~` and two hex digits. An encoded user never contains `~`. */
+  readonly owner: string;
+}
+
+export function shardOf(key: SessionKey): Shard {
+  const { tenantId, userId, sessionId } = key.parts;
+  const owner = userId === undefined ? `~${bucketOf(sessionId)}` : encodeSegment(userId);
+  return { tenant: encodeSegment(tenantId ?? ''), owner };
+}
+
+function bucketOf(sessionId: string): string {
+  return createHash('sha256').update(encodeSegment(sessionId)).digest('hex').slice(0, 2);
+}
+
+/** The keys of a shard. The braces are a Redis Cluster hash tag: what has the same one shares a slot. */
+export class ShardKeys {
+  /** Sorted set: members are sessions of the shard, scores the milliseconds of their expiry. */
+  readonly index: string;
+  /** Present while the directory is known to hold the shard. */
+  readonly listed: string;
+  readonly #prefix: string;
+
+  constructor(keyPrefix: string, shard: Shard) {
+    this.#prefix = `${keyPrefix}{${shard.tenant}/${shard.owner}}`;
+    this.index = `${this.#prefix}:index`;
+    this.listed = `${this.#prefix}:listed`;
+  }
+
+  /** Hash: version, count, updatedAt, operation, head. */
+  session(member: string): string {
+    return `${this.#prefix}:session:${member}`;
+  }
+
+  /** List: one message an element, as JSON. */
+  messages(member: string): string {
+    return `${this.#prefix}:messages:${member}`;
+  }
+}

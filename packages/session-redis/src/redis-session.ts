@@ -1,0 +1,186 @@
+import {
+  encodeSegment,
+  InvalidInputError,
+  parseWith,
+  type SessionChange,
+  SessionConflictError,
+  type SessionInfo,
+  SessionKey,
+  type SessionScope,
+  type SessionStore,
+  type StoredSession,
+} from '@x/core';
+import { z } from 'zod';
+import { decodeSession } from './decode-session.js';
+import { operationId } from './operation-id.js';
+import type { RedisClient } from './redis-client.js';
+import { type Shard, ShardKeys, shardOf } from './redis-keys.js';
+import { runScript } from './run-script.js';
+import { commitScript, deleteScript, describeScript, loadScript, type Script } from './scripts.js';
+import { ShardDirectory } from './shard-directory.js';
+import { asStoreError, corrupt } from './store-error.js';
+
+const optionsSchema = z.strictObject({
+  client: z.custom<RedisClient>(
+    (client) => typeof (client as RedisClient | undefined)?.evalsha === 'function',
+    'must be a Redis or Cluster client of ioredis',
+  ),
+  keyPrefix: z
+    .string()
+    .regex(/^[^{}]*$/, 'must not contain braces: they are Redis Cluster hash tags')
+    .default('x:'),
+  ttlSeconds: z.int().min(0).default(0),
+});
+
+export interface RedisSessionOptions {
+  /** A `Redis` or a `Cluster` of ioredis. It stays the caller's: the store never closes it. */
+  readonly client: RedisClient;
+  /** Before every key. Default `x:`. */
+  readonly keyPrefix?: string | undefined;
+  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  readonly ttlSeconds?: number | undefined;
+}
+
+/** Sessions described in one round trip of a listing. */
+const PAGE = 200;
+
+interface Location {
+  readonly shard: Shard;
+  readonly keys: ShardKeys;
+  /** The session within its shard. */
+  readonly member: string;
+}
+
+/**
+ * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
+ *
+ * @throws {InvalidInputError} for unknown or impossible options.
+ */
+export class RedisSession implements SessionStore {
+  readonly reach = 'cluster';
+  readonly #client: RedisClient;
+  readonly #keyPrefix: string;
+  readonly #lifetime: number;
+  readonly #directory: ShardDirectory;
+
+  constructor(options: RedisSessionOptions) {
+    const { client, keyPrefix, ttlSeconds } = parseWith(optionsSchema, options, 'RedisSession options');
+    this.#client = client;
+    this.#keyPrefix = keyPrefix;
+    this.#lifetime = ttlSeconds * 1000;
+    this.#directory = new ShardDirectory(client, keyPrefix);
+  }
+
+  async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const { keys, member } = this.#locate(key);
+    const reply = await asStoreError(key, () =>
+      this.#run(loadScript, [keys.session(member), keys.messages(member)], []),
+    );
+    return reply === null ? undefined : decodeSession(key, reply);
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const { shard, keys, member } = this.#locate(key);
+    const operation = operationId();
+    const [status, number, unlisted] = (await asStoreError(key, () =>
+      this.#run(commitScript, sessionKeys(keys, member), [
+        String(change.expectedVersion),
+        operation,
+        String(change.keep),
+        String(this.#lifetime),
+        member,
+        JSON.stringify(change.head),
+        ...change.append.map((message) => JSON.stringify(message)),
+      ]),
+    )) as [status: 'committed' | 'conflict' | 'keep' | 'corrupt', number: number, unlisted?: number];
+
+    if (status === 'corrupt') throw corrupt(key, 'its messages are not those that its version has');
+    if (status === 'conflict') {
+      throw new SessionConflictError({
+        sessionKey: key.toString(),
+        expectedVersion: Number(change.expectedVersion),
+        actualVersion: number,
+      });
+    }
+    if (status === 'keep') {
+      throw new InvalidInputError('SessionChange', [
+        {
+          path: 'keep',
+          message: `is ${change.keep}, but must be a whole number from 0 to the ${number} messages that are stored`,
+        },
+      ]);
+    }
+    // The change is applied, so a failure here must not be the commit's: the next commit tries again.
+    if (unlisted === 1) await this.#directory.add(shard, keys, operation).catch(() => {});
+    return number;
+  }
+
+  async delete(key: SessionKey): Promise<boolean> {
+    const { shard, keys, member } = this.#locate(key);
+    return asStoreError(key, async () => {
+      const [removed, left] = (await this.#run(deleteScript, sessionKeys(keys, member), [
+        member,
+      ])) as number[];
+      if (left === 0) await this.#directory.remove(shard, keys);
+      return removed !== 0;
+    });
+  }
+
+  /** The sessions within a scope: users in no particular order, one user's sessions newest first. */
+  async *list(scope: SessionScope = {}): AsyncIterable<SessionInfo> {
+    const shards = this.#directory.within(scope)[Symbol.asyncIterator]();
+    for (;;) {
+      const shard = await asStoreError(undefined, () => shards.next());
+      if (shard.done) return;
+      yield* await asStoreError(undefined, () => this.#listShard(shard.value, scope));
+    }
+  }
+
+  /** Does nothing: the client is the caller's. */
+  async close(): Promise<void> {}
+
+  async #listShard(shard: Shard, scope: SessionScope): Promise<SessionInfo[]> {
+    const keys = new ShardKeys(this.#keyPrefix, shard);
+    const members = await this.#client.zrange(keys.index, '0', '-1');
+    if (members.length === 0) await this.#directory.remove(shard, keys);
+    const candidates = members
+      .map((member) => ({ member, key: keyOf(shard, member) }))
+      .filter(({ key }) => key.isWithin(scope));
+
+    const found: SessionInfo[] = [];
+    for (let start = 0; start < candidates.length; start += PAGE) {
+      const page = candidates.slice(start, start + PAGE);
+      const described = (await this.#run(
+        describeScript,
+        [keys.index, ...page.map(({ member }) => keys.session(member))],
+        page.map(({ member }) => member),
+      )) as [version: string, updatedAt: string][];
+      for (const [index, { key }] of page.entries()) {
+        const [version, updatedAt] = described[index] ?? [];
+        if (!version) continue;
+        found.push({ key, version: Number(version), updatedAt: new Date(Number(updatedAt)).toISOString() });
+      }
+    }
+    return found.sort((left, right) => (left.updatedAt < right.updatedAt ? 1 : -1));
+  }
+
+  #locate(key: SessionKey): Location {
+    const { agentId, sessionId } = key.parts;
+    const shard = shardOf(key);
+    const member = `${encodeSegment(agentId ?? '')}/${encodeSegment(sessionId)}`;
+    return { shard, keys: new ShardKeys(this.#keyPrefix, shard), member };
+  }
+
+  #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
+    return runScript(this.#client, script, keys, values);
+  }
+}
+
+function sessionKeys(keys: ShardKeys, member: string): string[] {
+  return [keys.session(member), keys.messages(member), keys.index, keys.listed];
+}
+
+function keyOf({ tenant, owner }: Shard, member: string): SessionKey {
+  const user = owner.startsWith('~') ? '' : owner;
+  return SessionKey.parse(`${tenant}/${user}/${member}`);
+}

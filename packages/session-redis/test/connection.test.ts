@@ -1,0 +1,65 @@
+import { SessionKey, SessionStoreError } from '@x/core';
+import { Redis } from 'ioredis';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { RedisSession } from '../src/index.js';
+import { severableProxy } from './support/severable-proxy.js';
+import { collect, messages, testStore } from './support/test-store.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
+const head = { sessionId: 's-1' };
+
+describe('a connection that breaks', () => {
+  it('fails every method with a typed error, and never answers "no session"', async () => {
+    const { proxy, store } = await proxiedStore({ maxRetriesPerRequest: 0, retryStrategy: () => null });
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    proxy.sever();
+    const attempts = [
+      store.load(key),
+      store.commit(key, { expectedVersion: 1, head, keep: 1, append: [] }),
+      store.delete(key),
+      collect(store.list()),
+    ];
+    for (const result of await Promise.allSettled(attempts)) {
+      expect(result).toMatchObject({
+        status: 'rejected',
+        reason: { code: 'session_unavailable', cause: expect.any(Error) },
+      });
+      expect((result as PromiseRejectedResult).reason).toSatisfy(SessionStoreError.isInstance);
+    }
+  });
+
+  it('while the reply of a commit is under way does not commit twice', async () => {
+    const { proxy, client, store } = await proxiedStore({ retryStrategy: () => 1 });
+    const [first, second] = messages(2);
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
+    for (const expectedVersion of [1, 'any'] as const) {
+      const { version = 0, messages: stored = [] } = (await store.load(key)) ?? {};
+      const reconnected = new Promise((resolve) => client.once('reconnecting', resolve));
+      proxy.severReplyTo('evalsha');
+      const change = { expectedVersion, head, keep: stored.length, append: [second] };
+      expect(await store.commit(key, change)).toBe(version + 1);
+      await reconnected;
+      expect((await store.load(key))?.messages).toEqual([...stored, second]);
+    }
+  });
+
+  it('is no reason to forget the script: it is sent again when the server has forgotten it', async () => {
+    const { client, store } = testStore();
+    await client.script('FLUSH');
+    expect(await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] })).toBe(1);
+    expect(await store.load(key)).toMatchObject({ version: 1 });
+  });
+});
+
+async function proxiedStore(options: object) {
+  const { hostname, port } = new URL(inject('redisUrl'));
+  const proxy = await severableProxy(hostname, Number(port));
+  const client = new Redis(proxy.port, '127.0.0.1', options);
+  client.on('error', () => {});
+  onTestFinished(async () => {
+    client.disconnect();
+    await proxy.close();
+  });
+  const { keyPrefix } = testStore();
+  return { proxy, client, store: new RedisSession({ client, keyPrefix }) };
+}

@@ -1,0 +1,62 @@
+import { SessionKey, userMessage } from '@x/core';
+import type { Redis } from 'ioredis';
+import { describe, expect, it } from 'vitest';
+import { RedisSession } from '../src/index.js';
+import { testClient, testStore } from './support/test-store.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
+const head = { sessionId: 's-1', note: 'x'.repeat(300) };
+const turn = () => [userMessage('q'.repeat(1_400)), userMessage('a'.repeat(1_400))];
+
+describe('what a commit costs', () => {
+  it('is one command, of the same size at 20 and at 2 000 messages', async () => {
+    const { client, keyPrefix, store } = testStore();
+    const recording = recordCommands(client);
+    for (let stored = 0; stored < 2_000; stored += 2) {
+      await store.commit(key, { expectedVersion: stored / 2, head, keep: stored, append: turn() });
+    }
+    const [early, late] = [10, 990].map((index) => recording.slice(-1_000)[index]);
+    expect(recording.slice(-999).every(([name]) => name === 'evalsha')).toBe(true);
+    const bytes = (command: readonly unknown[] = []) => command.join('').length;
+    expect(bytes(late) - bytes(early)).toBeLessThan(10);
+    expect(await client.llen(`${keyPrefix}{/alice}:messages:/s-1`)).toBe(2_000);
+  });
+
+  it('runs no command in the server whose work grows with the history', async () => {
+    const observer = testClient();
+    const { client, keyPrefix, store } = testStore();
+    const stored = Array.from({ length: 500 }, turn).flat();
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: stored });
+    const monitor = await observer.monitor();
+    const seen: string[] = [];
+    const done = new Promise<void>((resolve) => {
+      monitor.on('monitor', (_, [name = '', ...rest]: string[]) => {
+        if (rest.some((value) => value.includes(keyPrefix))) seen.push(name.toLowerCase());
+        if (rest[0] === `${keyPrefix}end`) resolve();
+      });
+    });
+    await new RedisSession({ client, keyPrefix }).commit(key, {
+      expectedVersion: 1,
+      head,
+      keep: 1_000,
+      append: turn(),
+    });
+    await client.exists(`${keyPrefix}end`);
+    await done;
+    monitor.disconnect();
+    expect(seen.filter((name) => name === 'evalsha')).toHaveLength(1);
+    expect(seen).not.toContain('lrange');
+    expect(seen.filter((name) => name === 'rpush')).toHaveLength(1);
+  });
+});
+
+/** Every command that a client sends from now on, with its arguments. */
+function recordCommands(client: Redis): (readonly unknown[])[] {
+  const commands: (readonly unknown[])[] = [];
+  const send = client.sendCommand.bind(client);
+  client.sendCommand = (command, stream) => {
+    commands.push([command.name, ...command.args]);
+    return send(command, stream);
+  };
+  return commands;
+}

@@ -1,0 +1,132 @@
+import { InvalidInputError, SessionConflictError, SessionKey, type SessionStoreError } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { RedisSession } from '../src/index.js';
+import { messages, testClient, testStore } from './support/test-store.js';
+
+const key = SessionKey.of({ tenantId: 'acme', userId: 'alice', agentId: 'coder', sessionId: 's-1' });
+const head = { schemaVersion: 1, sessionId: 's-1' };
+
+describe('RedisSession', () => {
+  it('stores what is appended and loads it again', async () => {
+    const { store } = testStore();
+    const [first, second] = messages(2);
+    const [third] = messages(1);
+    expect(await store.load(key)).toBeUndefined();
+    expect(await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first, second] })).toBe(1);
+    expect(await store.commit(key, { expectedVersion: 1, head, keep: 2, append: [third] })).toBe(2);
+    expect(await store.load(key)).toMatchObject({ version: 2, head, messages: [first, second, third] });
+  });
+
+  it('keeps a prefix, or nothing', async () => {
+    const { store } = testStore();
+    const stored = messages(5);
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: stored });
+    await store.commit(key, { expectedVersion: 1, head, keep: 3, append: [] });
+    expect((await store.load(key))?.messages).toEqual(stored.slice(0, 3));
+    await store.commit(key, { expectedVersion: 2, head, keep: 0, append: stored.slice(4) });
+    expect((await store.load(key))?.messages).toEqual(stored.slice(4));
+    await store.commit(key, { expectedVersion: 3, head, keep: 0, append: [] });
+    expect((await store.load(key))?.messages).toEqual([]);
+  });
+
+  it('appends more messages than Lua can unpack at once', async () => {
+    const { store } = testStore();
+    const many = messages(20_000);
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: many });
+    expect((await store.load(key))?.messages).toEqual(many);
+  });
+
+  it.each([6, -1, Number.NaN, 1.5])('refuses to keep %s of 5 messages and writes nothing', async (keep) => {
+    const { client, keyPrefix, store } = testStore();
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(5) });
+    const before = await dump(client, keyPrefix);
+    await expect(
+      store.commit(key, { expectedVersion: 1, head: {}, keep, append: messages(1) }),
+    ).rejects.toThrow();
+    expect(await dump(client, keyPrefix)).toEqual(before);
+  });
+
+  it('names the path of a `keep` that is too large', async () => {
+    const { store } = testStore();
+    const refused = store.commit(key, { expectedVersion: 0, head, keep: 1, append: [] });
+    await expect(refused).rejects.toSatisfy(InvalidInputError.isInstance);
+    await expect(refused).rejects.toMatchObject({ issues: [{ path: 'keep' }] });
+    expect(await store.load(key)).toBeUndefined();
+  });
+
+  it('lets one of many writers over different connections win', async () => {
+    const { store, keyPrefix } = testStore();
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    const writers = Array.from({ length: 8 }, () => new RedisSession({ client: testClient(), keyPrefix }));
+    const results = await Promise.allSettled(
+      writers.map((writer, index) =>
+        writer.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(2, `writer ${index}`) }),
+      ),
+    );
+    const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
+    expect(lost).toHaveLength(7);
+    for (const error of lost) {
+      expect(error).toSatisfy(SessionConflictError.isInstance);
+      expect(error).toMatchObject({ expectedVersion: 1, actualVersion: 2, sessionKey: key.toString() });
+    }
+    expect((await store.load(key))?.messages).toHaveLength(2);
+  });
+
+  it('deletes everything there is of a session', async () => {
+    const { client, keyPrefix, store } = testStore({ ttlSeconds: 60 });
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    expect(await store.delete(key)).toBe(true);
+    expect(await store.delete(key)).toBe(false);
+    expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
+  });
+
+  it.each([
+    ['a lost list of messages', 'del', 'messages', undefined],
+    ['a lost head', 'del', 'session', undefined],
+    ['a head that is no JSON', 'hset', 'session', ['head', '{"a":']],
+    ['a head that is no object', 'hset', 'session', ['head', '[]']],
+    ['a version that is no number', 'hset', 'session', ['version', 'one']],
+    ['a message that is no JSON', 'lset', 'messages', [0, '{']],
+    ['a message that is none', 'lset', 'messages', [0, '{"id":"m"}']],
+    ['a key of another type', 'set', 'session', ['text']],
+  ] as const)('says that a session is corrupt: %s', async (_, command, part, values) => {
+    const { client, keyPrefix, store } = testStore();
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await client.call(command, `${keyPrefix}{acme/alice}:${part}:coder/s-1`, ...(values ?? []));
+    await expect(store.load(key)).rejects.toMatchObject({
+      code: 'session_corrupt',
+      sessionKey: key.toString(),
+    } satisfies Partial<SessionStoreError>);
+  });
+
+  it('does not append to messages that are not those of its version', async () => {
+    const { client, keyPrefix, store } = testStore();
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    await client.rpop(`${keyPrefix}{acme/alice}:messages:coder/s-1`);
+    await expect(
+      store.commit(key, { expectedVersion: 1, head, keep: 1, append: messages(1) }),
+    ).rejects.toMatchObject({ code: 'session_corrupt' });
+  });
+
+  it('never closes the client', async () => {
+    const { client, store } = testStore();
+    await store.close();
+    expect(await client.ping()).toBe('PONG');
+  });
+
+  it.each([
+    [{ client: {} }, 'client'],
+    [{ keyPrefix: 'a{b}' }, 'keyPrefix'],
+    [{ ttlSeconds: -1 }, 'ttlSeconds'],
+    [{ ttl: 5 }, ''],
+  ])('refuses the options %o', (options, path) => {
+    const make = () => new RedisSession({ client: testClient(), ...(options as object) });
+    expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));
+  });
+});
+
+/** Every key under a prefix with its serialised value. */
+async function dump(client: ReturnType<typeof testClient>, keyPrefix: string) {
+  const keys = (await client.keys(`${keyPrefix}*`)).sort();
+  return Promise.all(keys.map(async (name) => [name, (await client.dumpBuffer(name))?.toString('hex')]));
+}
