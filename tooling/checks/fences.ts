@@ -56,5 +56,9 @@ function closingLine(lines: readonly string[], start: number, marker: string): n
 }
 
 function withoutPrefix(line: string, prefix: string): string {
-  return line.startsWith(prefix) ? line.slice(prefix.length) : line.trimStart();
+  if (line.startsWith(prefix)) return line.slice(prefix.length);
+  // An empty line of a quotation ends with its mark.
+  return line.startsWith(prefix.trimEnd())
+    ? line.slice(prefix.trimEnd().length).trimStart()
+    : line.trimStart();
 }

@@ -1,0 +1,36 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { checkDocuments } from '../../checks/documents.js';
+import { repository } from '../../checks/workspace.js';
+import { temporaryRepository } from './temporary-repository.js';
+
+test('code that does not compile or run is named by its file and line', async () => {
+  const root = temporaryRepository({
+    'tsconfig.base.json': readFileSync(join(repository, 'tsconfig.base.json'), 'utf8'),
+    'README.md': ['```ts', 'const a = 1;', 'export const b: string = a;', '```'].join('\n'),
+    'docs/guides/start.md': [
+      '```ts run',
+      "import { strictEqual } from 'node:assert';",
+      'strictEqual(process.env.HOME, process.cwd());',
+      '```',
+      '```ts run',
+      "throw new Error('no such luck');",
+      '```',
+      // The same name again: every fence is a module of its own.
+      '```ts',
+      'const a = [1][0];',
+      'a.toFixed();',
+      '```',
+    ].join('\n'),
+  });
+  const problems = await checkDocuments(root);
+  expect(problems).toHaveLength(3);
+  expect(problems).toEqual(
+    expect.arrayContaining([
+      { file: 'README.md', line: 3, message: "Type 'number' is not assignable to type 'string'." },
+      { file: 'docs/guides/start.md', line: 10, message: "'a' is possibly 'undefined'." },
+      { file: 'docs/guides/start.md', line: 6, message: expect.stringContaining('no such luck') },
+    ]),
+  );
+}, 30_000);

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import { checkFileSizes, maximumLines } from '../../checks/file-size.js';
+import { inspectText } from '../../checks/forbidden-text.js';
+import { checkShapes } from '../../checks/member-shape.js';
+import { temporaryRepository } from './temporary-repository.js';
+
+const manifest = {
+  name: '@x/core',
+  license: 'MIT',
+  type: 'module',
+  sideEffects: false,
+  exports: {
+    '.': { '@x/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    './package.json': './package.json',
+  },
+  files: ['dist', 'src'],
+  scripts: {
+    build: 'tsup',
+    'check:package': 'publint --strict && attw --pack . --profile esm-only --quiet',
+    test: 'vitest run',
+  },
+  engines: { node: '>=20.19' },
+};
+
+const files = {
+  'package.json': { engines: { node: '>=20.19' } },
+  'packages/core/package.json': manifest,
+  'packages/core/README.md': '',
+  'packages/core/LICENSE': '',
+  'packages/core/tsconfig.json': '',
+  'packages/core/tsup.config.ts': '',
+  'packages/core/vitest.config.ts': '',
+  'packages/core/src/index.ts': '',
+};
+
+test('a package like the others passes', () => {
+  expect(checkShapes(temporaryRepository(files))).toEqual([]);
+});
+
+test.each([
+  ['another build', { scripts: { ...manifest.scripts, build: 'tsc' } }, 'scripts'],
+  ['another Node', { engines: { node: '>=18' } }, 'engines'],
+  ['no side effects declared', { sideEffects: undefined }, 'sideEffects'],
+  ['files left out', { files: ['dist'] }, 'files'],
+  [
+    'types after the code',
+    {
+      exports: {
+        ...manifest.exports,
+        '.': { '@x/source': './src/index.ts', default: './dist/index.js', types: './dist/index.d.ts' },
+      },
+    },
+    'exports',
+  ],
+  [
+    'an entry point from elsewhere',
+    { exports: { ...manifest.exports, './vitest': './src/vitest.ts' } },
+    'exports',
+  ],
+])('a package.json with %s does not', (_, change, field) => {
+  const problems = checkShapes(
+    temporaryRepository({ ...files, 'packages/core/package.json': { ...manifest, ...change } }),
+  );
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatchObject({
+    file: 'packages/core/package.json',
+    message: expect.stringContaining(field),
+  });
+});
+
+test('missing files and folders without a package.json are named', () => {
+  const { 'packages/core/README.md': _, ...rest } = files;
+  const root = temporaryRepository({
+    ...rest,
+    'packages/left/notes.txt': '',
+    'apps/demo/package.json': { private: true, type: 'module', engines: manifest.engines },
+  });
+  expect(checkShapes(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
+    'packages/core has no README.md',
+    'apps/demo has no README.md',
+    'apps/demo has no tsconfig.json',
+    'apps/demo has no vitest.config.ts',
+    'packages/left has no package.json',
+  ]);
+});
+
+test('a source file may reach the limit and not pass it', () => {
+  const lines = (count: number) => 'a;\n'.repeat(count);
+  const root = temporaryRepository({
+    ...files,
+    'packages/core/src/full.ts': lines(maximumLines),
+    'packages/core/src/deep/long.ts': lines(maximumLines + 1),
+    'packages/core/test/long.test.ts': lines(maximumLines + 1),
+  });
+  expect(checkFileSizes(root)).toMatchObject([{ file: 'packages/core/src/deep/long.ts' }]);
+});
+
+test("paths of somebody's machine are found, other paths are not", () => {
+  const found = (text: string) => inspectText('a.ts', `fine\n${text}`).map(({ line }) => line);
+  expect(found(['see ', 'work', 'main/README.md'].join('/'))).toEqual([2]);
+  expect(found(['"', 'Users', 'ann/code"'].join('/'))).toEqual([2]);
+  expect(found(['..', 'shared/notes.md'].join('/'))).toEqual([2]);
+  expect(found('src/work/queue.ts https://example.com/work/ ~/work/ /workspace/')).toEqual([]);
+  expect(inspectText('a.png', ['\0', 'work', ''].join('/'))).toEqual([]);
+});
