@@ -1,0 +1,53 @@
+import { ContextOverflowError, ModelError, XError } from '@x/core';
+import { type ErrorFacts, errorFacts } from './error-facts.js';
+import { factsSayOverflow } from './is-context-overflow.js';
+import { retryAfterMs } from './retry-after.js';
+
+/** Connections that broke, and answers that broke off. */
+const NETWORK_CODES =
+  /^(?:econn\w+|etimedout|epipe|enotfound|enetunreach|ehostunreach|eai_again|und_err_\w+|timeouterror)$/;
+const NETWORK_TEXTS =
+  /fetch failed|failed to fetch|^terminated$|socket hang up|connection (?:error|closed|reset|lost)|ended without a finish reason|other side closed/i;
+/** What a provider says in the middle of a stream, where there is no status. */
+const PASSING_CODES = /overloaded|rate_limit|server_error|api_error|internal|unavailable|timeout/;
+const LASTING_CODES = /insufficient_quota|billing|authentication|permission/;
+
+/** What a failed call throws: the signal's reason, our own errors as they are, and the provider's wrapped. */
+export function toModelError(
+  error: unknown,
+  details: {
+    readonly modelId: string;
+    readonly contextWindow: number | undefined;
+    readonly signal: AbortSignal | undefined;
+  },
+): unknown {
+  const { modelId, contextWindow, signal } = details;
+  if (signal?.aborted) return signal.reason;
+  if (XError.isInstance(error)) return error;
+  const facts = errorFacts(error);
+  const message = facts.texts[0] ?? 'The provider gave no reason.';
+  if (factsSayOverflow(facts)) {
+    return new ContextOverflowError(
+      `The request does not fit the context window of ${modelId}: ${message} Compact the conversation or use a larger window.`,
+      { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
+    );
+  }
+  return new ModelError(`The call of ${modelId} failed: ${message}`, {
+    modelId,
+    retryable: isRetryable(facts),
+    status: facts.statuses[0],
+    retryAfterMs: retryAfterMs(facts.headers),
+    cause: error,
+  });
+}
+
+function isRetryable({ isRetryable, statuses, codes, texts }: ErrorFacts): boolean {
+  if (isRetryable !== undefined) return isRetryable;
+  if (codes.some((code) => LASTING_CODES.test(code))) return false;
+  const [status] = statuses;
+  if (status !== undefined) return status === 408 || status === 409 || status === 429 || status >= 500;
+  return (
+    codes.some((code) => NETWORK_CODES.test(code) || PASSING_CODES.test(code)) ||
+    texts.some((text) => NETWORK_TEXTS.test(text))
+  );
+}

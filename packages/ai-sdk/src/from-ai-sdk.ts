@@ -1,0 +1,124 @@
+import {
+  CapabilityError,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  type ModelStreamPart,
+  parseWith,
+} from '@x/core';
+import { toModelError } from './errors/to-model-error.js';
+import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
+import type { AiSdkLanguageModel, CallOptions } from './language-model.js';
+import { resolveFiles } from './prompt/resolve-files.js';
+import { toPrompt } from './prompt/to-prompt.js';
+import { ContentAssembler } from './response/content-assembler.js';
+import { toResponse } from './response/to-response.js';
+import { unlessAborted } from './unless-aborted.js';
+
+const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
+
+/**
+ * An AI SDK language model (specification 2, 3 or 4) as a `Model`, streaming included. What a provider attaches to its
+ * answer — signatures, encrypted reasoning, item ids — goes back to it byte for byte with the next request.
+ *
+ * Calls throw `ContextOverflowError` when the request does not fit, `ModelError` with `retryable` and `retryAfterMs`
+ * when the provider fails, and `InvalidInputError` when a file cannot be sent.
+ *
+ * @throws {InvalidInputError} for options that do not fit.
+ * @throws {CapabilityError} for a model of another version of the specification.
+ */
+export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
+  const settings = parseWith(fromAiSdkOptionsSchema, options, 'fromAiSdk options');
+  const {
+    id: givenId,
+    contextWindow,
+    resolveFile,
+    onWarning,
+    providerTools = [],
+    ...callSettings
+  } = settings;
+  if (!VERSIONS.includes(model.specificationVersion)) {
+    throw new CapabilityError(
+      `AI SDK specification ${model.specificationVersion}`,
+      `${model.provider} ${model.modelId} implements version ${model.specificationVersion} of the AI SDK's ` +
+        `specification; @x/ai-sdk knows ${VERSIONS.join(', ')}. Install a matching version of either package.`,
+    );
+  }
+  const id = givenId ?? `${model.provider}:${model.modelId}`;
+  const described = { id, provider: model.provider, contextWindow };
+
+  async function toCall(request: ModelRequest): Promise<CallOptions> {
+    const { tools, maxOutputTokens, temperature, signal } = request;
+    const sourceOf = await resolveFiles(request.messages, model, resolveFile, signal);
+    const functions = tools.map((tool) => ({ type: 'function', ...tool }));
+    return {
+      ...callSettings,
+      prompt: toPrompt(request, model, sourceOf),
+      ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
+      ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(signal === undefined ? {} : { abortSignal: signal }),
+    };
+  }
+
+  function failed(error: unknown, request: ModelRequest): unknown {
+    return toModelError(error, { modelId: id, contextWindow, signal: request.signal });
+  }
+
+  function warn(warnings: readonly unknown[] | undefined): void {
+    for (const warning of warnings ?? []) onWarning?.(warning);
+  }
+
+  return {
+    id,
+    contextWindow,
+
+    async generate(request) {
+      try {
+        request.signal?.throwIfAborted();
+        const result = await unlessAborted(model.doGenerate(await toCall(request)), request.signal);
+        warn(result.warnings);
+        return toResponse(result, described);
+      } catch (error) {
+        throw failed(error, request);
+      }
+    },
+
+    async *stream(request): AsyncGenerator<ModelStreamPart> {
+      try {
+        request.signal?.throwIfAborted();
+        const { stream } = await unlessAborted(model.doStream(await toCall(request)), request.signal);
+        const reader = stream.getReader();
+        const assembler = new ContentAssembler();
+        try {
+          for (;;) {
+            const { done, value: part } = await unlessAborted(reader.read(), request.signal);
+            if (done || part === undefined) throw cutOff(id);
+            if (part.type === 'error') throw part.error;
+            if (part.type === 'stream-start') warn(part.warnings);
+            const delta = assembler.add(part);
+            if (delta !== undefined) yield delta;
+            if (part.type !== 'finish') continue;
+            yield {
+              type: 'response',
+              response: toResponse({ ...part, content: assembler.content }, described),
+            };
+            return;
+          }
+        } finally {
+          // Frees the connection where the reader leaves early. What it answers is of no interest any more.
+          reader.cancel().catch(() => {});
+        }
+      } catch (error) {
+        throw failed(error, request);
+      }
+    },
+  };
+}
+
+function cutOff(modelId: string): ModelError {
+  return new ModelError(`The stream of ${modelId} ended before the answer was complete.`, {
+    modelId,
+    retryable: true,
+  });
+}

@@ -1,0 +1,148 @@
+/**
+ * The AI SDK's language models as far as this package uses them, versions 2, 3 and 4 of the specification in one
+ * structure. Described here rather than imported, so that every version of the SDK fits and none has to be installed.
+ */
+export interface AiSdkLanguageModel {
+  readonly specificationVersion: 'v2' | 'v3' | 'v4';
+  /** For example `anthropic.messages`. */
+  readonly provider: string;
+  readonly modelId: string;
+  /** Patterns of URLs that the model fetches by itself, by media type. */
+  readonly supportedUrls: PromiseLike<SupportedUrls> | SupportedUrls;
+  doGenerate(options: CallOptions): PromiseLike<GenerateResult>;
+  doStream(options: CallOptions): PromiseLike<{ readonly stream: StreamLike<StreamPart> }>;
+}
+
+export type SupportedUrls = { readonly [mediaType: string]: readonly RegExp[] };
+
+/** What a provider attaches to a part of its answer (`providerMetadata`) and wants back with it (`providerOptions`). */
+export type ProviderData = { readonly [provider: string]: { readonly [key: string]: unknown } };
+
+export interface CallOptions {
+  /** Exact only in what this package writes: see `PromptMessage`. */
+  readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
+  readonly tools?: readonly unknown[] | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  readonly stopSequences?: readonly string[] | undefined;
+  readonly topP?: number | undefined;
+  readonly topK?: number | undefined;
+  readonly presencePenalty?: number | undefined;
+  readonly frequencyPenalty?: number | undefined;
+  readonly seed?: number | undefined;
+  /** V4. */
+  readonly reasoning?: string | undefined;
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly headers?: { readonly [name: string]: string | undefined } | undefined;
+  readonly providerOptions?: ProviderData | undefined;
+}
+
+export interface GenerateResult {
+  readonly content: readonly ContentPart[];
+  readonly finishReason: FinishReasonLike;
+  readonly usage: UsageLike;
+  readonly providerMetadata?: ProviderData | undefined;
+  readonly warnings: readonly unknown[];
+}
+
+/** V2: a word. V3 and V4: a word and the provider's own. */
+export type FinishReasonLike = string | { readonly unified: string; readonly raw?: string | undefined };
+
+/** V2: numbers. V3 and V4: numbers by kind. Any of them may be missing. */
+export interface UsageLike {
+  readonly inputTokens?: number | InputTokensLike | undefined;
+  readonly outputTokens?: number | OutputTokensLike | undefined;
+  readonly cachedInputTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+}
+export interface InputTokensLike {
+  readonly total?: number | undefined;
+  readonly noCache?: number | undefined;
+  readonly cacheRead?: number | undefined;
+  readonly cacheWrite?: number | undefined;
+}
+export interface OutputTokensLike {
+  readonly total?: number | undefined;
+  readonly text?: number | undefined;
+  readonly reasoning?: number | undefined;
+}
+
+interface WithMetadata {
+  readonly providerMetadata?: ProviderData | undefined;
+}
+export interface TextContent extends WithMetadata {
+  readonly type: 'text';
+  readonly text: string;
+  /** V4. */
+  readonly citations?: readonly unknown[] | undefined;
+}
+export interface ReasoningContent extends WithMetadata {
+  readonly type: 'reasoning';
+  readonly text: string;
+}
+/** V2 and V3: bytes or base64. V4: tagged. */
+export type FileDataLike =
+  | string
+  | Uint8Array
+  | { readonly type: 'data'; readonly data: string | Uint8Array }
+  | { readonly type: 'url'; readonly url: URL; readonly originalUrl?: string | undefined };
+export interface FileContent extends WithMetadata {
+  readonly type: 'file';
+  readonly mediaType: string;
+  readonly data: FileDataLike;
+}
+export interface ToolCallContent extends WithMetadata {
+  readonly type: 'tool-call';
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** JSON, as the model wrote it. */
+  readonly input: string;
+  readonly providerExecuted?: boolean | undefined;
+}
+/** What this package carries without reading it. */
+export interface OtherContent extends WithMetadata {
+  readonly type: 'source' | 'custom' | 'reasoning-file' | 'tool-result' | 'tool-approval-request';
+}
+/** A part of an answer. */
+export type ContentPart = TextContent | ReasoningContent | FileContent | ToolCallContent | OtherContent;
+
+/** A part of a streamed answer. */
+export type StreamPart =
+  | ({ readonly type: 'text-start' | 'reasoning-start'; readonly id: string } & WithMetadata)
+  | ({
+      readonly type: 'text-delta' | 'reasoning-delta';
+      readonly id: string;
+      readonly delta: string;
+    } & WithMetadata)
+  | ({
+      readonly type: 'text-end' | 'reasoning-end';
+      readonly id: string;
+      readonly citations?: readonly unknown[] | undefined;
+    } & WithMetadata)
+  | {
+      readonly type: 'tool-input-start';
+      readonly id: string;
+      readonly toolName: string;
+      readonly providerExecuted?: boolean | undefined;
+    }
+  | { readonly type: 'tool-input-delta'; readonly id: string; readonly delta: string }
+  | { readonly type: 'tool-input-end'; readonly id: string }
+  | FileContent
+  | ToolCallContent
+  | OtherContent
+  | { readonly type: 'stream-start'; readonly warnings: readonly unknown[] }
+  | { readonly type: 'response-metadata' | 'raw' | 'ping' }
+  | ({
+      readonly type: 'finish';
+      readonly usage: UsageLike;
+      readonly finishReason: FinishReasonLike;
+    } & WithMetadata)
+  | { readonly type: 'error'; readonly error: unknown };
+
+/** What is needed of a `ReadableStream`, whichever library's types describe it. */
+export interface StreamLike<Part> {
+  getReader(): {
+    read(): Promise<{ readonly done: boolean; readonly value?: Part | undefined }>;
+    cancel(reason?: unknown): Promise<void>;
+  };
+}

@@ -1,0 +1,100 @@
+import type { ModelStreamPart } from '@x/core';
+import type { ContentPart, ProviderData, StreamPart } from '../language-model.js';
+
+interface OpenText {
+  readonly type: 'text' | 'reasoning';
+  text: string;
+  citations?: readonly unknown[];
+  providerMetadata?: ProviderData;
+}
+
+/** Puts a streamed answer together: what `doGenerate` would have returned, while its deltas pass through. */
+export class ContentAssembler {
+  readonly #content: (ContentPart | OpenText)[] = [];
+  readonly #open = new Map<string, OpenText>();
+  readonly #toolNames = new Map<string, string>();
+  readonly #streamedCalls = new Set<string>();
+
+  /** The answer so far. */
+  get content(): readonly ContentPart[] {
+    return this.#content;
+  }
+
+  /** Takes a part; gives the delta that it stands for, if any. */
+  add(part: StreamPart): ModelStreamPart | undefined {
+    switch (part.type) {
+      case 'text-start':
+      case 'text-delta':
+      case 'text-end':
+        return this.#addText('text', part);
+      case 'reasoning-start':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return this.#addText('reasoning', part);
+      case 'tool-input-start':
+        if (!part.providerExecuted) this.#toolNames.set(part.id, part.toolName);
+        return undefined;
+      case 'tool-input-delta':
+        return this.#toolDelta(part.id, part.delta);
+      case 'tool-call': {
+        this.#content.push(part);
+        if (part.providerExecuted || this.#streamedCalls.has(part.toolCallId)) return undefined;
+        // The provider sends calls whole: the whole input is the one delta.
+        this.#toolNames.set(part.toolCallId, part.toolName);
+        return this.#toolDelta(part.toolCallId, part.input);
+      }
+      case 'file':
+      case 'source':
+      case 'custom':
+      case 'reasoning-file':
+      case 'tool-result':
+      case 'tool-approval-request':
+        this.#content.push(part);
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #addText(
+    type: 'text' | 'reasoning',
+    part: {
+      readonly type: string;
+      readonly id: string;
+      readonly delta?: string;
+      readonly citations?: readonly unknown[] | undefined;
+      readonly providerMetadata?: ProviderData | undefined;
+    },
+  ): ModelStreamPart | undefined {
+    const key = `${type}:${part.id}`;
+    let open = this.#open.get(key);
+    // Providers count ids anew in every block: a start always opens another one.
+    if (open === undefined || part.type.endsWith('-start')) {
+      open = { type, text: '' };
+      this.#open.set(key, open);
+      this.#content.push(open);
+    }
+    if (part.providerMetadata != null)
+      open.providerMetadata = merge(open.providerMetadata, part.providerMetadata);
+    if (part.citations !== undefined) open.citations = part.citations;
+    if (part.type.endsWith('-end')) this.#open.delete(key);
+    if (part.delta === undefined || part.delta === '') return undefined;
+    open.text += part.delta;
+    return { type: type === 'text' ? 'text-delta' : 'thinking-delta', text: part.delta };
+  }
+
+  #toolDelta(id: string, inputDelta: string): ModelStreamPart | undefined {
+    const name = this.#toolNames.get(id);
+    if (name === undefined || inputDelta === '') return undefined;
+    this.#streamedCalls.add(id);
+    return { type: 'tool-call-delta', id, name, inputDelta };
+  }
+}
+
+/** Later parts complete earlier ones: a signature comes in a delta, an encrypted text with the end. */
+function merge(earlier: ProviderData | undefined, later: ProviderData): ProviderData {
+  if (earlier === undefined) return later;
+  const merged: Record<string, ProviderData[string]> = { ...earlier };
+  for (const [provider, data] of Object.entries(later)) merged[provider] = { ...merged[provider], ...data };
+  return merged;
+}
