@@ -36,7 +36,7 @@ export class ShardKeys {
     this.listed = `${this.#prefix}:listed`;
   }
 
-  /** Hash: version, count, updatedAt, operation, head. */
+  /** Hash: version, count, updatedAt, operation, head, expires. */
   session(member: string): string {
     return `${this.#prefix}:session:${member}`;
   }

@@ -15,11 +15,11 @@ export const commitScript = script(`
 local session, messages, index, listed = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local expected, operation, keep, lifetime = ARGV[1], ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
 local member, head = ARGV[5], ARGV[6]
-local current = redis.call('HMGET', session, 'version', 'count', 'operation')
+local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'head', 'expires')
 local version, count = tonumber(current[1] or '0'), tonumber(current[2] or '0')
-
 -- The client is told to list a shard when its operation stands in place of the mark.
 local function committed(at) return {'committed', at, redis.call('GET', listed) == operation and 1 or 0} end
+
 if current[3] == operation then return committed(version) end
 if redis.call('LLEN', messages) ~= count then return {'corrupt'} end
 if expected ~= 'any' and tonumber(expected) ~= version then return {'conflict', version} end
@@ -35,25 +35,28 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function milliseconds(number) return string.format('%.0f', number) end
+local expires = lifetime > 0 and 'yes' or 'no'
 redis.call('HSET', session, 'version', version + 1, 'count', keep + #ARGV - 6,
   'updatedAt', milliseconds(now), 'operation', operation)
-if redis.call('HGET', session, 'head') ~= head then redis.call('HSET', session, 'head', head) end
+if current[4] ~= head then redis.call('HSET', session, 'head', head) end
+if current[5] ~= expires then redis.call('HSET', session, 'expires', expires) end
 
-redis.call('ZREMRANGEBYSCORE', index, '-inf', milliseconds(now))
-if lifetime > 0 then
-  local deadline = milliseconds(now + lifetime)
-  redis.call('PEXPIREAT', session, deadline)
-  redis.call('PEXPIREAT', messages, deadline)
-  redis.call('ZADD', index, deadline, member)
-else
-  redis.call('PERSIST', session)
-  redis.call('PERSIST', messages)
-  redis.call('ZADD', index, '+inf', member)
+if lifetime > 0 or current[5] ~= 'no' then
+  if version == 0 then redis.call('ZREMRANGEBYSCORE', index, '-inf', milliseconds(now)) end
+  if lifetime > 0 then
+    local deadline = milliseconds(now + lifetime)
+    redis.call('PEXPIREAT', session, deadline)
+    redis.call('PEXPIREAT', messages, deadline)
+    redis.call('ZADD', index, deadline, member)
+  else
+    redis.call('PERSIST', session)
+    redis.call('PERSIST', messages)
+    redis.call('ZADD', index, '+inf', member)
+  end
+  -- The index lives as long as the session that lives longest.
+  local last = redis.call('ZREVRANGE', index, 0, 0, 'WITHSCORES')[2]
+  if last == 'inf' then redis.call('PERSIST', index) else redis.call('PEXPIREAT', index, last) end
 end
--- The index lives as long as the session that lives longest.
-local last = redis.call('ZREVRANGE', index, 0, 0, 'WITHSCORES')[2]
-if last == 'inf' then redis.call('PERSIST', index) else redis.call('PEXPIREAT', index, last) end
-
 if redis.call('GET', listed) ~= 'yes' then redis.call('SET', listed, operation, 'EX', 60) end
 return committed(version + 1)
 `);
