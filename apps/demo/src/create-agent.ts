@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { compaction, tiktokenCounter, toolResultEviction } from '@x/compaction';
 import {
+  type AgentEvent,
   LocalWorkspace,
   type Model,
   mountWorkspace,
@@ -37,10 +38,12 @@ interface CreateAgentOptions {
   readonly data: string;
   /** The repository that the agent may read. */
   readonly repo: string;
+  /** Hears every event of every call. */
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
 }
 
 /** The demo's agent: every package of the house, put together from parts. */
-export function createAgent({ model, embedded, data, repo }: CreateAgentOptions): DemoAgent {
+export function createAgent({ model, embedded, data, repo, onEvent }: CreateAgentOptions): DemoAgent {
   const own = new LocalWorkspace(join(data, 'workspace'));
   own.check();
   const workspace = mountWorkspace(own, { repo: new LocalWorkspace(repo, { readOnly: true }) });
@@ -72,10 +75,14 @@ export function createAgent({ model, embedded, data, repo }: CreateAgentOptions)
       }),
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
       taskList(),
-      workspaceTools({ maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)) }),
+      workspaceTools({
+        maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
+        ignore: ['node_modules', '.git', 'dist', 'coverage'],
+      }),
       shell({ cwd: repo }),
       sessionHistory(),
     )
+    .onEvent((event) => onEvent?.(event))
     .build();
   return { agent, workspace, store, triggerTokens: Math.floor(window * budgetPercent) };
 }

@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs';
+import { LocalWorkspace, type SessionScope } from '@x/core';
+import { UsageError } from './command.js';
+
+/** The options that say where sessions lie and whose they are. */
+export const identityOptions = {
+  workspace: { type: 'string', short: 'w', default: './workspace' },
+  agent: { type: 'string', short: 'a' },
+  user: { type: 'string', short: 'u' },
+  tenant: { type: 'string', short: 't' },
+} as const;
+
+interface IdentityValues {
+  readonly workspace: string;
+  readonly agent?: string | undefined;
+  readonly user?: string | undefined;
+  readonly tenant?: string | undefined;
+}
+
+/** @throws {UsageError} when there is no such directory: looking must not create one. */
+export function openWorkspace({ workspace }: IdentityValues): LocalWorkspace {
+  if (!existsSync(workspace)) {
+    throw new UsageError(`There is no workspace at ${workspace}; name it with --workspace DIR.`);
+  }
+  return new LocalWorkspace(workspace, { readOnly: true });
+}
+
+export function scopeOf({ agent, user, tenant }: IdentityValues): SessionScope {
+  return { agentId: agent, userId: user, tenantId: tenant };
+}

@@ -1,0 +1,37 @@
+#!/usr/bin/env node
+import { XError } from '@x/core';
+import { type Command, UsageError } from './command.js';
+import { count } from './commands/count.js';
+import { sessions } from './commands/sessions.js';
+import { show } from './commands/show.js';
+
+const COMMANDS: Readonly<Record<string, Command>> = { sessions, show, count };
+
+const USAGE = `Usage: x COMMAND [options]
+
+${Object.values(COMMANDS)
+  .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
+  .join('\n')}`;
+
+async function main(args: readonly string[]): Promise<void> {
+  const [name = '', ...rest] = args;
+  if (name === '' || name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(`${USAGE}\n`);
+    return;
+  }
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
+  await command.run(rest, process.stdout);
+}
+
+// A reader that has seen enough (`x show … | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error;
+  process.exit(0);
+});
+
+main(process.argv.slice(2)).catch((error: unknown) => {
+  const known = XError.isInstance(error) || error instanceof UsageError;
+  process.stderr.write(`${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`);
+  process.exitCode = error instanceof UsageError ? 2 : 1;
+});

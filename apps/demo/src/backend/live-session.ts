@@ -1,0 +1,87 @@
+import type { AgentEvent, AgentState, RuntimeContext, SessionKey, TokenCounter, Workspace } from '@x/core';
+import type { HarnessAgent } from '@x/harness';
+import { contextAfter } from '../server/context-after.js';
+import { foldEvent } from '../server/fold-event.js';
+import { type CompactionDetails, toPageEvent } from '../server/page-event.js';
+import { SessionFeed } from '../server/session-feed.js';
+import { emptyTranscript } from '../server/transcript.js';
+import { EventJournal } from './event-journal.js';
+
+interface LiveSessionOptions {
+  readonly agent: HarnessAgent;
+  readonly workspace: Workspace;
+  readonly key: SessionKey;
+  readonly context: RuntimeContext;
+  readonly counter: TokenCounter;
+}
+
+/** One session as this process shows it: a feed for the page, and a journal of what the feed told. */
+export class LiveSession {
+  readonly feed: SessionFeed;
+  readonly journal: EventJournal;
+  /** Whether a call or a compaction runs. */
+  busy = false;
+  readonly #options: LiveSessionOptions;
+  #handled: Promise<void> = Promise.resolve();
+
+  private constructor(options: LiveSessionOptions, feed: SessionFeed, journal: EventJournal) {
+    this.#options = options;
+    this.feed = feed;
+    this.journal = journal;
+  }
+
+  /** Opens a session as an earlier process left it, or a new one. */
+  static async open(options: LiveSessionOptions): Promise<LiveSession> {
+    const { agent, workspace, key, context } = options;
+    const journal = new EventJournal(workspace, key, agent.log(context));
+    const { sessionId } = key.parts;
+    let transcript = emptyTranscript(sessionId);
+    for (const event of await journal.read()) transcript = foldEvent(transcript, event);
+    const state = await agent.state(context);
+    // What was running when the other process ended runs no more.
+    transcript = {
+      ...transcript,
+      todos: state?.tasksContext.todos ?? [],
+      call: undefined,
+      compacting: undefined,
+    };
+    return new LiveSession(options, new SessionFeed(sessionId, transcript), journal);
+  }
+
+  /** Tells the page of an event, after those before it. */
+  handle(event: AgentEvent): void {
+    this.#handled = this.#handled
+      .then(() => this.#tell(event))
+      .catch((error) => process.emitWarning(`The page missed ${event.type}: ${String(error)}`));
+  }
+
+  /** Resolves when every event so far has been told. */
+  async settled(): Promise<void> {
+    await this.#handled;
+    await this.journal.flush();
+  }
+
+  async #tell(event: AgentEvent): Promise<void> {
+    const page = toPageEvent(event, event.type === 'context.compacted' ? await this.#details() : {});
+    this.feed.publish(page);
+    this.journal.append(page);
+    if (event.type === 'tool.result' && event.result.toolName === 'todo_write') {
+      const todos = (await this.#state())?.tasksContext.todos ?? [];
+      this.feed.publish({ type: 'todos.changed', todos });
+    }
+  }
+
+  async #details(): Promise<CompactionDetails> {
+    const state = await this.#state();
+    const before = this.feed.transcript.context;
+    if (!state) return {};
+    return {
+      summary: state.summary,
+      context: before && contextAfter(before, state.context, this.#options.counter),
+    };
+  }
+
+  #state(): Promise<AgentState | undefined> {
+    return this.#options.agent.state(this.#options.context);
+  }
+}

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { tiktokenCounter } from '@x/compaction';
+import {
+  type AgentEvent,
+  countRequest,
+  type Model,
+  type ModelRequest,
+  RuntimeContext,
+  textOf,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAgent } from '../src/create-agent.js';
+import { GuideModel } from '../src/guide/guide-model.js';
+import { figuresOf, root } from './repository.js';
+
+const PROMPT = 'survey this repository';
+const WINDOW = 16_000;
+const context = RuntimeContext.of({ sessionId: 's' });
+
+let data: string;
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'x-demo-'));
+});
+afterEach(() => rmSync(data, { recursive: true, force: true }));
+
+function report(): string {
+  return readFileSync(join(data, 'workspace/REPORT.md'), 'utf8');
+}
+
+/** Every figure of the report, against the repository itself. */
+function expectTrueReport(text: string): void {
+  const whole = figuresOf();
+  expect(text).toContain(`The repository has ${whole.files} files with ${whole.lines} lines.`);
+  const sections = [...text.matchAll(/^Figures for (\S+): (\d+) files, (\d+) lines/gm)];
+  expect(sections.length).toBeGreaterThanOrEqual(10);
+  for (const [, area = '', files, lines] of sections) {
+    expect({ area, files: Number(files), lines: Number(lines) }).toEqual({ area, ...figuresOf(area) });
+  }
+  expect(text).toContain('## Conclusions');
+  expect(text).not.toContain('<!-- survey:');
+}
+
+describe('the survey through a window of 16 000 tokens', () => {
+  it('is finished, with true figures, over several compactions and without getting lost', {
+    timeout: 120_000,
+  }, async () => {
+    const counter = tiktokenCounter();
+    const requests: ModelRequest[] = [];
+    const guide = new GuideModel({ contextWindow: WINDOW, counter });
+    const model: Model = {
+      id: guide.id,
+      contextWindow: WINDOW,
+      generate(request) {
+        requests.push(request);
+        return guide.generate(request);
+      },
+    };
+    const { agent } = createAgent({ model, embedded: true, data, repo: root });
+    const events: AgentEvent[] = [];
+    for await (const event of agent.stream(PROMPT, context)) events.push(event);
+    const of = <Type extends AgentEvent['type']>(type: Type) =>
+      events.filter((event): event is Extract<AgentEvent, { type: Type }> => event.type === type);
+
+    expect(of('call.completed')).toMatchObject([{ stopReason: 'completed' }]);
+    expectTrueReport(report());
+
+    const calls = of('tool.call').map(({ call }) => call);
+    expect(calls.length).toBeGreaterThan(60);
+    expect(of('tool.evicted').length).toBeGreaterThanOrEqual(1);
+    expect(
+      of('context.compacted').filter(({ status }) => status === 'applied').length,
+    ).toBeGreaterThanOrEqual(3);
+
+    // Whoever forgets where it was does things again.
+    const signatures = calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`);
+    const repeated = signatures.length - new Set(signatures).size;
+    expect(repeated).toBeLessThanOrEqual(signatures.length * 0.1);
+
+    for (const request of requests) {
+      expect(countRequest(counter, request)).toBeLessThanOrEqual(WINDOW);
+      const asked = request.messages.flatMap(toolUsesOf).map(({ id }) => id);
+      const answered = request.messages.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId);
+      expect(answered).toEqual(asked);
+    }
+  });
+
+  it('can be asked about afterwards', { timeout: 120_000 }, async () => {
+    const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
+    const { agent } = createAgent({ model, embedded: true, data, repo: root });
+    await agent.call(PROMPT, context);
+    const first = await agent.call('How many lines has packages/testkit?', context);
+    expect(first.text).toContain(String(figuresOf('packages/testkit').lines));
+    const second = await agent.call('Which kinds of files are there, by extension?', context);
+    expect(second.text).toMatch(/ts \d+/);
+    const third = await agent.call('Who painted the Mona Lisa?', context);
+    expect(third.text).toContain('rule-based guide');
+  });
+});
+
+describe('npm start -- --once', () => {
+  const start = (
+    prompt = PROMPT,
+  ): { child: ChildProcess; output: () => string; ended: Promise<number | null> } => {
+    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
+    const env = { ...process.env, OPENAI_API_KEY: '', OPENAI_BASE_URL: '', ANTHROPIC_API_KEY: '' };
+    const child = spawn(process.execPath, [...args, '--once', prompt, '--data', data, '--repo', root], {
+      env,
+      cwd: root,
+    });
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
+  };
+
+  it('resumes at its last checkpoint after kill -9, and finishes', { timeout: 180_000 }, async () => {
+    const first = start();
+    await new Promise<void>((resolve, reject) => {
+      first.child.stdout?.on('data', () => /^ 40 {2}/m.test(first.output()) && resolve());
+      first.child.once('close', () =>
+        reject(new Error(`It ended before it could be killed: ${first.output()}`)),
+      );
+    });
+    first.child.kill('SIGKILL');
+    await first.ended;
+    const session = /Session (\S+)/.exec(first.output())?.[1];
+    expect(session).toBeDefined();
+
+    const second = start();
+    expect(await second.ended, second.output()).toBe(0);
+    expect(second.output()).toContain(`Resuming session ${session} at its last checkpoint.`);
+    expectTrueReport(report());
+    // It went on; it did not begin again.
+    const calls = (text: string) => (text.match(/^ *\d+ {2}\S+ tokens/gm) ?? []).length;
+    expect(calls(first.output())).toBeGreaterThanOrEqual(40);
+    const log = readFileSync(join(data, `workspace/agents/guide/sessions/${session}.log.jsonl`), 'utf8');
+    const todoLists = log.match(/"First the lie of the land/g) ?? [];
+    expect(todoLists.length).toBeLessThanOrEqual(2);
+  });
+
+  it('says what is wrong with its arguments, and exits 1', async () => {
+    const args = [
+      '--conditions=@x/source',
+      '--import',
+      'tsx',
+      join(root, 'apps/demo/src/main.ts'),
+      '--port',
+      'x',
+    ];
+    const child = spawn(process.execPath, args, { cwd: root });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const code = await new Promise((resolve) => child.once('close', resolve));
+    expect(code).toBe(1);
+    expect(output).toMatch(/Invalid settings: port: .*--help/);
+    expect(output).not.toContain('    at ');
+  });
+});
+
+it('is an honest label', async () => {
+  const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
+  const { agent } = createAgent({ model, embedded: true, data, repo: root });
+  const reply = await agent.call('help', context);
+  expect(textOf(reply.message ?? [])).toContain('no language model');
+});
