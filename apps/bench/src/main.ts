@@ -1,0 +1,21 @@
+import { benchSteps } from './steps.js';
+import { benchTokens } from './tokens.js';
+
+const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
+  tokens: () => benchTokens(),
+  steps: benchSteps,
+};
+
+const wanted = process.argv.slice(2);
+const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no benchmark ${unknown.join(', ')}; there are ${Object.keys(BENCHMARKS).join(', ')}.`,
+  );
+  process.exit(2);
+}
+for (const [name, run] of Object.entries(BENCHMARKS)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  console.log(`\n# ${name}\n`);
+  await run();
+}
