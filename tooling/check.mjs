@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { root, runTool, seconds } from './workspace.mjs';
 
 const typescript = ['--import', 'tsx'];
+const colors = process.stdout.isTTY ? 'force' : 'off';
 
 // A web page needs the DOM's types and so a configuration of its own.
 const pages = readdirSync(join(root, 'apps'))
@@ -22,7 +23,11 @@ const steps = [
     what: 'who may depend on whom',
     command: ['node', ...typescript, 'tooling/checks/dependencies.ts'],
   },
-  { name: 'style', what: 'format, lint, imports', command: ['biome', 'ci', '.'] },
+  {
+    name: 'style',
+    what: 'format, lint, imports',
+    command: ['biome', 'ci', '--error-on-warnings', `--colors=${colors}`, '.'],
+  },
   { name: 'types', what: 'sources, tests, tooling', command: ['tsc', '-p', '.'] },
   ...pages.map((page) => ({
     name: 'page',
