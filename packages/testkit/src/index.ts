@@ -8,4 +8,6 @@ export type {
   ScriptedToolCall,
 } from './script.js';
 export { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
+export { sessionStoreSuite } from './session-store-suite.js';
+export type { SessionStoreSuiteOptions, StoreSuiteOptOut } from './store-suite/store-suite.js';
 export { UnexpectedModelCallError } from './unexpected-model-call-error.js';

@@ -1,0 +1,38 @@
+import { describe } from 'vitest';
+import { compareAndSet } from './store-suite/compare-and-set.js';
+import { instances } from './store-suite/instances.js';
+import { isolation } from './store-suite/isolation.js';
+import { keepAndAppend } from './store-suite/keep-and-append.js';
+import { keys } from './store-suite/keys.js';
+import { listAndDelete } from './store-suite/list-and-delete.js';
+import { randomChanges } from './store-suite/random-changes.js';
+import { roundTrip } from './store-suite/round-trip.js';
+import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
+import { volume } from './store-suite/volume.js';
+
+const ASPECTS = [
+  roundTrip,
+  compareAndSet,
+  keepAndAppend,
+  listAndDelete,
+  keys,
+  isolation,
+  instances,
+  volume,
+  randomChanges,
+];
+
+/**
+ * Registers, with vitest, the tests that every `SessionStore` must pass. Call it at the top of a test file.
+ *
+ * ```ts
+ * sessionStoreSuite({ name: 'RedisSession', create: () => new RedisSession({ client, keyPrefix: nextPrefix() }) });
+ * ```
+ */
+export function sessionStoreSuite(options: SessionStoreSuiteOptions): void {
+  describe(`SessionStore: ${options.name}`, () => {
+    const suite = new StoreSuite(options);
+    for (const aspect of ASPECTS) aspect(suite);
+    suite.testOptOuts();
+  });
+}

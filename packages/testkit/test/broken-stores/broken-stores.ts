@@ -1,0 +1,149 @@
+import {
+  InMemorySession,
+  type SessionChange,
+  SessionKey,
+  type SessionScope,
+  type SessionStore,
+  type StoredSession,
+} from '@x/core';
+
+/** Who writes last wins. */
+class LastWriterWins extends InMemorySession {
+  override commit(key: SessionKey, change: SessionChange): Promise<number> {
+    return super.commit(key, { ...change, expectedVersion: 'any' });
+  }
+}
+
+/** Reads, waits and writes: two writers can both find the version that they expect. */
+class ChecksTooEarly extends InMemorySession {
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const version = (await this.load(key))?.version ?? 0;
+    if (change.expectedVersion !== version) return super.commit(key, change);
+    return super.commit(key, { ...change, expectedVersion: 'any', keep: 0 });
+  }
+}
+
+/** Takes ids that differ in case alone for the same, as file systems and collations do. */
+class FoldsCase extends InMemorySession {
+  override load(key: SessionKey): Promise<StoredSession | undefined> {
+    return super.load(inLowerCase(key));
+  }
+  override commit(key: SessionKey, change: SessionChange): Promise<number> {
+    return super.commit(inLowerCase(key), change);
+  }
+  override delete(key: SessionKey): Promise<boolean> {
+    return super.delete(inLowerCase(key));
+  }
+}
+
+function inLowerCase({ parts }: SessionKey): SessionKey {
+  return SessionKey.of({ ...parts, sessionId: parts.sessionId.toLowerCase() });
+}
+
+/** Shows everybody everything. */
+class ListsAll extends InMemorySession {
+  override list() {
+    return super.list();
+  }
+}
+
+/** Treats a scope as a pattern. */
+class ListsByPattern extends InMemorySession {
+  override async *list(scope: SessionScope = {}) {
+    const parts = Object.entries(scope) as [keyof SessionScope, string][];
+    for await (const info of super.list()) {
+      if (parts.every(([part, value]) => matches(info.key.parts[part], value))) yield info;
+    }
+  }
+}
+
+function matches(id: string | undefined, pattern: string): boolean {
+  return id === pattern || (pattern.endsWith('%') && (id?.startsWith(pattern.slice(0, -1)) ?? false));
+}
+
+/** Hands out what it handed out before, not a copy. */
+class SharesObjects extends InMemorySession {
+  readonly #loaded = new Map<string, StoredSession>();
+
+  override async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const stored = await super.load(key);
+    const before = this.#loaded.get(key.toString());
+    if (before !== undefined && before.version === stored?.version) return before;
+    if (stored !== undefined) this.#loaded.set(key.toString(), stored);
+    return stored;
+  }
+}
+
+/** Keeps what there is when it is told to keep more. */
+class KeepsWhatItCan extends InMemorySession {
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const length = (await this.load(key))?.messages.length ?? 0;
+    return super.commit(key, { ...change, keep: Math.min(change.keep, length) });
+  }
+}
+
+/** Writes plain UTF-8, which has no surrogates on their own. */
+class LosesSurrogates extends InMemorySession {
+  override async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const stored = await super.load(key);
+    return stored && { ...stored, messages: replaceSurrogates(stored.messages) as StoredSession['messages'] };
+  }
+}
+
+function replaceSurrogates(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, inner) =>
+    typeof inner === 'string' ? Buffer.from(inner).toString() : inner,
+  );
+}
+
+/** Sorts the fields of objects, as some JSON columns do. */
+class SortsFields extends InMemorySession {
+  override async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const stored = await super.load(key);
+    return stored && { ...stored, messages: sortFields(stored.messages) as StoredSession['messages'] };
+  }
+}
+
+function sortFields(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(sortFields);
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort()
+      .map(([name, inner]) => [name, sortFields(inner)]),
+  );
+}
+
+/** Says that it deleted. */
+class NeverDeletes extends InMemorySession {
+  override async delete(): Promise<boolean> {
+    return true;
+  }
+}
+
+/** Stores that are wrong in one way each, and a test of the suite that must find it. */
+export const brokenStores: readonly (readonly [name: string, create: () => SessionStore, finding: string])[] =
+  [
+    ['LastWriterWins', () => new LastWriterWins(), 'an old version and one yet to come both fail'],
+    [
+      'ChecksTooEarly',
+      () => new ChecksTooEarly(),
+      'of writers at the same time, exactly one wins each version',
+    ],
+    ['FoldsCase', () => new FoldsCase(), 'ids that attack letters of other cases stay apart'],
+    ['ListsAll', () => new ListsAll(), 'a scope lists what lies in it and nothing else'],
+    ['ListsByPattern', () => new ListsByPattern(), 'ids that attack patterns stay apart'],
+    ['SharesObjects', () => new SharesObjects(), 'changing what was loaded does not change what is stored'],
+    [
+      'KeepsWhatItCan',
+      () => new KeepsWhatItCan(),
+      'to keep more than there is is refused, and changes nothing',
+    ],
+    [
+      'LosesSurrogates',
+      () => new LosesSurrogates(),
+      'every block, field and character comes back, byte for byte',
+    ],
+    ['SortsFields', () => new SortsFields(), 'every block, field and character comes back, byte for byte'],
+    ['NeverDeletes', () => new NeverDeletes(), 'deleting removes one session and no other'],
+  ];

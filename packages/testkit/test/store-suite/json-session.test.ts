@@ -1,0 +1,11 @@
+import { JsonSession } from '@x/core';
+import { sessionStoreSuite } from '../../src/index.js';
+import { temporaryDirectories } from './temporary-directories.js';
+
+const directories = temporaryDirectories();
+
+sessionStoreSuite({
+  name: 'JsonSession',
+  create: async () => new JsonSession({ directory: await directories.next() }),
+  reopen: () => new JsonSession({ directory: directories.current() }),
+});

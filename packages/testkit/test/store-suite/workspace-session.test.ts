@@ -1,0 +1,11 @@
+import { LocalWorkspace, WorkspaceSession } from '@x/core';
+import { sessionStoreSuite } from '../../src/index.js';
+import { temporaryDirectories } from './temporary-directories.js';
+
+const directories = temporaryDirectories();
+
+sessionStoreSuite({
+  name: 'WorkspaceSession',
+  create: async () => new WorkspaceSession(new LocalWorkspace(await directories.next())),
+  reopen: () => new WorkspaceSession(new LocalWorkspace(directories.current())),
+});
