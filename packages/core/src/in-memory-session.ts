@@ -1,12 +1,21 @@
-import { InvalidInputError } from './errors/invalid-input-error.js';
-import { SessionConflictError } from './errors/session-conflict-error.js';
+import { checkChange } from './check-change.js';
+import type { JsonObject } from './json.js';
+import type { Message } from './message.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import type { SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+
+interface Entry {
+  readonly version: number;
+  readonly head: JsonObject;
+  /** Written to in place, so that a commit costs what it adds. Nobody else holds it. */
+  readonly messages: Message[];
+  readonly updatedAt: string;
+}
 
 /** Sessions in this process's memory: for tests, and for conversations that may end with the process. */
 export class InMemorySession implements SessionStore {
   readonly reach = 'process';
-  readonly #sessions = new Map<string, StoredSession>();
+  readonly #sessions = new Map<string, Entry>();
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     // A copy: what a caller does with its session must not reach into the store before a commit.
@@ -17,38 +26,31 @@ export class InMemorySession implements SessionStore {
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     const id = key.toString();
     const stored = this.#sessions.get(id);
-    const version = stored?.version ?? 0;
-    if (change.expectedVersion !== 'any' && change.expectedVersion !== version) {
-      throw new SessionConflictError({
-        sessionKey: id,
-        expectedVersion: change.expectedVersion,
-        actualVersion: version,
-      });
-    }
     const messages = stored?.messages ?? [];
-    if (change.keep > messages.length) {
-      throw new InvalidInputError('SessionChange', [
-        { path: 'keep', message: `is ${change.keep}, but only ${messages.length} messages are stored` },
-      ]);
-    }
-    this.#sessions.set(id, {
-      version: version + 1,
-      head: structuredClone(change.head),
-      messages: [...messages.slice(0, change.keep), ...structuredClone(change.append)],
-      updatedAt: new Date().toISOString(),
-    });
-    return version + 1;
+    checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+
+    // What cannot be copied is refused before anything is changed.
+    const { head, append } = structuredClone({ head: change.head, append: change.append });
+    messages.length = change.keep;
+    for (const message of append) messages.push(message);
+    const version = (stored?.version ?? 0) + 1;
+    this.#sessions.set(id, { version, head, messages, updatedAt: new Date().toISOString() });
+    return version;
   }
 
   async delete(key: SessionKey): Promise<boolean> {
     return this.#sessions.delete(key.toString());
   }
 
-  async *list(scope?: SessionScope): AsyncIterable<SessionInfo> {
-    for (const [id, { version, updatedAt }] of this.#sessions) {
-      const key = SessionKey.parse(id);
-      if (key.isWithin(scope)) yield { key, version, updatedAt };
-    }
+  /** Newest first. */
+  async *list(scope?: SessionScope): AsyncGenerator<SessionInfo, void, undefined> {
+    const infos = [...this.#sessions].map(([id, { version, updatedAt }]) => ({
+      key: SessionKey.parse(id),
+      version,
+      updatedAt,
+    }));
+    const within = infos.filter(({ key }) => key.isWithin(scope));
+    yield* within.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));
   }
 
   async close(): Promise<void> {}

@@ -114,8 +114,7 @@ export class JsonSession implements SessionStore {
   }
 
   async *#readInfos(scope: SessionScope): AsyncIterable<SessionInfo | SessionStoreError> {
-    for await (const path of listBelowPrefixes(this.#workspace, 'sessions', scope)) {
-      if (!path.endsWith('.json')) continue;
+    for await (const path of listBelowPrefixes(this.#workspace, 'sessions', '.json', scope)) {
       try {
         const document = await attempt(undefined, () => this.#read(path));
         if (!document?.key.isWithin(scope)) continue;

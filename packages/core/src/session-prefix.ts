@@ -20,29 +20,36 @@ export function sessionPrefix(key: SessionKey): string {
   );
 }
 
-/** The paths that lie in `folder` below the prefixes that a scope allows; files of other scopes are not looked at. */
+/**
+ * What lies in `folder` below every prefix that a scope allows; a scope that names the session narrows it to
+ * `<session><suffix>`. Where no session of the scope can be, nothing is looked at.
+ */
 export async function* listBelowPrefixes(
   workspace: Workspace,
   folder: string,
-  scope: SessionScope = {},
+  suffix: string,
+  scope: SessionScope,
   prefix = '',
   level = 0,
 ): AsyncIterable<string> {
-  const wanted = LEVELS.slice(level).every(([, part]) => scope[part] === undefined);
-  if (wanted) for await (const { path } of workspace.list(`${prefix}${folder}`)) yield path;
-
-  for (const [index, [levelFolder, part]] of LEVELS.entries()) {
+  if (LEVELS.slice(level).every(([, part]) => scope[part] === undefined)) {
+    const only = scope.sessionId === undefined ? undefined : `/${fileSegment(scope.sessionId)}${suffix}`;
+    for await (const { path } of workspace.list(`${prefix}${folder}`)) {
+      if (path.endsWith(only ?? suffix)) yield path;
+    }
+  }
+  for (const [index, [parent, part]] of LEVELS.entries()) {
     if (index < level) continue;
     const only = scope[part];
     if (only !== undefined) {
-      const below = `${prefix}${levelFolder}/${fileSegment(only)}/`;
-      yield* listBelowPrefixes(workspace, folder, scope, below, index + 1);
+      const below = `${prefix}${parent}/${fileSegment(only)}/`;
+      yield* listBelowPrefixes(workspace, folder, suffix, scope, below, index + 1);
       // A key without this part is not in the scope.
       return;
     }
-    for await (const { path, type } of workspace.list(`${prefix}${levelFolder}`)) {
+    for await (const { path, type } of workspace.list(`${prefix}${parent}`)) {
       if (type === 'directory') {
-        yield* listBelowPrefixes(workspace, folder, scope, `${path}/`, index + 1);
+        yield* listBelowPrefixes(workspace, folder, suffix, scope, `${path}/`, index + 1);
       }
     }
   }

@@ -60,6 +60,8 @@ class StoredBackedSession implements Session {
   readonly #stored: Message[];
   #storedHead: string;
   #version: number;
+  /** Settles when the last commit that was asked for is done. */
+  #committing: Promise<unknown> = Promise.resolve();
 
   constructor(
     store: SessionStore,
@@ -81,7 +83,14 @@ class StoredBackedSession implements Session {
     return this.#version;
   }
 
-  async commit(): Promise<number> {
+  commit(): Promise<number> {
+    // One after the other, or a session would be in conflict with itself.
+    const commit = this.#committing.then(() => this.#commit());
+    this.#committing = commit.catch(() => {});
+    return commit;
+  }
+
+  async #commit(): Promise<number> {
     const { context } = this.state;
     const keep = commonPrefix(this.#stored, context);
     const append = context.slice(keep);

@@ -115,7 +115,7 @@ export class WorkspaceSession implements SessionStore {
   }
 
   async *#readInfos(scope: SessionScope): AsyncIterable<SessionInfo | SessionStoreError> {
-    for await (const directory of listBelowPrefixes(this.#workspace, 'context', scope)) {
+    for await (const directory of listBelowPrefixes(this.#workspace, 'context', '', scope)) {
       try {
         const stored = await attempt(undefined, () => this.#readHead(directory));
         if (!stored?.key.isWithin(scope)) continue;
