@@ -14,11 +14,13 @@ const pieceEnds: Record<EncodingName, PieceEnd> = {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-function split(encoding: EncodingName, text: string): string[] {
-  const bytes = encoder.encode(text);
+/** The pieces of `text`, while the bytes of `rest` lie behind it, as those of an earlier text do in a kept buffer. */
+function split(encoding: EncodingName, text: string, rest = ''): string[] {
+  const { length } = encoder.encode(text);
+  const bytes = Buffer.concat([encoder.encode(text), encoder.encode(rest)]);
   const pieces: string[] = [];
-  for (let start = 0; start < bytes.length; ) {
-    const end = pieceEnds[encoding](bytes, start, bytes.length);
+  for (let start = 0; start < length; ) {
+    const end = pieceEnds[encoding](bytes, start, length);
     pieces.push(decoder.decode(bytes.subarray(start, end)));
     start = end;
   }
@@ -50,6 +52,20 @@ describe.each(encodings)('pieces of %s', (encoding) => {
       }),
       { numRuns: 3_000 },
     );
+  });
+
+  it('do not depend on what lies behind the end', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (text, rest) => {
+        expect(split(encoding, text, rest)).toEqual(splitByPattern(encoding, text));
+      }),
+    );
+    for (const whole of ["x'll", "x're", "x'VE", "'s", '123', '  \n', ' x', '!/', '中文']) {
+      for (let cut = 1; cut < whole.length; cut++) {
+        const [text, rest] = [whole.slice(0, cut), whole.slice(cut)];
+        expect(split(encoding, text, rest)).toEqual(splitByPattern(encoding, text));
+      }
+    }
   });
 
   it.each(Object.keys(families))('are those of the pattern on %s', (family) => {
