@@ -14,6 +14,7 @@ const packageFiles = [
   'src/index.ts',
 ];
 
+/** An app is private, or published with its license. */
 const appFiles = ['README.md', 'tsconfig.json', 'vitest.config.ts'];
 
 const packageManifest = {
@@ -38,8 +39,8 @@ export function checkShapes(root: string): readonly Problem[] {
       ...exportsProblems(member),
     ]),
     ...members(root, 'apps').flatMap((member) => [
-      ...missing(root, member, appFiles),
-      ...manifestProblems(member, { private: true, type: 'module', engines }),
+      ...missing(root, member, member.manifest.private === true ? appFiles : [...appFiles, 'LICENSE']),
+      ...manifestProblems(member, { license: 'MIT', type: 'module', engines }),
     ]),
     ...foldersWithoutManifest(root),
   ];

@@ -73,10 +73,15 @@ test('missing files and folders without a package.json are named', () => {
   const root = temporaryRepository({
     ...rest,
     'packages/left/notes.txt': '',
-    'apps/demo/package.json': { private: true, type: 'module', engines: manifest.engines },
+    'apps/demo/package.json': { ...manifest, private: true },
+    'apps/cli/package.json': manifest,
   });
   expect(checkShapes(root).map(({ file, message }) => `${file} ${message}`)).toEqual([
     'packages/core has no README.md',
+    'apps/cli has no README.md',
+    'apps/cli has no tsconfig.json',
+    'apps/cli has no vitest.config.ts',
+    'apps/cli has no LICENSE',
     'apps/demo has no README.md',
     'apps/demo has no tsconfig.json',
     'apps/demo has no vitest.config.ts',
