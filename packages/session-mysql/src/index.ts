@@ -1,1 +1,1 @@
-export {};
+export { MysqlSession, type MysqlSessionOptions } from './mysql-session.js';

@@ -1,0 +1,147 @@
+import { InvalidInputError, type SessionChange, SessionConflictError, type SessionKey } from '@x/core';
+import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
+import { chunkRows } from './chunk-rows.js';
+import { execute } from './execute.js';
+import { hashKey, hashPart } from './hash-key.js';
+import { SCOPE_COLUMNS, type Statements } from './statements.js';
+
+const DUPLICATE_ENTRY = 1062;
+
+/** A change as it is written. */
+export interface Write {
+  readonly key: SessionKey;
+  readonly change: SessionChange;
+  readonly head: Buffer;
+  readonly rows: readonly Buffer[];
+  /**
+   * Names this commit. When a connection breaks while a transaction commits, nobody knows whether it did: the next
+   * attempt finds the name in the session's row, or does it all again.
+   */
+  readonly operation: Buffer;
+}
+
+interface LockedRow extends RowDataPacket {
+  readonly id: number | string;
+  readonly version: number | string;
+  readonly count: number | string;
+  readonly operation: Buffer;
+}
+
+/**
+ * Writes a change in a transaction and answers the new version.
+ *
+ * @throws {SessionConflictError} when another version is current.
+ * @throws {InvalidInputError} when `keep` does not fit what is stored.
+ */
+export async function applyChange(
+  connection: PoolConnection,
+  statements: Statements,
+  write: Write,
+): Promise<number> {
+  const { expectedVersion, keep } = write.change;
+  const appended = await append(connection, statements, write);
+  if (appended !== undefined) {
+    await addMessages(connection, statements, write, appended);
+    return Number(expectedVersion) + 1;
+  }
+  if (keep === 0 && (await isToBeCreated(connection, statements, write))) {
+    const created = await insert(connection, statements, write);
+    if (created !== undefined) {
+      await addMessages(connection, statements, write, created);
+      return 1;
+    }
+  }
+  return rewrite(connection, statements, write);
+}
+
+/** The common case in one statement: the version is the expected one and all messages are kept. */
+async function append(
+  connection: PoolConnection,
+  statements: Statements,
+  { key, change, head, rows, operation }: Write,
+): Promise<number | undefined> {
+  const { expectedVersion, keep } = change;
+  if (expectedVersion === 'any' || expectedVersion === 0 || !isCount(keep)) return undefined;
+  const values = [keep + rows.length, head, operation, hashKey(key), expectedVersion, keep];
+  const result = await execute<ResultSetHeader>(connection, statements.append, values);
+  return result.affectedRows === 1 ? result.insertId : undefined;
+}
+
+// Asked before the insert and without a lock: a lock on what does not exist would make inserts of neighbours wait.
+async function isToBeCreated(
+  connection: PoolConnection,
+  statements: Statements,
+  { key, change }: Write,
+): Promise<boolean> {
+  if (change.expectedVersion !== 'any') return change.expectedVersion === 0;
+  const found = await execute<RowDataPacket[]>(connection, statements.exists, [hashKey(key)]);
+  return found.length === 0;
+}
+
+/** The new session's id; `undefined` when it exists. */
+async function insert(
+  connection: PoolConnection,
+  statements: Statements,
+  { key, head, rows, operation }: Write,
+): Promise<number | undefined> {
+  const parts = SCOPE_COLUMNS.map(([part]) => hashPart(key.parts[part]));
+  const values = [rows.length, head, operation, hashKey(key), key.toString(), ...parts];
+  try {
+    return (await execute<ResultSetHeader>(connection, statements.insert, values)).insertId;
+  } catch (error) {
+    if ((error as { errno?: number }).errno === DUPLICATE_ENTRY) return undefined;
+    throw error;
+  }
+}
+
+/** Everything else: with the row locked, finds out what is wrong or what has to be cut. */
+async function rewrite(connection: PoolConnection, statements: Statements, write: Write): Promise<number> {
+  const { key, change, head, rows, operation } = write;
+  const [found] = await execute<LockedRow[]>(connection, statements.lock, [hashKey(key)]);
+  if (found?.operation.equals(operation)) return Number(found.version);
+  const version = Number(found?.version ?? 0);
+  const count = Number(found?.count ?? 0);
+  check(key, change, version, count);
+
+  const id = found === undefined ? await insert(connection, statements, write) : Number(found.id);
+  // Without gap locks somebody may have been faster; now there is a row to lock.
+  if (id === undefined) return rewrite(connection, statements, write);
+  if (found !== undefined) {
+    await execute(connection, statements.replace, [change.keep + rows.length, head, operation, id]);
+    if (change.keep < count) await execute(connection, statements.cut, [id, change.keep]);
+  }
+  await addMessages(connection, statements, write, id);
+  return version + 1;
+}
+
+function check(key: SessionKey, change: SessionChange, version: number, count: number): void {
+  const { expectedVersion, keep } = change;
+  if (expectedVersion !== 'any' && expectedVersion !== version) {
+    throw new SessionConflictError({
+      sessionKey: key.toString(),
+      expectedVersion,
+      actualVersion: version,
+    });
+  }
+  if (!isCount(keep) || keep > count) {
+    const message = `is ${keep}, but must be a whole number from 0 to the ${count} messages that are stored`;
+    throw new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
+  }
+}
+
+function isCount(keep: number): boolean {
+  return Number.isInteger(keep) && keep >= 0;
+}
+
+async function addMessages(
+  connection: PoolConnection,
+  statements: Statements,
+  { change, rows }: Write,
+  sessionId: number,
+): Promise<void> {
+  let seq = change.keep;
+  for (const chunk of chunkRows(rows)) {
+    const values = chunk.flatMap((row) => [sessionId, seq++, row]);
+    await execute(connection, statements.add(chunk.length), values);
+  }
+}

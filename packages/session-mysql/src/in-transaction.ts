@@ -1,0 +1,23 @@
+import type { Pool, PoolConnection } from 'mysql2/promise';
+
+/** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
+export async function inTransaction<T>(
+  pool: Pool,
+  task: (connection: PoolConnection) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.getConnection();
+  try {
+    await connection.beginTransaction();
+    const result = await task(connection);
+    await connection.commit();
+    connection.release();
+    return result;
+  } catch (error) {
+    await connection.rollback().then(
+      () => connection.release(),
+      // Closing the connection rolls back as well.
+      () => connection.destroy(),
+    );
+    throw error;
+  }
+}

@@ -1,0 +1,65 @@
+import { SessionStoreError } from '@x/core';
+import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
+import { migrations } from './migrations.js';
+
+/** How long a migration waits for another one to end. */
+const LOCK_SECONDS = 60;
+
+/**
+ * Creates the tables or brings them up to date. Whoever does it at the same time waits: the lock belongs to the
+ * connection and ends with it.
+ */
+export async function migrateTables(pool: Pool, table: string): Promise<void> {
+  const connection = await pool.getConnection();
+  try {
+    const name = await lock(connection, table);
+    try {
+      await migrate(connection, table);
+    } finally {
+      await connection.query('DO RELEASE_LOCK(?)', [name]);
+    }
+    connection.release();
+  } catch (error) {
+    connection.destroy();
+    throw error;
+  }
+}
+
+async function migrate(connection: PoolConnection, table: string): Promise<void> {
+  await connection.query(
+    `CREATE TABLE IF NOT EXISTS \`${table}_schema\`
+     (id TINYINT NOT NULL PRIMARY KEY, version INT UNSIGNED NOT NULL) ENGINE = InnoDB`,
+  );
+  const [rows] = await connection.query<RowDataPacket[]>({
+    sql: `SELECT version FROM \`${table}_schema\``,
+    rowsAsArray: false,
+  });
+  const current = Number(rows[0]?.version ?? 0);
+  if (current > migrations.length) {
+    throw new SessionStoreError(
+      'session_unavailable',
+      `The table ${table} is of version ${current}, newer than this package knows (${migrations.length}): upgrade ` +
+        '@x/session-mysql.',
+    );
+  }
+  for (const [index, statements] of migrations.entries()) {
+    if (index < current) continue;
+    for (const statement of statements(table)) await connection.query(statement);
+    await connection.query(`REPLACE INTO \`${table}_schema\` (id, version) VALUES (1, ${index + 1})`);
+  }
+}
+
+async function lock(connection: PoolConnection, table: string): Promise<string> {
+  const [rows] = await connection.query<RowDataPacket[]>({
+    sql: `SELECT name, GET_LOCK(name, ${LOCK_SECONDS}) AS held
+          FROM (SELECT CONCAT('x:', MD5(CONCAT(COALESCE(DATABASE(), ''), '.', ?))) AS name) AS named`,
+    values: [table],
+    rowsAsArray: false,
+  });
+  const [row] = rows;
+  if (Number(row?.held) === 1) return String(row?.name);
+  throw new SessionStoreError(
+    'session_unavailable',
+    `Another migration of the table ${table} did not end within ${LOCK_SECONDS} seconds: try again later.`,
+  );
+}

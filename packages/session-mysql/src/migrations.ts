@@ -1,0 +1,36 @@
+/**
+ * `migrations[n]` brings the tables from version n to n + 1. DDL commits by itself, so every statement must be harmless
+ * when it runs again after a crash. Never change one that was released: add another.
+ *
+ * Ids of any length are found by their hash; InnoDB could not index them whole. Messages lie in the order of their
+ * sessions, so that loading one is one range of the primary key.
+ */
+export const migrations: readonly ((table: string) => readonly string[])[] = [
+  (table) => [
+    `CREATE TABLE IF NOT EXISTS \`${table}\` (
+      id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+      key_hash BINARY(32) NOT NULL,
+      session_key MEDIUMTEXT CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+      tenant_hash BINARY(16) NULL,
+      user_hash BINARY(16) NULL,
+      agent_hash BINARY(16) NULL,
+      session_hash BINARY(16) NOT NULL,
+      version BIGINT UNSIGNED NOT NULL,
+      message_count INT UNSIGNED NOT NULL,
+      head LONGTEXT NOT NULL,
+      operation BINARY(12) NOT NULL,
+      updated_at DATETIME(3) NOT NULL,
+      UNIQUE KEY by_key (key_hash),
+      KEY by_tenant (tenant_hash),
+      KEY by_user (user_hash),
+      KEY by_agent (agent_hash),
+      KEY by_session (session_hash)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+    `CREATE TABLE IF NOT EXISTS \`${table}_messages\` (
+      session_id BIGINT UNSIGNED NOT NULL,
+      seq INT UNSIGNED NOT NULL,
+      message LONGTEXT NOT NULL,
+      PRIMARY KEY (session_id, seq)
+    ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  ],
+];

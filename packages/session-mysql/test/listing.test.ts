@@ -1,0 +1,62 @@
+import { SessionKey, type SessionScope } from '@x/core';
+import type { RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
+import { collect, testStore } from './support/test-store.js';
+
+const add = { expectedVersion: 'any', head: {}, keep: 0, append: [] } as const;
+const keys = [
+  { sessionId: 's' },
+  { userId: 'alice', sessionId: 's' },
+  { userId: 'Alice', sessionId: 's' },
+  { userId: 'alice', agentId: 'coder', sessionId: 's' },
+  { tenantId: 'acme', sessionId: 's' },
+  { tenantId: 'acme', userId: 'alice', sessionId: 's' },
+  { tenantId: 'acm', userId: 'e/alice', sessionId: '%' },
+].map((parts) => SessionKey.of(parts));
+
+describe('list', () => {
+  it.each<SessionScope>([
+    {},
+    { userId: 'alice' },
+    { tenantId: 'acme' },
+    { tenantId: 'acme', userId: 'alice' },
+    { agentId: 'coder' },
+    { sessionId: 's' },
+    { sessionId: '%' },
+    { userId: '_lice' },
+  ])('finds exactly the sessions within %o', async (scope) => {
+    const { store } = await testStore();
+    for (const key of keys) await store.commit(key, add);
+    const found = (await collect(store.list(scope))).map(({ key }) => `${key}`).sort();
+    expect(found).toEqual(
+      keys
+        .filter((key) => key.isWithin(scope))
+        .map(String)
+        .sort(),
+    );
+  });
+
+  it('pages through many, the one that was begun last first', async () => {
+    const { store } = await testStore();
+    const ids = Array.from({ length: 1_050 }, (_, index) => `s-${index}`);
+    for (const sessionId of ids) await store.commit(SessionKey.of({ userId: 'alice', sessionId }), add);
+    const infos = await collect(store.list({ userId: 'alice' }));
+    expect(infos.map(({ key }) => key.parts.sessionId)).toEqual(ids.reverse());
+    expect(infos[0]).toMatchObject({ version: 1, updatedAt: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/) });
+  });
+
+  it('reads an index, not the table', async () => {
+    const { pool, table, store } = await testStore();
+    for (let index = 0; index < 200; index++) {
+      await store.commit(SessionKey.of({ userId: `user-${index}`, sessionId: 's' }), add);
+    }
+    const [[{ user_hash: hash } = { user_hash: null }]] = await pool.query<RowDataPacket[]>(
+      `SELECT user_hash FROM ${table} LIMIT 1`,
+    );
+    const [[plan]] = await pool.query<RowDataPacket[]>(
+      `EXPLAIN SELECT id, session_key FROM ${table} WHERE user_hash = ? ORDER BY id DESC LIMIT 500`,
+      [hash],
+    );
+    expect(plan?.key).toBe('by_user');
+  });
+});
