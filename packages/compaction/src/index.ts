@@ -1,1 +1,24 @@
-export {};
+export { FALLBACK_CONTEXT_WINDOW } from './budget.js';
+export type {
+  AfterCompaction,
+  BeforeCompaction,
+  BeforeCompactionAnswer,
+  CompactionCapabilityConfig,
+} from './capability/capability-config.js';
+export { compaction } from './capability/compaction.js';
+export { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
+export { createCompactor } from './create-compactor.js';
+export { defaultCounter } from './default-counter.js';
+export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
+export { toolResultEviction } from './eviction/tool-result-eviction.js';
+export { Meter } from './meter.js';
+export type { Budget, Fate, Reducer, ReducerContext, Reduction, View } from './reducer.js';
+export { unchanged } from './reducer.js';
+export { dropOldest } from './reducers/drop-oldest.js';
+export { maskObservations } from './reducers/mask-observations.js';
+export { nativeCompaction } from './reducers/native-compaction.js';
+export { pruneToolCalls } from './reducers/prune-tool-calls.js';
+export { summarize } from './reducers/summarize.js';
+export { trimSynthetic } from './reducers/trim-synthetic.js';
+export { truncateToolArgs } from './reducers/truncate-tool-args.js';
+export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tokens/tiktoken-counter.js';

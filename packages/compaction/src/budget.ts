@@ -1,0 +1,63 @@
+import type { CompactionReason } from '@x/core';
+import type { ResolvedCompactionConfig } from './config/compaction-config.js';
+import type { Budget, View } from './reducer.js';
+
+/** Assumed when nobody says how large the model's window is. */
+export const FALLBACK_CONTEXT_WINDOW = 128_000;
+
+type Triggers = Pick<
+  ResolvedCompactionConfig,
+  'triggerMessages' | 'triggerTokens' | 'budgetPercent' | 'maxTokens' | 'headroom'
+>;
+
+/** Tokens from which on a reduction is due; `Infinity` when every token trigger is off. */
+function tokenTrigger(config: Triggers, contextWindow: number): number {
+  const { triggerTokens, budgetPercent, maxTokens } = config;
+  const triggers: number[] = [];
+  if (triggerTokens > 0) triggers.push(triggerTokens);
+  if (maxTokens > 0) triggers.push(maxTokens);
+  else if (budgetPercent > 0) triggers.push(Math.floor(contextWindow * budgetPercent));
+  return Math.min(...triggers);
+}
+
+/** Whether a proactive reduction is due. */
+export function isDue(config: Triggers, contextWindow: number, tokens: number, messages: number): boolean {
+  return (
+    tokens >= tokenTrigger(config, contextWindow) ||
+    (config.triggerMessages > 0 && messages >= config.triggerMessages)
+  );
+}
+
+/** What a reduction for this reason aims for. */
+export function budgetFor(
+  config: Triggers,
+  reason: CompactionReason,
+  contextWindow: number,
+  tokensBefore: number,
+): Budget {
+  let limit = Math.min(tokenTrigger(config, contextWindow), contextWindow);
+  // Too large for the model, yet not by our count: the count is wrong by an unknown factor, and there is one retry.
+  if (reason === 'request_too_large' && tokensBefore <= contextWindow) {
+    limit = Math.min(limit, Math.floor(tokensBefore / 2));
+  }
+  const free = 1 - config.headroom;
+  return {
+    reason,
+    contextWindow,
+    limitTokens: limit,
+    targetTokens: Math.floor(limit * free),
+    targetMessages:
+      config.triggerMessages > 0 ? Math.floor(config.triggerMessages * free) : Number.POSITIVE_INFINITY,
+    forced: reason !== 'proactive_budget',
+  };
+}
+
+/**
+ * Whether a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
+ * part was condensed; one after an overflow does not care about the number of messages.
+ */
+export function fits(view: View, budget: Budget, distilled: boolean): boolean {
+  if (view.tokens > budget.targetTokens) return false;
+  if (distilled || budget.reason === 'request_too_large') return true;
+  return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
+}

@@ -1,0 +1,59 @@
+import type { CallScope, CompactionOutcome, Message } from '@x/core';
+import { z } from 'zod';
+import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
+import { refuseContradictions } from '../config/contradictions.js';
+
+/** What is known when a compaction is about to begin. */
+export interface BeforeCompaction {
+  /** After an overflow, or asked for by hand. */
+  readonly forced: boolean;
+  readonly tokensUsed: number;
+  /** Share of the window in use, in percent. */
+  readonly contextPercent: number;
+  readonly messageCount: number;
+  /** Messages that a summary is asked to leave as they are. */
+  readonly keepLast: number;
+}
+
+/** What a hook may answer. */
+export interface BeforeCompactionAnswer {
+  /** No compaction this time. After an overflow the provider's error then stands. */
+  readonly skip?: boolean | undefined;
+  /** More for the summary to keep. */
+  readonly instructions?: string | undefined;
+}
+
+/** What came of a compaction. */
+export interface AfterCompaction {
+  readonly success: boolean;
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  /** UTF-16 units of the summary; 0 when there is none. */
+  readonly summaryLength: number;
+  readonly outcome: CompactionOutcome;
+}
+
+type Awaitable<Value> = Value | Promise<Value>;
+const callback = <Callback>() =>
+  z.custom<Callback>((value) => typeof value === 'function', 'must be a function').optional();
+
+const base = z.strictObject({
+  ...compactionShape,
+  /** Write all messages to the session's log before anything is reduced. */
+  offloadBeforeCompact: z.boolean().default(true),
+  /** Call `flush` with what a compaction takes out, before it is taken out. */
+  flushBeforeCompact: z.boolean().default(true),
+  /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
+  flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
+  beforeCompaction:
+    callback<
+      (input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined | void>
+    >(),
+  afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),
+});
+
+/** The configuration of the `compaction` capability: that of a compactor, and what an agent adds. */
+export const capabilityConfigSchema = base.transform(resolveDefaults).superRefine(refuseContradictions);
+
+export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
+export type ResolvedCapabilityConfig = z.output<typeof capabilityConfigSchema>;

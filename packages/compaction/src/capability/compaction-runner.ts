@@ -1,0 +1,240 @@
+import type {
+  AgentState,
+  CompactionOutcome,
+  CompactionReason,
+  ContextOverflowError,
+  Message,
+  Model,
+  ReasonScope,
+} from '@x/core';
+import { FALLBACK_CONTEXT_WINDOW, isDue } from '../budget.js';
+import { runCompaction } from '../compaction-run.js';
+import { defaultCounter } from '../default-counter.js';
+import { describe } from '../describe.js';
+import { unchangedOutcome } from '../outcome.js';
+import type { Reducer } from '../reducer.js';
+import { reducersOf } from '../strategy.js';
+import { calibrate, calibrationOf } from './calibration.js';
+import type { ResolvedCapabilityConfig } from './capability-config.js';
+import { carriedState } from './carried-state.js';
+import { callAfter, callBefore, flushRemoved } from './hooks.js';
+import { SessionTracker } from './session-tracker.js';
+import { swapContext } from './swap-context.js';
+
+interface RunOptions {
+  readonly instructions?: string | undefined;
+  /** Overrides the window that the model is known to have. */
+  readonly contextWindow?: number | undefined;
+  /** Computed already, free of charge; to be used unless a hook says no. */
+  readonly ready?: CompactionOutcome;
+}
+
+/** Carries out the compactions of one capability, session by session. */
+export class CompactionRunner {
+  readonly #config: ResolvedCapabilityConfig;
+  readonly #reducers: readonly Reducer[];
+  readonly #trackers = new WeakMap<AgentState, SessionTracker>();
+  readonly #warned = new Set<string>();
+
+  constructor(config: ResolvedCapabilityConfig) {
+    this.#config = config;
+    this.#reducers = reducersOf(config);
+  }
+
+  /** What the next request would count, uncalibrated, and which version of the conversation that is. */
+  measure(scope: ReasonScope): { readonly counted: number; readonly version: number } {
+    const tracker = this.#tracker(scope.state);
+    const conversation = tracker.count(scope.state.context);
+    return { counted: conversation + tracker.meter.frame(scope), version: tracker.version };
+  }
+
+  /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */
+  async reduceIfDue(scope: ReasonScope): Promise<void> {
+    const { state } = scope;
+    const tracker = this.#tracker(state);
+    const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
+    if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
+      if (!tracker.isSettled(state.context)) await this.run(scope, 'proactive_budget');
+      return;
+    }
+    if (!this.#reducers.some((reducer) => reducer.early) || !tracker.earlyCheckDue(tokens)) return;
+    // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
+    const ready = await this.#reduce(scope, 'proactive_budget', [...state.context], {});
+    if (ready.status === 'applied') await this.run(scope, 'proactive_budget', { ready });
+  }
+
+  /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
+  async reduceAfterOverflow(scope: ReasonScope, error: ContextOverflowError): Promise<boolean> {
+    const { inputTokens = 0, contextWindow = Number.POSITIVE_INFINITY } = error;
+    calibrate(scope.state, scope.model, inputTokens, this.measure(scope).counted);
+    const outcome = await this.run(scope, 'request_too_large', {
+      contextWindow: Math.min(this.#window(scope), contextWindow),
+    });
+    return outcome.status === 'applied';
+  }
+
+  /** One compaction from the first event to the last: log, hooks, reduce, swap, checkpoint. */
+  async run(
+    scope: ReasonScope,
+    reason: CompactionReason,
+    options: RunOptions = {},
+  ): Promise<CompactionOutcome> {
+    const { state } = scope;
+    const tracker = this.#tracker(state);
+    const before = [...state.context];
+    const tokens = Math.round(this.measure(scope).counted * calibrationOf(state, scope.model));
+    const refuse = (status: 'skipped' | 'failed', why: string) =>
+      unchangedOutcome(status, why, before, tokens);
+    if (tracker.busy) return refuse('skipped', 'another compaction of this session is under way');
+
+    tracker.busy = true;
+    const { strategy } = this.#config;
+    scope.emit({
+      type: 'context.compacting',
+      reason,
+      strategy: typeof strategy === 'string' ? strategy : 'custom',
+      messagesBefore: before.length,
+      tokensBefore: tokens,
+    });
+    let outcome = refuse('failed', 'interrupted');
+    try {
+      outcome = await this.#carryOut(scope, reason, before, tokens, options, refuse);
+    } catch (error) {
+      outcome = refuse('failed', describe(error));
+      throw error;
+    } finally {
+      tracker.busy = false;
+      if (outcome.status !== 'applied' && outcome.status !== 'aborted') tracker.settle(state.context);
+      announce(scope, reason, outcome);
+    }
+    await callAfter(this.#config, scope, outcome);
+    return outcome;
+  }
+
+  async #carryOut(
+    scope: ReasonScope,
+    reason: CompactionReason,
+    before: readonly Message[],
+    tokens: number,
+    options: RunOptions,
+    refuse: (status: 'skipped' | 'failed', why: string) => CompactionOutcome,
+  ): Promise<CompactionOutcome> {
+    if (this.#config.offloadBeforeCompact) {
+      try {
+        await scope.log.append(before);
+      } catch (error) {
+        return refuse(
+          'failed',
+          `the session log could not be written, so nothing was reduced: ${describe(error)}`,
+        );
+      }
+    }
+    const answer = await callBefore(this.#config, scope, {
+      forced: reason !== 'proactive_budget',
+      tokensUsed: tokens,
+      contextPercent: Math.round((tokens / this.#window(scope)) * 1_000) / 10,
+      messageCount: before.length,
+      keepLast: this.#config.keepMessages,
+    });
+    if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped it');
+
+    const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
+    const outcome =
+      options.ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
+    if (outcome.status !== 'applied') return outcome;
+
+    await flushRemoved(this.#config, scope, before, outcome);
+    if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
+    const restore = swapContext(scope.state, before, outcome.messages);
+    if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
+    this.#tracker(scope.state).rewritten();
+    try {
+      await scope.checkpoint();
+    } catch (error) {
+      restore();
+      this.#tracker(scope.state).rewritten();
+      throw error;
+    }
+    return outcome;
+  }
+
+  #reduce(
+    scope: ReasonScope,
+    reason: CompactionReason,
+    messages: readonly Message[],
+    options: RunOptions,
+  ): Promise<CompactionOutcome> {
+    const { state, model, system, tools, reminders, signal, log } = scope;
+    return runCompaction({
+      config: this.#config,
+      reducers: this.#reducers,
+      meter: this.#tracker(state).meter.calibrated(calibrationOf(state, model)),
+      messages,
+      options: {
+        reason,
+        instructions: options.instructions,
+        system,
+        tools,
+        reminders,
+        signal,
+        contextWindow: options.contextWindow ?? this.#window(scope),
+        carry: carriedState(state),
+        logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
+      },
+      summariser: this.#summariser(model),
+      model,
+      dryRun: false,
+    });
+  }
+
+  #summariser(agentModel: Model): Model | undefined {
+    const { model, summarizer } = this.#config;
+    return summarizer === 'none' || model === null ? undefined : (model ?? agentModel);
+  }
+
+  #window(scope: ReasonScope): number {
+    const window = this.#config.contextWindow ?? scope.model.contextWindow;
+    if (window !== undefined) return window;
+    if (!this.#warned.has(scope.model.id)) {
+      this.#warned.add(scope.model.id);
+      scope.emit({
+        type: 'warning',
+        source: 'compaction',
+        message:
+          `The context window of ${scope.model.id} is unknown; ${FALLBACK_CONTEXT_WINDOW} tokens are assumed. Set ` +
+          'contextWindow in the compaction configuration or on the model.',
+      });
+    }
+    return FALLBACK_CONTEXT_WINDOW;
+  }
+
+  #tracker(state: AgentState): SessionTracker {
+    let tracker = this.#trackers.get(state);
+    if (tracker === undefined) {
+      tracker = new SessionTracker(this.#config.counter ?? defaultCounter);
+      this.#trackers.set(state, tracker);
+    }
+    return tracker;
+  }
+}
+
+function announce(scope: ReasonScope, reason: CompactionReason, outcome: CompactionOutcome): void {
+  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, steps } = outcome;
+  scope.emit({
+    type: 'context.compacted',
+    reason,
+    status,
+    detail: outcome.reason,
+    strategyUsed: steps
+      .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
+      .map((step) => step.strategy)
+      .join('+'),
+    messagesBefore,
+    messagesAfter,
+    tokensBefore,
+    tokensAfter,
+    durationMs,
+    steps,
+    removed: outcome.manifest.map((entry) => entry.messageId),
+  });
+}

@@ -1,0 +1,49 @@
+import {
+  type Capability,
+  ContextOverflowError,
+  type ModelResponse,
+  parseWith,
+  type ReasonScope,
+} from '@x/core';
+import { calibrate } from './calibration.js';
+import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
+import { CompactionRunner } from './compaction-runner.js';
+
+/**
+ * Keeps an agent's conversation inside its budget: before each model call when a trigger is reached, after a provider's
+ * overflow error (once, then the same call again), and on demand. Messages are logged before anything is reduced and
+ * every failure leaves the conversation as it was. Without `model` the agent's own model writes the summaries; with
+ * `model: null` or `summarizer: 'none'` none does, and the ledger is the summary.
+ *
+ * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
+ */
+export function compaction(config: CompactionCapabilityConfig = {}): Capability {
+  const runner = new CompactionRunner(parseWith(capabilityConfigSchema, config, 'compaction configuration'));
+
+  /** Calls the model, and learns from the usage that it reports how far our count is off. */
+  async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
+    const { counted, version } = runner.measure(scope);
+    const response = await next();
+    if (response.usage && runner.measure(scope).version === version) {
+      calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
+    }
+    return response;
+  }
+
+  return {
+    name: 'compaction',
+    async aroundReason(scope, next) {
+      await runner.reduceIfDue(scope);
+      try {
+        return await measured(scope, next);
+      } catch (error) {
+        if (!ContextOverflowError.isInstance(error)) throw error;
+        const reduced = await runner.reduceAfterOverflow(scope, error);
+        // Skipped, failed or of no use: the provider's own error says more than we could.
+        if (!reduced) throw error;
+        return await measured(scope, next);
+      }
+    },
+    compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
+  };
+}

@@ -1,0 +1,68 @@
+import { type CompactionOutcome, type Message, type ReasonScope, textOf } from '@x/core';
+import { describe } from '../describe.js';
+import type {
+  BeforeCompaction,
+  BeforeCompactionAnswer,
+  ResolvedCapabilityConfig,
+} from './capability-config.js';
+
+/** Asks the `beforeCompaction` hook. */
+export async function callBefore(
+  { beforeCompaction }: ResolvedCapabilityConfig,
+  scope: ReasonScope,
+  input: BeforeCompaction,
+): Promise<BeforeCompactionAnswer> {
+  return (await guarded(scope, 'beforeCompaction', () => beforeCompaction?.(input, scope))) ?? {};
+}
+
+/** Tells the `afterCompaction` hook. */
+export async function callAfter(
+  { afterCompaction }: ResolvedCapabilityConfig,
+  scope: ReasonScope,
+  outcome: CompactionOutcome,
+): Promise<void> {
+  const summary = outcome.messages.findLast((message) => message.kind === 'summary');
+  await guarded(scope, 'afterCompaction', () =>
+    afterCompaction?.(
+      {
+        success: outcome.status === 'applied',
+        messagesBefore: outcome.messagesBefore,
+        messagesAfter: outcome.messagesAfter,
+        summaryLength: summary ? textOf(summary).length : 0,
+        outcome,
+      },
+      scope,
+    ),
+  );
+}
+
+/** Hands what is about to go to `flush`. */
+export async function flushRemoved(
+  { flush, flushBeforeCompact }: ResolvedCapabilityConfig,
+  scope: ReasonScope,
+  before: readonly Message[],
+  outcome: CompactionOutcome,
+): Promise<void> {
+  if (!flush || !flushBeforeCompact) return;
+  const staying = new Set(outcome.messages.map((message) => message.id));
+  const removed = before.filter((message) => message.kind === undefined && !staying.has(message.id));
+  if (removed.length > 0) await guarded(scope, 'flush', () => flush(removed, scope));
+}
+
+/** A hook that throws is reported and has no other effect. */
+async function guarded<Value>(
+  scope: ReasonScope,
+  name: string,
+  hook: () => Value | Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await hook();
+  } catch (error) {
+    scope.emit({
+      type: 'warning',
+      source: 'compaction',
+      message: `The ${name} hook threw: ${describe(error)}`,
+    });
+    return undefined;
+  }
+}

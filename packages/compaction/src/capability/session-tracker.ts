@@ -1,0 +1,74 @@
+import type { Message, TokenCounter } from '@x/core';
+import { Meter } from '../meter.js';
+
+/**
+ * What a capability remembers of one state between steps, so that a step costs what it adds: a running count of the
+ * conversation, and where the last attempts left off. Lost with the process, and cheap to find again.
+ */
+export class SessionTracker {
+  /** Counts as the counter does, uncalibrated. */
+  readonly meter: Meter;
+  /** A compaction is under way. */
+  busy = false;
+  /** Grows with every reduction; what was measured under another version says nothing about this one. */
+  version = 0;
+  #length = 0;
+  #first: Message | undefined;
+  #last: Message | undefined;
+  #counted = 0;
+  /** The conversation for which nothing could be done. */
+  #settled: { readonly length: number; readonly lastId: string | undefined } | undefined;
+  #checkedAt = 0;
+
+  constructor(counter: TokenCounter) {
+    this.meter = new Meter(counter);
+  }
+
+  /** Tokens of the conversation. Counts what was added since last time; all when it was rewritten. */
+  count(context: readonly Message[]): number {
+    const grown =
+      context.length >= this.#length &&
+      context[0] === this.#first &&
+      context[this.#length - 1] === this.#last &&
+      this.#length > 0;
+    if (!grown) {
+      this.#length = 0;
+      this.#counted = 0;
+    }
+    for (let index = this.#length; index < context.length; index++) {
+      this.#counted += this.meter.message(context[index] as Message);
+    }
+    this.#length = context.length;
+    this.#first = context[0];
+    this.#last = context.at(-1);
+    return this.#counted;
+  }
+
+  /** Remembers that nothing could be done for this conversation. */
+  settle(context: readonly Message[]): void {
+    this.#settled = { length: context.length, lastId: context.at(-1)?.id };
+  }
+
+  /** Whether nothing was added since nothing could be done. */
+  isSettled(context: readonly Message[]): boolean {
+    return this.#settled?.length === context.length && this.#settled.lastId === context.at(-1)?.id;
+  }
+
+  /**
+   * Whether to look for early reductions: when the request has grown by a tenth since they were last looked for. Looking
+   * costs the length of the history; at growing distances that is a constant for each message added.
+   */
+  earlyCheckDue(tokens: number): boolean {
+    if (tokens < this.#checkedAt * 1.1) return false;
+    this.#checkedAt = tokens;
+    return true;
+  }
+
+  /** The conversation was rewritten. */
+  rewritten(): void {
+    this.version++;
+    this.#length = 0;
+    this.#settled = undefined;
+    this.#checkedAt = 0;
+  }
+}

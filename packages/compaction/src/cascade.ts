@@ -1,0 +1,111 @@
+import { addUsage, type CompactionStep, type ManifestEntry, type Message, type Usage } from '@x/core';
+import { fits } from './budget.js';
+import { problemWith } from './check-reduction.js';
+import { describe } from './describe.js';
+import { Manifest } from './manifest.js';
+import type { Meter } from './meter.js';
+import type { Budget, Reducer, ReducerContext, Reduction, View } from './reducer.js';
+import { unchanged } from './reducer.js';
+
+/** What a run through the reducers came to. */
+export interface CascadeResult {
+  readonly view: View;
+  readonly steps: readonly CompactionStep[];
+  readonly manifest: readonly ManifestEntry[];
+  /** What went wrong on the way, reducer by reducer. */
+  readonly failures: readonly string[];
+  readonly distilled: boolean;
+  readonly usage: Usage | undefined;
+}
+
+/**
+ * Runs reducers from the first to the last, free ones before dear ones, until the view fits its budget. A step that
+ * fails, or whose answer breaks a promise, leaves the view as it was; every step that worked is kept, so the cheap
+ * stages count even where a dear one fails. Ends after one pass at most.
+ *
+ * @throws the signal's reason when aborted.
+ */
+export async function runCascade(
+  reducers: readonly Reducer[],
+  start: View,
+  budget: Budget,
+  context: ReducerContext,
+): Promise<CascadeResult> {
+  const manifest = new Manifest();
+  const steps: CompactionStep[] = [];
+  const failures: string[] = [];
+  let view = start;
+  let distilled = false;
+  let usage: Usage | undefined;
+
+  for (const reducer of reducers) {
+    if (fits(view, budget, distilled)) break;
+    context.signal?.throwIfAborted();
+    const startedAt = performance.now();
+    const reduction = await attempt(reducer, view, budget, context);
+    context.signal?.throwIfAborted();
+
+    const before = view;
+    if (reduction.usage) usage = usage ? addUsage(usage, reduction.usage) : reduction.usage;
+    if (reduction.failure) failures.push(`${reducer.name}: ${reduction.failure}`);
+    else if (reduction.messages !== view.messages) {
+      view = withMessages(view, reduction.messages, context.meter);
+      manifest.add(reducer.name, reduction.fates);
+      distilled ||= reduction.distilled ?? false;
+    }
+    steps.push(stepOf(reducer.name, before, view, performance.now() - startedAt, reduction));
+  }
+  return { view, steps, manifest: manifest.entriesOf(start.messages), failures, distilled, usage };
+}
+
+/** The same request around another conversation. */
+export function withMessages(view: View, messages: readonly Message[], meter: Meter): View {
+  return { messages, fixedTokens: view.fixedTokens, tokens: view.fixedTokens + meter.messages(messages) };
+}
+
+async function attempt(
+  reducer: Reducer,
+  view: View,
+  budget: Budget,
+  context: ReducerContext,
+): Promise<Reduction> {
+  if (context.dryRun && reducer.cost === 'llm' && !reducer.plans) {
+    return unchanged(view, 'would call a model: not run in a dry run');
+  }
+  let reduction: Reduction;
+  try {
+    reduction = await reducer.reduce(view, budget, context);
+  } catch (error) {
+    context.signal?.throwIfAborted();
+    return { ...unchanged(view, ''), failure: describe(error) };
+  }
+  if (reduction.failure || reduction.messages === view.messages)
+    return { ...reduction, messages: view.messages };
+  const problem = problemWith(view.messages, reduction);
+  if (problem)
+    return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
+  const tokens = withMessages(view, reduction.messages, context.meter).tokens;
+  if (tokens >= view.tokens && reduction.messages.length >= view.messages.length) {
+    return { ...reduction, messages: view.messages, note: 'would not make the conversation smaller' };
+  }
+  return reduction;
+}
+
+function stepOf(
+  strategy: string,
+  before: View,
+  after: View,
+  durationMs: number,
+  { note, failure }: Reduction,
+): CompactionStep {
+  const remark = failure ?? note;
+  return {
+    strategy,
+    messagesBefore: before.messages.length,
+    messagesAfter: after.messages.length,
+    tokensBefore: Math.round(before.tokens),
+    tokensAfter: Math.round(after.tokens),
+    durationMs: Math.round(durationMs * 1_000) / 1_000,
+    ...(remark ? { note: remark } : {}),
+  };
+}

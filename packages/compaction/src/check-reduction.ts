@@ -1,0 +1,53 @@
+import type { Message } from '@x/core';
+import { pairingOf } from './groups.js';
+import { latestUserRequest } from './pinned.js';
+import type { Reduction } from './reducer.js';
+
+/**
+ * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
+ * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, what stays keeps its order.
+ */
+export function problemWith(before: readonly Message[], reduction: Reduction): string | undefined {
+  const { messages: after, fates } = reduction;
+  const accounted = new Set(fates.map((fate) => fate.messageId));
+  const staying = new Map(after.map((message) => [message.id, message]));
+
+  for (const message of before) {
+    const now = staying.get(message.id);
+    if (now !== message && !accounted.has(message.id)) {
+      return `message ${message.id} was ${now ? 'altered' : 'removed'} without an entry in the manifest`;
+    }
+    if (message.role === 'system' && now !== message) return 'a system message was removed';
+  }
+
+  const latest = before[latestUserRequest(before)];
+  if (latest && staying.get(latest.id) !== latest) return 'the latest user message was removed';
+
+  const was = pairingOf(before);
+  const is = pairingOf(after);
+  const lost =
+    countIds(is.orphanCalls) > countIds(was.orphanCalls) ||
+    countIds(is.orphanResults) > countIds(was.orphanResults);
+  if (lost) return 'a tool call was separated from its result';
+  const open = was.groups.filter((group) => group.open).flatMap(({ start, end }) => before.slice(start, end));
+  if (open.some((message) => staying.get(message.id) !== message)) return 'an open tool call was touched';
+  return inOrder(before, after) ? undefined : 'the messages that stay changed their order';
+}
+
+function countIds(orphans: ReadonlyMap<number, ReadonlySet<string>>): number {
+  let total = 0;
+  for (const ids of orphans.values()) total += ids.size;
+  return total;
+}
+
+function inOrder(before: readonly Message[], after: readonly Message[]): boolean {
+  const position = new Map(before.map((message, index) => [message.id, index]));
+  let last = -1;
+  for (const message of after) {
+    const index = position.get(message.id);
+    if (index === undefined) continue;
+    if (index < last) return false;
+    last = index;
+  }
+  return true;
+}

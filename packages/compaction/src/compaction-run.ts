@@ -1,0 +1,160 @@
+import type {
+  CompactionOutcome,
+  CompactionStatus,
+  CompactOptions,
+  Message,
+  Model,
+  ToolDefinition,
+} from '@x/core';
+import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
+import { type CascadeResult, runCascade } from './cascade.js';
+import type { ResolvedCompactionConfig } from './config/compaction-config.js';
+import { describe } from './describe.js';
+import type { Meter } from './meter.js';
+import type { Budget, Reducer, View } from './reducer.js';
+import { needsRepair, repairPairs } from './reducers/repair-pairs.js';
+import { savesEnough } from './saves-enough.js';
+
+/** Everything that a run works with. */
+export interface RunInput {
+  readonly config: ResolvedCompactionConfig;
+  readonly reducers: readonly Reducer[];
+  readonly meter: Meter;
+  readonly messages: readonly Message[];
+  readonly options: CompactOptions & { readonly reminders?: readonly Message[] };
+  /** Writes summaries. */
+  readonly summariser: Model | undefined;
+  /** Reads the result. */
+  readonly model: Model | undefined;
+  readonly dryRun: boolean;
+}
+
+/** Reduces a conversation once. Never throws: whatever goes wrong is an outcome, with the list as it was given. */
+export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
+  const startedAt = performance.now();
+  const { config, meter, messages, options, model } = input;
+  const { reason = 'manual', system, tools, reminders, signal } = options;
+  const contextWindow =
+    options.contextWindow ?? config.contextWindow ?? model?.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
+  const fixedTokens = meter.frame({ system, tools, reminders });
+  const view: View = { messages, fixedTokens, tokens: fixedTokens + meter.messages(messages) };
+  const budget = budgetFor(config, reason, contextWindow, view.tokens);
+
+  const report = (status: CompactionStatus, why: string, result?: CascadeResult): CompactionOutcome => {
+    const after = status === 'applied' && result ? result.view : view;
+    return {
+      status,
+      reason: why,
+      messages: after.messages,
+      steps: result?.steps ?? [],
+      tokensBefore: Math.round(view.tokens),
+      tokensAfter: Math.round(after.tokens),
+      messagesBefore: messages.length,
+      messagesAfter: after.messages.length,
+      durationMs: Math.round((performance.now() - startedAt) * 1_000) / 1_000,
+      manifest: status === 'applied' && result ? result.manifest : [],
+      ...(result?.usage ? { usage: result.usage } : {}),
+    };
+  };
+
+  if (signal?.aborted) return report('aborted', abortReason(signal));
+  const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
+  const reducers = due ? input.reducers : input.reducers.filter((reducer) => reducer.early?.(view, budget));
+  if (reducers.length === 0) return report('skipped', 'nothing is due');
+  if (messages.length === 0) return report('skipped', 'there are no messages');
+  if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
+
+  try {
+    const steps = needsRepair(messages) ? [repairPairs, ...reducers] : reducers;
+    const result = await runCascade(steps, view, due ? budget : unreachable(budget), {
+      meter,
+      summariser: input.summariser,
+      model,
+      system,
+      tools,
+      instructions: options.instructions,
+      carry: options.carry,
+      logLocation: options.logLocation,
+      signal,
+      dryRun: input.dryRun,
+      original: originalsOf(messages),
+    });
+    return due ? judge(config, view, budget, result, report) : judgeEarly(view, result, report);
+  } catch (error) {
+    if (signal?.aborted) return report('aborted', abortReason(signal));
+    return report('failed', describe(error));
+  }
+}
+
+type Report = (status: CompactionStatus, why: string, result?: CascadeResult) => CompactionOutcome;
+
+function judge(
+  config: ResolvedCompactionConfig,
+  before: View,
+  budget: Budget,
+  result: CascadeResult,
+  report: Report,
+): CompactionOutcome {
+  const { view, failures, steps } = result;
+  if (view.messages === before.messages) {
+    if (failures.length > 0) return report('failed', failures.join('; '), result);
+    const notes = steps.flatMap((step) => (step.note ? `${step.strategy}: ${step.note}` : []));
+    return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
+  }
+  if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
+  const conversation = (of: View) => of.tokens - of.fixedTokens;
+  const fitsNow = view.tokens <= budget.limitTokens && before.tokens > budget.limitTokens;
+  if (!fitsNow && !savesEnough(conversation(before), conversation(view), config)) {
+    return report('ineffective', 'the reduction would save too little', result);
+  }
+  const worked = steps.filter(
+    (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
+  );
+  const how = worked.map((step) => (step.note ? `${step.strategy} (${step.note})` : step.strategy));
+  const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
+  return report('applied', `reduced by ${how.join(', ')}${trouble}`, result);
+}
+
+function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
+  if (result.view.messages === before.messages) return report('skipped', 'nothing is due', undefined);
+  return report(
+    'applied',
+    `reduced early by ${result.steps.map((step) => step.strategy).join(', ')}`,
+    result,
+  );
+}
+
+/** A budget that no view fits, so that every reducer whose own trigger was reached gets its turn. */
+function unreachable(budget: Budget): Budget {
+  return { ...budget, targetTokens: -1 };
+}
+
+/** The message as it was at the start, found by id. The index is built when first asked for. */
+function originalsOf(messages: readonly Message[]): (message: Message) => Message {
+  let byId: Map<string, Message> | undefined;
+  return (message) => {
+    byId ??= new Map(messages.map((original) => [original.id, original]));
+    return byId.get(message.id) ?? message;
+  };
+}
+
+function tooLargeFrame(fixed: number, budget: Budget, tools: readonly ToolDefinition[] | undefined): string {
+  const parts =
+    tools && tools.length > 0 ? `the system prompt and ${tools.length} tools` : 'the system prompt';
+  return (
+    `${parts} alone need ${Math.round(fixed)} of ${budget.contextWindow} tokens; no compaction of the conversation ` +
+    'can help. Shorten them or use a larger window.'
+  );
+}
+
+function irreducible(view: View, budget: Budget): string {
+  const conversation = Math.round(view.tokens - view.fixedTokens);
+  return (
+    `still ${Math.round(view.tokens)} of ${budget.contextWindow} tokens after every stage: ` +
+    `${Math.round(view.fixedTokens)} of system prompt, tools and reminders, ${conversation} of messages that must stay`
+  );
+}
+
+function abortReason(signal: AbortSignal): string {
+  return `aborted: ${describe(signal.reason ?? 'no reason given')}`;
+}

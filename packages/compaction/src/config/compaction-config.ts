@@ -1,0 +1,90 @@
+import type { Model, TokenCounter } from '@x/core';
+import { z } from 'zod';
+import type { Reducer } from '../reducer.js';
+import { refuseContradictions } from './contradictions.js';
+import {
+  count,
+  memoryTiersSchema,
+  observationMaskingSchema,
+  pruneSchema,
+  share,
+  summaryOptionsSchema,
+  syntheticTrimSchema,
+  truncateArgsSchema,
+} from './stage-schemas.js';
+
+const model = z.custom<Model>(
+  (value) => typeof (value as Model | null)?.generate === 'function',
+  'must be a Model',
+);
+const counter = z.custom<TokenCounter>(
+  (value) => typeof (value as TokenCounter | null)?.count === 'function',
+  'must be a TokenCounter',
+);
+const reducer = z.custom<Reducer>(
+  (value) => typeof (value as Reducer | null)?.reduce === 'function',
+  'must be a Reducer',
+);
+
+/** A stage's options, or `false` to leave the stage out. */
+const stage = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([z.literal(false), schema]).prefault({} as never);
+
+/** Every key of a compaction, before keys that depend on each other are resolved. */
+export const compactionShape = {
+  ...summaryOptionsSchema.shape,
+  /** Due at this many messages; 0 switches it off. Default 50; 0 with `memoryTiers`. */
+  triggerMessages: count.optional(),
+  /** Due at this many tokens; 0 switches it off. */
+  triggerTokens: count.default(80_000),
+  /** Due at this share of the context window; 0 switches it off. */
+  budgetPercent: share.default(0.85),
+  /** When not 0: due at this many tokens, in place of the share. */
+  maxTokens: count.default(0),
+  /** The share of a trigger that a reduction leaves free, so that the next one is not due at once. */
+  headroom: z.number().min(0).max(0.9).default(0.1),
+  /** Messages that a summary leaves as they are. Default 20, half the message trigger at most. */
+  keepMessages: count.optional(),
+  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
+  keepTokens: count.default(0),
+  memoryTiers: memoryTiersSchema.optional(),
+  strategy: z
+    .union([z.enum(['auto', 'native', 'observation_masking', 'summarization']), z.array(reducer).min(1)])
+    .default('auto'),
+  truncateArgs: stage(truncateArgsSchema),
+  syntheticTrim: stage(syntheticTrimSchema),
+  prune: pruneSchema.prefault({}),
+  observationMasking: stage(observationMaskingSchema),
+  /** A reduction counts when the conversation falls by this share … */
+  minSavingPercent: share.default(0.05),
+  /** … and by this many tokens. */
+  minSavingTokens: count.default(16),
+  /** The summariser; `null` for none. Left out: see where the configuration is used. */
+  model: model.nullable().optional(),
+  /** `none`: no model is called, the ledger is the summary. */
+  summarizer: z.enum(['auto', 'none']).default('auto'),
+  /** The window of the model that reads the conversation, in tokens. */
+  contextWindow: z.number().int().min(1).optional(),
+  counter: counter.optional(),
+};
+
+const base = z.strictObject(compactionShape);
+
+/** Fills in defaults that depend on other keys. */
+export function resolveDefaults<Config extends z.output<typeof base>>(config: Config) {
+  const triggerMessages = config.triggerMessages ?? (config.memoryTiers ? 0 : 50);
+  const keepMessages =
+    config.keepMessages ?? (triggerMessages > 0 ? Math.min(20, Math.floor(triggerMessages / 2)) : 20);
+  return { ...config, triggerMessages, keepMessages };
+}
+
+/**
+ * How a conversation is kept inside its budget. Unknown keys and combinations that cannot work are refused with the
+ * reason; 0 means 0 and switches a trigger off.
+ */
+export const compactionConfigSchema = base.transform(resolveDefaults).superRefine(refuseContradictions);
+
+/** What a user writes. */
+export type CompactionConfig = z.input<typeof compactionConfigSchema>;
+/** The configuration with every default filled in. */
+export type ResolvedCompactionConfig = z.output<typeof compactionConfigSchema>;

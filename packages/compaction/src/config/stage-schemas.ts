@@ -1,0 +1,90 @@
+import { z } from 'zod';
+
+/** A count or a size; 0 switches off what it triggers. */
+export const count = z.number().int().min(0);
+/** A share of a whole. */
+export const share = z.number().min(0).max(1, 'is a share between 0 and 1: write 0.85 for 85 %');
+
+/** Cuts long string arguments of old tool calls. */
+export const truncateArgsSchema = z
+  .strictObject({
+    /** Runs from this many messages on; 0 switches this trigger off. */
+    triggerMessages: count.default(25),
+    /** Runs from this many tokens on; 0 switches this trigger off. */
+    triggerTokens: count.default(40_000),
+    /** The newest messages, whose arguments stay whole. */
+    keepMessages: count.default(20),
+    /** When not 0: the newest tokens, in place of `keepMessages`. */
+    keepTokens: count.default(0),
+    /** UTF-16 units that a string argument may have, marker included. */
+    maxArgLength: count.default(2_000),
+    /** What stands where text was cut. */
+    truncationText: z.string().min(1).default('... [truncated] ...'),
+  })
+  .refine(({ maxArgLength, truncationText }) => truncationText.length < maxArgLength, {
+    path: ['maxArgLength'],
+    message: 'must be longer than truncationText; to keep arguments whole set truncateArgs to false',
+  });
+
+/** Keeps the last of identical injected messages. */
+export const syntheticTrimSchema = z.strictObject({
+  /** Runs from this share of the window on; 0 switches it off. */
+  trimThreshold: share.default(0.5),
+  /** When not 0: runs from this many tokens on, in place of the share. */
+  trimMaxTokens: count.default(0),
+});
+
+/** Shortens large arguments of old tool calls. */
+export const pruneSchema = z.strictObject({
+  /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
+  mode: z.enum(['off', 'iteration', 'compaction']).default('off'),
+  /** Arguments of one call above this many tokens are shortened. */
+  argThreshold: count.default(200),
+  /** The newest share of the window that stays as it is. */
+  protectPercent: share.default(0.3),
+});
+
+/** Replaces old tool outputs by a line that says what they were. */
+export const observationMaskingSchema = z.strictObject({
+  keepRecentToolOutputs: count.default(5),
+  format: z.enum(['one_line', 'head_tail']).default('one_line'),
+  /** Tools whose outputs stay whole; a name may end in `*`. */
+  excludeTools: z.array(z.string().min(1)).default([]),
+});
+
+/** The newest messages verbatim, those before them with masked outputs, the rest as a summary. */
+export const memoryTiersSchema = z.strictObject({
+  hotMessages: count.default(20),
+  warmMessages: count.default(100),
+});
+
+/** How summaries are written. */
+export const summaryOptionsSchema = z.strictObject({
+  /**
+   * Replaces the instructions to the summariser. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
+   * `{preserve}`; what it does not hold is appended.
+   */
+  summaryPrompt: z.string().trim().min(1).optional(),
+  /** Kinds of facts that must survive. */
+  preserve: z.array(z.string().min(1)).default(['decisions', 'files_modified', 'errors', 'current_plan']),
+  /** More to keep, in words. */
+  instructions: z.string().optional(),
+  /** Summarise in this many parts, each summary feeding the next. More when the summariser's window asks for it. */
+  chunks: z.number().int().min(1).default(1),
+  /** UTF-16 units of each tool result that the summariser sees. */
+  toolResultMaxLength: count.default(200),
+  /** The lengths to fall back to when the summariser overflows. */
+  truncationRetries: z.array(count).default([150, 100, 50, 0]),
+  /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
+  maxSummaryTokens: z.number().int().min(1).default(4_000),
+  /** The longest ledger, in tokens; an eighth of the budget at most. 0: no ledger. */
+  ledgerTokens: count.default(2_000),
+  /** What stands in when the summariser fails: the ledger alone, or nothing (the history stays). */
+  fallback: z.enum(['ledger', 'none']).default('ledger'),
+});
+
+export type TruncateArgsOptions = z.output<typeof truncateArgsSchema>;
+export type SyntheticTrimOptions = z.output<typeof syntheticTrimSchema>;
+export type PruneOptions = z.output<typeof pruneSchema>;
+export type ObservationMaskingOptions = z.output<typeof observationMaskingSchema>;
+export type SummaryOptions = z.output<typeof summaryOptionsSchema>;

@@ -1,0 +1,45 @@
+import {
+  type CompactionOutcome,
+  type CompactOptions,
+  type Compactor,
+  type Message,
+  parseWith,
+} from '@x/core';
+import { runCompaction } from './compaction-run.js';
+import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
+import { defaultCounter } from './default-counter.js';
+import { Meter } from './meter.js';
+import { reducersOf } from './strategy.js';
+
+/**
+ * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the ladder
+ * stays free of model calls. `contextWindow` is the window of the model that reads the conversation: without it the
+ * window of `model` counts, else 128 000.
+ *
+ * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
+ */
+export function createCompactor(options: CompactionConfig = {}): Compactor {
+  const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
+  const reducers = reducersOf(config);
+  const meter = new Meter(config.counter ?? defaultCounter);
+  const model = config.model ?? undefined;
+  const run = (messages: readonly Message[], compactOptions: CompactOptions, dryRun: boolean) =>
+    runCompaction({
+      config,
+      reducers,
+      meter,
+      messages,
+      options: compactOptions,
+      summariser: config.summarizer === 'none' ? undefined : model,
+      model,
+      dryRun,
+    });
+  return {
+    compact: (messages, compactOptions = {}): Promise<CompactionOutcome> =>
+      run(messages, compactOptions, false),
+    async plan(messages, compactOptions = {}) {
+      const outcome = await run(messages, compactOptions, true);
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { count } from '../config/stage-schemas.js';
+
+/** When and where large tool results are written to the workspace. */
+export const evictionConfigSchema = z
+  .strictObject({
+    /** UTF-16 units of text above which a result is evicted; 0 switches eviction off. */
+    maxResultChars: count.default(80_000),
+    /** UTF-16 units of head and of tail that stay. */
+    previewChars: count.default(2_000),
+    /** Directory in the workspace. */
+    evictionPath: z.string().min(1).default('/large_tool_results'),
+    /** Tools whose results stay whole; a name may end in `*`. */
+    excludeTools: z
+      .array(z.string().min(1))
+      .default([
+        'read_file',
+        'write_file',
+        'edit_file',
+        'grep_files',
+        'glob_files',
+        'list_files',
+        'memory_*',
+        'session_search',
+      ]),
+  })
+  .refine(({ maxResultChars, previewChars }) => maxResultChars === 0 || previewChars * 2 < maxResultChars, {
+    path: ['previewChars'],
+    message: 'head and tail together must be shorter than maxResultChars',
+  });
+
+export type EvictionConfig = z.input<typeof evictionConfigSchema>;

@@ -1,0 +1,30 @@
+import type { Message } from '@x/core';
+import type { Meter } from './meter.js';
+
+/** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
+export interface KeepWindow {
+  readonly keepMessages: number;
+  readonly keepTokens: number;
+}
+
+/** Index of the oldest message inside the window. */
+export function startOfWindow(messages: readonly Message[], window: KeepWindow, meter: Meter): number {
+  if (window.keepTokens === 0) return Math.max(0, messages.length - window.keepMessages);
+  let tokens = 0;
+  let index = messages.length;
+  while (index > 0) {
+    tokens += meter.message(messages[index - 1] as Message);
+    if (tokens > window.keepTokens) break;
+    index--;
+  }
+  return index;
+}
+
+/**
+ * Index of the model's last message. From there on everything is live: calls may still be waiting to be run, and no
+ * model has seen the results yet.
+ */
+export function startOfLive(messages: readonly Message[]): number {
+  const index = messages.findLastIndex((message) => message.role === 'assistant');
+  return index === -1 ? messages.length : index;
+}

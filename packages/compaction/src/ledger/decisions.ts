@@ -1,0 +1,19 @@
+import { headOf } from '@x/core';
+
+const SENTENCE = /[^.!?\n。！？]+[.!?。！？]?/gu;
+const DECISION =
+  /\b(?:decided|decision|going with|chose|choose|opted|instead of|rather than|root cause|the (?:problem|issue|bug|cause) (?:is|was)|turns out|must not|should not|won't)\b/i;
+const LENGTH = 200;
+const MOST = 3;
+
+/** Sentences of the model that state a decision or a finding, a few at most. */
+export function decisionsIn(text: string): readonly string[] {
+  const found: string[] = [];
+  for (const [sentence] of text.matchAll(SENTENCE)) {
+    const trimmed = sentence.trim();
+    if (trimmed.length < 20 || !DECISION.test(trimmed)) continue;
+    found.push(headOf(trimmed, LENGTH));
+    if (found.length === MOST) break;
+  }
+  return found;
+}

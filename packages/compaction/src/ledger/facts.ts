@@ -1,0 +1,132 @@
+import { type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { commandOf, pathOf } from '../call-target.js';
+import { marksOf, stringsIn, withMarks } from '../message-marks.js';
+import { errorLine } from '../observation-stub.js';
+import { isUserRequest } from '../pinned.js';
+import { decisionsIn } from './decisions.js';
+import { type Mention, mentionsIn } from './mentions.js';
+import { changedPaths, effectOf, type ToolEffect } from './tool-effect.js';
+
+/** A tool call, as far as a ledger cares. */
+export interface CallFact {
+  readonly id: string;
+  readonly tool: string;
+  readonly effect: ToolEffect;
+  readonly paths: readonly string[];
+  readonly command?: string | undefined;
+}
+
+/** A tool's answer, as far as a ledger cares. */
+export interface ResultFact {
+  readonly callId: string;
+  readonly tool: string;
+  readonly failed: boolean;
+  readonly exitCode?: number | undefined;
+  readonly error?: string | undefined;
+}
+
+/** What one message contributes to a ledger. */
+export interface Facts {
+  readonly request?: string | undefined;
+  /** The model ended its turn with it: it spoke and called nothing. */
+  readonly answers: boolean;
+  readonly decisions: readonly string[];
+  readonly calls: readonly CallFact[];
+  readonly results: readonly ResultFact[];
+  readonly mentions: readonly Mention[];
+}
+
+/** Mentions that an altered message takes along into storage. */
+const KEPT_MENTIONS = 24;
+const COMMAND_LENGTH = 200;
+
+const known = new WeakMap<Message, Facts>();
+
+/** The facts of a message, extracted once per message object. */
+export function factsOf(message: Message): Facts {
+  let facts = known.get(message);
+  if (facts === undefined) {
+    facts = extract(message);
+    known.set(message, facts);
+  }
+  return facts;
+}
+
+/**
+ * Gives an altered message the facts of the one it replaces: in this process all of them, in storage the names that its
+ * new text no longer holds.
+ */
+export function keepFacts(from: Message, to: Message): Message {
+  const facts = factsOf(from);
+  const remaining = new Set(mentionsIn(searchable(to)).map((mention) => mention.token));
+  const lost = facts.mentions.filter((mention) => !remaining.has(mention.token)).slice(0, KEPT_MENTIONS);
+  const marked = withMarks(to, { mentions: lost.map((mention) => mention.token) });
+  known.set(marked, facts);
+  return marked;
+}
+
+function extract(message: Message): Facts {
+  const calls: CallFact[] = [];
+  const results: ResultFact[] = [];
+  for (const block of message.content) {
+    if (block.type === 'tool_use') calls.push(callFact(block));
+    else if (block.type === 'tool_result') results.push(resultFact(block));
+  }
+  const text = textOf(message.content.filter((block) => block.type === 'text'));
+  const remembered = stringsIn(marksOf(message).mentions).join(' ');
+  return {
+    ...(isUserRequest(message) ? { request: text.trim() } : {}),
+    answers: message.role === 'assistant' && calls.length === 0 && text.trim() !== '',
+    decisions: message.role === 'assistant' ? decisionsIn(text) : [],
+    calls,
+    results,
+    mentions: mentionsIn(`${searchable(message)} ${remembered}`),
+  };
+}
+
+function searchable(message: Message): string {
+  const inputs = message.content.flatMap((block) =>
+    block.type === 'tool_use' ? [stringsOf(block.input)] : [],
+  );
+  return [textOf(message), ...inputs].join(' ');
+}
+
+/** All strings in a value, unescaped: a path in JSON text would carry the escapes. */
+function stringsOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number') return String(value);
+  if (typeof value !== 'object' || value === null) return '';
+  return Object.values(value).map(stringsOf).join(' ');
+}
+
+function callFact(call: ToolUseBlock): CallFact {
+  const command = commandOf(call);
+  const path = pathOf(call);
+  const patched = changedPaths(stringsOf(call.input));
+  return {
+    id: call.id,
+    tool: call.name,
+    effect: patched.length > 0 ? 'change' : effectOf(call.name, command !== undefined),
+    paths: path === undefined ? patched : [path, ...patched.filter((other) => other !== path)],
+    ...(command === undefined ? {} : { command: oneLine(command) }),
+  };
+}
+
+function resultFact(result: ToolResultBlock): ResultFact {
+  const text = textOf([result]);
+  const exit = /\bexit(?:ed)?(?: with)?(?: code| status)?[:\s=]+(-?\d+)/i.exec(text.slice(-400)) ?? undefined;
+  const exitCode = exit === undefined ? undefined : Number(exit[1]);
+  const failed = result.isError || (exitCode !== undefined && exitCode !== 0);
+  return {
+    callId: result.toolUseId,
+    tool: result.toolName,
+    failed,
+    exitCode,
+    ...(failed ? { error: oneLine(errorLine(text)) } : {}),
+  };
+}
+
+function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length > COMMAND_LENGTH ? `${line.slice(0, COMMAND_LENGTH - 1).trimEnd()}…` : line;
+}

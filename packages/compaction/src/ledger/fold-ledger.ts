@@ -1,0 +1,132 @@
+import type { Message } from '@x/core';
+import { cutMiddle } from '../cut-middle.js';
+import { type CallFact, type Facts, factsOf } from './facts.js';
+import { emptyLedger, type Ledger } from './ledger.js';
+
+/** How much of each kind a ledger remembers: constant, however long the conversation. */
+const MOST = { requests: 30, files: 150, commands: 40, errors: 20, decisions: 30, mentions: 400 };
+/** UTF-16 units of the first request, and of those after it. */
+const FIRST_REQUEST = 4_000;
+const LATER_REQUEST = 600;
+
+/** Adds what messages establish to what earlier ledgers hold. Changes neither. */
+export function foldLedger(earlier: readonly Ledger[], messages: readonly Message[]): Ledger {
+  const draft = merged(earlier);
+  const calls = new Map<string, CallFact>();
+  for (const message of messages) {
+    draft.at++;
+    add(draft, factsOf(message), message, calls);
+  }
+  return finish(draft);
+}
+
+type Item<Key extends keyof Ledger> = Ledger[Key] extends readonly (infer Entry)[] ? Entry : never;
+
+/** A ledger while it is being written; maps are ordered by when an entry was last seen. */
+interface Draft {
+  at: number;
+  requests: Item<'requests'>[];
+  readonly files: Map<string, Item<'files'>>;
+  readonly commands: Map<string, Item<'commands'>>;
+  readonly errors: Map<string, Item<'errors'>>;
+  readonly decisions: Map<string, Item<'decisions'>>;
+  readonly mentions: Map<string, Item<'mentions'>>;
+}
+
+function merged(ledgers: readonly Ledger[]): Draft {
+  const by = <Entry>(key: (entry: Entry) => string, lists: readonly (readonly Entry[])[]) =>
+    new Map(lists.flat().map((entry) => [key(entry), entry] as const));
+  const all = ledgers.length > 0 ? ledgers : [emptyLedger];
+  return {
+    at: Math.max(...all.map((ledger) => ledger.messages)),
+    requests: all.flatMap((ledger) => ledger.requests),
+    files: by(
+      (entry) => entry.path,
+      all.map((ledger) => ledger.files),
+    ),
+    commands: by(
+      (entry) => entry.command,
+      all.map((ledger) => ledger.commands),
+    ),
+    errors: by(
+      (entry) => entry.text,
+      all.map((ledger) => ledger.errors),
+    ),
+    decisions: by(
+      (entry) => entry.text,
+      all.map((ledger) => ledger.decisions),
+    ),
+    mentions: by(
+      (entry) => entry.token,
+      all.map((ledger) => ledger.mentions),
+    ),
+  };
+}
+
+function add(draft: Draft, facts: Facts, message: Message, calls: Map<string, CallFact>): void {
+  const { at } = draft;
+  if (facts.request) {
+    const length = draft.requests.length === 0 ? FIRST_REQUEST : LATER_REQUEST;
+    draft.requests.push({ text: cutMiddle(facts.request, length, ' … '), at, done: false });
+  }
+  if (facts.answers) draft.requests = draft.requests.map((request) => ({ ...request, done: true }));
+  for (const text of facts.decisions) renew(draft.decisions, text, { text, at });
+  for (const call of facts.calls) {
+    calls.set(call.id, call);
+    for (const path of call.effect === 'run' ? [] : call.paths) {
+      const changed = call.effect === 'change' || (draft.files.get(path)?.changed ?? false);
+      renew(draft.files, path, { path, changed, at });
+    }
+  }
+  for (const { callId, tool, failed, exitCode, error } of facts.results) {
+    const command = calls.get(callId)?.command;
+    if (command !== undefined) {
+      const outcome = failed ? `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}` : 'ok';
+      renew(draft.commands, command, { command, outcome, at });
+    }
+    if (error) {
+      const text = `${tool}: ${error}`;
+      renew(draft.errors, text, { text, at });
+    }
+  }
+  const source = sourceWeight(message);
+  for (const { token, kind } of facts.mentions) {
+    const weight = (draft.mentions.get(token)?.weight ?? 0) + source;
+    renew(draft.mentions, token, { token, kind, weight, at });
+  }
+}
+
+/** A user's words and the model's own arguments count for more than what a tool happened to print. */
+function sourceWeight(message: Message): number {
+  if (message.role === 'tool') return 1;
+  return message.role === 'user' ? 4 : 3;
+}
+
+function renew<Entry>(map: Map<string, Entry>, key: string, entry: Entry): void {
+  map.delete(key);
+  map.set(key, entry);
+}
+
+function finish(draft: Draft): Ledger {
+  const newest = <Entry>(map: Map<string, Entry>, most: number) => [...map.values()].slice(-most);
+  const [first, ...later] = draft.requests;
+  return {
+    messages: draft.at,
+    requests: first ? [first, ...later.slice(-(MOST.requests - 1))] : [],
+    files: newest(draft.files, MOST.files),
+    commands: newest(draft.commands, MOST.commands),
+    errors: newest(draft.errors, MOST.errors),
+    decisions: newest(draft.decisions, MOST.decisions),
+    mentions: rankMentions(draft.mentions.values(), draft.at).slice(0, MOST.mentions),
+  };
+}
+
+/** The most useful first: said often, by whom it matters, lately. */
+export function rankMentions(mentions: Iterable<Item<'mentions'>>, now: number): readonly Item<'mentions'>[] {
+  const score = ({ weight, kind, at }: Item<'mentions'>) =>
+    Math.log2(1 + weight) * (kind === 'path' ? 1.3 : 1) * (0.3 + 0.7 * 0.5 ** ((now - at) / 60));
+  return [...mentions]
+    .map((mention) => ({ mention, score: score(mention) }))
+    .sort((left, right) => right.score - left.score)
+    .map(({ mention }) => mention);
+}

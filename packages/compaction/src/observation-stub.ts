@@ -1,0 +1,63 @@
+import { headOf, type ToolResultBlock, textOf } from '@x/core';
+
+/** What a stub tells beside what the result itself shows. */
+export interface StubDetails {
+  /** The file that the call was about. */
+  readonly path?: string | undefined;
+  /** The message to look up in the log. */
+  readonly messageId: string;
+  /** Where the full text lies already, when it was evicted. */
+  readonly evictedTo?: string | undefined;
+}
+
+const ERROR_LENGTH = 160;
+const LINE_LENGTH = 200;
+const EDGE_LINES = 3;
+
+/**
+ * What stands for a tool result that was masked: whether it succeeded, what it was, how to get it back.
+ * `one_line`: `[read_file src/a.ts → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
+ * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
+ */
+export function observationStub(
+  result: ToolResultBlock,
+  format: 'one_line' | 'head_tail',
+  details: StubDetails,
+): string {
+  const text = textOf([result]);
+  const subject = details.path ? `${result.toolName} ${headOf(details.path, LINE_LENGTH)}` : result.toolName;
+  const files = result.output.flatMap((part) => (part.type === 'file' ? [part.mediaType] : []));
+  const parts = [result.isError ? `failed: ${errorLine(text)}` : 'ok'];
+  parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
+  if (files.length > 0) parts.push(`with ${files.join(', ')}`);
+  const where = details.evictedTo ? `read_file ${details.evictedTo}` : `log message ${details.messageId}`;
+  const line = `[${subject} → ${parts.join(', ')}; full text: ${where}]`;
+  return format === 'one_line' ? line : headAndTail(text, line);
+}
+
+/** The line that says what went wrong: the first that speaks of an error, or the first at all. */
+export function errorLine(text: string): string {
+  const lines = text.split('\n').map((line) => line.trim());
+  const telling = lines.find((line) => /error|exception|fail|denied|not found|refused/i.test(line));
+  return headOf(telling ?? lines.find(Boolean) ?? 'no message', ERROR_LENGTH);
+}
+
+function headAndTail(text: string, line: string): string {
+  const lines = text.split('\n');
+  const omitted = lines.length - 2 * EDGE_LINES;
+  if (omitted <= 0) return line;
+  const short = (edge: string[]) => edge.map((item) => headOf(item, LINE_LENGTH));
+  return [
+    ...short(lines.slice(0, EDGE_LINES)),
+    `... (${omitted} lines omitted) ...`,
+    ...short(lines.slice(-EDGE_LINES)),
+    line,
+  ].join('\n');
+}
+
+function lineCount(text: string): number {
+  if (text === '') return 0;
+  let count = text.endsWith('\n') ? 0 : 1;
+  for (let index = text.indexOf('\n'); index !== -1; index = text.indexOf('\n', index + 1)) count++;
+  return count;
+}

@@ -1,0 +1,93 @@
+import type { CompactionReason, Message, MessageFate, Model, ToolDefinition, Usage } from '@x/core';
+import type { Meter } from './meter.js';
+
+/** A conversation as a reducer sees it. */
+export interface View {
+  readonly messages: readonly Message[];
+  /** Tokens of what no reducer can change: system prompt, tool definitions, reminders. */
+  readonly fixedTokens: number;
+  /** Tokens of the whole request. */
+  readonly tokens: number;
+}
+
+/** How small the request must become. All in tokens of the whole request unless named otherwise. */
+export interface Budget {
+  readonly reason: CompactionReason;
+  /** The window of the model that will read the result. */
+  readonly contextWindow: number;
+  /** What the request must stay below; the last resort drops messages only above it. */
+  readonly limitTokens: number;
+  /** What a reduction aims for: the limit less a headroom, so that reductions come in batches. */
+  readonly targetTokens: number;
+  /** Messages to aim for; `Infinity` when their number does not matter. */
+  readonly targetMessages: number;
+  /** Asked for by hand or by an overflow: worth doing even when it saves little. */
+  readonly forced: boolean;
+}
+
+/** What a reducer works with beside the view. */
+export interface ReducerContext {
+  /** The one measure to count with. */
+  readonly meter: Meter;
+  /** The model that writes summaries; `undefined` when there is none. */
+  readonly summariser?: Model | undefined;
+  /** The model that will read the result, where known: for its own compaction endpoint. */
+  readonly model?: Model | undefined;
+  readonly system?: string | undefined;
+  readonly tools?: readonly ToolDefinition[] | undefined;
+  /** What the caller asks a summary to keep. */
+  readonly instructions?: string | undefined;
+  /** Text to be carried mechanically behind a summary. */
+  readonly carry?: string | undefined;
+  /** Where messages can be read in full. */
+  readonly logLocation?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** A dry run: no model may be called. */
+  readonly dryRun: boolean;
+  /** The message as it was when this compaction began, before cheaper reducers altered it. */
+  original(message: Message): Message;
+}
+
+/** What became of one message. */
+export interface Fate {
+  readonly messageId: string;
+  readonly fate: MessageFate;
+}
+
+/** What a reducer answers. */
+export interface Reduction {
+  /** The new list; the view's own list when nothing changed. */
+  readonly messages: readonly Message[];
+  /** One entry for each message that was removed or altered. A list that leaves one out is not used. */
+  readonly fates: readonly Fate[];
+  /** The older part was condensed as a whole: a trigger on the number of messages is satisfied by it. */
+  readonly distilled?: boolean;
+  /** Why nothing changed, or what is worth knowing. */
+  readonly note?: string;
+  /** Set when the reducer should have done something and could not; the list must be the view's own. */
+  readonly failure?: string;
+  /** What model calls cost. */
+  readonly usage?: Usage;
+}
+
+/**
+ * One way to make a conversation smaller. Pure towards the view: it answers a new list and changes nothing. The cascade
+ * checks every answer and keeps the old list when a tool call would lose its result, a message would vanish
+ * unaccounted for, or a pinned message would go.
+ */
+export interface Reducer {
+  readonly name: string;
+  /** `free` makes no model call. A dry run skips what is not free, unless the reducer heeds `dryRun` itself. */
+  readonly cost: 'free' | 'llm';
+  /** Reducers that heed `ReducerContext.dryRun` and may therefore run in a dry run whatever they cost. */
+  readonly plans?: boolean;
+  /** Whether to run already now, although no main trigger has been reached. Default: no. */
+  early?(view: View, budget: Budget): boolean;
+  /** @throws whatever it likes: the step is recorded as failed and the cascade goes on with the list as it was. */
+  reduce(view: View, budget: Budget, context: ReducerContext): Promise<Reduction>;
+}
+
+/** The answer of a reducer that leaves everything as it is. */
+export function unchanged(view: View, note: string): Reduction {
+  return { messages: view.messages, fates: [], note };
+}

@@ -1,0 +1,77 @@
+import { type Message, userMessage } from '@x/core';
+import { type Group, pairingOf } from '../groups.js';
+import { marksOf } from '../message-marks.js';
+import { firstUserRequest, latestUserRequest } from '../pinned.js';
+import { type Fate, type Reducer, unchanged } from '../reducer.js';
+
+/**
+ * The last resort, above the limit only: drops the oldest messages, calls together with their results, until the view
+ * fits. Never system messages, a summary, the first user request, the latest one, nor a call that is still open. Where
+ * messages went, a note says how many and where they can be read.
+ */
+export function dropOldest(): Reducer {
+  return {
+    name: 'dropOldest',
+    cost: 'free',
+    async reduce(view, budget, { meter, logLocation }) {
+      if (view.tokens <= budget.limitTokens) return unchanged(view, 'within the limit');
+      const { messages } = view;
+      const droppable = droppableGroups(messages);
+      const dropped = new Set<Message>();
+      let tokens = view.tokens;
+      for (const { start, end } of droppable) {
+        if (tokens <= budget.targetTokens) break;
+        for (const message of messages.slice(start, end)) {
+          dropped.add(message);
+          tokens -= meter.message(message);
+        }
+      }
+      if (dropped.size === 0) return unchanged(view, 'everything left is pinned');
+
+      const fates: Fate[] = [...dropped].map(({ id, metadata }) => ({
+        messageId: id,
+        fate: droppedBefore({ metadata }) > 0 ? 'superseded' : 'dropped',
+      }));
+      const note = noteFor(dropped, logLocation);
+      const withNote = tokens + meter.message(note) <= budget.limitTokens;
+      const result: Message[] = [];
+      let noted = !withNote;
+      for (const message of messages) {
+        if (!dropped.has(message)) result.push(message);
+        else if (!noted) {
+          result.push(note);
+          noted = true;
+        }
+      }
+      return { messages: result, fates };
+    },
+  };
+}
+
+function droppableGroups(messages: readonly Message[]): readonly Group[] {
+  const pinned = new Set([firstUserRequest(messages), latestUserRequest(messages)]);
+  return pairingOf(messages).groups.filter(({ start, end, open }) => {
+    if (open) return false;
+    for (let index = start; index < end; index++) {
+      const message = messages[index] as Message;
+      if (pinned.has(index) || message.role === 'system' || message.kind === 'summary') return false;
+    }
+    return true;
+  });
+}
+
+function noteFor(dropped: ReadonlySet<Message>, logLocation: string | undefined): Message {
+  let count = 0;
+  for (const message of dropped) count += droppedBefore(message) || 1;
+  const where = logLocation ? ` They can be read in ${logLocation}.` : '';
+  return userMessage(`[${count} earlier messages were removed to fit the context window.${where}]`, {
+    kind: 'synthetic',
+    metadata: { '@x/compaction': { dropped: count } },
+  });
+}
+
+/** How many messages an earlier note stands for; 0 when the message is no such note. */
+function droppedBefore(message: Pick<Message, 'metadata'>): number {
+  const { dropped } = marksOf(message);
+  return typeof dropped === 'number' ? dropped : 0;
+}

@@ -1,0 +1,106 @@
+import {
+  type ContentBlock,
+  type Message,
+  parseWith,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+import type { z } from 'zod';
+import { alterMessages } from '../alter-messages.js';
+import { pathOf } from '../call-target.js';
+import { count, observationMaskingSchema } from '../config/stage-schemas.js';
+import { evictedPath } from '../eviction/evicted-path.js';
+import { startOfLive } from '../keep-newest.js';
+import { matchesTool } from '../match-tool.js';
+import { marksOf, stringsIn } from '../message-marks.js';
+import { observationStub } from '../observation-stub.js';
+import { type Reducer, unchanged } from '../reducer.js';
+import { ifWorthwhile } from '../worthwhile.js';
+
+const optionsSchema = observationMaskingSchema.extend({
+  /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
+  keepRecentMessages: count.optional(),
+});
+
+/**
+ * Replaces tool outputs older than the newest `keepRecentToolOutputs` 5 by a stub. Ids and the number of messages stay;
+ * outputs that the model has not answered yet are never touched; a stub is never longer than what it replaces.
+ */
+export function maskObservations(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const settings = parseWith(optionsSchema, options, 'maskObservations options');
+
+  return {
+    name: 'observationMasking',
+    cost: 'free',
+    async reduce(view, budget, { meter }) {
+      if (!budget.forced && view.tokens <= budget.targetTokens) {
+        return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
+      }
+      const maskable = findMaskable(view.messages, settings);
+      const calls = new Map<string, ToolUseBlock>();
+      const alteration = alterMessages(view.messages, 'masked', meter, (message) => {
+        for (const call of toolUsesOf(message)) calls.set(call.id, call);
+        const blocks = maskable.get(message);
+        return blocks && masked(message, blocks, calls, settings.format);
+      });
+      return ifWorthwhile(view, budget, alteration);
+    },
+  };
+}
+
+function findMaskable(
+  messages: readonly Message[],
+  { keepRecentToolOutputs, keepRecentMessages, excludeTools }: z.output<typeof optionsSchema>,
+): ReadonlyMap<Message, ReadonlySet<ToolResultBlock>> {
+  const found = new Map<Message, Set<ToolResultBlock>>();
+  const end = Math.min(startOfLive(messages), messages.length - (keepRecentMessages ?? 0));
+  let kept = keepRecentMessages === undefined ? 0 : keepRecentToolOutputs;
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index] as Message;
+    const done = new Set(stringsIn(marksOf(message).masked));
+    for (const block of toolResultsOf(message).toReversed()) {
+      if (kept < keepRecentToolOutputs) {
+        kept++;
+        continue;
+      }
+      if (index >= end || done.has(block.toolUseId) || matchesTool(excludeTools, block.toolName)) continue;
+      const blocks = found.get(message);
+      if (blocks) blocks.add(block);
+      else found.set(message, new Set([block]));
+    }
+  }
+  return found;
+}
+
+function masked(
+  message: Message,
+  blocks: ReadonlySet<ContentBlock>,
+  calls: ReadonlyMap<string, ToolUseBlock>,
+  format: 'one_line' | 'head_tail',
+) {
+  const ids = [...stringsIn(marksOf(message).masked)];
+  const content = message.content.map((block) => {
+    if (block.type !== 'tool_result' || !blocks.has(block)) return block;
+    const call = calls.get(block.toolUseId);
+    const text = observationStub(block, format, {
+      path: call && pathOf(call),
+      messageId: message.id,
+      evictedTo: evictedPath(block),
+    });
+    if (!isShorter(text, block)) return block;
+    ids.push(block.toolUseId);
+    return { ...block, output: [{ type: 'text' as const, text }] };
+  });
+  return { content, marks: { masked: ids } };
+}
+
+function isShorter(stub: string, { output }: ToolResultBlock): boolean {
+  let length = 0;
+  for (const part of output) {
+    if (part.type === 'file') return true;
+    length += part.text.length;
+  }
+  return stub.length < length;
+}

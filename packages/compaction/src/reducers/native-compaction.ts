@@ -1,0 +1,54 @@
+import { parseWith } from '@x/core';
+import { z } from 'zod';
+import { count } from '../config/stage-schemas.js';
+import { type Fate, type Reducer, unchanged } from '../reducer.js';
+import { savesEnough } from '../saves-enough.js';
+import { candidateCuts } from '../summary/candidate-cuts.js';
+import { partitionAt, reassemble } from '../summary/partition.js';
+
+const optionsSchema = z.strictObject({
+  keepMessages: count.default(20),
+  keepTokens: count.default(0),
+  minSavingPercent: z.number().min(0).max(1).default(0.05),
+  minSavingTokens: count.default(16),
+});
+
+/**
+ * Has the provider condense the older part with its own endpoint, where the model offers `compact`. What it returns is
+ * kept byte for byte; the newest messages stay as they are. Used only when it saves enough.
+ */
+export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const settings = parseWith(optionsSchema, options, 'nativeCompaction options');
+  return {
+    name: 'native',
+    cost: 'llm',
+    async reduce(view, budget, { model, meter, system, tools = [], signal }) {
+      if (!model?.compact) return unchanged(view, 'the model offers no compaction of its own');
+      const [cut] = candidateCuts(view, budget, settings, 0, meter);
+      if (cut === undefined) return unchanged(view, 'there is nothing older than what is kept');
+      const part = partitionAt(view.messages, cut);
+      const older = [...part.previous, ...part.covered];
+      if (part.covered.length === 0) return unchanged(view, 'there is nothing older than what is kept');
+      const { messages: condensed, usage } = await model.compact({
+        ...(system === undefined ? {} : { system }),
+        messages: older,
+        tools,
+        ...(signal ? { signal } : {}),
+      });
+      const spent = usage ? { usage } : {};
+      if (condensed.length === 0) {
+        return { ...unchanged(view, ''), failure: 'the provider returned nothing', ...spent };
+      }
+      const messages = reassemble(part, condensed);
+      const before = view.tokens - view.fixedTokens;
+      if (!savesEnough(before, meter.messages(messages), settings)) {
+        return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
+      }
+      const staying = new Set(condensed);
+      const fates = older
+        .filter((message) => !staying.has(message))
+        .map(({ id }): Fate => ({ messageId: id, fate: 'replaced' }));
+      return { messages, fates, distilled: true, ...spent };
+    },
+  };
+}

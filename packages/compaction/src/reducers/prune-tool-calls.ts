@@ -1,0 +1,58 @@
+import { headOf, type Message, parseWith, type ToolUseBlock } from '@x/core';
+import type { z } from 'zod';
+import { alterMessages } from '../alter-messages.js';
+import { pruneSchema } from '../config/stage-schemas.js';
+import { startOfLive, startOfWindow } from '../keep-newest.js';
+import { mapStrings } from '../map-strings.js';
+import { marksOf } from '../message-marks.js';
+import type { Meter } from '../meter.js';
+import { type Reducer, unchanged } from '../reducer.js';
+import { ifWorthwhile } from '../worthwhile.js';
+
+/** UTF-16 units of a value that stay readable; shorter values stay whole. */
+const PREVIEW = 100;
+
+/**
+ * Shortens the large arguments of tool calls beyond the newest `protectPercent` of the window: as a stage of a
+ * compaction, or after every tool round as soon as it saves enough to be worth a rewrite.
+ */
+export function pruneToolCalls(options: z.input<typeof pruneSchema> = {}): Reducer {
+  const { mode, argThreshold, protectPercent } = parseWith(pruneSchema, options, 'pruneToolCalls options');
+
+  function pruned(message: Message, meter: Meter) {
+    if (marksOf(message).pruned) return undefined;
+    let changed = false;
+    const content = message.content.map((block) => {
+      if (block.type !== 'tool_use' || meter.text(JSON.stringify(block.input) ?? '') <= argThreshold)
+        return block;
+      const input = shortened(block, meter);
+      changed ||= input !== block.input;
+      return input === block.input ? block : { ...block, input };
+    });
+    return changed ? { content, marks: { pruned: true } } : undefined;
+  }
+
+  return {
+    name: 'prune',
+    cost: 'free',
+    early: () => mode === 'iteration',
+    async reduce(view, budget, { meter }) {
+      if (mode === 'off') return unchanged(view, 'switched off');
+      const protectedTokens = Math.floor(budget.contextWindow * protectPercent);
+      const window = { keepMessages: 0, keepTokens: protectedTokens };
+      const end = Math.min(startOfWindow(view.messages, window, meter), startOfLive(view.messages));
+      const alteration = alterMessages(view.messages, 'pruned', meter, (message, index) =>
+        index < end ? pruned(message, meter) : undefined,
+      );
+      return ifWorthwhile(view, budget, alteration);
+    },
+  };
+}
+
+function shortened(call: ToolUseBlock, meter: Meter) {
+  return mapStrings(call.input, (text) => {
+    if (text.length <= PREVIEW) return text;
+    const stub = `[shortened, was ~${Math.round(meter.text(text))} tokens] ${headOf(text, PREVIEW)}`;
+    return stub.length < text.length ? stub : text;
+  });
+}

@@ -1,0 +1,47 @@
+import { type Message, parseWith } from '@x/core';
+import type { z } from 'zod';
+import { alterMessages } from '../alter-messages.js';
+import { truncateArgsSchema } from '../config/stage-schemas.js';
+import { cutMiddle } from '../cut-middle.js';
+import { startOfLive, startOfWindow } from '../keep-newest.js';
+import { mapStrings } from '../map-strings.js';
+import type { Reducer } from '../reducer.js';
+import { ifWorthwhile } from '../worthwhile.js';
+
+/**
+ * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: file contents, mostly, which the
+ * agent has written long since. The arguments stay valid JSON; names and other values are untouched. Has its own, lower
+ * trigger, and is sent even when nothing else needs to follow.
+ */
+export function truncateToolArgs(options: z.input<typeof truncateArgsSchema> = {}): Reducer {
+  const settings = parseWith(truncateArgsSchema, options, 'truncateToolArgs options');
+  const { triggerMessages, triggerTokens, maxArgLength, truncationText } = settings;
+  const shorten = (text: string) => cutMiddle(text, maxArgLength, truncationText);
+
+  function truncated(message: Message) {
+    let changed = false;
+    const content = message.content.map((block) => {
+      if (block.type !== 'tool_use') return block;
+      const input = mapStrings(block.input, shorten);
+      if (input === block.input) return block;
+      changed = true;
+      return { ...block, input };
+    });
+    return changed ? { content, marks: { truncated: true } } : undefined;
+  }
+
+  return {
+    name: 'truncateArgs',
+    cost: 'free',
+    early: (view) =>
+      (triggerMessages > 0 && view.messages.length >= triggerMessages) ||
+      (triggerTokens > 0 && view.tokens >= triggerTokens),
+    async reduce(view, budget, { meter }) {
+      const end = Math.min(startOfWindow(view.messages, settings, meter), startOfLive(view.messages));
+      const alteration = alterMessages(view.messages, 'truncated', meter, (message, index) =>
+        index < end ? truncated(message) : undefined,
+      );
+      return ifWorthwhile(view, budget, alteration);
+    },
+  };
+}

@@ -1,0 +1,43 @@
+import type { ResolvedCompactionConfig } from './config/compaction-config.js';
+import type { Reducer } from './reducer.js';
+import { dropOldest } from './reducers/drop-oldest.js';
+import { maskObservations } from './reducers/mask-observations.js';
+import { nativeCompaction } from './reducers/native-compaction.js';
+import { pruneToolCalls } from './reducers/prune-tool-calls.js';
+import { summarize } from './reducers/summarize.js';
+import { trimSynthetic } from './reducers/trim-synthetic.js';
+import { truncateToolArgs } from './reducers/truncate-tool-args.js';
+
+/** The reducers of a configuration, in the order in which they run: free ones first. */
+export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[] {
+  const { strategy } = config;
+  if (typeof strategy !== 'string') return strategy;
+
+  const { memoryTiers, truncateArgs, syntheticTrim, prune, observationMasking } = config;
+  const keep = memoryTiers
+    ? { keepMessages: memoryTiers.hotMessages + memoryTiers.warmMessages, keepTokens: 0 }
+    : { keepMessages: config.keepMessages, keepTokens: config.keepTokens };
+  const { minSavingPercent, minSavingTokens } = config;
+  const saving = { minSavingPercent, minSavingTokens };
+
+  const reducers: Reducer[] = [];
+  if (strategy !== 'native') {
+    // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
+    if (truncateArgs) reducers.push(truncateToolArgs(truncateArgs));
+    if (syntheticTrim) reducers.push(trimSynthetic(syntheticTrim));
+    if (prune.mode !== 'off') reducers.push(pruneToolCalls(prune));
+  }
+  if ((strategy === 'auto' || strategy === 'observation_masking') && observationMasking) {
+    const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
+    reducers.push(maskObservations({ ...observationMasking, ...tiers }));
+  }
+  if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
+  if (strategy !== 'observation_masking') {
+    const { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries } = config;
+    const { maxSummaryTokens, ledgerTokens, fallback } = config;
+    const writing = { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries };
+    reducers.push(summarize({ ...writing, maxSummaryTokens, ledgerTokens, fallback, ...keep, ...saving }));
+  }
+  reducers.push(dropOldest());
+  return reducers;
+}

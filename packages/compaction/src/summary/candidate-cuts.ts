@@ -1,0 +1,63 @@
+import type { Message } from '@x/core';
+import { pairingOf } from '../groups.js';
+import type { Meter } from '../meter.js';
+import { latestUserRequest } from '../pinned.js';
+import type { Budget, View } from '../reducer.js';
+import { chooseCut } from './choose-cut.js';
+
+/** How much a summary is asked to leave verbatim. */
+export interface Keep {
+  readonly keepMessages: number;
+  /** When not 0, in place of `keepMessages`. */
+  readonly keepTokens: number;
+}
+
+/**
+ * The indexes to cut at, in the order in which to try them: first keeping what is asked for as far as it leaves room for
+ * the summary, then ever less, in the end nothing but open calls.
+ *
+ * @param reserve Tokens that the summary itself may need.
+ */
+export function candidateCuts(
+  view: View,
+  budget: Budget,
+  keep: Keep,
+  reserve: number,
+  meter: Meter,
+): readonly number[] {
+  const { messages, fixedTokens } = view;
+  const { groups } = pairingOf(messages);
+  const pinned = messages[latestUserRequest(messages)];
+  const anyway = messages.filter((message) => message.role === 'system' || message === pinned);
+  const room = budget.targetTokens - fixedTokens - reserve - meter.messages(anyway);
+  const limits = { mostMessages: mostMessages(budget, keep), pinned };
+
+  const cuts: number[] = [];
+  for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
+    const cut = chooseCut(
+      messages,
+      groups,
+      {
+        ...limits,
+        keepMessages: wanted(messages, budget, keep) * factor || 0,
+        room: Math.min(room, keep.keepTokens > 0 ? keep.keepTokens * factor : room),
+      },
+      meter,
+    );
+    if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
+  }
+  return cuts;
+}
+
+function wanted(messages: readonly Message[], budget: Budget, keep: Keep): number {
+  if (keep.keepTokens > 0) return messages.length;
+  // Asked for by hand, a short conversation is condensed too.
+  return budget.forced ? Math.min(keep.keepMessages, Math.floor(messages.length / 2)) : keep.keepMessages;
+}
+
+/** So few that the number of messages is not a reason to reduce again at once: a summary and a request come on top. */
+function mostMessages(budget: Budget, keep: Keep): number {
+  if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
+  const most = Math.max(0, budget.targetMessages - 2);
+  return keep.keepTokens > 0 ? Math.floor(most / 2) : Math.max(keep.keepMessages, most);
+}

@@ -1,0 +1,40 @@
+import type { Message } from '@x/core';
+import type { Group } from '../groups.js';
+import type { Meter } from '../meter.js';
+
+/** What may stay verbatim at the end of a conversation. */
+export interface TailLimits {
+  /** Wanted; a batch of calls that lies across the border still stays. */
+  readonly keepMessages: number;
+  /** Never more than these, whatever lies across the border. */
+  readonly mostMessages: number;
+  /** Never more tokens than these. */
+  readonly room: number;
+  /** A message that stays anyway, and whose tokens are accounted for. */
+  readonly pinned: Message | undefined;
+}
+
+/**
+ * Where the part that stays verbatim begins: an index that separates no call from its results. A batch of calls that is
+ * too large for the limits is not kept in part. Open calls always stay.
+ */
+export function chooseCut(
+  messages: readonly Message[],
+  groups: readonly Group[],
+  limits: TailLimits,
+  meter: Meter,
+): number {
+  let cut = messages.length;
+  let tokens = 0;
+  for (const { start, end, open } of groups.toReversed()) {
+    const members = messages.slice(start, end);
+    const total = tokens + meter.messages(members.filter((message) => message !== limits.pinned));
+    const kept = messages.length - cut;
+    const stays =
+      kept < limits.keepMessages && messages.length - start <= limits.mostMessages && total <= limits.room;
+    if (!open && !stays) break;
+    tokens = total;
+    cut = start;
+  }
+  return cut;
+}

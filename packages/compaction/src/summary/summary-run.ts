@@ -1,0 +1,188 @@
+import { addUsage, type Message, type Model, type Usage } from '@x/core';
+import type { SummarizeOptions } from '../config/summarize-options.js';
+import { describe } from '../describe.js';
+import { foldLedger } from '../ledger/fold-ledger.js';
+import { renderLedger } from '../ledger/render-ledger.js';
+import {
+  type Budget,
+  type Fate,
+  type ReducerContext,
+  type Reduction,
+  unchanged,
+  type View,
+} from '../reducer.js';
+import { savesEnough } from '../saves-enough.js';
+import { candidateCuts } from './candidate-cuts.js';
+import { type Partition, partitionAt, reassemble } from './partition.js';
+import { readSummaries, summaryMessage } from './summary-message.js';
+import { writeNarrative } from './write-narrative.js';
+
+/** Below this many tokens no model can write four sections. */
+const SHORTEST_NARRATIVE = 150;
+
+/** A conversation with its older part replaced. */
+interface Candidate {
+  readonly part: Partition;
+  readonly messages: readonly Message[];
+  /** Of the conversation, without system prompt and tools. */
+  readonly tokens: number;
+}
+
+/**
+ * One attempt to summarise. Tries to keep what is asked for, then less; with the model first, with the ledger alone in
+ * the end. Nothing that the model writes counts before it was checked, so a failure leaves what was there before.
+ */
+export class SummaryRun {
+  readonly #settings: SummarizeOptions;
+  readonly #view: View;
+  readonly #budget: Budget;
+  readonly #context: ReducerContext;
+  readonly #maxNarrative: number;
+  readonly #before: number;
+  #writer: Model | undefined;
+  #narrative: string | undefined;
+  /** Covered messages that the narrative knows of. */
+  #told = 0;
+  #usage: Usage | undefined;
+  #problem: string | undefined;
+
+  constructor(settings: SummarizeOptions, view: View, budget: Budget, context: ReducerContext) {
+    this.#settings = settings;
+    this.#view = view;
+    this.#budget = budget;
+    this.#context = context;
+    this.#before = view.tokens - view.fixedTokens;
+    this.#writer = context.dryRun ? undefined : context.summariser;
+    const window = this.#writer?.contextWindow ?? budget.contextWindow;
+    this.#maxNarrative = Math.floor(Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4));
+    if (this.#writer && this.#maxNarrative < SHORTEST_NARRATIVE) {
+      this.#writer = undefined;
+      this.#problem = 'the window is too small for a written summary';
+    }
+  }
+
+  async run(): Promise<Reduction> {
+    const withModel = this.#writer !== undefined;
+    let candidate = await this.#search();
+    if (!candidate && withModel && this.#mayFallBack()) {
+      this.#writer = undefined;
+      this.#told = 0;
+      this.#problem ??= 'the written summary was not smaller than what it replaces';
+      candidate = await this.#search();
+    }
+    const usage = this.#usage ? { usage: this.#usage } : {};
+    if (!candidate) {
+      const problem = this.#problem;
+      if (problem && !this.#mayFallBack())
+        return { ...unchanged(this.#view, ''), failure: problem, ...usage };
+      const note = 'there is nothing older, or too little to be worth a summary';
+      return { ...unchanged(this.#view, problem ?? note), ...usage };
+    }
+    const note = this.#note();
+    return {
+      messages: candidate.messages,
+      fates: fatesOf(candidate.part),
+      distilled: true,
+      ...usage,
+      ...(note ? { note } : {}),
+    };
+  }
+
+  /** The first candidate that fits, else the smallest that saves enough. */
+  async #search(): Promise<Candidate | undefined> {
+    const { meter } = this.#context;
+    const reserve = (this.#writer ? this.#maxNarrative : 0) + this.#mostLedger();
+    let best: Candidate | undefined;
+    for (const cut of candidateCuts(this.#view, this.#budget, this.#settings, reserve, meter)) {
+      const part = partitionAt(this.#view.messages, cut);
+      if (part.covered.length === 0 || !this.#savesEnough(this.#compose(part, undefined, 0))) continue;
+      await this.#tell(part);
+      if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack())
+        return undefined;
+      const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
+      if (!this.#savesEnough(candidate)) continue;
+      const total = this.#view.fixedTokens + candidate.tokens;
+      if (total <= (this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens)) return candidate;
+      if (!best || candidate.tokens < best.tokens) best = candidate;
+    }
+    return best;
+  }
+
+  /** Has the model take in what the narrative does not cover yet; without success there is no model any more. */
+  async #tell(part: Partition): Promise<void> {
+    const model = this.#writer;
+    if (!model) return;
+    const { meter, instructions, carry, signal, original } = this.#context;
+    try {
+      const result = await writeNarrative({
+        model,
+        window: model.contextWindow ?? this.#budget.contextWindow,
+        options: this.#settings,
+        meter,
+        maxTokens: this.#maxNarrative,
+        previous: this.#narrativeFor(part),
+        messages: part.covered.slice(this.#told).map(original),
+        instructions,
+        carry,
+        signal,
+      });
+      if (result.usage) this.#usage = this.#usage ? addUsage(this.#usage, result.usage) : result.usage;
+      if (result.ok) {
+        this.#narrative = result.text;
+        this.#told = part.covered.length;
+        return;
+      }
+      this.#problem = result.problem;
+    } catch (error) {
+      signal?.throwIfAborted();
+      this.#problem = describe(error);
+    }
+    this.#writer = undefined;
+  }
+
+  #narrativeFor(part: Partition): string | undefined {
+    return this.#told > 0 ? this.#narrative : readSummaries(part.previous).narrative;
+  }
+
+  #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
+    const { meter, carry, logLocation, original } = this.#context;
+    const ledger = foldLedger(readSummaries(part.previous).ledgers, part.covered.map(original));
+    // Never so much that the summary outgrows what it replaces.
+    const budget = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
+    const summary = summaryMessage({
+      narrative,
+      ledger,
+      ledgerText: renderLedger(ledger, budget, meter),
+      carry,
+      logLocation,
+      covers: [...part.previous, ...part.covered].map((message) => message.id),
+    });
+    const messages = reassemble(part, [summary]);
+    return { part, messages, tokens: meter.messages(messages) };
+  }
+
+  #savesEnough(candidate: Candidate): boolean {
+    return savesEnough(this.#before, candidate.tokens, this.#settings);
+  }
+
+  #mostLedger(): number {
+    return Math.min(this.#settings.ledgerTokens, this.#budget.targetTokens / 8);
+  }
+
+  #mayFallBack(): boolean {
+    return this.#settings.fallback === 'ledger';
+  }
+
+  #note(): string | undefined {
+    if (this.#context.dryRun && this.#context.summariser)
+      return 'planned with the ledger alone; a model would write more';
+    return this.#problem ? `the ledger stands in for the model: ${this.#problem}` : undefined;
+  }
+}
+
+function fatesOf(part: Partition): readonly Fate[] {
+  return [
+    ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'superseded' })),
+    ...part.covered.map(({ id }): Fate => ({ messageId: id, fate: 'summarised' })),
+  ];
+}
