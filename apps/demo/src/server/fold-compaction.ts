@@ -24,6 +24,7 @@ export function withCompaction(
     at: event.at,
     compactionId: id,
     status: event.status,
+    tokensBefore: event.tokensBefore,
     context: window,
   };
   return {

@@ -10,10 +10,5 @@ export function holds(transcript: Transcript, id: string): boolean {
 
 /** The time line with one more point. */
 export function sampled(transcript: Transcript, point: TimelinePoint): readonly TimelinePoint[] {
-  const { type, at, context } = point;
-  const plain =
-    type === 'step'
-      ? { type, at, context }
-      : { type, at, compactionId: point.compactionId, status: point.status, context };
-  return [...transcript.timeline.slice(1 - MAX_TIMELINE), plain];
+  return [...transcript.timeline.slice(1 - MAX_TIMELINE), point];
 }

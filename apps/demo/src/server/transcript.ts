@@ -100,6 +100,9 @@ export type TimelinePoint =
       readonly at: string;
       readonly compactionId: string;
       readonly status: CompactionStatus;
+      /** What filled the window before, all sources together. */
+      readonly tokensBefore: number;
+      /** The window after it. */
       readonly context: ContextUsage;
     };
 

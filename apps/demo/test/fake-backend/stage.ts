@@ -1,0 +1,290 @@
+import {
+  assistantMessage,
+  type CompactionReason,
+  type CompactionStatus,
+  type CompactionStep,
+  type ContextUsage,
+  countMessage,
+  estimateCounter,
+  type JsonValue,
+  type ManifestEntry,
+  type Message,
+  type Todo,
+  type ToolUseBlock,
+  textOf,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { contextAfter } from '../../src/server/context-after.js';
+import type { PageEventBody } from '../../src/server/page-event.js';
+
+/** What a scenario does next: an event, or a point where a test may hold the play. */
+export type Beat =
+  | (PageEventBody & { readonly at?: string })
+  | { readonly type: 'gate'; readonly name: string };
+
+export interface ToolPart {
+  readonly name: string;
+  readonly input: JsonValue;
+  readonly output: string;
+  readonly isError?: boolean;
+  /** Where the full output lies; the message then holds only a preview. */
+  readonly evictedTo?: string;
+}
+
+interface CompactionPart {
+  readonly reason: CompactionReason;
+  readonly status: CompactionStatus;
+  readonly detail: string;
+  /** Tool results older than this many become a line each. */
+  readonly keepToolOutputs?: number;
+  /** All but this many messages become a summary. */
+  readonly keepMessages?: number;
+  readonly summary?: string;
+}
+
+const SYSTEM_TOKENS = 1_840;
+const TOOL_TOKENS = 3_260;
+const REMINDER_TOKENS = 620;
+
+/**
+ * Plays an agent: keeps the log and what the model sees apart as a harness does, counts honestly, and tells it all in
+ * events. Only what a model would say, and when, is made up.
+ */
+export class Stage {
+  readonly log: Message[] = [];
+  context: Message[] = [];
+  readonly #window: number;
+  #clock: number;
+  #ids = 0;
+  #prefix: string;
+  #step = 0;
+  #beforeCompaction: { id: string; context: Message[] } | undefined;
+
+  constructor(options: { readonly prefix: string; readonly window: number; readonly startsAt: Date }) {
+    this.#prefix = options.prefix;
+    this.#window = options.window;
+    this.#clock = options.startsAt.getTime();
+  }
+
+  /** The window as it is now. */
+  usage(): ContextUsage {
+    const empty = { system: SYSTEM_TOKENS, tools: TOOL_TOKENS, reminders: REMINDER_TOKENS };
+    const zero = { summary: 0, conversation: 0, toolResults: 0, total: 0, contextWindow: this.#window };
+    return contextAfter({ ...empty, ...zero }, this.context, estimateCounter);
+  }
+
+  *begin(text: string): Generator<Beat> {
+    this.#step = 0;
+    yield { type: 'call.started', callId: this.#id('call'), resumed: false, at: this.#tick(400) };
+    yield* this.#add(userMessage(text, this.#stamp('user')));
+  }
+
+  /** A model call that asks for tools, and their results. */
+  *work(text: string, parts: readonly ToolPart[]): Generator<Beat> {
+    const calls = parts.map(
+      ({ name, input }): ToolUseBlock => ({ type: 'tool_use', id: this.#id('tool'), name, input }),
+    );
+    yield* this.#speak(text, calls);
+    for (const call of calls) yield { type: 'tool.call', call, at: this.#tick(5) };
+    yield { type: 'gate', name: 'tools' };
+    for (const [index, call] of calls.entries()) {
+      const part = parts[index] as ToolPart;
+      const output = part.evictedTo ? preview(part.output, part.evictedTo) : part.output;
+      if (part.evictedTo) {
+        const { length } = part.output;
+        const event = { toolUseId: call.id, path: part.evictedTo, chars: length };
+        yield { type: 'tool.evicted', ...event, at: this.#tick(2) };
+      }
+      const message = toolResultMessage(call, output, {
+        ...this.#stamp('result'),
+        isError: part.isError ?? false,
+      });
+      const result = message.content[0];
+      if (result?.type === 'tool_result') {
+        const durationMs = 4 + ((part.output.length * 7) % 180);
+        yield { type: 'tool.result', result, durationMs, at: this.#tick(durationMs) };
+      }
+      yield* this.#add(message);
+    }
+  }
+
+  /** The last model call: an answer. */
+  *answer(text: string, options: { readonly thinking?: string } = {}): Generator<Beat> {
+    yield* this.#speak(text, [], options.thinking);
+  }
+
+  *end(stopReason: 'completed' | 'interrupted' = 'completed'): Generator<Beat> {
+    const usage = { inputTokens: 0, outputTokens: 0 };
+    yield { type: 'call.completed', callId: 'call', stopReason, usage, at: this.#tick(3) };
+  }
+
+  *fail(code: string, message: string): Generator<Beat> {
+    yield* this.#startModel();
+    yield { type: 'model.retrying', attempt: 1, delayMs: 1_000, error: message, at: this.#tick(900) };
+    yield { type: 'gate', name: 'retrying' };
+    yield { type: 'call.failed', callId: 'call', error: { code, message }, at: this.#tick(1_200) };
+  }
+
+  *todos(todos: readonly Todo[]): Generator<Beat> {
+    yield { type: 'todos.changed', todos, at: this.#tick(1) };
+  }
+
+  *compact(part: CompactionPart): Generator<Beat> {
+    const before = { context: [...this.context], usage: this.usage() };
+    yield {
+      type: 'context.compacting',
+      reason: part.reason,
+      strategy: 'auto',
+      messagesBefore: before.context.length,
+      tokensBefore: before.usage.total,
+      at: this.#tick(10),
+    };
+    yield { type: 'gate', name: 'compacting' };
+    const steps: CompactionStep[] = [];
+    const manifest: ManifestEntry[] = [];
+    if (part.keepToolOutputs !== undefined) {
+      this.#run('observation_masking', 3, steps, () => this.#mask(part.keepToolOutputs ?? 0, manifest));
+    }
+    if (part.keepMessages !== undefined) {
+      this.#run('summarization', 2_480, steps, () => this.#summarise(part, manifest));
+    }
+    if (part.status !== 'applied') this.context = before.context;
+    const at = this.#tick(2_500);
+    this.#beforeCompaction = { id: `compaction-${at}`, context: before.context };
+    const after = this.usage();
+    yield {
+      type: 'context.compacted',
+      reason: part.reason,
+      status: part.status,
+      detail: part.detail,
+      strategyUsed: steps.map((step) => step.strategy).join('+'),
+      messagesBefore: before.context.length,
+      messagesAfter: this.context.length,
+      tokensBefore: before.usage.total,
+      tokensAfter: after.total,
+      durationMs: steps.reduce((sum, step) => sum + step.durationMs, 0),
+      steps,
+      removed: part.status === 'applied' ? manifest.map((entry) => entry.messageId) : [],
+      manifest: part.status === 'applied' ? manifest : [],
+      summary: part.status === 'applied' ? part.summary : undefined,
+      context: after,
+      at,
+    };
+  }
+
+  *undo(compactionId: string): Generator<Beat> {
+    if (this.#beforeCompaction?.id !== compactionId) return;
+    this.context = this.#beforeCompaction.context;
+    this.#beforeCompaction = undefined;
+    yield { type: 'context.restored', compactionId, context: this.usage(), at: this.#tick(20) };
+  }
+
+  *#startModel(): Generator<Beat> {
+    this.#step++;
+    yield { type: 'model.started', step: this.#step, context: this.usage(), at: this.#tick(120) };
+  }
+
+  *#speak(text: string, calls: readonly ToolUseBlock[], thinking = ''): Generator<Beat> {
+    yield* this.#startModel();
+    const { total } = this.usage();
+    for (const piece of pieces(thinking)) yield { type: 'thinking.delta', text: piece };
+    const words = pieces(text);
+    for (const [index, piece] of words.entries()) {
+      if (index === Math.floor(words.length * 0.6)) yield { type: 'gate', name: 'mid-stream' };
+      yield { type: 'text.delta', text: piece };
+    }
+    const message = assistantMessage(
+      [
+        ...(thinking ? [{ type: 'thinking', thinking } as const] : []),
+        ...(text ? [{ type: 'text', text } as const] : []),
+        ...calls,
+      ],
+      this.#stamp('assistant'),
+    );
+    const durationMs = 600 + text.length * 4;
+    const usage = {
+      inputTokens: total,
+      outputTokens: countMessage(estimateCounter, message),
+      cachedInputTokens: this.#step > 1 ? Math.floor(total * 0.91) : 0,
+    };
+    yield {
+      type: 'model.completed',
+      step: this.#step,
+      message,
+      finishReason: calls.length > 0 ? 'tool-calls' : 'stop',
+      usage,
+      durationMs,
+      at: this.#tick(durationMs),
+    };
+    yield* this.#add(message);
+  }
+
+  *#add(message: Message): Generator<Beat> {
+    this.log.push(message);
+    this.context.push(message);
+    yield { type: 'message.added', message, at: this.#tick(1) };
+  }
+
+  #run(strategy: string, durationMs: number, steps: CompactionStep[], reduce: () => void): void {
+    const [messagesBefore, tokensBefore] = [this.context.length, this.usage().total];
+    reduce();
+    const [messagesAfter, tokensAfter] = [this.context.length, this.usage().total];
+    const note = tokensAfter < tokensBefore ? undefined : 'nothing that it could make smaller';
+    steps.push({ strategy, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, note });
+  }
+
+  #mask(keep: number, manifest: ManifestEntry[]): void {
+    const results = this.context.filter((message) => message.role === 'tool');
+    const old = new Set(results.slice(0, Math.max(0, results.length - keep)));
+    this.context = this.context.map((message) => {
+      const block = message.content[0];
+      if (!old.has(message) || block?.type !== 'tool_result' || textOf(message).length < 120) return message;
+      manifest.push({ messageId: message.id, fate: 'masked', strategy: 'observation_masking' });
+      const lines = textOf(message).split('\n').length;
+      const stub = `[${block.toolName} → ${lines} lines, ${textOf(message).length} bytes; ask again to see it]`;
+      return { ...message, content: [{ ...block, output: [{ type: 'text', text: stub }] }] };
+    });
+  }
+
+  #summarise(part: CompactionPart, manifest: ManifestEntry[]): void {
+    const cut = Math.max(0, this.context.length - (part.keepMessages ?? 0));
+    if (part.summary === undefined) return;
+    for (const message of this.context.slice(0, cut)) {
+      const earlier = manifest.findIndex((entry) => entry.messageId === message.id);
+      if (earlier >= 0) manifest.splice(earlier, 1);
+      if (message.kind === 'summary') continue;
+      manifest.push({ messageId: message.id, fate: 'summarised', strategy: 'summarization' });
+    }
+    const summary = userMessage(part.summary, { ...this.#stamp('summary'), kind: 'summary' });
+    this.context = [summary, ...this.context.slice(cut)];
+  }
+
+  #stamp(kind: string): { id: string; createdAt: string } {
+    return { id: this.#id(kind), createdAt: this.#tick(0) };
+  }
+
+  #id(kind: string): string {
+    this.#ids++;
+    return `${this.#prefix}-${kind}-${this.#ids}`;
+  }
+
+  #tick(milliseconds: number): string {
+    this.#clock += milliseconds + 1;
+    return new Date(this.#clock).toISOString();
+  }
+}
+
+function preview(output: string, path: string): string {
+  return [
+    `[${output.length} characters; the whole is in ${path}, read it with read_file]`,
+    output.slice(0, 600),
+    '… the middle is left out …',
+    output.slice(-600),
+  ].join('\n\n');
+}
+
+/** As a model streams: a few characters at a time. */
+function pieces(text: string): readonly string[] {
+  return text.match(/[\s\S]{1,7}/g) ?? [];
+}

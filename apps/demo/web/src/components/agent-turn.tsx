@@ -1,0 +1,46 @@
+import './agent-turn.css';
+import { useComputed } from '@preact/signals';
+import type { Message } from '@x/core';
+import { fates } from '../state/session.js';
+import { FateTag } from './fate-tag.js';
+import { Markdown } from './markdown.js';
+import { ReplyFigures } from './reply-figures.js';
+import { Thought } from './thought.js';
+import { ToolCall } from './tool-call.js';
+
+/** What the agent did and said between two things that the user said. */
+export function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
+  const ids = messages.map((message) => message.id);
+  const last = useComputed(() => fates.value[ids.at(-1) ?? '']);
+  return (
+    <article
+      class="block agent-turn"
+      data-turn
+      data-gone={last.value !== undefined}
+      tabIndex={-1}
+      aria-label="Agent"
+    >
+      {messages.map((message) => (
+        <AgentMessage key={message.id} message={message} />
+      ))}
+      <footer class="agent-foot">
+        <ReplyFigures messageIds={ids} />
+        {last.value && <FateTag fate={last.value} />}
+      </footer>
+    </article>
+  );
+}
+
+function AgentMessage({ message }: { readonly message: Message }) {
+  return (
+    <>
+      {message.content.map((block, index) => {
+        const key = `${message.id}-${index}`;
+        if (block.type === 'thinking') return <Thought key={key} id={key} text={block.thinking} />;
+        if (block.type === 'text') return <Markdown key={key} text={block.text} />;
+        if (block.type === 'tool_use') return <ToolCall key={key} call={block} />;
+        return null;
+      })}
+    </>
+  );
+}

@@ -1,0 +1,109 @@
+import './composer.css';
+import { useSignal } from '@preact/signals';
+import { ArrowUp, Square } from 'lucide-preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { type Command, commandOf, suggestedCommands } from '../lib/commands.js';
+import { shortCount } from '../lib/format.js';
+import { draftText } from '../state/draft-text.js';
+import { info, modelLine } from '../state/info.js';
+import { goToNew } from '../state/route.js';
+import { busy, call, compact, compacting, phase, send, stop } from '../state/session.js';
+import { CommandMenu } from './command-menu.js';
+
+/** Where one writes: to the agent, or a command to the page. */
+export function Composer() {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const chosen = useSignal(0);
+  const text = draftText.value;
+  const commands = suggestedCommands(text);
+  const running = call.value !== undefined || compacting.value !== undefined;
+  const gone = phase.value === 'failed';
+
+  useLayoutEffect(() => {
+    const area = field.current;
+    if (!area) return;
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight}px`;
+  }, [text]);
+
+  const take = (command: Command) => {
+    draftText.value = command.takesText ? `/${command.name} ` : `/${command.name}`;
+    chosen.value = 0;
+    field.current?.focus();
+  };
+  const submit = async () => {
+    if (!text.trim() || busy.peek() || gone) return;
+    const command = commandOf(text);
+    draftText.value = '';
+    const done = await carryOut(command, text.trim());
+    // What was not accepted is not lost.
+    if (!done && draftText.peek() === '') draftText.value = text;
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.isComposing) return;
+    const menu = commands.length > 0;
+    if (event.key === 'Escape') field.current?.blur();
+    else if (menu && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      chosen.value = (chosen.value + step + commands.length) % commands.length;
+    } else if (menu && (event.key === 'Tab' || event.key === 'Enter') && !commandOf(text)) {
+      event.preventDefault();
+      const command = commands[chosen.value] ?? commands[0];
+      if (command) take(command);
+    } else if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      void submit();
+    }
+  };
+
+  return (
+    <div class="composer">
+      {commands.length > 0 && <CommandMenu commands={commands} chosen={chosen.value} onTake={take} />}
+      <textarea
+        ref={field}
+        rows={1}
+        placeholder="Say something, or / for commands"
+        aria-label="Message"
+        value={text}
+        disabled={gone}
+        onInput={(event) => {
+          draftText.value = event.currentTarget.value;
+        }}
+        onKeyDown={onKeyDown}
+      />
+      <div class="composer-foot">
+        <span class="composer-facts">
+          {modelLine.value}
+          {info.value && (
+            <span class="composer-window"> · window {shortCount(info.value.contextWindow)}</span>
+          )}
+        </span>
+        {running ? (
+          <button type="button" class="button composer-stop" onClick={() => void stop()}>
+            <Square size={12} fill="currentColor" /> Stop
+          </button>
+        ) : (
+          <button
+            type="button"
+            class="composer-send"
+            aria-label="Send"
+            title="Send (Enter)"
+            disabled={!text.trim() || busy.value || gone}
+            onClick={() => void submit()}
+          >
+            <ArrowUp size={16} />
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Whether it was accepted. */
+async function carryOut(command: ReturnType<typeof commandOf>, text: string): Promise<boolean> {
+  if (command?.name === 'compact') return compact(command.text || undefined);
+  if (command?.name !== 'new') return send(text);
+  goToNew();
+  return true;
+}

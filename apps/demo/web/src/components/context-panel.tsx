@@ -1,0 +1,51 @@
+import './context-panel.css';
+import { context, todos } from '../state/session.js';
+import { CostFigures } from './cost-figures.js';
+import { Gauge } from './gauge.js';
+import { LastCompaction } from './last-compaction.js';
+import { Legend } from './legend.js';
+import { PanelSection } from './panel-section.js';
+import { SetupFacts } from './setup-facts.js';
+import { Timeline } from './timeline.js';
+import { TodoList } from './todo-list.js';
+
+/** What the model sees now, what was removed last, and what it cost. */
+export function ContextPanel() {
+  const done = todos.value.filter((todo) => todo.status === 'completed').length;
+  return (
+    <aside class="panel" aria-label="Context">
+      <header class="column-header">
+        <h2>Context</h2>
+      </header>
+      <div class="panel-content">
+        {context.value ? (
+          <>
+            <Gauge />
+            <LastCompaction />
+            <PanelSection title="What fills the window">
+              <Legend />
+            </PanelSection>
+            <PanelSection title="Tokens per step">
+              <Timeline />
+            </PanelSection>
+            <PanelSection title="Cost and cache">
+              <CostFigures />
+            </PanelSection>
+          </>
+        ) : (
+          <p class="panel-empty">
+            Before the first model call the window is empty. Then a bar here shows what fills it.
+          </p>
+        )}
+        {todos.value.length > 0 && (
+          <PanelSection title="Todos" figure={`${done} of ${todos.value.length}`}>
+            <TodoList />
+          </PanelSection>
+        )}
+        <PanelSection title="Set-up">
+          <SetupFacts />
+        </PanelSection>
+      </div>
+    </aside>
+  );
+}

@@ -1,0 +1,75 @@
+import './conversation-column.css';
+import { PanelLeft, PanelRight } from 'lucide-preact';
+import { context, phase, title } from '../state/session.js';
+import { drawerOpen, sheetOpen, showsPanel, showsSessions, togglePanel } from '../state/view.js';
+import { Composer } from './composer.js';
+import { Conversation } from './conversation.js';
+import { EmptyState } from './empty-state.js';
+import { GaugeBar } from './gauge-bar.js';
+import { MissingState } from './missing-state.js';
+import { ProblemNote } from './problem-note.js';
+import { WorkStatus } from './work-status.js';
+
+/** The middle: what was said, and where to say more. */
+export function ConversationColumn() {
+  return (
+    <main class="conversation-column">
+      <header class="column-header">
+        {!showsSessions.value && (
+          <button
+            type="button"
+            class="icon-button"
+            aria-label="Conversations"
+            onClick={() => {
+              drawerOpen.value = true;
+            }}
+          >
+            <PanelLeft size={16} />
+          </button>
+        )}
+        <h1 class="conversation-title">{title.value || 'New conversation'}</h1>
+        <WorkStatus />
+        <button
+          type="button"
+          class="icon-button"
+          aria-label="Context panel"
+          aria-pressed={showsPanel.value}
+          title="Context (c)"
+          onClick={togglePanel}
+        >
+          <PanelRight size={16} />
+        </button>
+      </header>
+      {!showsPanel.value && context.value && (
+        <button
+          type="button"
+          class="conversation-gauge"
+          aria-label="What fills the window"
+          onClick={() => {
+            sheetOpen.value = true;
+          }}
+        >
+          <GaugeBar thin />
+        </button>
+      )}
+      <Body />
+      <div class="conversation-foot">
+        <ProblemNote />
+        <Composer />
+      </div>
+    </main>
+  );
+}
+
+function Body() {
+  switch (phase.value) {
+    case 'new':
+      return <EmptyState />;
+    case 'failed':
+      return <MissingState />;
+    case 'loading':
+      return <div class="conversation-scroll" aria-busy="true" />;
+    case 'ready':
+      return <Conversation />;
+  }
+}

@@ -1,0 +1,121 @@
+import './markdown.css';
+import { lexer, type Token, type Tokens } from 'marked';
+import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { CodeBlock } from './code-block.js';
+
+/**
+ * Markdown as elements. `marked` only reads it; no HTML is ever made of it, so what a model or a tool wrote cannot become
+ * markup, script or a link to `javascript:`.
+ */
+export function Markdown({ text }: { readonly text: string }) {
+  const tokens = useMemo(() => lexer(text), [text]);
+  return <div class="markdown">{tokens.map(block)}</div>;
+}
+
+function block(token: Token, key: number): ComponentChildren {
+  switch (token.type) {
+    case 'heading':
+      // The page's own headings are h1 and h2.
+      return token.depth <= 2 ? <h3 key={key}>{inlines(token)}</h3> : <h4 key={key}>{inlines(token)}</h4>;
+    case 'paragraph':
+      return <p key={key}>{inlines(token)}</p>;
+    case 'text':
+      return <span key={key}>{inlines(token)}</span>;
+    case 'code':
+      return <CodeBlock key={key} label={token.lang || 'Code'} text={token.text} />;
+    case 'blockquote':
+      return <blockquote key={key}>{token.tokens?.map(block)}</blockquote>;
+    case 'list':
+      return <List key={key} list={token as Tokens.List} />;
+    case 'table':
+      return <Table key={key} table={token as Tokens.Table} />;
+    case 'hr':
+      return <hr key={key} />;
+    case 'space':
+    case 'def':
+      return null;
+    default:
+      return <p key={key}>{token.raw}</p>;
+  }
+}
+
+function List({ list }: { readonly list: Tokens.List }) {
+  const items = list.items.map((item, index) => (
+    <li key={index}>
+      {item.task && <input type="checkbox" checked={item.checked ?? false} disabled />}
+      {item.tokens.map(block)}
+    </li>
+  ));
+  return list.ordered ? <ol start={list.start || 1}>{items}</ol> : <ul>{items}</ul>;
+}
+
+function Table({ table }: { readonly table: Tokens.Table }) {
+  return (
+    <div class="markdown-table">
+      <table>
+        <thead>
+          <tr>
+            {table.header.map((cell, index) => (
+              <th key={index} data-align={cell.align ?? undefined}>
+                {cell.tokens.map(inline)}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {table.rows.map((row, line) => (
+            <tr key={line}>
+              {row.map((cell, index) => (
+                <td key={index} data-align={cell.align ?? undefined}>
+                  {cell.tokens.map(inline)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function inlines(token: Token): ComponentChildren {
+  const tokens = 'tokens' in token ? token.tokens : undefined;
+  return tokens ? tokens.map(inline) : 'text' in token ? token.text : token.raw;
+}
+
+function inline(token: Token, key: number): ComponentChildren {
+  switch (token.type) {
+    case 'strong':
+      return <strong key={key}>{inlines(token)}</strong>;
+    case 'em':
+      return <em key={key}>{inlines(token)}</em>;
+    case 'del':
+      return <del key={key}>{inlines(token)}</del>;
+    case 'codespan':
+      return <code key={key}>{token.text}</code>;
+    case 'br':
+      return <br key={key} />;
+    case 'link':
+      return safeLink(token.href) ? (
+        <a key={key} href={token.href} target="_blank" rel="noopener noreferrer">
+          {inlines(token)}
+        </a>
+      ) : (
+        <span key={key}>{inlines(token)}</span>
+      );
+    case 'image':
+      // Not loaded: a picture's address can carry away what the model read.
+      return <span key={key}>{token.text || 'image'}</span>;
+    case 'text':
+      return inlines(token);
+    case 'escape':
+      return token.text;
+    default:
+      return token.raw;
+  }
+}
+
+function safeLink(href: string): boolean {
+  return URL.canParse(href) && ['https:', 'http:', 'mailto:'].includes(new URL(href).protocol);
+}

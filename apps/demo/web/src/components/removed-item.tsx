@@ -1,0 +1,76 @@
+import './removed-item.css';
+import { useComputed, useSignal } from '@preact/signals';
+import type { ManifestEntry, Message } from '@x/core';
+import { MessageSquare, Sparkle, User } from 'lucide-preact';
+import { useEffect } from 'preact/hooks';
+import type { ExpandedMessage } from '../../../src/server/backend.js';
+import { size } from '../lib/format.js';
+import { firstLine, textOf } from '../lib/message-text.js';
+import { toolIcon } from '../lib/tool-face.js';
+import { ApiError, api } from '../state/api.js';
+import { messagesById } from '../state/messages-by-id.js';
+import { sessionId } from '../state/session.js';
+import { CodeBlock } from './code-block.js';
+import { Fold } from './fold.js';
+
+interface RemovedItemProps {
+  readonly entry: ManifestEntry;
+  readonly compactionId: string;
+}
+
+/** A message that a compaction removed or altered; opened, the original from the log and what the model sees instead. */
+export function RemovedItem({ entry, compactionId }: RemovedItemProps) {
+  const message = useComputed(() => messagesById.value.get(entry.messageId)).value;
+  const text = message ? textOf(message) : '';
+  const Icon = message ? iconOf(message) : MessageSquare;
+  const line = (
+    <>
+      <Icon size={16} aria-hidden="true" class="removed-icon" />
+      <span class="removed-text">{firstLine(text) || entry.messageId}</span>
+      <span class="removed-fate">{entry.fate}</span>
+      <span class="removed-size">{message ? size(text.length) : ''}</span>
+    </>
+  );
+  return (
+    <Fold id={`${compactionId}-${entry.messageId}`} class="removed-item" line={line}>
+      {() => <Original messageId={entry.messageId} />}
+    </Fold>
+  );
+}
+
+function Original({ messageId }: { readonly messageId: string }) {
+  const expanded = useSignal<ExpandedMessage | undefined>(undefined);
+  const failure = useSignal('');
+  useEffect(() => {
+    api
+      .expand(sessionId.peek(), messageId)
+      .then((answer) => {
+        expanded.value = answer;
+      })
+      .catch((error: unknown) => {
+        if (!(error instanceof ApiError)) throw error;
+        failure.value = error.message;
+      });
+  }, [messageId, expanded, failure]);
+
+  if (failure.value) return <p class="removed-failure">{failure.value}</p>;
+  if (!expanded.value) return <p class="removed-loading">Reading the log …</p>;
+  const { original, current } = expanded.value;
+  return (
+    <div class="removed-versions">
+      <CodeBlock label="In the log" text={textOf(original)} figure={size(textOf(original).length)} />
+      {current ? (
+        <CodeBlock label="The model sees" text={textOf(current)} figure={size(textOf(current).length)} />
+      ) : (
+        <p class="removed-gone">The model sees nothing of it but what the summary says.</p>
+      )}
+    </div>
+  );
+}
+
+function iconOf(message: Message) {
+  if (message.role === 'user') return User;
+  const [block] = message.content;
+  if (block?.type === 'tool_result') return toolIcon(block.toolName);
+  return Sparkle;
+}

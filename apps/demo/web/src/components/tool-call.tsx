@@ -1,0 +1,73 @@
+import './tool-call.css';
+import { useComputed } from '@preact/signals';
+import type { ToolUseBlock } from '@x/core';
+import { Archive, CircleAlert, LoaderCircle } from 'lucide-preact';
+import { duration, exactCount, size } from '../lib/format.js';
+import { outputOf } from '../lib/message-text.js';
+import { firstArgument, toolIcon } from '../lib/tool-face.js';
+import { answers } from '../state/answers.js';
+import { fates, toolRuns } from '../state/session.js';
+import { CodeBlock } from './code-block.js';
+import { EvictedFile } from './evicted-file.js';
+import { FateTag } from './fate-tag.js';
+import { Fold } from './fold.js';
+
+/** A tool call in one line; opened, what went in and what came out. */
+export function ToolCall({ call }: { readonly call: ToolUseBlock }) {
+  const run = useComputed(() => toolRuns.value[call.id]).value;
+  const answer = useComputed(() => answers.value.get(call.id)).value;
+  const fate = useComputed(() => fates.value[answer?.messageId ?? '']).value;
+  const failed = answer?.result.isError ?? run?.status === 'failed';
+  const output = answer ? outputOf(answer.result) : '';
+  const chars = run?.evicted?.chars ?? output.length;
+
+  const line = (
+    <>
+      <ToolMark call={call} running={!answer && run?.status === 'running'} failed={failed} />
+      <span class="tool-name">{call.name}</span>
+      <span class="tool-argument">{firstArgument(call.input)}</span>
+      {run?.evicted && (
+        <span class="tag" title="Too large for the window: the model got head, tail and the path of the file">
+          <Archive size={12} aria-hidden="true" /> evicted
+        </span>
+      )}
+      {fate && (
+        <span class="tag tool-fate" title="The model no longer sees this output as it was">
+          {fate.fate}
+        </span>
+      )}
+      {answer && (
+        <span class="tool-figure tool-size" title={`${exactCount(chars)} characters`}>
+          {size(chars)}
+        </span>
+      )}
+      {run?.durationMs !== undefined && <span class="tool-figure tool-time">{duration(run.durationMs)}</span>}
+    </>
+  );
+  return (
+    <Fold id={call.id} class={`tool-call${failed ? ' tool-failed' : ''}`} line={line}>
+      {() => (
+        <div class="tool-inside">
+          <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />
+          {answer && (
+            <CodeBlock label={failed ? 'Error' : 'Output'} text={output} figure={size(output.length)} />
+          )}
+          {run?.evicted && <EvictedFile {...run.evicted} />}
+          {fate && <FateTag fate={fate} />}
+        </div>
+      )}
+    </Fold>
+  );
+}
+
+function ToolMark(props: {
+  readonly call: ToolUseBlock;
+  readonly running: boolean;
+  readonly failed: boolean;
+}) {
+  const { call, running, failed } = props;
+  if (running) return <LoaderCircle class="spin tool-icon" size={16} aria-label="running" />;
+  if (failed) return <CircleAlert class="tool-icon" size={16} aria-label="failed" />;
+  const Icon = toolIcon(call.name);
+  return <Icon class="tool-icon" size={16} aria-hidden="true" />;
+}

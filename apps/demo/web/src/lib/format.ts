@@ -1,0 +1,69 @@
+const THIN = '\u202f';
+
+/** 12 412 → `12.4k`, rounded for people. */
+export function shortCount(count: number): string {
+  if (count < 1_000) return String(Math.round(count));
+  if (count < 999_500) return `${trim(count / 1_000)}k`;
+  return `${trim(count / 1_000_000)}M`;
+}
+
+/** 12412 → `12,412`, exact. */
+export function exactCount(count: number): string {
+  return Math.round(count).toLocaleString('en-US');
+}
+
+/** 0.637 → `64 %` */
+export function share(part: number, whole: number): string {
+  if (whole <= 0 || part <= 0) return `0${THIN}%`;
+  const percent = (part / whole) * 100;
+  if (percent < 1) return `<1${THIN}%`;
+  return `${Math.round(percent)}${THIN}%`;
+}
+
+export function duration(milliseconds: number): string {
+  if (milliseconds < 1_000) return `${Math.round(milliseconds)}${THIN}ms`;
+  if (milliseconds < 60_000) return `${trim(milliseconds / 1_000)}${THIN}s`;
+  const minutes = Math.floor(milliseconds / 60_000);
+  return `${minutes}${THIN}min ${Math.round((milliseconds % 60_000) / 1_000)}${THIN}s`;
+}
+
+/** Characters or bytes, 12 412 → `12.4 KB` */
+export function size(bytes: number): string {
+  if (bytes < 1_000) return `${bytes}${THIN}B`;
+  if (bytes < 1_000_000) return `${trim(bytes / 1_000)}${THIN}KB`;
+  return `${trim(bytes / 1_000_000)}${THIN}MB`;
+}
+
+export function money(amount: number, currency: string): string {
+  const digits = amount >= 1 ? 2 : 4;
+  return amount.toLocaleString('en-US', { style: 'currency', currency, maximumFractionDigits: digits });
+}
+
+export function plural(count: number, noun: string): string {
+  return `${exactCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/** `14:05` */
+export function timeOfDay(iso: string): string {
+  return new Date(iso).toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+}
+
+/** `Today`, `Yesterday`, `Monday` within a week, else `12 November`. */
+export function dayOf(iso: string, now = new Date()): string {
+  const date = new Date(iso);
+  const days = Math.round((startOfDay(now) - startOfDay(date)) / 86_400_000);
+  if (days <= 0) return 'Today';
+  if (days === 1) return 'Yesterday';
+  if (days < 7) return date.toLocaleDateString('en-GB', { weekday: 'long' });
+  const year = date.getFullYear() === now.getFullYear() ? undefined : 'numeric';
+  return date.toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year });
+}
+
+function startOfDay(date: Date): number {
+  return new Date(date.getFullYear(), date.getMonth(), date.getDate()).getTime();
+}
+
+/** One digit behind the point below a hundred, and no `.0`. */
+function trim(value: number): string {
+  return value < 99.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
+}

@@ -1,0 +1,162 @@
+import { computed, signal } from '@preact/signals';
+import { foldEvent } from '../../../src/server/fold-event.js';
+import type { Transcript } from '../../../src/server/transcript.js';
+import { emptyTranscript } from '../../../src/server/transcript.js';
+import { announceChange } from './announcer.js';
+import { ApiError, api } from './api.js';
+import { followSession } from './event-source.js';
+import { refreshSessions } from './sessions.js';
+
+/** `new`: nothing has been said yet, and the server knows nothing of it. */
+type Phase = 'new' | 'loading' | 'ready' | 'failed';
+
+export const phase = signal<Phase>('new');
+export const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
+export const connected = signal(true);
+/** Why something that was just asked for did not happen. */
+export const problem = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
+
+export const entries = computed(() => transcript.value.entries);
+export const fates = computed(() => transcript.value.fates);
+export const toolRuns = computed(() => transcript.value.toolRuns);
+export const replies = computed(() => transcript.value.replies);
+export const call = computed(() => transcript.value.call);
+export const compacting = computed(() => transcript.value.compacting);
+export const context = computed(() => transcript.value.context);
+export const timeline = computed(() => transcript.value.timeline);
+export const todos = computed(() => transcript.value.todos);
+export const totals = computed(() => transcript.value.totals);
+export const title = computed(() => transcript.value.title);
+export const sessionId = computed(() => transcript.value.sessionId);
+/** Whether the agent is at work, or about to be. */
+export const busy = computed(
+  () => sending.value || call.value !== undefined || compacting.value !== undefined,
+);
+const sending = signal(false);
+
+let unfollow = () => {};
+/** Counts what was opened, so that a late answer for another session is dropped. */
+let opened = 0;
+
+/** An empty conversation. */
+export function startSession(): void {
+  opened++;
+  unfollow();
+  unfollow = () => {};
+  transcript.value = emptyTranscript(newSessionId());
+  problem.value = undefined;
+  connected.value = true;
+  phase.value = 'new';
+}
+
+/** Shows a session that the server has, and follows it. */
+export async function openSession(id: string): Promise<void> {
+  if (id === sessionId.peek() && phase.peek() !== 'failed') return;
+  startSession();
+  const turn = opened;
+  transcript.value = emptyTranscript(id);
+  phase.value = 'loading';
+  try {
+    const snapshot = await api.transcript(id);
+    if (turn !== opened) return;
+    transcript.value = snapshot.transcript;
+    phase.value = 'ready';
+    follow(id, snapshot.lastEventId);
+  } catch (error) {
+    if (turn !== opened) return;
+    report(error);
+    phase.value = 'failed';
+  }
+}
+
+/** Sends what the user says; the first message creates the session. */
+export async function send(text: string): Promise<boolean> {
+  const id = sessionId.peek();
+  return attempt(async () => {
+    await api.send(id, text);
+    await followIfNew(id);
+  });
+}
+
+export async function compact(instructions: string | undefined): Promise<boolean> {
+  if (phase.peek() === 'new') {
+    problem.value = { code: 'empty', message: 'There is nothing to compact yet: say something first.' };
+    return false;
+  }
+  return attempt(() => api.compact(sessionId.peek(), instructions));
+}
+
+export const stop = () => attempt(() => api.stop(sessionId.peek()));
+export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
+export const decide = (toolUseIds: readonly string[], allow: boolean) =>
+  attempt(() => api.decide(sessionId.peek(), { toolUseIds, allow }));
+
+async function attempt(action: () => Promise<void>): Promise<boolean> {
+  problem.value = undefined;
+  sending.value = true;
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    report(error);
+    return false;
+  } finally {
+    sending.value = false;
+    void refreshSessions();
+  }
+}
+
+/** A session exists once its first message was accepted; what happened meanwhile is in its transcript. */
+async function followIfNew(id: string): Promise<void> {
+  if (phase.peek() !== 'new' || id !== sessionId.peek()) return;
+  const snapshot = await api.transcript(id);
+  transcript.value = snapshot.transcript;
+  phase.value = 'ready';
+  follow(id, snapshot.lastEventId);
+}
+
+function follow(id: string, after: string): void {
+  unfollow = followSession(id, after, {
+    onConnected: (now) => {
+      connected.value = now;
+    },
+    onEvents: (events) => {
+      let next = transcript.peek();
+      for (const event of events) {
+        if (event.type === 'reset') return void reload(id);
+        next = foldEvent(next, event);
+        announceChange(event);
+        if (event.type === 'call.completed' || event.type === 'call.failed') void refreshSessions();
+      }
+      transcript.value = next;
+    },
+  });
+}
+
+/** The server no longer has what came since; the whole is loaded again, in place. */
+async function reload(id: string): Promise<void> {
+  const turn = opened;
+  try {
+    const snapshot = await api.transcript(id);
+    if (turn !== opened) return;
+    unfollow();
+    transcript.value = snapshot.transcript;
+    follow(id, snapshot.lastEventId);
+  } catch (error) {
+    if (turn === opened) report(error);
+  }
+}
+
+function report(error: unknown): void {
+  if (!(error instanceof ApiError)) throw error;
+  problem.value = { code: error.code, message: error.message };
+}
+
+function newSessionId(): string {
+  // `randomUUID` is missing where a page is not served over a trusted connection.
+  const bytes = crypto.getRandomValues(new Uint8Array(9));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .toLowerCase();
+}
