@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { InvalidInputError } from '@x/core';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it } from 'vitest';
 import { type TiktokenEncoding, tiktokenCounter } from '../../src/tokens/tiktoken-counter.js';
 import { encodings, referenceCount } from './reference.js';
 import { anyText, families } from './texts.js';
@@ -38,6 +38,12 @@ const samples: Readonly<Record<string, string>> = {
 
 describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
   const counter = tiktokenCounter(encoding);
+
+  beforeAll(() => {
+    counter.load();
+    // js-tiktoken takes its time to load.
+    referenceCount(encoding, '');
+  }, 60_000);
 
   it.each(Object.entries(samples))('counts %s as js-tiktoken does', (_, text) => {
     expect(counter.count(text)).toBe(referenceCount(encoding, text));
@@ -140,5 +146,5 @@ describe('tiktokenCounter', () => {
       { encoding: 'utf8', cwd: fileURLToPath(new URL('.', import.meta.url)) },
     );
     expect(JSON.parse(output)).toEqual([0, 1, 2]);
-  });
+  }, 60_000);
 });
