@@ -14,7 +14,8 @@ const PREFIX = 'once-';
 /** Answers one prompt in the terminal. Whether it came to its end. */
 export async function once(demo: DemoAgent, { prompt, session, output }: OnceOptions): Promise<boolean> {
   const unfinished = session === undefined ? await findUnfinished(demo, prompt) : undefined;
-  const sessionId = session ?? unfinished ?? `${PREFIX}${new Date().toISOString().replace(/[:.]/g, '-')}`;
+  const sessionId =
+    session ?? unfinished ?? `${PREFIX}${new Date().toISOString().replace(/\D/g, '').slice(0, 17)}`;
   const context = RuntimeContext.of({ sessionId });
   output.write(
     unfinished ? `Resuming session ${sessionId} at its last checkpoint.\n` : `Session ${sessionId}\n`,
