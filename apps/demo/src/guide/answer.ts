@@ -53,8 +53,11 @@ function bestPassage(view: View, words: readonly string[]) {
 function lines(text: string, words: readonly string[], atLeast = SOME): readonly string[] {
   const rated = text
     .split('\n')
-    .map((line) => ({ line: line.replace(/^REPORT\.md:\d+: /, '').trim(), fit: coverage(line, words) }))
-    .filter(({ line, fit }) => fit >= atLeast && line.length > 0 && line.length < 400);
+    .map((line) => ({
+      line: line.replace(/^(?:REPORT\.md:\d+: |> )/, '').trim(),
+      fit: coverage(line, words),
+    }))
+    .filter(({ line, fit }) => fit >= atLeast && /^[^[]/.test(line) && line.length < 400);
   const best = Math.max(...rated.map(({ fit }) => fit));
   return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
 }

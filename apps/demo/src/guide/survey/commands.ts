@@ -4,8 +4,11 @@ const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/nod
 /** Lines of every file, then one line `files F, lines L`. */
 export const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
 
-/** `COUNT directory` of the two top levels, for every directory with at least three files, the largest first. */
-export const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ 'NF > 2 { n[$1 "/" $2]++ } NF == 2 { n[$1]++ } END { for (d in n) if (n[d] >= 3) print n[d], d }' | sort -k1,1nr -k2`;
+/**
+ * `COUNT directory`, the largest first: the top-level directories with at least three files, or, where nearly all of a
+ * directory's files lie in several subdirectories, those. No file is in two areas.
+ */
+export const AREAS = `${FILES} | tr '\\0' '\\n' | awk -F/ 'NF > 1 { n[$1]++ } NF > 2 { c[$1 "/" $2]++ } END { for (d in c) if (c[d] >= 3) { split(d, p, "/"); k[p[1]]++; s[p[1]] += c[d] } for (d in n) if (k[d] < 2 || s[d] < 0.9 * n[d]) { whole[d] = 1; if (n[d] >= 3) print n[d], d } for (d in c) { split(d, p, "/"); if (c[d] >= 3 && !(p[1] in whole)) print c[d], d } }' | sort -k1,1nr -k2`;
 
 /** `COUNT extension`, the most frequent first. */
 export const KINDS = `${FILES} | tr '\\0' '\\n' | sed -n 's/.*\\.\\([A-Za-z0-9]*\\)$/\\1/p' | sort | uniq -c | sort -k1,1nr -k2 | head -12`;
