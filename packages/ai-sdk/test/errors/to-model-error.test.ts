@@ -1,0 +1,46 @@
+import { APICallError } from '@ai-sdk/provider';
+import { InvalidInputError, ModelError } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { toModelError } from '../../src/errors/to-model-error.js';
+
+const details = { modelId: 'acme:large', contextWindow: 10, signal: undefined };
+const retryable = (error: unknown) => {
+  const result = toModelError(error, details);
+  return ModelError.isInstance(result) ? result.retryable : 'not a ModelError';
+};
+const network = (code: string) =>
+  new TypeError('fetch failed', { cause: Object.assign(new Error('socket'), { code }) });
+
+describe('toModelError', () => {
+  it.each([
+    ['a refused connection', network('ECONNREFUSED')],
+    ['a reset connection', Object.assign(new Error('read'), { code: 'ECONNRESET' })],
+    ['a time-out of undici', network('UND_ERR_BODY_TIMEOUT')],
+    ['a connection lost in the middle of an answer', new TypeError('terminated')],
+    ['a time-out of somebody else', AbortSignal.abort(new DOMException('late', 'TimeoutError')).reason],
+    ['overload, streamed', { type: 'overloaded_error', message: 'Overloaded' }],
+    ['a status in words', { message: 'Bad gateway', code: 502 }],
+    [
+      'what the SDK says',
+      new APICallError({ message: 'x', url: '', requestBodyValues: {}, isRetryable: true }),
+    ],
+  ])('may be tried again: %s', (_, error) => {
+    expect(retryable(error)).toBe(true);
+  });
+
+  it.each([
+    ['a bad request', new APICallError({ message: 'x', url: '', requestBodyValues: {}, statusCode: 400 })],
+    ['a quota, streamed', { type: 'insufficient_quota', code: 429, message: 'Pay' }],
+    ['a bug', new RangeError('x is not iterable')],
+    ['nothing', undefined],
+  ])('may not be tried again: %s', (_, error) => {
+    expect(retryable(error)).toBe(false);
+  });
+
+  it('lets our own errors and the signal’s reason through', () => {
+    const own = new InvalidInputError('x', []);
+    expect(toModelError(own, details)).toBe(own);
+    const signal = AbortSignal.abort('enough');
+    expect(toModelError(new DOMException('aborted', 'AbortError'), { ...details, signal })).toBe('enough');
+  });
+});
