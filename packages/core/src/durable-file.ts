@@ -3,7 +3,7 @@ import { constants, type FileHandle, link, mkdir, open, rename, unlink } from 'n
 import { dirname, join } from 'node:path';
 import { errorCode } from './io-error.js';
 
-const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0 } = constants;
+const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
 /** Whether a file is one that {@link replaceFile} was still writing. */
 export function isTemporaryName(name: string): boolean {
@@ -13,6 +13,8 @@ export function isTemporaryName(name: string): boolean {
 /**
  * Replaces or creates a file so that readers, and a machine that loses power, see the old bytes or the new ones; with
  * `ifAbsent` an existing file is left alone and the call fails with EEXIST.
+ *
+ * @param options `mode`: the permissions of the new file; by default those that new files have.
  */
 export async function replaceFile(
   file: string,
@@ -21,10 +23,12 @@ export async function replaceFile(
 ): Promise<void> {
   const directory = dirname(file);
   const temporary = join(directory, `.x-${randomBytes(12).toString('hex')}.tmp`);
-  const handle = await openBelow(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
+  const { mode = 0o666 } = options;
+  const handle = await openBelow(directory, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
   try {
     try {
-      if (options.mode !== undefined) await handle.chmod(options.mode);
+      // Bits that the umask may have taken away; those of an ordinary file it does not.
+      if (options.mode !== undefined && (mode & ~0o644) !== 0) await handle.chmod(mode);
       await writeFully(handle, data);
       await handle.sync();
     } finally {
@@ -44,7 +48,9 @@ export async function replaceFile(
 /** Adds to the end of a file, or creates it, and returns once the bytes are on the disk. */
 export async function appendToFile(file: string, data: string | Uint8Array): Promise<void> {
   const directory = dirname(file);
-  const handle = await openBelow(directory, file, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW);
+  // Non-blocking, or a named pipe would wait for somebody to read from it.
+  const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  const handle = await openBelow(directory, file, flags);
   let created: boolean;
   try {
     created = (await handle.stat()).size === 0;
@@ -71,10 +77,10 @@ export async function syncDirectory(directory: string): Promise<void> {
 }
 
 /** Opens a file, making its directory when that is what is missing. */
-async function openBelow(directory: string, file: string, flags: number): Promise<FileHandle> {
+async function openBelow(directory: string, file: string, flags: number, mode = 0o666): Promise<FileHandle> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await open(file, flags);
+      return await open(file, flags, mode);
     } catch (error) {
       // Again when somebody removed the directory as an empty one in between.
       if (errorCode(error) !== 'ENOENT' || attempt === 10) throw error;

@@ -3,7 +3,7 @@ import { mkdir, readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from './errors/workspace-error.js';
-import { ABSENT, errorCode, unless } from './io-error.js';
+import { ABSENT, errorCode, toWorkspaceError, unless } from './io-error.js';
 import { formatHolder, type LockHolder, parseHolder } from './lock-holder.js';
 import { hasEnded, thisProcess } from './process-identity.js';
 import type { HeldLock } from './workspace.js';
@@ -13,6 +13,9 @@ const HEARTBEAT_MS = 5_000;
 /** A holder elsewhere that has been silent for this long is taken for dead. */
 const SILENCE_MS = 30_000;
 const LONGEST_POLL_MS = 50;
+/** What the system answers when a directory cannot be renamed because of what is there. */
+const OCCUPIED =
+  process.platform === 'win32' ? ['EEXIST', 'ENOTEMPTY', 'EPERM', 'EACCES'] : ['EEXIST', 'ENOTEMPTY'];
 
 /** By lock, what the next task of this process waits for. */
 const tails = new Map<string, Promise<void>>();
@@ -40,7 +43,9 @@ export async function withFileLock<T>(
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const deadline = performance.now() + timeoutMs;
   return inTurn(path, deadline, timeoutMs, async () => {
-    const entry = await acquire(path, deadline, timeoutMs);
+    const entry = await acquire(path, deadline, timeoutMs).catch((error: unknown) => {
+      throw toWorkspaceError(path, error);
+    });
     // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
     const beat = setInterval(
       () => utimes(entry, new Date(), new Date()).catch(() => {}),
@@ -124,12 +129,10 @@ async function claim(path: string, holder: LockHolder): Promise<boolean> {
     return true;
   } catch (error) {
     await removeEntry(candidate, entry);
+    if (!OCCUPIED.includes(errorCode(error) ?? '')) throw error;
     // Windows does not rename onto a directory, not even an empty one.
-    if (['EEXIST', 'ENOTEMPTY', 'EPERM'].includes(errorCode(error) ?? '')) {
-      await rmdir(path).catch(() => {});
-      return false;
-    }
-    throw error;
+    await rmdir(path).catch(() => {});
+    return false;
   }
 }
 

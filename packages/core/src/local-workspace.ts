@@ -1,12 +1,14 @@
 import { accessSync, constants, mkdirSync, opendirSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
-import { join, resolve, sep } from 'node:path';
+import { type FileHandle, lstat, mkdir, open, realpath, rm, unlink } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
+import { locate } from './confined-path.js';
 import { appendToFile, isTemporaryName, replaceFile, syncDirectory } from './durable-file.js';
 import { fileSegment } from './encode-segment.js';
 import { WorkspaceError } from './errors/workspace-error.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, unless } from './io-error.js';
+import { entryOf, listDirectory } from './list-directory.js';
 import { parseWith } from './parse.js';
 import type { HeldLock, Workspace, WorkspaceEntry } from './workspace.js';
 import { pathSegments } from './workspace-path.js';
@@ -89,7 +91,7 @@ export class LocalWorkspace implements Workspace {
       const old = await unless(ABSENT, lstat(file));
       if (old?.isDirectory()) throw isDirectory(path);
       // A script stays executable.
-      const mode = old === undefined ? undefined : old.mode & 0o7777;
+      const mode = old === undefined ? undefined : old.mode & 0o777;
       await replaceFile(file, data, { ...options, mode });
     });
   }
@@ -103,12 +105,24 @@ export class LocalWorkspace implements Workspace {
     path = '',
     options: { readonly recursive?: boolean } = {},
   ): AsyncGenerator<WorkspaceEntry, void, undefined> {
-    const directory = await this.#attempt(path, async (real) => real);
-    yield* this.#listDirectory(directory, pathSegments(path).join('/'), options.recursive ?? false);
+    const segments = pathSegments(path);
+    const root = await this.#open();
+    const listing = {
+      root,
+      recursive: options.recursive ?? false,
+      isHidden: (child: string, file: string) => this.#isHidden(child, file),
+    };
+    try {
+      yield* listDirectory(await this.#locate(root, path), segments.join('/'), listing);
+    } catch (error) {
+      throw toWorkspaceError(path, error);
+    }
   }
 
   async stat(path: string): Promise<WorkspaceEntry | undefined> {
-    return this.#attempt(path, (file) => entryOf(file, pathSegments(path).join('/')));
+    return this.#attempt(path, async (file) =>
+      entryOf(pathSegments(path).join('/'), await unless(ABSENT, lstat(file))),
+    );
   }
 
   async delete(path: string): Promise<boolean> {
@@ -120,21 +134,13 @@ export class LocalWorkspace implements Workspace {
     }
     assertNotReserved(path, segments);
     // The directory is resolved, not the path itself: of a symbolic link, the link is deleted.
-    return this.#attempt(segments.slice(0, -1).join('/'), async (directory) => {
-      const target = join(directory, name);
-      const found = await unless(ABSENT, lstat(target));
-      if (found === undefined) return false;
-      if (found.isDirectory()) await rm(target, { recursive: true, force: true, maxRetries: 3 });
-      else if (
-        (await unless(
-          ABSENT,
-          unlink(target).then(() => true),
-        )) === undefined
-      )
-        return false;
-      await unless(ABSENT, syncDirectory(directory));
-      return true;
-    });
+    const parent = segments.slice(0, -1).join('/');
+    const inParent = async (directory: string) => {
+      const deleted = await unless(ABSENT, remove(join(directory, name)));
+      if (deleted) await unless(ABSENT, syncDirectory(directory));
+      return deleted ?? false;
+    };
+    return this.#attempt(path, inParent, parent);
   }
 
   async lock<T>(
@@ -147,11 +153,11 @@ export class LocalWorkspace implements Workspace {
     return withFileLock(join(root, LOCKS, `${fileSegment(name)}.lock`), task, options);
   }
 
-  /** Runs an operation on the real place of `path`, and gives what goes wrong its meaning. */
-  async #attempt<T>(path: string, operation: (file: string) => Promise<T>): Promise<T> {
+  /** Runs an operation on the real place of `at`, and gives what goes wrong its meaning. */
+  async #attempt<T>(path: string, operation: (file: string) => Promise<T>, at = path): Promise<T> {
     const root = await this.#open();
     try {
-      return await operation(await locate(root, path));
+      return await operation(await this.#locate(root, at));
     } catch (error) {
       throw toWorkspaceError(path, error);
     }
@@ -191,34 +197,16 @@ export class LocalWorkspace implements Workspace {
     );
   }
 
-  async *#listDirectory(
-    directory: string,
-    path: string,
-    recursive: boolean,
-  ): AsyncGenerator<WorkspaceEntry, void, undefined> {
-    const names = (await unless(ABSENT, readdir(directory))) ?? [];
-    // In the order of whole paths, what lies in `a` comes behind `a.txt`: the contents have a place of their own.
-    const places = recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
-    const directories = new Set<string>();
-    for (const place of places.sort()) {
-      const name = place.endsWith('/') ? place.slice(0, -1) : place;
-      const file = join(directory, name);
-      const childPath = path === '' ? name : `${path}/${name}`;
-      if (place !== name) {
-        if (directories.has(name)) yield* this.#listDirectory(file, childPath, recursive);
-        continue;
-      }
-      if (childPath === LOCKS || (isTemporaryName(name) && (await this.#passOver(file)))) continue;
-      const found = await unless(ABSENT, lstat(file));
-      if (found?.isDirectory()) directories.add(name);
-      const inside = !found?.isSymbolicLink() || (await leadsInside(await this.#open(), file));
-      const entry = inside ? await entryOf(file, childPath) : undefined;
-      if (entry !== undefined) yield entry;
-    }
+  async #locate(root: string, path: string): Promise<string> {
+    const segments = pathSegments(path);
+    assertNotReserved(path, segments);
+    return locate(root, path, segments);
   }
 
-  /** Leaves a temporary file out, and removes it when its writer cannot be at work any more. */
-  async #passOver(file: string): Promise<true> {
+  /** Locks, and temporary files; of these, those whose writer cannot be at work any more are removed. */
+  async #isHidden(path: string, file: string): Promise<boolean> {
+    if (path === LOCKS) return true;
+    if (!isTemporaryName(basename(file))) return false;
     const found = await unless(ABSENT, lstat(file));
     if (found !== undefined && !this.#readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
       await unlink(file).catch(() => {});
@@ -227,49 +215,7 @@ export class LocalWorkspace implements Workspace {
   }
 }
 
-/**
- * Where a path really is: its deepest part that exists, with links followed, and what is still missing below it.
- *
- * @throws {WorkspaceError} when that is not in `root`.
- */
-async function locate(root: string, path: string): Promise<string> {
-  const segments = pathSegments(path);
-  assertNotReserved(path, segments);
-  for (let depth = segments.length; depth > 0; depth--) {
-    const real = await unless(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
-    if (real === undefined) continue;
-    if (!isInside(root, real)) throw leadsOut(path);
-    return below(path, real, segments.slice(depth));
-  }
-  return below(path, root, segments);
-}
-
-/** A link that leads nowhere yet is one through which a file could be made anywhere. */
-async function below(path: string, directory: string, missing: readonly string[]): Promise<string> {
-  const next = missing[0];
-  if (next !== undefined) {
-    const found = await unless(ABSENT, lstat(join(directory, next)));
-    if (found?.isSymbolicLink()) throw leadsOut(path);
-  }
-  return join(directory, ...missing);
-}
-
-async function leadsInside(root: string, link: string): Promise<boolean> {
-  const real = await unless([...ABSENT, 'ELOOP'], realpath(link));
-  return real !== undefined && isInside(root, real);
-}
-
-function isInside(root: string, real: string): boolean {
-  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
-}
-
-async function entryOf(file: string, path: string): Promise<WorkspaceEntry | undefined> {
-  const found = await unless(ABSENT, stat(file));
-  if (!found?.isFile() && !found?.isDirectory()) return undefined;
-  const type = found.isFile() ? 'file' : 'directory';
-  return { path, type, size: found.isFile() ? found.size : 0, modifiedAt: found.mtime.toISOString() };
-}
-
+/** Fewer bytes than asked for where the file ends earlier. */
 async function readFully(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
   const bytes = new Uint8Array(length);
   let filled = 0;
@@ -281,17 +227,15 @@ async function readFully(handle: FileHandle, offset: number, length: number): Pr
   return bytes.subarray(0, filled);
 }
 
+async function remove(file: string): Promise<true> {
+  if ((await lstat(file)).isDirectory()) await rm(file, { recursive: true, maxRetries: 3 });
+  else await unlink(file);
+  return true;
+}
+
 function assertNotReserved(path: string, segments: readonly string[]): void {
   if (segments[0] !== LOCKS) return;
   throw new WorkspaceError('invalid_path', path, `"${LOCKS}" is where the workspace keeps its locks.`);
-}
-
-function leadsOut(path: string): WorkspaceError {
-  return new WorkspaceError(
-    'outside_workspace',
-    path,
-    `${JSON.stringify(path)} runs through a symbolic link that leads out of the workspace, or nowhere.`,
-  );
 }
 
 function isDirectory(path: string): WorkspaceError {
