@@ -63,7 +63,7 @@ const opaqueData: fc.Arbitrary<JsonValue> = fc.oneof(
 );
 
 /** Any block that the schema of messages lets through. */
-export const block: fc.Arbitrary<ContentBlock> = fc.oneof(
+const block: fc.Arbitrary<ContentBlock> = fc.oneof(
   textBlock,
   fc.record({
     type: fc.constant('thinking' as const),
