@@ -3,6 +3,7 @@ import {
   readText,
   type SessionKey,
   type SessionLog,
+  sessionPrefix,
   type Workspace,
   WorkspaceError,
 } from '@x/core';
@@ -33,8 +34,7 @@ export class EventJournal {
 
   append(event: PageEvent): void {
     if (PASSING.has(event.type)) return;
-    const stored = 'message' in event && typeof event.message === 'object' ? byId(event) : event;
-    this.#pending += `${JSON.stringify(stored)}\n`;
+    this.#pending += `${JSON.stringify(withoutContent(event))}\n`;
     this.#writing ??= this.#write();
   }
 
@@ -88,9 +88,12 @@ export class EventJournal {
   }
 }
 
-function byId(event: PageEvent & { readonly message: unknown }): object {
+/** The event without what the log holds anyway. */
+function withoutContent(event: PageEvent): object {
+  if (event.type === 'tool.result') return { ...event, result: { ...event.result, output: [] } };
+  if (!('message' in event) || typeof event.message !== 'object') return event;
   const { message, ...rest } = event;
-  return { ...rest, messageId: (message as Message).id };
+  return { ...rest, messageId: message.id };
 }
 
 /** A line that a crash cut off says nothing. */

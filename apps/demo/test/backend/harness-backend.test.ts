@@ -1,0 +1,149 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AgentEvent, estimateCounter, type Model, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HarnessBackend } from '../../src/backend/harness-backend.js';
+import { createAgent } from '../../src/create-agent.js';
+import type { BackendInfo } from '../../src/server/backend.js';
+import type { Transcript } from '../../src/server/transcript.js';
+
+const info: BackendInfo = {
+  version: '0.0.0',
+  model: { id: 'scripted', embedded: false },
+  contextWindow: 16_000,
+  triggerTokens: 13_600,
+  strategy: 'auto',
+  workspace: '',
+  abilities: { undo: false, decide: false },
+  starters: [],
+};
+
+let data: string;
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'x-backend-'));
+});
+afterEach(() => rmSync(data, { recursive: true, force: true }));
+
+function open(model: Model): HarnessBackend {
+  let backend: HarnessBackend | undefined;
+  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
+  const demo = createAgent({ model, embedded: true, data, repo: data, onEvent });
+  backend = new HarnessBackend({ demo, counter: estimateCounter, info });
+  return backend;
+}
+
+/** The transcript, once it is as it should be and stored. */
+async function transcriptOnce(
+  backend: HarnessBackend,
+  isSo: (transcript: Transcript) => boolean,
+): Promise<Transcript> {
+  for (;;) {
+    const { transcript } = await backend.transcript('s-1');
+    if (isSo(transcript)) {
+      await backend.close();
+      return transcript;
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const answered = (times: number) => (transcript: Transcript) =>
+  transcript.totals.modelCalls === times && transcript.call === undefined;
+
+const todos = [{ content: 'look', status: 'completed' }];
+const script = [
+  { text: 'Let me see', toolCalls: [{ name: 'todo_write', input: { todos } }] },
+  { text: 'Nothing there.' },
+];
+
+describe('HarnessBackend', () => {
+  it('tells a call, and a new process tells it the same', async () => {
+    const backend = open(new ScriptedModel(script, { contextWindow: 16_000 }));
+    await backend.send('s-1', 'Look around');
+    const told = await transcriptOnce(backend, answered(2));
+    expect(told.title).toBe('Look around');
+    expect(
+      told.entries.map((entry) => (entry.type === 'message' ? textOf(entry.message) : entry.type)),
+    ).toEqual(['Look around', 'Let me see', 'Todo list stored: 1 of 1 done.', 'Nothing there.']);
+    expect(told.todos).toEqual(todos);
+    expect(told.totals.modelCalls).toBe(2);
+    expect(told.call).toBeUndefined();
+
+    expect((await open(new ScriptedModel([])).transcript('s-1')).transcript).toEqual(told);
+  });
+
+  it('lists sessions, the latest first', async () => {
+    const backend = open(new ScriptedModel([{ text: 'one' }, { text: 'two' }]));
+    for (const id of ['a', 'b']) {
+      await backend.send(id, `Hello ${id}`);
+      while (
+        (await backend.transcript(id)).transcript.totals.modelCalls === 0 ||
+        (await backend.sessions())[0]?.running
+      ) {
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+    }
+    expect((await backend.sessions()).map(({ id, title, running }) => ({ id, title, running }))).toEqual([
+      { id: 'b', title: 'Hello b', running: false },
+      { id: 'a', title: 'Hello a', running: false },
+    ]);
+  });
+
+  it('refuses a second call while one runs, and stops it when asked', async () => {
+    const model: Model = {
+      id: 'stuck',
+      contextWindow: 16_000,
+      generate: ({ signal }) =>
+        new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    };
+    const backend = open(model);
+    await backend.send('s-1', 'Wait');
+    await expect(backend.send('s-1', 'And another')).rejects.toMatchObject({ code: 'session_busy' });
+    await transcriptOnce(backend, ({ context }) => context !== undefined);
+    await backend.stop('s-1');
+    const { entries } = await transcriptOnce(backend, ({ call }) => call === undefined);
+    expect(entries.at(-1)).toMatchObject({ type: 'notice', notice: { code: 'interrupted' } });
+  });
+
+  it('goes on with what another process left unfinished', async () => {
+    // A process that is killed while the model thinks.
+    const dead = open({ id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) });
+    await dead.send('s-1', 'Hello');
+    await transcriptOnce(dead, ({ context }) => context !== undefined);
+    const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
+    expect(await backend.resumeInterrupted()).toBe(1);
+    const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
+    expect(last?.type === 'message' && textOf(last.message)).toBe('Here I am');
+    expect(await open(new ScriptedModel([])).resumeInterrupted()).toBe(0);
+  });
+
+  it('tells a failure in words, and keeps what was said', async () => {
+    const backend = open(new ScriptedModel([{ error: new Error('no network') }]));
+    await backend.send('s-1', 'Hello');
+    const { entries } = await transcriptOnce(backend, (transcript) => transcript.entries.length === 2);
+    expect(entries.at(-1)).toMatchObject({
+      type: 'notice',
+      notice: { level: 'error', message: 'no network' },
+    });
+  });
+
+  it('deletes a session with its log', async () => {
+    const backend = open(new ScriptedModel([{ text: 'Hi' }]));
+    await backend.send('s-1', 'Hello');
+    await transcriptOnce(backend, answered(1));
+    await backend.remove('s-1');
+    expect(await backend.sessions()).toEqual([]);
+    await expect(backend.transcript('s-1')).rejects.toMatchObject({ code: 'session_not_found' });
+  });
+
+  it('knows no session that never was, and reads no file outside the workspace', async () => {
+    const backend = open(new ScriptedModel([]));
+    await expect(backend.transcript('none')).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(backend.compact('none')).rejects.toMatchObject({ code: 'session_not_found' });
+    await expect(backend.readFile('../x', { offset: 0, length: 10 })).rejects.toMatchObject({
+      name: 'WorkspaceError',
+    });
+  });
+});
