@@ -120,9 +120,11 @@ describe('HarnessBackend', () => {
   });
 
   it('tells a failure in words, and keeps what was said', async () => {
-    const backend = open(new ScriptedModel([{ error: new Error('no network') }]));
+    const backend = open(new ScriptedModel([{ error: new Error('no network') }], { contextWindow: 16_000 }));
     await backend.send('s-1', 'Hello');
-    const { entries } = await transcriptOnce(backend, (transcript) => transcript.entries.length === 2);
+    const { entries } = await transcriptOnce(backend, ({ entries: all }) =>
+      all.some(({ type }) => type === 'notice'),
+    );
     expect(entries.at(-1)).toMatchObject({
       type: 'notice',
       notice: { level: 'error', message: 'no network' },
