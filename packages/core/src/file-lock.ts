@@ -103,19 +103,25 @@ async function acquire(path: string, deadline: number, timeoutMs: number): Promi
   const holder: LockHolder = { ...thisProcess(), token: randomUUID() };
   await sweepOnce(dirname(path));
   for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
-    if (await claim(path, holder)) return join(path, formatHolder(holder));
-    const others = await holdersOf(path);
-    let living: string | undefined;
-    for (const name of others) {
-      const entry = join(path, name);
-      if (await isDead(entry, name)) await removeEntry(path, entry);
-      else living = name;
-    }
-    if (performance.now() >= deadline) throw locked(path, describe(living), timeoutMs);
-    if (living === undefined) continue;
-    const rest = Math.max(0, deadline - performance.now());
+    if (await claim(path, holder)) break;
+    const living = await removeDead(path);
+    if (living === undefined && (await claim(path, holder))) break;
+    const rest = deadline - performance.now();
+    if (rest <= 0) throw locked(path, describe(living), timeoutMs);
     await sleep(Math.min(rest, pause * (0.5 + Math.random())));
   }
+  return join(path, formatHolder(holder));
+}
+
+/** Removes the entries of holders that are dead, and answers one that is not. */
+async function removeDead(path: string): Promise<string | undefined> {
+  let living: string | undefined;
+  for (const name of await holdersOf(path)) {
+    const entry = join(path, name);
+    if (await isDead(entry, name)) await removeEntry(path, entry);
+    else living = name;
+  }
+  return living;
 }
 
 async function claim(path: string, holder: LockHolder): Promise<boolean> {
@@ -149,11 +155,7 @@ async function sweepOnce(directory: string): Promise<void> {
   if (swept.has(directory)) return;
   swept.add(directory);
   for (const name of (await unless(ABSENT, readdir(directory))) ?? []) {
-    const candidate = join(directory, name);
-    for (const holder of await holdersOf(candidate)) {
-      const entry = join(candidate, holder);
-      if (await isDead(entry, holder)) await removeEntry(candidate, entry);
-    }
+    await removeDead(join(directory, name));
   }
 }
 
