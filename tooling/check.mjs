@@ -6,6 +6,13 @@ import { root, runTool, seconds } from './workspace.mjs';
 const typescript = ['--import', 'tsx'];
 const colors = process.stdout.isTTY ? 'force' : 'off';
 
+// The next type check looks only at what changed.
+const incremental = (name) => [
+  '--incremental',
+  '--tsBuildInfoFile',
+  join(root, 'node_modules/.cache/tsc', `${name.replaceAll('/', '-')}.tsbuildinfo`),
+];
+
 // A web page needs the DOM's types and so a configuration of its own.
 const pages = readdirSync(join(root, 'apps'))
   .map((app) => `apps/${app}/web`)
@@ -28,11 +35,11 @@ const steps = [
     what: 'format, lint, imports',
     command: ['biome', 'ci', '--error-on-warnings', `--colors=${colors}`, '.'],
   },
-  { name: 'types', what: 'sources, tests, tooling', command: ['tsc', '-p', '.'] },
+  { name: 'types', what: 'sources, tests, tooling', command: ['tsc', '-p', '.', ...incremental('root')] },
   ...pages.map((page) => ({
     name: 'page',
     what: `types of ${page}`,
-    command: ['tsc', '--noEmit', '-p', page],
+    command: ['tsc', '--noEmit', '-p', page, ...incremental(page)],
   })),
   { name: 'unused', what: 'files, exports, dependencies', command: ['knip'] },
   {

@@ -37,22 +37,23 @@ function install() {
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   const flags = [
     update ? '--no-frozen-lockfile' : '--frozen-lockfile',
-    ...(first ? [] : ['--silent']),
     ...(otherPlatform ? ['--force'] : []),
   ];
-  const { status } = spawnSync(
+  const { status, stdout, stderr } = spawnSync(
     'npx',
     ['--yes', '--prefer-offline', packageManager.split('+')[0], '--dir', root, 'install', ...flags],
     {
       // Away from the workspace, or npx would run node_modules/.bin/pnpm, which may have to delete itself.
       cwd: tmpdir(),
       env: environment,
-      // What it prints is progress; stdout is left to the command that comes after.
-      stdio: ['ignore', process.stderr, process.stderr],
+      // A long install shows its progress, on stderr: stdout is left to the command that comes after.
+      stdio: first || otherPlatform ? ['ignore', process.stderr, process.stderr] : 'pipe',
+      encoding: 'utf8',
       shell: process.platform === 'win32',
     },
   );
   if (status !== 0) {
+    console.error([stdout, stderr].filter(Boolean).join('\n'));
     console.error('[setup] The install failed; the lines above say why.');
     process.exit(status ?? 1);
   }
