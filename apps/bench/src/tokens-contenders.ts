@@ -17,13 +17,20 @@ export function perContender<Value>(create: (contender: Contender) => Value): Re
   };
 }
 
+const require = createRequire(import.meta.url);
+
+// Required rather than imported, as @x/compaction does with its data, and because only that is synchronous.
+const loadGptTokenizer: Readonly<Record<TiktokenEncoding, () => { countTokens: Count }>> = {
+  o200k_base: () => require('gpt-tokenizer/encoding/o200k_base'),
+  cl100k_base: () => require('gpt-tokenizer/encoding/cl100k_base'),
+};
+
 /**
  * A function that makes a contender ready to count with one encoding. The contender's code is imported before it is
  * returned, so that calling it takes the time of loading the encoding; of gpt-tokenizer, which has no part without an
  * encoding, the little code there is comes with it.
  */
 export async function prepare(contender: Contender, encoding: TiktokenEncoding): Promise<() => Count> {
-  const require = createRequire(import.meta.url);
   switch (contender) {
     case '@x/compaction':
       return () => {
@@ -32,7 +39,7 @@ export async function prepare(contender: Contender, encoding: TiktokenEncoding):
         return counter.count;
       };
     case 'gpt-tokenizer':
-      return () => (require(`gpt-tokenizer/encoding/${encoding}`) as { countTokens: Count }).countTokens;
+      return () => loadGptTokenizer[encoding]().countTokens;
     case 'js-tiktoken': {
       const { Tiktoken } = await import('js-tiktoken/lite');
       return () => {
