@@ -85,8 +85,8 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  if (tokens >= view.tokens && reduction.messages.length >= view.messages.length) {
-    return { ...reduction, messages: view.messages, note: 'would not make the conversation smaller' };
+  if (tokens > view.tokens) {
+    return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;
 }

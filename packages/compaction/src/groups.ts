@@ -16,37 +16,40 @@ export interface Pairing {
   readonly orphanResults: ReadonlyMap<number, ReadonlySet<string>>;
   /** Calls that were never answered although the model has spoken since: ids by message index. */
   readonly orphanCalls: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Results with another message between them and their calls: the index of the call by that of the result. */
+  readonly scattered: ReadonlyMap<number, number>;
 }
 
 /**
- * Pairs every tool result with the nearest unanswered call of its id before it; ids may be used again later. A call
+ * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
  * without a result is open as long as the model has not spoken since, and an orphan afterwards.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
   const waiting = new Map<string, number>();
   const reach = new Map<number, number>();
   const orphanResults = new Map<number, Set<string>>();
-  let lastAssistant = -1;
+  const orphanCalls = new Map<number, Set<string>>();
+  const scattered = new Map<number, number>();
+  let lastOther = -1;
   messages.forEach((message, index) => {
-    if (message.role === 'assistant') lastAssistant = index;
+    if (message.role !== 'tool') lastOther = index;
+    if (message.role === 'assistant') {
+      for (const [id, call] of waiting) add(orphanCalls, call, id);
+      waiting.clear();
+    }
     for (const { toolUseId } of toolResultsOf(message)) {
       const call = waiting.get(toolUseId);
       if (call === undefined) add(orphanResults, index, toolUseId);
       else {
         waiting.delete(toolUseId);
         reach.set(call, index);
+        if (lastOther > call) scattered.set(index, call);
       }
     }
     for (const { id } of toolUsesOf(message)) waiting.set(id, index);
   });
-
-  const orphanCalls = new Map<number, Set<string>>();
-  const open = new Set<number>();
-  for (const [id, index] of waiting) {
-    if (index >= lastAssistant) open.add(index);
-    else add(orphanCalls, index, id);
-  }
-  return { groups: toGroups(messages.length, reach, open), orphanResults, orphanCalls };
+  const open = new Set(waiting.values());
+  return { groups: toGroups(messages.length, reach, open), orphanResults, orphanCalls, scattered };
 }
 
 /** Indexes at which a conversation may be cut without separating a call from its results; 0 and the end included. */

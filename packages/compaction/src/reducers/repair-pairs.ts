@@ -2,38 +2,60 @@ import type { ContentBlock, Message } from '@x/core';
 import { pairingOf } from '../groups.js';
 import type { Fate, Reducer } from '../reducer.js';
 
-/** Whether some call or result stands alone. */
+/** Whether some call or result stands alone or apart. */
 export function needsRepair(messages: readonly Message[]): boolean {
-  const { orphanCalls, orphanResults } = pairingOf(messages);
-  return orphanCalls.size + orphanResults.size > 0;
+  const { orphanCalls, orphanResults, scattered } = pairingOf(messages);
+  return orphanCalls.size + orphanResults.size + scattered.size > 0;
 }
 
 /**
- * Removes tool results without a call, and calls that were never answered although the model went on: providers refuse
- * both for ever. Results are never invented. Runs before all other reducers, where it is needed.
+ * Removes tool results without a call, and calls that were never answered although the model went on; puts results that
+ * stand apart right behind their calls. Providers refuse each of these for ever. Results are never invented. Runs
+ * before all other reducers, where it is needed.
  */
 export const repairPairs: Reducer = {
   name: 'repair',
   cost: 'free',
   async reduce(view) {
-    const { orphanCalls, orphanResults } = pairingOf(view.messages);
+    const { orphanCalls, orphanResults, scattered } = pairingOf(view.messages);
     const fates: Fate[] = [];
-    const messages: Message[] = [];
+    const behind = new Map<number, Message[]>();
+    const places: { readonly index: number; readonly message: Message }[] = [];
     view.messages.forEach((message, index) => {
       const calls = orphanCalls.get(index);
       const results = orphanResults.get(index);
-      if (!calls && !results) {
-        messages.push(message);
-        return;
+      let kept = message;
+      if (calls || results) {
+        const content = message.content.filter((block) => !isOrphan(block, calls, results));
+        const empty = content.every((block) => block.type === 'thinking');
+        fates.push({ messageId: message.id, fate: empty ? 'dropped' : 'pruned' });
+        if (empty) return;
+        kept = { ...message, content };
       }
-      const content = message.content.filter((block) => !isOrphan(block, calls, results));
-      const empty = content.every((block) => block.type === 'thinking');
-      fates.push({ messageId: message.id, fate: empty ? 'dropped' : 'pruned' });
-      if (!empty) messages.push({ ...message, content });
+      const call = scattered.get(index);
+      if (call === undefined) places.push({ index, message: kept });
+      else behind.set(call, [...(behind.get(call) ?? []), kept]);
     });
-    return { messages, fates };
+    return { messages: places.flatMap((place, position) => follow(place, places[position + 1], behind)), fates };
   },
 };
+
+/** A message, and behind the last of a batch's results those that stood apart. */
+function follow(
+  place: { readonly index: number; readonly message: Message },
+  next: { readonly message: Message } | undefined,
+  behind: Map<number, Message[]>,
+): readonly Message[] {
+  const moved: Message[] = [];
+  if (next?.message.role !== 'tool') {
+    for (const [call, results] of behind) {
+      if (call > place.index) continue;
+      moved.push(...results);
+      behind.delete(call);
+    }
+  }
+  return [place.message, ...moved];
+}
 
 function isOrphan(
   block: ContentBlock,

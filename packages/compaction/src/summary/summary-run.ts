@@ -2,6 +2,7 @@ import { addUsage, type Message, type Model, type Usage } from '@x/core';
 import type { SummarizeOptions } from '../config/summarize-options.js';
 import { describe } from '../describe.js';
 import { foldLedger } from '../ledger/fold-ledger.js';
+import { emptyLedger } from '../ledger/ledger.js';
 import { renderLedger } from '../ledger/render-ledger.js';
 import {
   type Budget,
@@ -146,7 +147,8 @@ export class SummaryRun {
 
   #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
     const { meter, carry, logLocation, original } = this.#context;
-    const ledger = foldLedger(readSummaries(part.previous).ledgers, part.covered.map(original));
+    const earlier = readSummaries(part.previous).ledgers;
+    const ledger = mostLedger > 0 ? foldLedger(earlier, part.covered.map(original)) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
     const budget = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
     const summary = summaryMessage({

@@ -13,7 +13,7 @@ export type TiktokenEncoding = 'o200k_base' | 'cl100k_base';
 /** Counts exactly as OpenAI's tiktoken does. */
 export interface TiktokenCounter extends TokenCounter {
   readonly name: TiktokenEncoding;
-  /** Loads the encoding's data now, in place of the first `count`: once per process, some 50 ms and 20 MB. */
+  /** Loads the encoding's data now, in place of the first `count`: once per process, some 50 ms and 15 MB. */
   load(): void;
 }
 

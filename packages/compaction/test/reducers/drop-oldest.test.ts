@@ -1,0 +1,50 @@
+import { assistantMessage, type Message, systemMessage, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { dropOldest } from '../../src/index.js';
+import { at, lines, meter, reduceWith, rounds } from '../build.js';
+import { expectPaired } from '../laws.js';
+
+const tight = { limitTokens: 2_000, targetTokens: 1_800 };
+
+describe('dropOldest', () => {
+  it('drops the oldest calls with their results until the rest fits, and says so', async () => {
+    const first = userMessage('build it');
+    const latest = userMessage('go on');
+    const rules = systemMessage('be careful');
+    const messages = [rules, first, ...rounds(20, () => ({ output: lines(60) })), latest, ...rounds(2)];
+    const { messages: after, fates } = await reduceWith(dropOldest(), messages, tight, {
+      logLocation: 'log.jsonl',
+    });
+
+    expect(meter.messages(after)).toBeLessThanOrEqual(2_000);
+    expectPaired(after);
+    expect(after).toEqual(expect.arrayContaining([rules, first, latest]));
+    expect(after.at(-1)).toBe(messages.at(-1));
+    const note = after.find((message) => message.kind === 'synthetic');
+    expect(textOf(note as Message)).toBe(
+      `[${fates.length} earlier messages were removed to fit the context window. They can be read in log.jsonl.]`,
+    );
+  });
+
+  it('adds up over chains instead of leaving a note each time', async () => {
+    const start = [userMessage('build it'), ...rounds(20, () => ({ output: lines(60) })), userMessage('go')];
+    const once = await reduceWith(dropOldest(), start, tight);
+    const grown = [...once.messages, ...rounds(20, () => ({ output: lines(60) }))];
+    const twice = await reduceWith(dropOldest(), grown, tight);
+    const notes = twice.messages.filter((message) => message.kind === 'synthetic');
+    const dropped = [...once.fates, ...twice.fates].filter((fate) => fate.fate === 'dropped');
+    expect(notes).toHaveLength(1);
+    expect(textOf(notes[0] as Message)).toContain(`[${dropped.length} earlier messages`);
+  });
+
+  it('does nothing within the limit, and keeps an open call whatever its size', async () => {
+    const small = [userMessage('hi'), assistantMessage('hello')];
+    expect((await reduceWith(dropOldest(), small, tight)).messages).toBe(small);
+
+    const call = { type: 'tool_use', id: 'open', name: 'write', input: { text: lines(5_000) } } as const;
+    const open = [userMessage('hi'), assistantMessage([call])];
+    const result = await reduceWith(dropOldest(), open, tight);
+    expect(result.messages).toBe(open);
+    expect(result.note).toContain('pinned');
+  });
+});
