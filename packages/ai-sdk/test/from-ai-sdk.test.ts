@@ -237,6 +237,18 @@ describe('version 2', () => {
   });
 });
 
+describe('a stream that ends without its end', () => {
+  it('is no answer, and may be tried again', async () => {
+    const model = literal('v2', { content: [], finishReason: 'stop', usage: {}, warnings: [] }, [
+      { type: 'text-delta', id: '1', delta: 'Half' },
+    ]);
+    expect(await rejection(collect(fromAiSdk(model).stream?.(request)))).toMatchObject({
+      code: 'model_error',
+      retryable: true,
+    });
+  });
+});
+
 describe('version 4', () => {
   const result: GenerateResult = {
     content: [
