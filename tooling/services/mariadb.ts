@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { createConnection } from 'mysql2/promise';
 import { startContainer } from './container.js';
@@ -33,11 +32,8 @@ export const mariadb: Service = {
       name: 'mariadb',
       commands: (directory, port) => {
         // Without --no-defaults it reads the machine's own configuration; as root it only runs when told so.
-        const common = [
-          '--no-defaults',
-          `--user=${userInfo().username}`,
-          `--datadir=${join(directory, 'data')}`,
-        ];
+        const user = process.getuid?.() === 0 ? ['--user=root'] : [];
+        const common = ['--no-defaults', ...user, `--datadir=${join(directory, 'data')}`];
         return [
           [install, ...common, '--auth-root-authentication-method=normal'],
           [
