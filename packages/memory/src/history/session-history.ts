@@ -1,0 +1,25 @@
+import { type Capability, parseWith } from '@x/core';
+import { historyConfigSchema, type SessionHistoryConfig } from './history-config.js';
+import { queryHistoryTool } from './query-history-tool.js';
+import { sessionHistoryTool } from './session-history-tool.js';
+import { sessionListTool } from './session-list-tool.js';
+import { sessionSearchTool } from './session-search-tool.js';
+
+/**
+ * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
+ * was said in earlier ones. They see the sessions of the call's own tenant, user and agent, and no others.
+ *
+ * @throws {InvalidInputError} for a malformed configuration.
+ */
+export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
+  const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
+  return {
+    name: 'session-history',
+    tools: [
+      sessionListTool(settings),
+      sessionHistoryTool(settings),
+      sessionSearchTool(settings),
+      queryHistoryTool(settings),
+    ],
+  };
+}

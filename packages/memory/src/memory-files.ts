@@ -1,0 +1,55 @@
+import { readText, type Workspace, WorkspaceError } from '@x/core';
+
+/** The memory that is rewritten whole and always in front of the agent. */
+export const CORE_FILE = 'MEMORY.md';
+const FOLDER = 'memory';
+const NEWLINE = 10;
+
+/** A file of an agent's memory. */
+export interface MemoryFile {
+  /** Relative to the workspace. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** Whether a path, relative to an agent's prefix, is that of a memory file: `MEMORY.md`, or Markdown below `memory/`. */
+export function isMemoryPath(path: string): boolean {
+  if (path === CORE_FILE) return true;
+  const [first, ...rest] = path.split('/');
+  const isPlain = (segment: string) => segment !== '' && segment !== '.' && segment !== '..';
+  return first === FOLDER && rest.every(isPlain) && /[^/]\.md$/.test(path) && !/[\\\0]/.test(path);
+}
+
+/** The file of a day's notes, in UTC, relative to the prefix. */
+export function dailyFile(day: Date): string {
+  return `${FOLDER}/${day.toISOString().slice(0, 10)}.md`;
+}
+
+/** All memory files below a prefix, in order of their paths. */
+export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncIterable<MemoryFile> {
+  const paths = [`${prefix}${CORE_FILE}`];
+  for await (const { path, type } of workspace.list(`${prefix}${FOLDER}`, { recursive: true })) {
+    if (type === 'file' && isMemoryPath(path.slice(prefix.length))) paths.push(path);
+  }
+  for (const path of paths) {
+    const text = await readIfFound(workspace, path);
+    if (text !== undefined) yield { path, text };
+  }
+}
+
+/** A file's text; `undefined` when there is none. */
+export async function readIfFound(workspace: Workspace, path: string): Promise<string | undefined> {
+  try {
+    return await readText(workspace, path);
+  } catch (error) {
+    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
+
+/** Adds to the end of a file, on a line of its own. */
+export async function appendLine(workspace: Workspace, path: string, line: string): Promise<void> {
+  const size = (await workspace.stat(path))?.size ?? 0;
+  const [last] = size === 0 ? [NEWLINE] : await workspace.read(path, { offset: size - 1 });
+  await workspace.append(path, `${last === NEWLINE ? '' : '\n'}${line}\n`);
+}

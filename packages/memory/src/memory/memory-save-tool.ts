@@ -1,0 +1,24 @@
+import { defineTool, type Tool, type ToolContext } from '@x/core';
+import { z } from 'zod';
+import { appendLine, CORE_FILE, dailyFile } from '../memory-files.js';
+import { memoryPrefix } from './memory-prefix.js';
+
+export function memorySaveTool(): Tool {
+  return defineTool({
+    name: 'memory_save',
+    description:
+      'Remembers a fact for later sessions: a preference, a decision and its reason, a name. One self-contained statement.',
+    input: z.strictObject({
+      content: z.string().trim().min(1).max(4_000).describe('What to remember'),
+    }),
+    async execute({ content }, context: ToolContext) {
+      const prefix = memoryPrefix(context);
+      const entry = `- ${content.replaceAll(/\r\n|\n|\r/g, '\n  ')}`;
+      // First the note: it is never rewritten, so that whoever rewrites MEMORY.md meanwhile loses nothing.
+      const note = dailyFile(new Date());
+      await appendLine(context.workspace, `${prefix}${note}`, entry);
+      await appendLine(context.workspace, `${prefix}${CORE_FILE}`, entry);
+      return `Saved in ${CORE_FILE} and ${note}.`;
+    },
+  });
+}

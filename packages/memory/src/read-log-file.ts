@@ -1,0 +1,47 @@
+import { type Message, messageSchema, type Workspace } from '@x/core';
+
+const CHUNK_BYTES = 1 << 20;
+const NEWLINE = 10;
+
+/**
+ * The messages of a session log, oldest first, each once. Lines that a crash cut are left out, and so is what stands
+ * behind the last line break.
+ */
+export async function* readLogFile(
+  workspace: Pick<Workspace, 'read'>,
+  path: string,
+): AsyncGenerator<Message, void, undefined> {
+  const seen = new Set<string>();
+  for await (const line of linesOf(workspace, path)) {
+    const message = parseMessage(line);
+    if (message === undefined || seen.has(message.id)) continue;
+    seen.add(message.id);
+    yield message;
+  }
+}
+
+async function* linesOf(workspace: Pick<Workspace, 'read'>, path: string): AsyncIterable<string> {
+  let parts: Uint8Array[] = [];
+  for (let offset = 0; ; ) {
+    const chunk = await workspace.read(path, { offset, length: CHUNK_BYTES });
+    if (chunk.length === 0) return;
+    offset += chunk.length;
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      parts.push(chunk.subarray(start, end));
+      yield Buffer.concat(parts).toString('utf8');
+      parts = [];
+      start = end + 1;
+    }
+    parts.push(chunk.subarray(start));
+  }
+}
+
+function parseMessage(line: string): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return messageSchema.safeParse(value).success ? (value as Message) : undefined;
+  } catch {
+    return undefined;
+  }
+}
