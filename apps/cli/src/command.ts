@@ -1,5 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 
+type OptionsConfig = NonNullable<ParseArgsConfig['options']>;
+
 /** One command of the terminal program. */
 export interface Command {
   readonly usage: string;
@@ -12,11 +14,11 @@ export interface Command {
 export class UsageError extends Error {}
 
 /** The options and positionals of a command line. */
-export function readArguments<Options extends NonNullable<ParseArgsConfig['options']>>(
+export function readArguments<Options extends OptionsConfig>(
   usage: string,
   args: readonly string[],
   options: Options,
-) {
+): ReturnType<typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>> {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
