@@ -38,10 +38,12 @@ export async function* newestFirst(
 ): AsyncGenerator<SessionInfo, void, undefined> {
   const infos: SessionInfo[] = [];
   const errors: SessionStoreError[] = [];
-  for await (const item of found) {
-    if (SessionStoreError.isInstance(item)) errors.push(item);
-    else infos.push(item);
-  }
+  await attempt(undefined, async () => {
+    for await (const item of found) {
+      if (SessionStoreError.isInstance(item)) errors.push(item);
+      else infos.push(item);
+    }
+  });
   yield* infos.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));
   const [error] = errors;
   if (error === undefined) return;
