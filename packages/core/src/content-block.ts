@@ -1,29 +1,31 @@
 import { z } from 'zod';
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
 
+// Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.
+
 /** What a provider attached to a block. Carried byte for byte and sent back to the provider that wrote it. */
 const providerMetadata = jsonObjectSchema.optional();
 
-export const textBlockSchema = z.object({ type: z.literal('text'), text: z.string(), providerMetadata });
+const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string(), providerMetadata });
 
-export const thinkingBlockSchema = z.object({
+const thinkingBlockSchema = z.looseObject({
   type: z.literal('thinking'),
   thinking: z.string(),
   signature: z.string().optional(),
   providerMetadata,
 });
 
-export const fileSourceSchema = z.discriminatedUnion('type', [
+const fileSourceSchema = z.discriminatedUnion('type', [
   /** Inline bytes. */
-  z.object({ type: z.literal('base64'), data: z.string() }),
-  z.object({ type: z.literal('url'), url: z.string() }),
+  z.looseObject({ type: z.literal('base64'), data: z.string() }),
+  z.looseObject({ type: z.literal('url'), url: z.string() }),
   /** A file in the agent's workspace. */
-  z.object({ type: z.literal('workspace'), path: z.string() }),
+  z.looseObject({ type: z.literal('workspace'), path: z.string() }),
   /** A file that the provider already holds. */
-  z.object({ type: z.literal('provider'), provider: z.string(), id: z.string() }),
+  z.looseObject({ type: z.literal('provider'), provider: z.string(), id: z.string() }),
 ]);
 
-export const fileBlockSchema = z.object({
+const fileBlockSchema = z.looseObject({
   type: z.literal('file'),
   mediaType: z.string(),
   source: fileSourceSchema,
@@ -31,7 +33,7 @@ export const fileBlockSchema = z.object({
   providerMetadata,
 });
 
-export const toolUseBlockSchema = z.object({
+const toolUseBlockSchema = z.looseObject({
   type: z.literal('tool_use'),
   id: z.string(),
   name: z.string(),
@@ -39,9 +41,9 @@ export const toolUseBlockSchema = z.object({
   providerMetadata,
 });
 
-export const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
+const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
 
-export const toolResultBlockSchema = z.object({
+const toolResultBlockSchema = z.looseObject({
   type: z.literal('tool_result'),
   toolUseId: z.string(),
   toolName: z.string(),
@@ -50,7 +52,7 @@ export const toolResultBlockSchema = z.object({
   providerMetadata,
 });
 
-export const opaqueBlockSchema = z.object({
+const opaqueBlockSchema = z.looseObject({
   type: z.literal('opaque'),
   provider: z.string(),
   data: jsonValueSchema,

@@ -16,7 +16,7 @@ import type { AgentParts } from '../agent-options.js';
 import type { BackgroundQueue } from '../background-queue.js';
 import { ContextMeter } from './context-meter.js';
 
-export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
+const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 export interface RunningCallOptions {
   readonly parts: AgentParts;

@@ -4,7 +4,7 @@ import type { AreaStats } from './facts.js';
 export const REPORT = 'REPORT.md';
 
 /** Stands where a section will be. Replaced once: a second attempt finds nothing, so a section is never there twice. */
-export function placeholder(section: string): string {
+function placeholder(section: string): string {
   return `<!-- survey: ${section} -->`;
 }
 
