@@ -1,4 +1,11 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
-import { unit } from '../../tooling/vitest.js';
+import { unitWith } from '../../tooling/vitest.js';
 
-export default defineConfig(unit);
+const base = unitWith('chromium');
+const buildPage = fileURLToPath(new URL('test/web/build-page.ts', import.meta.url));
+
+export default defineConfig({
+  ...base,
+  test: { ...base.test, globalSetup: [...(base.test?.globalSetup ?? []), buildPage], testTimeout: 20_000 },
+});

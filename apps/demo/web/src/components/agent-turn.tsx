@@ -32,13 +32,14 @@ export function AgentTurn({ messages }: { readonly messages: readonly Message[] 
 }
 
 function AgentMessage({ message }: { readonly message: Message }) {
+  const gone = useComputed(() => fates.value[message.id] !== undefined).value;
   return (
     <>
       {message.content.map((block, index) => {
         const key = `${message.id}-${index}`;
         if (block.type === 'thinking') return <Thought key={key} id={key} text={block.thinking} />;
         if (block.type === 'text') return <Markdown key={key} text={block.text} />;
-        if (block.type === 'tool_use') return <ToolCall key={key} call={block} />;
+        if (block.type === 'tool_use') return <ToolCall key={key} call={block} gone={gone} />;
         return null;
       })}
     </>

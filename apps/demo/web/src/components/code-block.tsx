@@ -17,6 +17,7 @@ export function CodeBlock({ label, text, figure }: CodeBlockProps) {
         {figure && <span>{figure}</span>}
         <CopyButton text={text} what={label} />
       </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
       <pre tabIndex={0}>{text}</pre>
     </figure>
   );

@@ -54,7 +54,7 @@ export function CompactionDetails({ compaction }: { readonly compaction: Compact
           disabled={busy.value}
           onClick={() => void undo(compaction.id)}
         >
-          <Undo2 size={16} /> Undo: show the model everything again
+          <Undo2 size={16} /> Undo this compaction
         </button>
       )}
     </div>

@@ -9,15 +9,16 @@ import { Fold } from './fold.js';
 export function CompactionDivider({ compaction }: { readonly compaction: CompactionRecord }) {
   const applied = compaction.status === 'applied';
   const Icon = applied ? Shrink : TriangleAlert;
-  const [head, ...facts] = compactionTitle(compaction);
+  const { head, messages, tokens, strategy } = compactionTitle(compaction);
   const line = (
     <span class="compaction-line">
       <Icon size={16} aria-hidden="true" />
       <span class="compaction-title">
         <strong>{head}</strong>
-        {facts.map((fact) => (
-          <span key={fact}> · {fact}</span>
-        ))}
+        {messages && ` · ${messages}`}
+        {/* Messages say it already where there is little room. */}
+        {tokens && <span class={messages && 'compaction-tokens'}> · {tokens}</span>}
+        {strategy && ` · ${strategy}`}
       </span>
     </span>
   );

@@ -6,8 +6,8 @@ import { type Command, commandOf, suggestedCommands } from '../lib/commands.js';
 import { shortCount } from '../lib/format.js';
 import { draftText } from '../state/draft-text.js';
 import { info, modelLine } from '../state/info.js';
-import { goToNew } from '../state/route.js';
-import { busy, call, compact, compacting, phase, send, stop } from '../state/session.js';
+import { say } from '../state/say.js';
+import { busy, call, compacting, phase, stop } from '../state/session.js';
 import { CommandMenu } from './command-menu.js';
 
 /** Where one writes: to the agent, or a command to the page. */
@@ -33,9 +33,8 @@ export function Composer() {
   };
   const submit = async () => {
     if (!text.trim() || busy.peek() || gone) return;
-    const command = commandOf(text);
     draftText.value = '';
-    const done = await carryOut(command, text.trim());
+    const done = await say(text);
     // What was not accepted is not lost.
     if (!done && draftText.peek() === '') draftText.value = text;
   };
@@ -98,12 +97,4 @@ export function Composer() {
       </div>
     </div>
   );
-}
-
-/** Whether it was accepted. */
-async function carryOut(command: ReturnType<typeof commandOf>, text: string): Promise<boolean> {
-  if (command?.name === 'compact') return compact(command.text || undefined);
-  if (command?.name !== 'new') return send(text);
-  goToNew();
-  return true;
 }

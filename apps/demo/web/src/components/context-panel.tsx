@@ -18,9 +18,9 @@ export function ContextPanel() {
         <h2>Context</h2>
       </header>
       <div class="panel-content">
-        {context.value ? (
+        <Gauge />
+        {context.value && (
           <>
-            <Gauge />
             <LastCompaction />
             <PanelSection title="What fills the window">
               <Legend />
@@ -32,10 +32,6 @@ export function ContextPanel() {
               <CostFigures />
             </PanelSection>
           </>
-        ) : (
-          <p class="panel-empty">
-            Before the first model call the window is empty. Then a bar here shows what fills it.
-          </p>
         )}
         {todos.value.length > 0 && (
           <PanelSection title="Todos" figure={`${done} of ${todos.value.length}`}>

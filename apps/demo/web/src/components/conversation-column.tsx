@@ -1,12 +1,13 @@
 import './conversation-column.css';
-import { PanelLeft, PanelRight } from 'lucide-preact';
+import { PanelLeft } from 'lucide-preact';
 import { context, phase, title } from '../state/session.js';
-import { drawerOpen, sheetOpen, showsPanel, showsSessions, togglePanel } from '../state/view.js';
+import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation.js';
 import { EmptyState } from './empty-state.js';
 import { GaugeBar } from './gauge-bar.js';
 import { MissingState } from './missing-state.js';
+import { PanelButton } from './panel-button.js';
 import { ProblemNote } from './problem-note.js';
 import { WorkStatus } from './work-status.js';
 
@@ -29,16 +30,7 @@ export function ConversationColumn() {
         )}
         <h1 class="conversation-title">{title.value || 'New conversation'}</h1>
         <WorkStatus />
-        <button
-          type="button"
-          class="icon-button"
-          aria-label="Context panel"
-          aria-pressed={showsPanel.value}
-          title="Context (c)"
-          onClick={togglePanel}
-        >
-          <PanelRight size={16} />
-        </button>
+        <PanelButton />
       </header>
       {!showsPanel.value && context.value && (
         <button

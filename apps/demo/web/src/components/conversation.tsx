@@ -49,13 +49,15 @@ export function Conversation() {
   };
 
   return (
-    <div class="conversation-scroll" ref={scroll} onScroll={onScroll}>
-      {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
-      <div class="conversation-content" ref={content} onClick={onClick}>
-        {blocks.value.map((block) => (
-          <BlockView key={block.id} block={block} />
-        ))}
-        <Draft />
+    <div class="conversation-view">
+      <div class="conversation-scroll" ref={scroll} onScroll={onScroll}>
+        {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
+        <div class="conversation-content" ref={content} onClick={onClick}>
+          {blocks.value.map((block) => (
+            <BlockView key={block.id} block={block} />
+          ))}
+          <Draft />
+        </div>
       </div>
       {away.value && (
         <button

@@ -1,7 +1,8 @@
 import './empty-state.css';
 import { ArrowRight, FolderSearch, MessageCircleQuestionMark, Shrink } from 'lucide-preact';
 import { info, modelLine } from '../state/info.js';
-import { busy, send } from '../state/session.js';
+import { say } from '../state/say.js';
+import { busy } from '../state/session.js';
 
 const icons = { survey: FolderSearch, ask: MessageCircleQuestionMark, compact: Shrink };
 
@@ -21,7 +22,7 @@ export function EmptyState() {
             const Icon = icons[starter.icon];
             return (
               <li key={starter.title}>
-                <button type="button" disabled={busy.value} onClick={() => void send(starter.prompt)}>
+                <button type="button" disabled={busy.value} onClick={() => void say(starter.prompt)}>
                   <Icon size={16} aria-hidden="true" />
                   <span>
                     <strong>{starter.title}</strong>
@@ -35,7 +36,9 @@ export function EmptyState() {
         </ul>
         {backend ? (
           <p class="empty-model">
-            {modelLine.value} answers, in <code>{backend.workspace}</code>
+            Answered by {modelLine.value}
+            <br />
+            Works in <code>{backend.workspace}</code>
           </p>
         ) : (
           <p class="empty-model">Waiting for the server …</p>

@@ -36,8 +36,8 @@ export function EvictedFile({ path, chars }: EvictedFileProps) {
       {next.value !== undefined && (
         <button type="button" class="button evicted-button" onClick={() => void load()}>
           <FileText size={16} />
-          {begun ? 'Show more of it' : 'Open the whole result'}
-          <span class="evicted-path">{begun ? '' : `${path} · ${size(chars)}`}</span>
+          <span class="evicted-label">{begun ? 'Show more of it' : 'Open the whole result'}</span>
+          {!begun && <span class="evicted-path">{`${size(chars)} · ${path}`}</span>}
         </button>
       )}
     </>

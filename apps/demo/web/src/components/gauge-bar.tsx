@@ -1,6 +1,6 @@
 import './gauge-bar.css';
 import { exactCount, share } from '../lib/format.js';
-import { freeSource, type Source, sources, tokensOf } from '../lib/sources.js';
+import { emptyUsage, freeSource, type Source, sources, tokensOf } from '../lib/sources.js';
 import { hoveredSource } from '../state/hovered-source.js';
 import { info } from '../state/info.js';
 import { context } from '../state/session.js';
@@ -10,10 +10,9 @@ const parts: readonly Source[] = [...sources, freeSource];
 
 /** The window as one bar, stacked by source, with a tick where a compaction begins. */
 export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
-  const usage = context.value;
-  if (!usage) return null;
+  const usage = context.value ?? emptyUsage;
   const window = windowSize.value;
-  const whole = Math.max(window, usage.total);
+  const whole = Math.max(window, usage.total, 1);
   const trigger = info.value?.triggerTokens ?? 0;
   return (
     <div class={thin ? 'gauge-bar gauge-bar-thin' : 'gauge-bar'}>

@@ -1,6 +1,6 @@
 import './gauge.css';
 import { exactCount, share, shortCount } from '../lib/format.js';
-import { freeSource, sources, tokensOf } from '../lib/sources.js';
+import { emptyUsage, freeSource, sources, tokensOf } from '../lib/sources.js';
 import { hoveredSource } from '../state/hovered-source.js';
 import { info } from '../state/info.js';
 import { context } from '../state/session.js';
@@ -9,8 +9,7 @@ import { GaugeBar } from './gauge-bar.js';
 
 /** How full the window is: a figure, the bar, and what lies under the pointer in words. */
 export function Gauge() {
-  const usage = context.value;
-  if (!usage) return null;
+  const usage = context.value ?? emptyUsage;
   const window = windowSize.value;
   return (
     <div class="gauge">
@@ -27,11 +26,11 @@ export function Gauge() {
 }
 
 function Readout() {
-  const usage = context.value;
+  const usage = context.value ?? emptyUsage;
   const key = hoveredSource.value;
   const window = windowSize.value;
   const trigger = info.value?.triggerTokens ?? 0;
-  if (usage && key) {
+  if (key) {
     const source = [...sources, freeSource].find((candidate) => candidate.key === key);
     const tokens = tokensOf(usage, key, window);
     return (
@@ -42,7 +41,7 @@ function Readout() {
   }
   return (
     <p class="gauge-readout">
-      {trigger > 0 ? `Compacts at ${shortCount(trigger)}, the tick` : 'Compacts only when asked to'}
+      {trigger > 0 ? `Compacts at the tick, ${shortCount(trigger)} tokens` : 'Compacts only when asked to'}
     </p>
   );
 }

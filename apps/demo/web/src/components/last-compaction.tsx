@@ -1,5 +1,5 @@
 import './last-compaction.css';
-import { ArrowDownToLine, Shrink, TriangleAlert } from 'lucide-preact';
+import { Shrink, TriangleAlert } from 'lucide-preact';
 import { compactionTitle, fatesInWords } from '../lib/compaction-words.js';
 import { shortCount } from '../lib/format.js';
 import { lastApplied, lastCompaction } from '../state/last-compaction.js';
@@ -26,18 +26,17 @@ export function LastCompaction() {
           <span>
             <strong>Removed last: {fatesInWords(applied.manifest)}</strong>
             <span>
-              {shortCount(applied.tokensBefore)} → {shortCount(applied.tokensAfter)} tokens ·{' '}
-              {applied.strategyUsed}
+              {shortCount(applied.tokensBefore)} → {shortCount(applied.tokensAfter)} tokens
             </span>
+            <small>{applied.strategyUsed}</small>
           </span>
-          <ArrowDownToLine size={16} aria-hidden="true" />
         </button>
       )}
       {last !== applied && (
         <button type="button" class="last last-void" onClick={() => show(last.id)}>
           <TriangleAlert size={16} aria-hidden="true" />
           <span>
-            <strong>{compactionTitle(last)[0]}</strong>
+            <strong>{compactionTitle(last).head}</strong>
             <span>{last.undone ? 'The model sees everything again.' : last.detail}</span>
           </span>
         </button>

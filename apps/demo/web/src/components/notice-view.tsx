@@ -1,10 +1,11 @@
 import './notice-view.css';
+import { useComputed } from '@preact/signals';
 import { CircleAlert, Info, TriangleAlert } from 'lucide-preact';
-import type { Notice } from '../../../src/server/transcript.js';
+import type { Entry, Notice } from '../../../src/server/transcript.js';
 import { draftText } from '../state/draft-text.js';
 import { info } from '../state/info.js';
 import { lastQuestion } from '../state/last-question.js';
-import { busy, decide } from '../state/session.js';
+import { busy, decide, entries } from '../state/session.js';
 
 const icons = { error: CircleAlert, warning: TriangleAlert, info: Info };
 
@@ -12,6 +13,7 @@ const icons = { error: CircleAlert, warning: TriangleAlert, info: Info };
 export function NoticeView({ notice }: { readonly notice: Notice }) {
   const Icon = icons[notice.level];
   const failed = notice.level === 'error';
+  const latest = useComputed(() => isNotice(entries.value.at(-1), notice)).value;
   return (
     <aside
       class={`block notice notice-${notice.level}`}
@@ -28,7 +30,7 @@ export function NoticeView({ notice }: { readonly notice: Notice }) {
             Nothing is lost: the conversation up to here is stored. <code>{notice.code}</code>
           </p>
         )}
-        {failed && lastQuestion.value && (
+        {failed && latest && lastQuestion.value && (
           <button
             type="button"
             class="button"
@@ -37,13 +39,17 @@ export function NoticeView({ notice }: { readonly notice: Notice }) {
               document.querySelector<HTMLElement>('.composer textarea')?.focus();
             }}
           >
-            Write it again
+            Edit and send again
           </button>
         )}
-        {notice.calls && info.value?.abilities.decide && <Decision notice={notice} />}
+        {notice.calls && latest && info.value?.abilities.decide && <Decision notice={notice} />}
       </div>
     </aside>
   );
+}
+
+function isNotice(entry: Entry | undefined, notice: Notice): boolean {
+  return entry?.type === 'notice' && entry.notice === notice;
 }
 
 function Decision({ notice }: { readonly notice: Notice }) {

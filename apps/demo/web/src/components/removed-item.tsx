@@ -6,9 +6,9 @@ import { useEffect } from 'preact/hooks';
 import type { ExpandedMessage } from '../../../src/server/backend.js';
 import { size } from '../lib/format.js';
 import { firstLine, textOf } from '../lib/message-text.js';
-import { toolIcon } from '../lib/tool-face.js';
+import { firstArgument, toolIcon } from '../lib/tool-face.js';
 import { ApiError, api } from '../state/api.js';
-import { messagesById } from '../state/messages-by-id.js';
+import { messagesById, toolCalls } from '../state/messages-by-id.js';
 import { sessionId } from '../state/session.js';
 import { CodeBlock } from './code-block.js';
 import { Fold } from './fold.js';
@@ -26,7 +26,7 @@ export function RemovedItem({ entry, compactionId }: RemovedItemProps) {
   const line = (
     <>
       <Icon size={16} aria-hidden="true" class="removed-icon" />
-      <span class="removed-text">{firstLine(text) || entry.messageId}</span>
+      <span class="removed-text">{message ? nameOf(message) : entry.messageId}</span>
       <span class="removed-fate">{entry.fate}</span>
       <span class="removed-size">{message ? size(text.length) : ''}</span>
     </>
@@ -66,6 +66,18 @@ function Original({ messageId }: { readonly messageId: string }) {
       )}
     </div>
   );
+}
+
+/** What the message is, in one line: what was said, or which call it answers. */
+function nameOf(message: Message): string {
+  const block = message.content.find(({ type }) => type === 'tool_result' || type === 'tool_use');
+  if (block?.type === 'tool_result') {
+    const call = toolCalls.value.get(block.toolUseId);
+    return `${block.toolName} ${call ? firstArgument(call.input) : ''}`;
+  }
+  const said = message.content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+  if (said.trim() || block?.type !== 'tool_use') return firstLine(said);
+  return `calls ${message.content.flatMap((part) => (part.type === 'tool_use' ? [part.name] : [])).join(', ')}`;
 }
 
 function iconOf(message: Message) {

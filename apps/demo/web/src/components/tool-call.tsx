@@ -12,8 +12,14 @@ import { EvictedFile } from './evicted-file.js';
 import { FateTag } from './fate-tag.js';
 import { Fold } from './fold.js';
 
+interface ToolCallProps {
+  readonly call: ToolUseBlock;
+  /** Whether the model no longer sees the message that made the call; its turn says so already. */
+  readonly gone: boolean;
+}
+
 /** A tool call in one line; opened, what went in and what came out. */
-export function ToolCall({ call }: { readonly call: ToolUseBlock }) {
+export function ToolCall({ call, gone }: ToolCallProps) {
   const run = useComputed(() => toolRuns.value[call.id]).value;
   const answer = useComputed(() => answers.value.get(call.id)).value;
   const fate = useComputed(() => fates.value[answer?.messageId ?? '']).value;
@@ -31,7 +37,7 @@ export function ToolCall({ call }: { readonly call: ToolUseBlock }) {
           <Archive size={12} aria-hidden="true" /> evicted
         </span>
       )}
-      {fate && (
+      {fate && !gone && (
         <span class="tag tool-fate" title="The model no longer sees this output as it was">
           {fate.fate}
         </span>

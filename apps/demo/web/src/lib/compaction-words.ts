@@ -10,22 +10,23 @@ const heads: Readonly<Record<CompactionRecord['status'], string>> = {
   aborted: 'Compaction stopped',
 };
 
-/** What a compaction did, in a few words each: what happened, messages, tokens, how. */
-export function compactionTitle(compaction: CompactionRecord): readonly [string, ...string[]] {
-  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, strategyUsed } = compaction;
-  if (compaction.undone) return ['Compaction undone', plural(messagesBefore, 'message'), strategyUsed];
-  if (status !== 'applied')
-    return [heads[status], 'nothing was changed', strategyUsed].filter(Boolean) as [string];
-  const messages =
-    messagesBefore === messagesAfter
-      ? plural(messagesBefore, 'message')
-      : `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
-  return [
-    heads.applied,
-    messages,
-    `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`,
-    strategyUsed,
-  ];
+interface CompactionTitle {
+  readonly head: string;
+  readonly messages?: string;
+  readonly tokens?: string;
+  readonly strategy: string;
+}
+
+/** What a compaction did, in a few words each. */
+export function compactionTitle(compaction: CompactionRecord): CompactionTitle {
+  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = compaction;
+  const strategy = compaction.strategyUsed;
+  if (compaction.undone) return { head: 'Compaction undone', strategy };
+  if (status !== 'applied') return { head: heads[status], messages: 'nothing was changed', strategy };
+  const tokens = `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens`;
+  if (messagesBefore === messagesAfter) return { head: heads.applied, tokens, strategy };
+  const messages = `${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`;
+  return { head: heads.applied, messages, tokens, strategy };
 }
 
 export const reasons: Readonly<Record<CompactionRecord['reason'], string>> = {
@@ -38,5 +39,8 @@ export const reasons: Readonly<Record<CompactionRecord['reason'], string>> = {
 export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   const counts = new Map<string, number>();
   for (const { fate } of manifest) counts.set(fate, (counts.get(fate) ?? 0) + 1);
-  return [...counts].map(([fate, count]) => `${exactCount(count)} ${fate}`).join(', ');
+  return [...counts]
+    .sort(([, left], [, right]) => right - left)
+    .map(([fate, count]) => `${exactCount(count)} ${fate}`)
+    .join(', ');
 }

@@ -60,6 +60,17 @@ export const freeSource: Source = {
   className: 'source-free',
 };
 
+/** A window in which nothing is yet. */
+export const emptyUsage: ContextUsage = {
+  system: 0,
+  tools: 0,
+  reminders: 0,
+  summary: 0,
+  conversation: 0,
+  toolResults: 0,
+  total: 0,
+};
+
 /** Tokens of a source, the free room included. */
 export function tokensOf(context: ContextUsage, key: SourceKey, window: number): number {
   return key === 'free' ? Math.max(0, window - context.total) : context[key];

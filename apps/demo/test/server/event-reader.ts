@@ -1,0 +1,67 @@
+import type { PageEvent } from '../../src/server/page-event.js';
+
+interface ServerSentEvent {
+  readonly event?: string;
+  readonly id?: string;
+  readonly data: string;
+}
+
+export type EventReader = ReturnType<typeof readEvents>;
+
+/** Reads server-sent events as a browser does. */
+export function readEvents(response: Response) {
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader();
+  const decoder = new TextDecoder();
+  const ids: string[] = [];
+  let buffer = '';
+
+  async function next(): Promise<ServerSentEvent> {
+    for (;;) {
+      const end = buffer.indexOf('\n\n');
+      if (end >= 0) {
+        const event = parse(buffer.slice(0, end));
+        buffer = buffer.slice(end + 2);
+        if (event.id) ids.push(event.id);
+        return event;
+      }
+      const { value, done } = await reader.read();
+      if (done) throw new Error('the stream ended');
+      buffer += decoder.decode(value, { stream: true });
+    }
+  }
+
+  return {
+    /** Ids so far. */
+    ids,
+    next,
+    /** Page events up to one of that type. */
+    async until(type: PageEvent['type'] | 'reset'): Promise<PageEvent[]> {
+      const events: PageEvent[] = [];
+      while (events.at(-1)?.type !== type) {
+        const { event, data } = await next();
+        if (event === undefined) events.push(JSON.parse(data) as PageEvent);
+      }
+      return events;
+    },
+    /** Whether the stream ends. */
+    async ended(): Promise<boolean> {
+      try {
+        for (;;) await next();
+      } catch {
+        return true;
+      }
+    },
+    close: () => reader.cancel().catch(() => undefined),
+  };
+}
+
+function parse(text: string): ServerSentEvent {
+  const fields = new Map(
+    text.split('\n').map((line): [string, string] => {
+      const colon = line.indexOf(':');
+      return [line.slice(0, colon), line.slice(colon + 1).trim()];
+    }),
+  );
+  const [event, id] = [fields.get('event'), fields.get('id')];
+  return { data: fields.get('data') ?? '', ...(event && { event }), ...(id && { id }) };
+}

@@ -1,0 +1,95 @@
+import { request } from 'node:http';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createServer } from '../../src/server/server.js';
+import { FakeBackend } from '../fake-backend/fake-backend.js';
+import { startServer } from './running-server.js';
+
+let server: Awaited<ReturnType<typeof startServer>>;
+
+beforeEach(async () => {
+  server = await startServer();
+});
+afterEach(() => server.close());
+
+/** A request whose `Host` a browser would set, which `fetch` does not let one choose. */
+function statusFor(origin: string, host: string): Promise<number | undefined> {
+  const { hostname, port } = new URL(origin);
+  return new Promise((resolve, reject) => {
+    const options = { hostname, port, path: '/api/info', headers: { Host: host } };
+    request(options, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+describe('a server on loopback', () => {
+  it('answers to its own names and to no other, so that no rebound name reaches it', async () => {
+    const { port } = new URL(server.origin);
+    expect(await statusFor(server.origin, `localhost:${port}`)).toBe(200);
+    expect(await statusFor(server.origin, `127.0.0.1:${port}`)).toBe(200);
+    expect(await statusFor(server.origin, `[::1]:${port}`)).toBe(200);
+    expect(await statusFor(server.origin, `evil.example:${port}`)).toBe(421);
+    expect(await statusFor(server.origin, 'localhost.evil.example')).toBe(421);
+  });
+
+  it.each([
+    ['another origin', { Origin: 'https://evil.example' }],
+    ['an opaque origin', { Origin: 'null' }],
+    ['another port', { Origin: 'http://127.0.0.1:1' }],
+    ['another site, by its own word', { 'Sec-Fetch-Site': 'cross-site' }],
+    ['a sibling site', { 'Sec-Fetch-Site': 'same-site' }],
+  ])('refuses to change anything for %s', async (_, headers) => {
+    const response = await server.post('/api/sessions/s/messages', { text: 'rm -rf' }, headers as never);
+    expect(response.status).toBe(403);
+    expect((await server.backend.sessions()).length).toBe(0);
+  });
+
+  it('lets its own page change things', async () => {
+    const headers = { Origin: server.origin, 'Sec-Fetch-Site': 'same-origin' };
+    expect((await server.post('/api/sessions/s/messages', { text: 'Hi' }, headers)).status).toBe(202);
+  });
+
+  it('refuses other sites even to read', async () => {
+    const response = await server.ask('/api/sessions', { headers: { 'Sec-Fetch-Site': 'cross-site' } });
+    expect(response.status).toBe(403);
+  });
+
+  it('forbids inline scripts and styles, foreign content and frames', async () => {
+    const policy = (await server.ask('/')).headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain('unsafe');
+  });
+});
+
+describe('a token', () => {
+  it('is needed where other machines could reach the server', () => {
+    const options = { backend: new FakeBackend(), webRoot: '.', host: '0.0.0.0' };
+    expect(() => createServer(options)).toThrow(/set a token/);
+    expect(() => createServer({ ...options, token: 'secret' })).not.toThrow();
+  });
+
+  it('opens the door as a header, or once in the address for a cookie', async () => {
+    const guarded = await startServer({ token: 'open sesame' });
+    expect((await guarded.ask('/api/info')).status).toBe(401);
+    expect((await guarded.ask('/')).status).toBe(401);
+    const wrong = { headers: { Authorization: 'Bearer nope' } };
+    expect((await guarded.ask('/api/info', wrong)).status).toBe(401);
+    const right = { headers: { Authorization: 'Bearer open sesame' } };
+    expect((await guarded.ask('/api/info', right)).status).toBe(200);
+
+    const first = await fetch(guarded.address, { redirect: 'manual' });
+    expect(first.status).toBe(303);
+    expect(first.headers.get('location')).toBe('/');
+    const cookie = first.headers.get('set-cookie') ?? '';
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Strict/);
+    const again = await guarded.ask('/api/info', { headers: { Cookie: cookie.split(';')[0] ?? '' } });
+    expect(again.status).toBe(200);
+    await guarded.close();
+  });
+});
