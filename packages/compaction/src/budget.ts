@@ -49,6 +49,7 @@ export function budgetFor(
     targetMessages:
       config.triggerMessages > 0 ? Math.floor(config.triggerMessages * free) : Number.POSITIVE_INFINITY,
     forced: reason !== 'proactive_budget',
+    early: false,
   };
 }
 
@@ -57,7 +58,7 @@ export function budgetFor(
  * part was condensed; one after an overflow does not care about the number of messages.
  */
 export function fits(view: View, budget: Budget, distilled: boolean): boolean {
-  if (view.tokens > budget.targetTokens) return false;
+  if (budget.early || view.tokens > budget.targetTokens) return false;
   if (distilled || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

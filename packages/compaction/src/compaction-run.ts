@@ -66,19 +66,24 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 
   try {
     const steps = needsRepair(messages) ? [repairPairs, ...reducers] : reducers;
-    const result = await runCascade(steps, view, due ? budget : unreachable(budget), {
-      meter,
-      summariser: input.summariser,
-      model,
-      system,
-      tools,
-      instructions: options.instructions,
-      carry: options.carry,
-      logLocation: options.logLocation,
-      signal,
-      dryRun: input.dryRun,
-      original: originalsOf(messages),
-    });
+    const result = await runCascade(
+      steps,
+      view,
+      { ...budget, early: !due },
+      {
+        meter,
+        summariser: input.summariser,
+        model,
+        system,
+        tools,
+        instructions: options.instructions,
+        carry: options.carry,
+        logLocation: options.logLocation,
+        signal,
+        dryRun: input.dryRun,
+        original: originalsOf(messages),
+      },
+    );
     return due ? judge(config, view, budget, result, report) : judgeEarly(view, result, report);
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
@@ -122,11 +127,6 @@ function judgeEarly(before: View, result: CascadeResult, report: Report): Compac
     `reduced early by ${result.steps.map((step) => step.strategy).join(', ')}`,
     result,
   );
-}
-
-/** A budget that no view fits, so that every reducer whose own trigger was reached gets its turn. */
-function unreachable(budget: Budget): Budget {
-  return { ...budget, targetTokens: -1 };
 }
 
 /** The message as it was at the start, found by id. The index is built when first asked for. */

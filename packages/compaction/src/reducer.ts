@@ -23,6 +23,8 @@ export interface Budget {
   readonly targetMessages: number;
   /** Asked for by hand or by an overflow: worth doing even when it saves little. */
   readonly forced: boolean;
+  /** No main trigger was reached: only reducers whose own trigger was reached run, and only for a large saving. */
+  readonly early: boolean;
 }
 
 /** What a reducer works with beside the view. */

@@ -1,8 +1,8 @@
 import type { Alteration } from './alter-messages.js';
 import { type Budget, type Reduction, unchanged, type View } from './reducer.js';
 
-/** The share of the request that a rewrite must save. */
-const MINIMUM_SHARE = 0.05;
+/** The share of the request that a rewrite must save when a reduction is due anyway, and when it is not. */
+const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
 
 /**
  * Answers with an alteration if it pays: rewriting old messages voids the provider's cache from there on, so small
@@ -14,7 +14,8 @@ export function ifWorthwhile(
   { messages, fates, savedTokens }: Alteration,
 ): Reduction {
   if (fates.length === 0) return unchanged(view, 'nothing to do');
-  if (!budget.forced && savedTokens < view.tokens * MINIMUM_SHARE) {
+  const share = budget.early ? MINIMUM_SHARE.early : MINIMUM_SHARE.due;
+  if (!budget.forced && savedTokens < view.tokens * share) {
     return unchanged(view, `would save only ${Math.round(savedTokens)} tokens; waits until it saves more`);
   }
   return { messages, fates };

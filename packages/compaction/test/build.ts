@@ -53,6 +53,7 @@ export function budgetOf(budget: Partial<Budget> = {}): Budget {
     targetTokens: 14_000,
     targetMessages: Number.POSITIVE_INFINITY,
     forced: true,
+    early: false,
     ...budget,
   };
 }

@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, systemMessage, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { dropOldest } from '../../src/index.js';
-import { at, lines, meter, reduceWith, rounds } from '../build.js';
+import { lines, meter, reduceWith, rounds } from '../build.js';
 import { expectPaired } from '../laws.js';
 
 const tight = { limitTokens: 2_000, targetTokens: 1_800 };

@@ -1,7 +1,7 @@
 import { userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { trimSynthetic } from '../../src/index.js';
-import { at, budgetOf, reduceWith, rounds, viewOf } from '../build.js';
+import { budgetOf, reduceWith, rounds, viewOf } from '../build.js';
 
 const reminder = (text: string) => userMessage(text, { kind: 'synthetic' });
 

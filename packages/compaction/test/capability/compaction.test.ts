@@ -1,0 +1,395 @@
+import {
+  assistantMessage,
+  ContextOverflowError,
+  type Message,
+  type ModelResponse,
+  SessionConflictError,
+  textOf,
+  userMessage,
+} from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction } from '../../src/index.js';
+import { at, lines, rounds } from '../build.js';
+import { expectPaired } from '../laws.js';
+import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
+import { scopeOf, type TestScope } from '../scope.js';
+
+const long = () => [userMessage('fix the login'), ...rounds(30, () => ({ output: lines(40) }))];
+const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+const step = (capability: ReturnType<typeof compaction>, scope: TestScope, next = async () => answer) =>
+  capability.aroundReason?.(scope, next) as Promise<ModelResponse>;
+const compacted = (scope: TestScope) => scope.events.filter((event) => event.type === 'context.compacted');
+
+describe('compaction, before a model call', () => {
+  it('does nothing, and says nothing, while no trigger is reached', async () => {
+    const scope = scopeOf(rounds(5));
+    const before = [...scope.state.context];
+    await step(compaction({ summarizer: 'none' }), scope);
+    expect(scope.state.context).toEqual(before);
+    expect(scope.events).toEqual([]);
+    expect(scope.checkpoints).toBe(0);
+  });
+
+  it('logs everything, reduces in place, checkpoints and reports', async () => {
+    const scope = scopeOf(long());
+    const list = scope.state.contextMutable();
+    const before = [...list];
+    let seen = 0;
+    await step(compaction({ summarizer: 'none' }), scope, async () => {
+      seen = scope.state.context.length;
+      return answer;
+    });
+
+    expect(scope.log.messages).toEqual(before);
+    expect(scope.state.contextMutable()).toBe(list);
+    expect(seen).toBeLessThan(before.length);
+    expect(list).toContain(before[0]);
+    expect(scope.state.summary).toContain('sessions/s1.log.jsonl');
+    expectPaired(list);
+    expect(scope.checkpoints).toBe(1);
+    const [compacting, done] = scope.events;
+    expect(compacting).toMatchObject({
+      type: 'context.compacting',
+      reason: 'proactive_budget',
+      strategy: 'auto',
+      messagesBefore: 61,
+    });
+    expect(done).toMatchObject({
+      type: 'context.compacted',
+      status: 'applied',
+      strategyUsed: 'summarization',
+      messagesBefore: 61,
+      messagesAfter: seen,
+    });
+    expect(done).toHaveProperty(
+      'removed',
+      before.slice(1, 41).map((message) => message.id),
+    );
+  });
+
+  it('has the agent’s own model write the summary, a dedicated one when it is named, none for null', async () => {
+    const own = modelOf(() => GOOD_SUMMARY);
+    const dedicated = modelOf(() => GOOD_SUMMARY);
+    await step(compaction(), scopeOf(long(), { model: own }));
+    expect(own.requests).toHaveLength(1);
+    await step(compaction({ model: dedicated }), scopeOf(long(), { model: own }));
+    expect(dedicated.requests).toHaveLength(1);
+    await step(compaction({ model: null }), scopeOf(long(), { model: own }));
+    expect(own.requests).toHaveLength(1);
+  });
+
+  it('carries todos and the plan mechanically, once, over chains', async () => {
+    const scope = scopeOf(long());
+    scope.state.tasksContext = {
+      todos: [
+        { content: 'write the test', status: 'in_progress' },
+        { content: 'read the code', status: 'completed' },
+      ],
+    };
+    scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
+    const capability = compaction({ summarizer: 'none' });
+    await step(capability, scope);
+    scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
+    scope.state.contextMutable().push(...rounds(20));
+    await step(capability, scope);
+    const summary = scope.state.summary ?? '';
+    expect(summary).toContain('- [ ] ship it');
+    expect(summary).toContain('Plan: plans/login.md');
+    expect(summary).not.toContain('write the test');
+    expect(summary.match(/CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
+  });
+
+  it('changes nothing when the log cannot be written', async () => {
+    const scope = scopeOf(long());
+    const before = [...scope.state.context];
+    scope.log.append = async () => {
+      throw new Error('disk full');
+    };
+    await step(compaction({ summarizer: 'none' }), scope);
+    expect(scope.state.context).toEqual(before);
+    expect(compacted(scope)).toMatchObject([
+      { status: 'failed', detail: expect.stringContaining('disk full') },
+    ]);
+  });
+
+  it('puts the conversation back when the checkpoint fails, and lets the failure through', async () => {
+    const conflict = new SessionConflictError({ sessionKey: 's1', expectedVersion: 1, actualVersion: 2 });
+    const scope = scopeOf(long(), { checkpoint: () => Promise.reject(conflict) });
+    const before = [...scope.state.context];
+    await expect(step(compaction({ summarizer: 'none' }), scope)).rejects.toBe(conflict);
+    expect(scope.state.context).toEqual(before);
+    expect(compacted(scope)).toMatchObject([{ status: 'failed' }]);
+  });
+
+  it('keeps messages that arrive while it waits for the model, once and in order', async () => {
+    const late = [userMessage('wait'), assistantMessage('yes?')];
+    const scope = scopeOf(long());
+    const capability = compaction({
+      model: modelOf(async () => {
+        scope.state.contextMutable().push(...late);
+        return GOOD_SUMMARY;
+      }),
+    });
+    await step(capability, scope);
+    expect(scope.state.context.slice(-2)).toEqual(late);
+    expect(scope.state.context.filter((message) => late.includes(message))).toHaveLength(2);
+    expect(scope.state.summary).toContain('Read the code');
+  });
+
+  it('discards its result when somebody else rewrote the conversation meanwhile', async () => {
+    const scope = scopeOf(long());
+    const rewritten = [userMessage('all new')];
+    const capability = compaction({
+      model: modelOf(() => {
+        scope.state.contextMutable().splice(0, Number.POSITIVE_INFINITY, ...rewritten);
+        return GOOD_SUMMARY;
+      }),
+    });
+    await step(capability, scope);
+    expect(scope.state.context).toEqual(rewritten);
+    expect(compacted(scope)).toMatchObject([{ status: 'failed' }]);
+  });
+
+  it('stops at once when the call is interrupted, with the conversation as it was', async () => {
+    const controller = new AbortController();
+    const scope = scopeOf(long(), { signal: controller.signal });
+    const before = [...scope.state.context];
+    const model = modelOf(() => {
+      controller.abort();
+      throw controller.signal.reason;
+    });
+    await step(compaction({ model }), scope);
+    expect(scope.state.context).toEqual(before);
+    expect(compacted(scope)).toMatchObject([{ status: 'aborted' }]);
+  });
+
+  it('does not try again after a run without effect, until something is added', async () => {
+    const request = userMessage('word '.repeat(9_000));
+    const scope = scopeOf([request]);
+    const capability = compaction({ contextWindow: 5_000, summarizer: 'none' });
+    await step(capability, scope);
+    await step(capability, scope);
+    expect(compacted(scope)).toHaveLength(1);
+    expect(compacted(scope)).toMatchObject([{ status: 'ineffective' }]);
+    scope.state.contextMutable().push(assistantMessage('hm'));
+    await step(capability, scope);
+    expect(compacted(scope)).toHaveLength(2);
+  });
+
+  it('warns once when the window is unknown, and assumes one', async () => {
+    const { contextWindow: _, ...model } = modelOf(() => 'x');
+    const scope = scopeOf(rounds(3), { model });
+    const capability = compaction();
+    await step(capability, scope);
+    await step(capability, scope);
+    const warnings = scope.events.filter((event) => event.type === 'warning');
+    expect(warnings).toHaveLength(1);
+    expect(at(warnings, 0).message).toContain('128000');
+  });
+});
+
+describe('compaction, after an overflow', () => {
+  const overflow = new ContextOverflowError();
+  const failing = (times: number) => {
+    let calls = 0;
+    return {
+      next: async () => {
+        if (calls++ < times) throw overflow;
+        return answer;
+      },
+      count: () => calls,
+    };
+  };
+
+  it('reduces and makes the same call once more', async () => {
+    const scope = scopeOf(rounds(8, () => ({ output: lines(300) })));
+    const call = failing(1);
+    await expect(step(compaction({ summarizer: 'none' }), scope, call.next)).resolves.toBe(answer);
+    expect(call.count()).toBe(2);
+    expect(compacted(scope)).toMatchObject([{ reason: 'request_too_large', status: 'applied' }]);
+  });
+
+  it('recovers a few huge messages, fewer than are kept by default', async () => {
+    const scope = scopeOf([userMessage('look'), ...rounds(2, () => ({ output: 'data '.repeat(60_000) }))]);
+    const call = failing(1);
+    await step(compaction({ summarizer: 'none' }), scope, call.next);
+    expect(call.count()).toBe(2);
+    const [event] = compacted(scope);
+    expect(event).toMatchObject({ status: 'applied' });
+  });
+
+  it('never loops: a second overflow goes to the caller', async () => {
+    const scope = scopeOf(long());
+    const call = failing(9);
+    await expect(step(compaction({ summarizer: 'none' }), scope, call.next)).rejects.toBe(overflow);
+    expect(call.count()).toBe(2);
+  });
+
+  it('lets the provider’s error through when a hook skips or nothing can be done', async () => {
+    const skipping = failing(9);
+    const scope = scopeOf(rounds(8));
+    const capability = compaction({ beforeCompaction: () => ({ skip: true }) });
+    await expect(step(capability, scope, skipping.next)).rejects.toBe(overflow);
+    expect(skipping.count()).toBe(1);
+    expect(compacted(scope)).toMatchObject([{ status: 'skipped' }]);
+
+    const hopeless = failing(9);
+    await expect(step(compaction(), scopeOf([userMessage('hi')]), hopeless.next)).rejects.toBe(overflow);
+    expect(hopeless.count()).toBe(1);
+  });
+
+  it('leaves other errors alone', async () => {
+    const scope = scopeOf(rounds(8));
+    const error = new Error('rate limit');
+    await expect(step(compaction(), scope, () => Promise.reject(error))).rejects.toBe(error);
+    expect(scope.events).toEqual([]);
+  });
+});
+
+describe('compaction by hand', () => {
+  it('takes instructions, from the caller and from the hook', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const scope = scopeOf(long(), { model });
+    const capability = compaction({ beforeCompaction: () => ({ instructions: 'and the ticket ids' }) });
+    const outcome = await capability.compact?.(scope, { instructions: 'Keep API decisions' });
+    expect(outcome?.status).toBe('applied');
+    expect(promptOf(model.requests[0])).toContain('Keep API decisions\\nand the ticket ids');
+    expect(scope.events[0]).toMatchObject({ type: 'context.compacting', reason: 'manual' });
+  });
+
+  it('condenses a short conversation too', async () => {
+    const scope = scopeOf(rounds(4, () => ({ output: lines(100) })));
+    const outcome = await compaction({ summarizer: 'none' }).compact?.(scope, {});
+    expect(outcome?.status).toBe('applied');
+    expect(scope.state.context.length).toBeLessThan(8);
+  });
+
+  it('tells the hooks what it does; one that throws is reported and ignored', async () => {
+    const seen: unknown[] = [];
+    const scope = scopeOf(long());
+    const capability = compaction({
+      summarizer: 'none',
+      beforeCompaction: (input) => {
+        seen.push(input);
+        throw new Error('broken hook');
+      },
+      afterCompaction: (result) => void seen.push(result),
+      flush: (messages) => void seen.push(messages.length),
+    });
+    await capability.compact?.(scope, {});
+    expect(seen).toMatchObject([
+      { forced: true, messageCount: 61, keepLast: 20, tokensUsed: expect.any(Number) },
+      expect.any(Number),
+      { success: true, messagesBefore: 61, summaryLength: scope.state.summary?.length },
+    ]);
+    expect(scope.events).toContainEqual(
+      expect.objectContaining({ type: 'warning', message: expect.stringContaining('broken hook') }),
+    );
+  });
+
+  it('leaves plan, todos, permissions and other capabilities’ state as they are', async () => {
+    const scope = scopeOf(long());
+    scope.state.permissionContext = { mode: 'explore', allow: [], deny: [{ tool: 'rm' }], ask: [] };
+    scope.state.extensions.memory = { watermark: 3 };
+    const { extensions, ...head } = scope.state.head();
+    await compaction({ summarizer: 'none' }).compact?.(scope, {});
+    const { extensions: after, ...headAfter } = scope.state.head();
+    expect(headAfter).toEqual(head);
+    expect(after).toMatchObject(extensions as object);
+  });
+});
+
+describe('what a step costs', () => {
+  it('counts each message once, whatever the length of the history', async () => {
+    let counted = 0;
+    const counter = {
+      name: 'spy',
+      count(text: string) {
+        counted++;
+        return Math.ceil(text.length / 4);
+      },
+    };
+    const capability = compaction({
+      counter,
+      triggerMessages: 0,
+      triggerTokens: 0,
+      truncateArgs: false,
+      summarizer: 'none',
+    });
+    const scope = scopeOf([], { system: 'fixed', contextWindow: 1_000_000 } as never);
+    const cost: number[] = [];
+    for (let index = 0; index < 300; index++) {
+      scope.state.contextMutable().push(...rounds(1));
+      counted = 0;
+      await step(capability, scope);
+      cost.push(counted);
+    }
+    expect(Math.max(...cost.slice(200))).toBeLessThanOrEqual(Math.max(...cost.slice(0, 10)));
+  });
+
+  it('learns from reported usage how far the count is off, within bounds', async () => {
+    const scope = scopeOf([userMessage('word '.repeat(2_000))]);
+    const capability = compaction();
+    const reporting = (inputTokens: number) => async (): Promise<ModelResponse> => ({
+      ...answer,
+      usage: { inputTokens, outputTokens: 1 },
+    });
+    await step(capability, scope, reporting(5_000));
+    const first = ratio(scope);
+    expect(first).toBeGreaterThan(1.5);
+    await step(capability, scope, reporting(1_000_000));
+    expect(ratio(scope)).toBeGreaterThan(first);
+    expect(ratio(scope)).toBeLessThanOrEqual(3);
+  });
+
+  it('reduces earlier when usage shows that the count is too low', async () => {
+    const messages = [userMessage('go'), ...rounds(12, () => ({ output: 'word '.repeat(500) }))];
+    const scope = scopeOf(messages);
+    const capability = compaction({ contextWindow: 12_000, summarizer: 'none' });
+    await step(capability, scope, async () => ({
+      ...answer,
+      usage: { inputTokens: 15_000, outputTokens: 1 },
+    }));
+    expect(compacted(scope)).toHaveLength(0);
+    await step(capability, scope);
+    expect(compacted(scope)).toMatchObject([{ status: 'applied' }]);
+  });
+});
+
+function ratio(scope: TestScope): number {
+  const { calibration } = scope.state.extensions.compaction as { calibration: Record<string, number> };
+  return calibration[scope.model.id] ?? Number.NaN;
+}
+
+describe('between reductions', () => {
+  it('leaves the serialised prefix byte for byte the same, so that caches keep hitting', async () => {
+    const capability = compaction({ contextWindow: 20_000, summarizer: 'none' });
+    const scope = scopeOf([userMessage('work through the list')]);
+    let previous: readonly Message[] = [];
+    let version = 0;
+    let rewrites = 0;
+    for (let index = 0; index < 150; index++) {
+      scope.state.contextMutable().push(
+        ...rounds(1, () => ({
+          name: index % 3 ? 'read_file' : 'write_file',
+          input: { path: `f${index}`, content: 'z'.repeat(index % 3 ? 10 : 4_000) },
+          output: lines(30 + (index % 50)),
+        })),
+      );
+      await step(capability, scope, async () => {
+        const now = [...scope.state.context];
+        const reductions = compacted(scope).filter((event) => event.status === 'applied').length;
+        if (reductions === version) {
+          expect(JSON.stringify(now.slice(0, previous.length))).toBe(JSON.stringify(previous));
+        } else rewrites++;
+        version = reductions;
+        previous = now;
+        return said('next');
+      });
+    }
+    expect(rewrites).toBeGreaterThan(2);
+    // In batches: a rewrite every few steps at most, never a little every step.
+    expect(rewrites).toBeLessThan(20);
+    expect(scope.state.context.map(textOf)).toContain('work through the list');
+  });
+});
