@@ -1,0 +1,179 @@
+import { type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor, type Reducer } from '../src/index.js';
+import { at, lines, round, rounds } from './build.js';
+import { GOOD_SUMMARY, modelOf } from './models.js';
+
+const history = () => [userMessage('start'), ...rounds(30, () => ({ output: lines(40) }))];
+
+describe('createCompactor', () => {
+  it('is skipped, with the very same array, when nothing is due', async () => {
+    const messages = rounds(3);
+    const outcome = await createCompactor().compact(messages, { reason: 'proactive_budget' });
+    expect(outcome).toMatchObject({ status: 'skipped', steps: [], manifest: [] });
+    expect(outcome.messages).toBe(messages);
+  });
+
+  it('stops as soon as the view fits: masking that suffices is followed by no model call', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const messages = [userMessage('start'), ...rounds(12, () => ({ output: lines(700) }))];
+    const outcome = await createCompactor({ model, contextWindow: 20_000 }).compact(messages, {
+      reason: 'proactive_budget',
+    });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.steps.at(-1)?.strategy).toBe('observationMasking');
+    expect(model.requests).toEqual([]);
+  });
+
+  it('keeps a cheap pass that ran by its own trigger, although no summary follows', async () => {
+    const write = round({ name: 'write_file', input: { path: 'a', content: 'c'.repeat(20_000) } });
+    const messages = [...write, ...rounds(13)];
+    const outcome = await createCompactor().compact(messages, { reason: 'proactive_budget' });
+    expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 28 });
+    expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore - 4_000);
+    expect(outcome.manifest).toEqual([
+      { messageId: messages[0]?.id, fate: 'truncated', strategy: 'truncateArgs' },
+    ]);
+  });
+
+  it('fails with a clear reason when the system prompt alone fills the window', async () => {
+    const messages = history();
+    const outcome = await createCompactor({ contextWindow: 1_000 }).compact(messages, {
+      system: 'rule '.repeat(2_000),
+    });
+    expect(outcome.status).toBe('failed');
+    expect(outcome.reason).toMatch(/the system prompt alone need\w* \d+ of 1000 tokens/);
+    expect(outcome.messages).toBe(messages);
+  });
+
+  it('says what could not be reduced', async () => {
+    const messages = [userMessage('word '.repeat(10_000))];
+    const outcome = await createCompactor({ contextWindow: 4_000 }).compact(messages);
+    expect(outcome.status).toBe('ineffective');
+    expect(outcome.messages).toBe(messages);
+  });
+
+  it('is aborted by its signal, before and in the middle', async () => {
+    const messages = history();
+    const before = await createCompactor().compact(messages, {
+      signal: AbortSignal.abort(new Error('stop')),
+    });
+    expect(before).toMatchObject({ status: 'aborted', reason: expect.stringContaining('stop') });
+    expect(before.messages).toBe(messages);
+
+    const controller = new AbortController();
+    const model = modelOf(() => {
+      controller.abort(new Error('stop'));
+      return GOOD_SUMMARY;
+    });
+    const middle = await createCompactor({ model }).compact(messages, { signal: controller.signal });
+    expect(middle.status).toBe('aborted');
+    expect(middle.messages).toBe(messages);
+  });
+
+  it('plans without calling a model or changing anything', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const compactor = createCompactor({ model });
+    const messages = history();
+    const copy = structuredClone(messages);
+    const plan = await compactor.plan(messages, { carry: 'Todos' });
+    const outcome = await compactor.compact(messages);
+    expect(model.requests).toHaveLength(1);
+    expect(messages).toEqual(copy);
+    expect(plan.status).toBe('applied');
+    expect(plan.steps.map((step) => step.strategy)).toEqual(outcome.steps.map((step) => step.strategy));
+    expect(plan.manifest).toEqual(outcome.manifest);
+    expect(plan.steps.at(-1)?.note).toContain('planned');
+  });
+
+  it('uses the provider’s own compaction where there is one, byte for byte', async () => {
+    const opaque = { type: 'opaque', provider: 'acme', data: { encrypted: 'AAAA' } } as const;
+    const model = modelOf(() => GOOD_SUMMARY, {
+      compact: async () => ({
+        messages: [userMessage([opaque], { id: 'native-1' })],
+        usage: { inputTokens: 7, outputTokens: 1 },
+      }),
+    });
+    const messages = history();
+    const outcome = await createCompactor({ model, strategy: 'native' }).compact(messages);
+    expect(outcome.status).toBe('applied');
+    expect(at(outcome.messages, 0).content).toEqual([opaque]);
+    expect(outcome.messages.slice(-20)).toEqual(messages.slice(-20));
+    expect(new Set(outcome.manifest.map((entry) => entry.fate))).toEqual(new Set(['replaced']));
+    expect(outcome.usage).toEqual({ inputTokens: 7, outputTokens: 1 });
+    expect(model.requests).toEqual([]);
+
+    const without = await createCompactor({ strategy: 'native', model: modelOf(() => GOOD_SUMMARY) }).compact(
+      messages,
+    );
+    expect(without.steps[0]).toMatchObject({
+      strategy: 'native',
+      note: expect.stringContaining('offers no'),
+    });
+    expect(without.steps.at(-1)?.strategy).toBe('summarization');
+  });
+
+  it('keeps three tiers: verbatim, masked, summarised', async () => {
+    const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(50) }))];
+    const compactor = createCompactor({
+      memoryTiers: { hotMessages: 4, warmMessages: 10 },
+      contextWindow: 8_000,
+    });
+    const outcome = await compactor.compact(messages);
+    const [summary, pinned, ...rest] = outcome.messages;
+    expect(summary?.kind).toBe('summary');
+    expect(pinned).toBe(messages[0]);
+    expect(rest).toHaveLength(14);
+    expect(rest.slice(-4)).toEqual(messages.slice(-4));
+    for (const message of rest.slice(0, 10)) {
+      if (message.role === 'tool') expect(textOf(message)).toMatch(/^\[read_file .* full text: log message/);
+    }
+  });
+});
+
+describe('a reducer of one’s own', () => {
+  const dropping = (keep: (message: Message, index: number) => boolean, fates = true): Reducer => ({
+    name: 'mine',
+    cost: 'free',
+    async reduce(view) {
+      const messages = view.messages.filter(keep);
+      const gone = view.messages.filter((message) => !messages.includes(message));
+      return {
+        messages,
+        fates: fates ? gone.map(({ id }) => ({ messageId: id, fate: 'dropped' as const })) : [],
+      };
+    },
+  });
+  const run = async (strategy: Reducer[], messages: readonly Message[] = history()) => {
+    const outcome = await createCompactor({ strategy }).compact(messages);
+    return { outcome, messages };
+  };
+
+  it('takes part in the cascade', async () => {
+    const { outcome } = await run([dropping((_, index) => index === 0 || index > 30)]);
+    expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 31 });
+  });
+
+  it.each([
+    ['separates a call from its result', dropping((_, index) => index !== 5), /separated/],
+    [
+      'loses a message unaccounted for',
+      dropping((_, index) => index === 0 || index > 30, false),
+      /without an entry/,
+    ],
+    ['removes the latest request', dropping((_, index) => index > 30), /latest user message/],
+  ])('is not used when it %s', async (_, reducer, reason) => {
+    const { outcome, messages } = await run([reducer]);
+    expect(outcome.status).toBe('failed');
+    expect(outcome.reason).toMatch(reason);
+    expect(outcome.messages).toBe(messages);
+  });
+
+  it('may throw: the next one runs', async () => {
+    const broken: Reducer = { name: 'broken', cost: 'free', reduce: () => Promise.reject(new Error('oops')) };
+    const { outcome } = await run([broken, dropping((_, index) => index === 0 || index > 30)]);
+    expect(outcome.status).toBe('applied');
+    expect(outcome.steps[0]?.note).toContain('oops');
+    expect(outcome.reason).toContain('oops');
+  });
+});
