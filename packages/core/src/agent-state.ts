@@ -37,7 +37,7 @@ const headSchema = z.strictObject({
   toolContext: toolContextSchema.prefault({}),
   extensions: z.record(z.string(), jsonObjectSchema).prefault({}),
 });
-const contextSchema = z.array(messageSchema);
+const contextSchema = z.object({ context: z.array(messageSchema) });
 
 export type Todo = z.infer<typeof todoSchema>;
 export type PermissionRule = z.infer<typeof ruleSchema>;
@@ -101,8 +101,11 @@ export class AgentState {
    * @throws {InvalidInputError} naming the path of every bad field, or saying that a newer version wrote it.
    */
   static fromJSON(json: unknown): AgentState {
-    const { context, ...head } = asRecord(json);
-    return AgentState.fromParts(head, parseWith(contextSchema, context ?? [], 'AgentState.context'));
+    const { context: messages, ...head } = asRecord(json);
+    const state = AgentState.fromParts(head, []);
+    const { context } = parseWith(contextSchema, { context: messages }, 'AgentState');
+    state.#context = context;
+    return state;
   }
 
   /**

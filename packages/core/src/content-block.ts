@@ -41,7 +41,7 @@ const toolUseBlockSchema = z.looseObject({
   providerMetadata,
 });
 
-const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
+export const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
 
 const toolResultBlockSchema = z.looseObject({
   type: z.literal('tool_result'),

@@ -12,7 +12,10 @@ export type JsonValue =
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 // Carried, not inspected: validating every leaf of provider metadata and tool input would cost more than all else.
-export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>((value) => value !== undefined);
+export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>(
+  (value) => value !== undefined,
+  'must be a JSON value',
+);
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be a JSON object',

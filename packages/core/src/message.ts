@@ -24,7 +24,8 @@ export interface Message {
   readonly metadata?: JsonObject | undefined;
 }
 
-export const messageSchema: z.ZodType<Message> = z.object({
+/** Fields that it does not know are kept: reading a message never loses anything. */
+export const messageSchema: z.ZodType<Message> = z.looseObject({
   id: z.string().min(1),
   role: z.enum(['system', 'user', 'assistant', 'tool']),
   content: z.array(contentBlockSchema),

@@ -16,13 +16,17 @@ export function parseWith<Schema extends z.ZodType>(
   if (result.success) return result.data;
   throw new InvalidInputError(
     subject,
-    result.error.issues.map(toIssue),
+    result.error.issues.flatMap(toIssues),
     remedy === undefined ? {} : { remedy },
   );
 }
 
-function toIssue(issue: z.core.$ZodIssue): Issue {
-  return { path: formatPath(issue.path), message: issue.message };
+function toIssues(issue: z.core.$ZodIssue): Issue[] {
+  // zod reports unknown keys at the object that has them; the path should lead to the key.
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: 'unknown key' }));
+  }
+  return [{ path: formatPath(issue.path), message: issue.message }];
 }
 
 /** `['context', 3, 'text']` → `context[3].text` */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AgentState } from './agent-state.js';
-import type { ToolOutputBlock, ToolUseBlock } from './content-block.js';
+import { type ToolOutputBlock, type ToolUseBlock, toolOutputBlockSchema } from './content-block.js';
 import { InvalidInputError } from './errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { ToolDefinition } from './model.js';
@@ -46,14 +46,22 @@ interface ToolOptions {
   readonly timeoutMs?: number;
 }
 
-/** Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does. */
+/**
+ * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
+ *
+ * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say.
+ */
 export function defineTool<Input>(
   options: ToolOptions & {
     readonly input: StandardSchema<Input>;
     execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
   },
 ): Tool;
-/** Makes a tool whose input is described by plain JSON Schema. */
+/**
+ * Makes a tool whose input is described by plain JSON Schema (draft 7, or 2020-12 by its `$schema` or `$defs`).
+ *
+ * @throws {InvalidInputError} when inputs cannot be checked against the schema, for example a `$ref` to another document.
+ */
 export function defineTool(
   options: ToolOptions & {
     readonly input: JsonObject;
@@ -67,12 +75,9 @@ export function defineTool<Input>(
   },
 ): Tool {
   const { name, description, readOnly = false, timeoutMs } = options;
-  const schema = isStandardSchema<Input>(options.input)
-    ? options.input
-    : (z.fromJSONSchema(options.input as never) as unknown as StandardSchema<Input>);
-  const inputSchema = isStandardSchema<Input>(options.input)
-    ? jsonSchemaOf(name, options.input)
-    : options.input;
+  const [schema, inputSchema] = isStandardSchema<Input>(options.input)
+    ? [options.input, jsonSchemaOf(name, options.input)]
+    : [standardSchemaOf<Input>(name, options.input), options.input];
   return {
     definition: { name, description, inputSchema },
     readOnly,
@@ -89,17 +94,32 @@ function isStandardSchema<Input>(value: StandardSchema<Input> | JsonObject): val
 }
 
 function jsonSchemaOf<Input>(name: string, schema: StandardSchema<Input>): JsonObject {
-  const convert = schema['~standard'].jsonSchema?.input;
-  if (convert === undefined) {
-    throw new InvalidInputError(`tool ${name}`, [
-      {
-        path: 'input',
-        message: `the ${schema['~standard'].vendor} schema gives no JSON Schema; use zod 4, or pass JSON Schema`,
-      },
-    ]);
+  const { vendor, jsonSchema } = schema['~standard'];
+  if (jsonSchema === undefined) {
+    throw badSchema(name, `the ${vendor} schema gives no JSON Schema; use zod 4, or pass JSON Schema`);
   }
-  const { $schema: _, ...rest } = convert({ target: 'draft-07' });
-  return rest as JsonObject;
+  try {
+    const { $schema: _, ...rest } = jsonSchema.input({ target: 'draft-07' });
+    return rest as JsonObject;
+  } catch (cause) {
+    throw badSchema(name, `the ${vendor} schema cannot be told to a model`, cause);
+  }
+}
+
+function standardSchemaOf<Input>(name: string, input: JsonObject): StandardSchema<Input> {
+  const defaultTarget = '$defs' in input ? 'draft-2020-12' : 'draft-7';
+  try {
+    return z.fromJSONSchema(input as never, { defaultTarget }) as unknown as StandardSchema<Input>;
+  } catch (cause) {
+    throw badSchema(name, 'inputs cannot be checked against this JSON Schema', cause);
+  }
+}
+
+function badSchema(name: string, message: string, cause?: unknown): InvalidInputError {
+  const reason = cause instanceof Error ? `: ${cause.message}` : '';
+  return new InvalidInputError(`tool ${name}`, [{ path: 'input', message: `${message}${reason}` }], {
+    cause,
+  });
 }
 
 async function validate<Input>(
@@ -121,11 +141,15 @@ async function validate<Input>(
 function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
   if (value === undefined || value === null) return [{ type: 'text', text: 'Done.' }];
   if (typeof value === 'string') return [{ type: 'text', text: value }];
-  if (Array.isArray(value) && value.every(isOutputBlock)) return value;
+  if (isOutput(value)) return value;
   return [{ type: 'text', text: JSON.stringify(value) }];
 }
 
-function isOutputBlock(value: unknown): value is ToolOutputBlock {
-  const type = (value as { type?: unknown } | null)?.type;
-  return type === 'text' ? typeof (value as { text?: unknown }).text === 'string' : type === 'file';
+// An empty list is data, an answer without blocks would be none; so is a list of files that only looks like blocks.
+function isOutput(value: ToolReturn): value is readonly ToolOutputBlock[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((part) => toolOutputBlockSchema.safeParse(part).success)
+  );
 }
