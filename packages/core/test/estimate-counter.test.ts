@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { estimateCounter } from '../src/index.js';
 
 const fixtures = new URL('./fixtures/tokens/', import.meta.url);
@@ -75,17 +75,17 @@ const anyText = fc.oneof(
 );
 
 describe('estimateCounter against o200k_base', () => {
-  it.each(Object.entries(exactCounts))('is within 20 % on %s', (name, exact) => {
+  test.each(Object.entries(exactCounts))('is within 20 % on %s', (name, exact) => {
     expect(Math.abs(estimateCounter.count(fixture(name)) / exact - 1)).toBeLessThanOrEqual(0.2);
   });
 
-  it('has an exact count for every fixture, of texts long enough to mean something', () => {
+  test('has an exact count for every fixture, of texts long enough to mean something', () => {
     const names = readdirSync(fixtures).map((file) => file.replace(/\.txt$/, ''));
     expect(names.sort()).toEqual(Object.keys(exactCounts).sort());
     expect(names.filter((name) => fixture(name).length < 600)).toEqual([]);
   });
 
-  it('is within 5 % on all fixtures together', () => {
+  test('is within 5 % on all fixtures together', () => {
     const estimated = Object.keys(exactCounts).reduce(
       (sum, name) => sum + estimateCounter.count(fixture(name)),
       0,
@@ -96,7 +96,7 @@ describe('estimateCounter against o200k_base', () => {
 });
 
 describe('estimateCounter on short texts', () => {
-  it.each([
+  test.each([
     ['', 0],
     ['a', 1],
     [' ', 1],
@@ -111,14 +111,14 @@ describe('estimateCounter on short texts', () => {
     expect(estimateCounter.count(text)).toBe(tokens);
   });
 
-  it('splits identifiers where o200k_base does', () => {
+  test('splits identifiers where o200k_base does', () => {
     expect(estimateCounter.count('getElementById')).toBe(4);
     expect(estimateCounter.count('get_element_by_id')).toBe(estimateCounter.count('get element by id'));
   });
 });
 
 describe('estimateCounter on any text', () => {
-  it('is a whole number, and 0 for the empty text alone', () => {
+  test('is a whole number, and 0 for the empty text alone', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const tokens = estimateCounter.count(text);
@@ -128,7 +128,7 @@ describe('estimateCounter on any text', () => {
     );
   });
 
-  it('never exceeds two tokens a unit', () => {
+  test('never exceeds two tokens a unit', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(estimateCounter.count(text)).toBeLessThanOrEqual(2 * text.length);
@@ -136,7 +136,7 @@ describe('estimateCounter on any text', () => {
     );
   });
 
-  it('does not shrink when a text grows, but for the piece at the seam', () => {
+  test('does not shrink when a text grows, but for the piece at the seam', () => {
     fc.assert(
       fc.property(anyText, anyText, (left, right) => {
         expect(estimateCounter.count(left + right)).toBeGreaterThanOrEqual(estimateCounter.count(left) - 2);
@@ -144,7 +144,7 @@ describe('estimateCounter on any text', () => {
     );
   });
 
-  it('adds up over lines, within the pieces at the seam', () => {
+  test('adds up over lines, within the pieces at the seam', () => {
     fc.assert(
       fc.property(anyText, anyText, (left, right) => {
         const sum = estimateCounter.count(left) + estimateCounter.count(right);
@@ -153,7 +153,7 @@ describe('estimateCounter on any text', () => {
     );
   });
 
-  it('gives the same answer each time', () => {
+  test('gives the same answer each time', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(estimateCounter.count(text)).toBe(estimateCounter.count(text));
@@ -165,7 +165,7 @@ describe('estimateCounter on any text', () => {
 describe('estimateCounter on long runs', () => {
   const length = 200_000;
   // What o200k_base makes of them lies between the bounds; the estimate must too.
-  it.each([
+  test.each([
     ['spaces', ' ', 1 / 200, 1 / 60],
     ['tabs', '\t', 1 / 24, 1 / 10],
     ['line breaks', '\n', 1 / 20, 1 / 8],
