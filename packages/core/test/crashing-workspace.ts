@@ -1,9 +1,9 @@
 import type { HeldLock, Workspace } from '../src/index.js';
 
-/** Where a process ends: at its nth change of a file, before it, after it, or after some bytes of it. */
+/** Where a process ends: at its nth change of a file, before it, after it, or after a part of it. */
 export interface Crash {
   readonly change: number;
-  readonly moment: 'before' | 'after' | { readonly bytes: number };
+  readonly moment: 'before' | 'after' | { readonly part: number };
 }
 
 /** What every call throws once the process is dead. */
@@ -58,7 +58,13 @@ export class CrashingWorkspace implements Workspace {
   async delete(path: string) {
     return this.#change(
       () => this.#workspace.delete(path),
-      async () => {},
+      async (count) => {
+        // A directory is emptied file by file, in any order.
+        const files: string[] = [];
+        for await (const entry of this.#workspace.list(path)) files.push(entry.path);
+        for (const file of files.reverse().slice(0, count % (files.length + 1)))
+          await this.#workspace.delete(file);
+      },
     );
   }
 
@@ -76,7 +82,7 @@ export class CrashingWorkspace implements Workspace {
     this.#dead = true;
     const { moment } = this.#crash;
     if (moment === 'after') await whole();
-    else if (moment !== 'before') await part(moment.bytes);
+    else if (moment !== 'before') await part(moment.part);
     throw new Crashed();
   }
 

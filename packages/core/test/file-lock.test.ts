@@ -8,6 +8,9 @@ import { printed, runChild } from './children/run-child.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
 
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
+
 const TOKEN = '00000000-0000-4000-8000-000000000000';
 
 async function newLock() {
@@ -96,7 +99,7 @@ describe('between processes', () => {
     expect(await Promise.all(children.map((child) => child.ended))).toEqual([0, 0, 0, 0]);
     expect(await readFile(counter, 'utf8')).toBe('100');
     expect(await readdir(directory)).toEqual(['counter']);
-  }, 60_000);
+  });
 
   test('a lock held elsewhere is reported with its holder, and passes on when that one is killed', async () => {
     const { path } = await newLock();
@@ -111,7 +114,7 @@ describe('between processes', () => {
     child.process.kill('SIGKILL');
     expect(await waiting).toBe('mine');
     await child.ended;
-  }, 60_000);
+  });
 
   test('a dead holder’s lock goes to exactly one of those who wait', async () => {
     const { path, directory } = await newLock();
@@ -123,7 +126,7 @@ describe('between processes', () => {
     child.process.kill('SIGKILL');
     expect(await Promise.all(children.map((other) => other.ended))).toEqual([0, 0, 0]);
     expect(await readFile(counter, 'utf8')).toBe('30');
-  }, 60_000);
+  });
 });
 
 describe('a holder', () => {

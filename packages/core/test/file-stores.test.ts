@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   JsonSession,
   LocalWorkspace,
@@ -8,6 +8,9 @@ import {
 } from '../src/index.js';
 import { printed, runChild } from './children/run-child.js';
 import { temporaryDirectory } from './temporary-directory.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 
@@ -29,7 +32,7 @@ describe.each(stores)('several processes with a %s session', (kind, open) => {
     expect(stored?.version).toBe(60);
     const turns = writers.flatMap((writer) => Array.from({ length: 20 }, (_, turn) => `${writer}-${turn}-0`));
     expect(stored?.messages.map(({ id }) => id).sort()).toEqual(turns.sort());
-  }, 60_000);
+  });
 
   test('that are killed leave whole sessions behind, with every turn that was acknowledged', async () => {
     const directory = await temporaryDirectory();
@@ -48,5 +51,5 @@ describe.each(stores)('several processes with a %s session', (kind, open) => {
       // At most one more of each round: committed, but killed before it could say so.
       expect(ids.length - acknowledged.length).toBeLessThanOrEqual(round + 1);
     }
-  }, 60_000);
+  });
 });

@@ -1,10 +1,13 @@
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { JsonSession, type SessionInfo, SessionKey, userMessage } from '../src/index.js';
 import { numbered } from './numbered.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
 
 const key = SessionKey.of({ tenantId: 'Acme', userId: 'u', agentId: 'a', sessionId: 's' });
 const FILE = 'tenants/%41cme/users/u/agents/a/sessions/s.json';

@@ -12,10 +12,13 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { LocalWorkspace, readText, type Workspace, type WorkspaceEntry } from '../src/index.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
 
 async function setUp() {
   const directory = await temporaryDirectory();

@@ -1,7 +1,7 @@
 import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   LocalWorkspace,
   type Message,
@@ -13,6 +13,9 @@ import { CountingWorkspace } from './counting-workspace.js';
 import { numbered } from './numbered.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
 
 const key = SessionKey.of({ userId: 'Alice', agentId: 'a', sessionId: 's' });
 const LOCATION = 'users/%41lice/agents/a/sessions/s.log.jsonl';

@@ -1,6 +1,6 @@
 import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   type HeldLock,
   LocalWorkspace,
@@ -14,6 +14,9 @@ import { CountingWorkspace } from './counting-workspace.js';
 import { numbered } from './numbered.js';
 import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 60_000 });
 
 const key = SessionKey.of({ userId: 'Alice', agentId: 'a', sessionId: 's' });
 const DIRECTORY = 'users/%41lice/agents/a/context/s';
