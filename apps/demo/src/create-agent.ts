@@ -10,6 +10,7 @@ import {
   WorkspaceSession,
 } from '@x/core';
 import { HarnessAgent, shell, taskList, workspaceTools } from '@x/harness';
+import { sessionHistory } from '@x/memory';
 
 export const AGENT = 'guide';
 
@@ -79,6 +80,7 @@ export function createAgent({ model, embedded, data, repo, onEvent }: CreateAgen
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
       shell({ cwd: repo }),
+      sessionHistory(),
     )
     .onEvent((event) => onEvent?.(event))
     .build();

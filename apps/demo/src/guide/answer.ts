@@ -2,6 +2,7 @@ import { act, type Decision, say } from './decision.js';
 import { coverage, keywords } from './keywords.js';
 import type { View } from './view.js';
 
+const SEARCHING = 'I no longer see that. Searching';
 const ENOUGH = 0.99;
 const SOME = 0.5;
 const MAX_LINES = 6;
@@ -26,13 +27,13 @@ export function answer(view: View): Decision {
         `${inView.quote}\n\n(from ${inView.source === 'summary' ? 'the summary of' : 'what I still see of'} this conversation)`,
       );
     return act(
-      `I no longer see that. Searching the report and the log of this session for: ${words.join(', ')}.`,
+      `${SEARCHING} the report and the log of this session for: ${words.join(', ')}.`,
       report,
       search,
     );
   }
   const [inReport, inLog] = found.map((result) =>
-    result && !result.isError ? lines(result.text, words) : [],
+    result && !result.isError ? lines(withoutMyself(result.text, view.request), words) : [],
   );
   if (inReport?.length) return say(`${quote(inReport)}\n\n(from REPORT.md)`);
   if (inLog?.length) return say(`${quote(inLog)}\n\n(from the log of this session)`);
@@ -60,6 +61,16 @@ function lines(text: string, words: readonly string[], atLeast = SOME): readonly
     .filter(({ line, fit }) => fit >= atLeast && /^[^[]/.test(line) && line.length < 400);
   const best = Math.max(...rated.map(({ fit }) => fit));
   return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
+}
+
+/** What was found, without the question and my own search for it, which the log has too. */
+function withoutMyself(text: string, request: string): string {
+  const own = (line: string) =>
+    line.includes(request) || line.includes(SEARCHING) || /\bcall \w+ \{/.test(line);
+  return text
+    .split('\n')
+    .filter((line) => !own(line))
+    .join('\n');
 }
 
 function quote(found: readonly string[]): string {
