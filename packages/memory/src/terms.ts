@@ -1,7 +1,11 @@
 /** Scripts that are written without spaces between words. */
 const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆`;
 const RUNS = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{N}_])+`, 'gu');
-const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, 'u');
+const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, 'u');
+/** Most text is ASCII, and found out to be so far sooner than the rest is done. */
+const IS_ASCII = /^[\0-\x7f]*$/;
+const ASCII_RUNS = /[a-zA-Z0-9_]+/g;
+const HAS_PARTS = /[\p{Lu}_]/u;
 /** `getWeather`, `HTTPServer`, `get_weather`: where the parts of a name meet. */
 const PART_BOUNDARY = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/u;
 /** Longer runs are hashes and encoded bytes; their beginning is enough to find them by. */
@@ -20,8 +24,8 @@ export interface QueryTerm {
  */
 export function termsOf(text: string): string[] {
   const terms: string[] = [];
-  for (const [run] of normalize(text).matchAll(RUNS)) {
-    if (IS_UNSPACED.test(run)) {
+  for (const run of runsOf(text)) {
+    if (isUnspaced(run)) {
       const characters = [...run];
       // The last pair is one character alone, so that every character begins a term.
       for (let index = 0; index < characters.length; index++) {
@@ -30,6 +34,7 @@ export function termsOf(text: string): string[] {
       continue;
     }
     terms.push(fold(run));
+    if (!HAS_PARTS.test(run)) continue;
     const parts = run.split(PART_BOUNDARY).filter(Boolean);
     if (parts.length > 1) terms.push(...parts.map(fold));
   }
@@ -39,8 +44,8 @@ export function termsOf(text: string): string[] {
 /** The distinct terms of a query, at most `limit`. */
 export function queryTermsOf(query: string, limit = 32): QueryTerm[] {
   const terms = new Map<string, QueryTerm>();
-  for (const [run] of normalize(query).matchAll(RUNS)) {
-    const characters = IS_UNSPACED.test(run) ? [...run] : [];
+  for (const run of runsOf(query)) {
+    const characters = isUnspaced(run) ? [...run] : [];
     if (characters.length === 0) terms.set(run, { text: fold(run), prefix: false });
     if (characters.length === 1) terms.set(run, { text: run, prefix: true });
     for (let index = 0; index + 1 < characters.length; index++) {
@@ -49,6 +54,15 @@ export function queryTermsOf(query: string, limit = 32): QueryTerm[] {
     }
   }
   return [...new Map([...terms.values()].map((term) => [term.text, term])).values()].slice(0, limit);
+}
+
+/** Words, and stretches of unspaced text. */
+function runsOf(text: string): readonly string[] {
+  return (IS_ASCII.test(text) ? text.match(ASCII_RUNS) : normalize(text).match(RUNS)) ?? [];
+}
+
+function isUnspaced(run: string): boolean {
+  return run.charCodeAt(0) > 127 && UNSPACED_START.test(run);
 }
 
 // Compatible forms (full-width letters, ligatures) become one; accents go, but not the marks of kana or Hangul.

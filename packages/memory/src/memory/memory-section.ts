@@ -16,7 +16,7 @@ export async function memorySection(scope: CallScope, maxTokens: number): Promis
 }
 
 /** The text, or whole lines of its beginning and its end with a note between them, within a budget. */
-export function fitTokens(text: string, maxTokens: number, counter: TokenCounter = estimateCounter): string {
+function fitTokens(text: string, maxTokens: number, counter: TokenCounter = estimateCounter): string {
   if (counter.count(text) <= maxTokens) return text;
   const note = '\n[… left out: read the file with memory_get …]\n';
   const half = Math.max(0, Math.floor((maxTokens - counter.count(note)) / 2));

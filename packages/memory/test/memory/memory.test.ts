@@ -1,10 +1,15 @@
 import { join } from 'node:path';
-import type { CallScope, Capability, LocalWorkspace, SessionLog } from '@x/core';
-import { estimateCounter } from '@x/core';
+import { type Capability, estimateCounter, type LocalWorkspace, type SessionLog } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
-import { runTool, temporaryDirectory, testWorkspace, toolContext } from '../support/test-context.js';
+import {
+  callScope,
+  runTool,
+  temporaryDirectory,
+  testWorkspace,
+  toolContext,
+} from '../support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const bob = { userId: 'bob', agentId: 'coder', sessionId: 's-1' };
@@ -17,7 +22,7 @@ function testMemory(config?: Parameters<typeof memory>[0]): Capability {
 }
 
 const section = (capability: Capability, workspace: LocalWorkspace) =>
-  capability.system?.(toolContext(workspace, alice) as unknown as CallScope);
+  capability.system?.(callScope(workspace, alice));
 
 describe('memory_save', () => {
   it('remembers at once, for this user and agent alone', async () => {
@@ -38,7 +43,7 @@ describe('memory_save', () => {
     expect(await runTool(capability, 'memory_get', { path: 'MEMORY.md' }, other)).toBe(
       'There is no MEMORY.md.',
     );
-    expect(await capability.system?.(other as unknown as CallScope)).toBeUndefined();
+    expect(await capability.system?.(callScope(workspace, bob))).toBeUndefined();
   });
 
   it('begins a new line behind a file that ends without one', async () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
   AgentState,
+  type CallScope,
   type Capability,
   type JsonValue,
   LocalWorkspace,
@@ -14,6 +15,7 @@ import {
   textOf,
   WorkspaceSessionLog,
 } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
 import { onTestFinished } from 'vitest';
 
 /** A directory that is gone after the test. */
@@ -37,6 +39,19 @@ export function toolContext(workspace: LocalWorkspace, parts: SessionKeyParts): 
     workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of(parts)),
     signal: new AbortController().signal,
+  };
+}
+
+/** What a capability's hooks see in a call of a session of that key. */
+export function callScope(workspace: LocalWorkspace, parts: SessionKeyParts): CallScope {
+  return {
+    ...toolContext(workspace, parts),
+    agentId: parts.agentId ?? 'agent',
+    callId: 'call',
+    model: new ScriptedModel([]),
+    emit: () => {},
+    checkpoint: async () => {},
+    background: () => {},
   };
 }
 
