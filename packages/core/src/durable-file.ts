@@ -1,9 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type FileHandle, link, mkdir, open, rename, unlink } from 'node:fs/promises';
+import { constants, type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { errorCode } from './io-error.js';
+import { ABSENT, errorCode, unless } from './io-error.js';
+import { makeDirectory } from './make-directory.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
+
+/** How often a file is opened when its directory is removed over and over. */
+const ATTEMPTS = 20;
 
 /** Whether a file is one that {@link replaceFile} was still writing. */
 export function isTemporaryName(name: string): boolean {
@@ -83,18 +87,18 @@ async function openBelow(directory: string, file: string, flags: number, mode = 
       return await open(file, flags, mode);
     } catch (error) {
       // Again when somebody removed the directory as an empty one in between.
-      if (errorCode(error) !== 'ENOENT' || attempt === 10) throw error;
-      await makeDirectory(directory);
+      if (errorCode(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
+      await makeDurableDirectory(directory);
     }
   }
 }
 
-async function makeDirectory(directory: string): Promise<void> {
-  const first = await mkdir(directory, { recursive: true });
+async function makeDurableDirectory(directory: string): Promise<void> {
+  const first = await makeDirectory(directory);
   if (first === undefined) return;
   const top = dirname(first);
   for (let parent = dirname(directory); parent.length >= top.length; parent = dirname(parent)) {
-    await syncDirectory(parent);
+    await unless(ABSENT, syncDirectory(parent));
     if (parent === top) return;
   }
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
+import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from './errors/workspace-error.js';
 import { ABSENT, errorCode, toWorkspaceError, unless } from './io-error.js';
 import { formatHolder, type LockHolder, parseHolder } from './lock-holder.js';
+import { makeDirectory } from './make-directory.js';
 import { hasEnded, thisProcess } from './process-identity.js';
 import type { HeldLock } from './workspace.js';
 
@@ -129,7 +130,7 @@ async function claim(path: string, holder: LockHolder): Promise<boolean> {
   if ((await holdersOf(path)).length > 0) return false;
   const candidate = `${path}.${holder.token}`;
   const entry = join(candidate, formatHolder(holder));
-  await mkdir(entry, { recursive: true });
+  await makeDirectory(entry);
   try {
     await rename(candidate, path);
     return true;

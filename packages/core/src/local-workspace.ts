@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, opendirSync } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, realpath, rm, unlink } from 'node:fs/promises';
+import { type FileHandle, lstat, open, realpath, rm, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { locate } from './confined-path.js';
@@ -9,6 +9,7 @@ import { WorkspaceError } from './errors/workspace-error.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, unless } from './io-error.js';
 import { entryOf, listDirectory } from './list-directory.js';
+import { makeDirectory } from './make-directory.js';
 import { parseWith } from './parse.js';
 import type { HeldLock, Workspace, WorkspaceEntry } from './workspace.js';
 import { pathSegments } from './workspace-path.js';
@@ -173,7 +174,7 @@ export class LocalWorkspace implements Workspace {
   }
 
   async #prepare(): Promise<string> {
-    if (!this.#readOnly) await mkdir(this.root, { recursive: true });
+    if (!this.#readOnly) await makeDirectory(this.root);
     return realpath(this.root);
   }
 

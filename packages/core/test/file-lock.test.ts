@@ -83,6 +83,18 @@ describe('within a process', () => {
     expect(await third).toBe('third');
   });
 
+  test('different locks come and go in one directory', async () => {
+    const { path, directory } = await newLock();
+    let runs = 0;
+    await Promise.all(
+      Array.from({ length: 6 }, async (_, lane) => {
+        for (let round = 0; round < 150; round++) await withFileLock(`${path}-${lane}`, async () => runs++);
+      }),
+    );
+    expect(runs).toBe(900);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   test('leaves nothing behind', async () => {
     const { path, directory } = await newLock();
     await Promise.all([withFileLock(path, async () => {}), withFileLock(`${path}-2`, async () => {})]);
