@@ -49,7 +49,9 @@ function moveTurn(direction: 1 | -1): void {
 /** Opens all that is folded in the focused turn, or folds it again. */
 function openTurn(): void {
   const turn = document.activeElement?.closest('[data-turn]');
-  const folds = [...(turn?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];
+  const all = [...(turn?.querySelectorAll<HTMLElement>('[data-fold]') ?? [])];
+  // What lies within another fold is opened by itself.
+  const folds = all.filter((fold) => !fold.closest('.fold-inside'));
   const closed = folds.filter((fold) => fold.getAttribute('aria-expanded') === 'false');
   for (const fold of closed.length > 0 ? closed : folds) fold.click();
 }

@@ -6,32 +6,39 @@ export const announcement = signal('');
 
 let unspoken = '';
 
-/** Puts events into words: answers sentence by sentence, since single words would be read over each other. */
-export function announceChange(event: PageEvent): void {
+/** Puts what just happened into words, all of it at once: one announcement cuts off the one before. */
+export function announce(events: readonly PageEvent[]): void {
+  const words = events.flatMap(wordsFor).join(' ').trim();
+  if (words) announcement.value = words;
+}
+
+/** Answers come sentence by sentence, since single words would be read over each other. */
+function wordsFor(event: PageEvent): readonly string[] {
   switch (event.type) {
     case 'text.delta': {
-      unspoken += event.text;
-      const end = unspoken.search(/[.!?:]\s/);
-      if (end < 0) return;
-      announcement.value = unspoken.slice(0, end + 1);
-      unspoken = unspoken.slice(end + 2);
-      return;
+      const sentences = `${unspoken}${event.text}`.split(/(?<=[.!?:])\s+/);
+      unspoken = sentences.pop() ?? '';
+      return sentences.map(plain);
     }
-    case 'model.completed':
-      if (unspoken.trim()) announcement.value = unspoken;
+    case 'model.completed': {
+      const rest = unspoken;
       unspoken = '';
-      return;
+      return [plain(rest)];
+    }
     case 'tool.call':
-      announcement.value = `Runs ${event.call.name}`;
-      return;
+      return [`Runs ${event.call.name}.`];
     case 'context.compacted':
-      announcement.value = `Compaction ${event.status}: ${event.messagesBefore} to ${event.messagesAfter} messages`;
-      return;
+      return [`Compaction ${event.status}: ${event.messagesBefore} to ${event.messagesAfter} messages.`];
     case 'call.completed':
-      announcement.value = event.stopReason === 'completed' ? 'Reply complete' : 'Reply ended';
-      return;
+      return [event.stopReason === 'completed' ? 'Reply complete.' : 'Reply ended.'];
     case 'call.failed':
-      announcement.value = `Failed: ${event.error.message}`;
-      return;
+      return [`Failed: ${event.error.message}`];
+    default:
+      return [];
   }
+}
+
+/** Without the marks of Markdown, which would be read out. */
+function plain(text: string): string {
+  return text.replace(/[*_`#|>]+/g, '').replace(/^\s*-\s/gm, '');
 }

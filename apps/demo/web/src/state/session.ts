@@ -1,8 +1,9 @@
-import { computed, signal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
 import { foldEvent } from '../../../src/server/fold-event.js';
+import type { SessionSnapshot } from '../../../src/server/session-feed.js';
 import type { Transcript } from '../../../src/server/transcript.js';
 import { emptyTranscript } from '../../../src/server/transcript.js';
-import { announceChange } from './announcer.js';
+import { announce } from './announcer.js';
 import { ApiError, api } from './api.js';
 import { followSession } from './event-source.js';
 import { refreshSessions } from './sessions.js';
@@ -40,33 +41,14 @@ let opened = 0;
 
 /** An empty conversation. */
 export function startSession(): void {
-  opened++;
-  unfollow();
-  unfollow = () => {};
-  transcript.value = emptyTranscript(newSessionId());
-  problem.value = undefined;
-  connected.value = true;
-  phase.value = 'new';
+  begin('new', newSessionId());
 }
 
 /** Shows a session that the server has, and follows it. */
 export async function openSession(id: string): Promise<void> {
   if (id === sessionId.peek() && phase.peek() !== 'failed') return;
-  startSession();
-  const turn = opened;
-  transcript.value = emptyTranscript(id);
-  phase.value = 'loading';
-  try {
-    const snapshot = await api.transcript(id);
-    if (turn !== opened) return;
-    transcript.value = snapshot.transcript;
-    phase.value = 'ready';
-    follow(id, snapshot.lastEventId);
-  } catch (error) {
-    if (turn !== opened) return;
-    report(error);
-    phase.value = 'failed';
-  }
+  begin('loading', id);
+  await load(id);
 }
 
 /** Sends what the user says; the first message creates the session. */
@@ -74,7 +56,8 @@ export async function send(text: string): Promise<boolean> {
   const id = sessionId.peek();
   return attempt(async () => {
     await api.send(id, text);
-    await followIfNew(id);
+    // It exists now; what happened meanwhile is in its transcript.
+    if (phase.peek() === 'new' && id === sessionId.peek()) await load(id);
   });
 }
 
@@ -106,13 +89,39 @@ async function attempt(action: () => Promise<void>): Promise<boolean> {
   }
 }
 
-/** A session exists once its first message was accepted; what happened meanwhile is in its transcript. */
-async function followIfNew(id: string): Promise<void> {
-  if (phase.peek() !== 'new' || id !== sessionId.peek()) return;
-  const snapshot = await api.transcript(id);
-  transcript.value = snapshot.transcript;
-  phase.value = 'ready';
-  follow(id, snapshot.lastEventId);
+/** Leaves what was shown. At once: the address follows both, and must never see the one without the other. */
+function begin(next: Phase, id: string): void {
+  opened++;
+  unfollow();
+  unfollow = () => {};
+  batch(() => {
+    phase.value = next;
+    transcript.value = emptyTranscript(id);
+    problem.value = undefined;
+    connected.value = true;
+  });
+}
+
+/** Gets a session's transcript and follows it from there, unless another one was opened meanwhile. */
+async function load(id: string): Promise<void> {
+  const turn = opened;
+  try {
+    const snapshot = await api.transcript(id);
+    if (turn === opened) show(snapshot);
+  } catch (error) {
+    if (turn !== opened) return;
+    report(error);
+    phase.value = 'failed';
+  }
+}
+
+function show(snapshot: SessionSnapshot): void {
+  unfollow();
+  batch(() => {
+    transcript.value = snapshot.transcript;
+    phase.value = 'ready';
+  });
+  follow(snapshot.transcript.sessionId, snapshot.lastEventId);
 }
 
 function follow(id: string, after: string): void {
@@ -121,30 +130,14 @@ function follow(id: string, after: string): void {
       connected.value = now;
     },
     onEvents: (events) => {
-      let next = transcript.peek();
-      for (const event of events) {
-        if (event.type === 'reset') return void reload(id);
-        next = foldEvent(next, event);
-        announceChange(event);
-        if (event.type === 'call.completed' || event.type === 'call.failed') void refreshSessions();
-      }
-      transcript.value = next;
+      const told = events.filter((event) => event.type !== 'reset');
+      if (told.length < events.length) return void load(id);
+      transcript.value = told.reduce(foldEvent, transcript.peek());
+      announce(told);
+      if (told.some(({ type }) => type === 'call.completed' || type === 'call.failed'))
+        void refreshSessions();
     },
   });
-}
-
-/** The server no longer has what came since; the whole is loaded again, in place. */
-async function reload(id: string): Promise<void> {
-  const turn = opened;
-  try {
-    const snapshot = await api.transcript(id);
-    if (turn !== opened) return;
-    unfollow();
-    transcript.value = snapshot.transcript;
-    follow(id, snapshot.lastEventId);
-  } catch (error) {
-    if (turn === opened) report(error);
-  }
 }
 
 function report(error: unknown): void {

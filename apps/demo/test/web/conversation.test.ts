@@ -1,0 +1,230 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { chat, outage, survey } from '../fake-backend/scenarios.js';
+import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+
+let browser: Browser;
+let v: Visit;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+beforeEach(async () => {
+  v = await visit(browser);
+});
+afterEach(() => v.close());
+
+const question = 'How does a compaction work?';
+const ending = 'Whatever goes is in the manifest';
+
+describe('a conversation', () => {
+  it('begins with three things to do, and says who answers', async () => {
+    await v.open();
+    expect(await v.page.locator('.empty-starters button').count()).toBe(3);
+    expect(await textIn(v.page.locator('.empty-model'))).toContain('embedded guide: rules, no LLM');
+    await v.page.getByRole('button', { name: 'Survey this repository' }).click();
+    await v.page.getByText('This is a monorepo').waitFor();
+    expect(v.complaints).toEqual([]);
+  });
+
+  it('streams an answer in place, and gives its figures at the end', async () => {
+    await v.open();
+    v.backend.hold('mid-stream');
+    const composer = v.page.getByRole('textbox', { name: 'Message' });
+    await composer.fill(question);
+    await composer.press('Enter');
+    await v.page.locator('.agent-turn[aria-busy] .markdown strong', { hasText: 'cascade' }).waitFor();
+    expect(await composer.inputValue()).toBe('');
+    expect(await v.page.getByText(ending).count()).toBe(0);
+    const before = await v.page.locator('.agent-turn .markdown').boundingBox();
+
+    v.backend.release('mid-stream');
+    await v.page.getByText(ending).waitFor();
+    await v.page.locator('.agent-turn:not([aria-busy]) .reply-figures').waitFor();
+    const after = await v.page.locator('.agent-turn .markdown').boundingBox();
+    expect(after?.y).toBe(before?.y);
+    expect(await textIn(v.page.locator('.reply-figures'))).toMatch(/in .*· .* out · /);
+    expect(v.complaints).toEqual([]);
+  });
+
+  it('survives a reload in the middle of an answer', async () => {
+    await v.open();
+    v.backend.hold('mid-stream');
+    await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
+    await v.page.getByRole('button', { name: 'Send' }).click();
+    await v.page.locator('.agent-turn .markdown li').first().waitFor();
+    const drafted = await textIn(v.page.locator('.agent-turn .markdown'));
+
+    await v.page.reload();
+    await v.page.locator('.agent-turn .markdown li').first().waitFor();
+    expect(await textIn(v.page.locator('.agent-turn .markdown'))).toBe(drafted);
+    v.backend.release('mid-stream');
+    await v.page.getByText(ending).waitFor();
+    expect(await textIn(v.page.locator('.user-turn'))).toContain(question);
+    expect(v.complaints).toEqual([]);
+  });
+
+  it('stops', async () => {
+    await v.open();
+    v.backend.hold('mid-stream');
+    await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
+    await v.page.keyboard.press('Enter');
+    await v.page.getByRole('button', { name: 'Stop' }).click();
+    await v.page.getByText('Stopped. What the agent had done up to here is kept.').waitFor();
+    await v.page.getByRole('button', { name: 'Send' }).waitFor();
+    expect(v.complaints).toEqual([]);
+  });
+
+  it('keeps what could not be sent', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    v.backend.hold('mid-stream');
+    await v.backend.send('s', 'from elsewhere');
+    await v.page.getByRole('button', { name: 'Stop' }).waitFor();
+    const composer = v.page.getByRole('textbox', { name: 'Message' });
+    await composer.fill('me too');
+    await composer.press('Enter');
+    expect(await composer.inputValue()).toBe('me too');
+  });
+
+  it('catches up after the connection was lost', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    await v.page.context().setOffline(true);
+    await v.backend.send('s', 'What did I miss?');
+    await v.page.context().setOffline(false);
+    await v.page.getByText('What did I miss?').first().waitFor();
+  });
+
+  it('shows an error with what is safe and what to do', async () => {
+    await v.open();
+    await v.page.getByRole('textbox', { name: 'Message' }).fill('fail please');
+    await v.page.keyboard.press('Enter');
+    const alert = v.page.getByRole('alert');
+    await alert.waitFor();
+    const words = await textIn(alert);
+    expect(words).toContain('529 (overloaded)');
+    expect(words).toContain('Nothing is lost');
+    await alert.getByRole('button', { name: 'Edit and send again' }).click();
+    expect(await v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('fail please');
+  });
+
+  it('offers the way out of a conversation that is gone', async () => {
+    await v.page.goto(`${v.url}#/s/gone`);
+    await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+    await v.page.locator('.missing').getByRole('button', { name: 'New conversation' }).click();
+    await v.page.locator('.empty-starters').waitFor();
+  });
+});
+
+describe('a tool call', () => {
+  beforeEach(async () => {
+    v.backend.seed('s', (stage) => survey(stage, 'Survey it'));
+    await v.open('s');
+  });
+
+  it('is one line with its name, first argument, size and time', async () => {
+    const line = v.page.locator('.tool-call').filter({ hasText: 'message.ts' }).locator('.fold-line');
+    expect(await textIn(line)).toMatch(
+      /^read_file\s+packages\/core\/src\/message\.ts\s+[\d.]+\sKB\s+\d+\sms$/,
+    );
+    const box = await line.boundingBox();
+    expect(box?.height).toBe(32);
+  });
+
+  it('opens to input and output, which can be copied', async () => {
+    const call = v.page.locator('.tool-call').filter({ hasText: 'message.ts' });
+    await call.locator('.fold-line').click();
+    expect(await textIn(call.locator('pre').first())).toContain('"path": "packages/core/src/message.ts"');
+    expect(await textIn(call.locator('pre').nth(1))).toContain('export function textOf');
+    await call.getByRole('button', { name: 'Copy input' }).click();
+    expect(await evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
+    await call.locator('.fold-line').click();
+    expect(await call.locator('pre').count()).toBe(0);
+  });
+
+  it('leads to the whole of a result that was evicted, part by part', async () => {
+    const call = v.page.locator('.tool-call').filter({ hasText: 'evicted' });
+    await call.locator('.fold-line').click();
+    expect(await textIn(call.locator('pre').nth(1))).toContain('the middle is left out');
+    await call.getByRole('button', { name: /Open the whole result/ }).click();
+    const file = call.locator('.code-block').filter({ hasText: 'large_tool_results/' }).last().locator('pre');
+    await file.waitFor();
+    const length = (await textIn(file)).length;
+    await call.getByRole('button', { name: 'Show more of it' }).click();
+    await expect.poll(async () => (await textIn(file)).length).toBeGreaterThan(length);
+  });
+});
+
+describe('what a model writes', () => {
+  it('is drawn as text, lists, tables and code, never as markup of its own', async () => {
+    v.backend.seed('s', function* (stage) {
+      yield* stage.begin('Write something nasty');
+      yield* stage.answer(
+        [
+          '# Heading',
+          '<img src=x onerror="document.title=1"> <script>document.title = 2</script>',
+          '[bad](javascript:document.title=3) [good](https://example.com/a) ![pixel](https://example.com/p.png)',
+          '| a | b |\n| - | -: |\n| 1 | 2 |',
+          '- [x] done\n- <b>not bold</b>',
+          '```html\n<b>code</b>\n```',
+        ].join('\n\n'),
+      );
+      yield* stage.end();
+    });
+    await v.open('s');
+    const answer = v.page.locator('.markdown');
+    expect(await answer.locator('img, script, b').count()).toBe(0);
+    expect(await answer.locator('a').count()).toBe(1);
+    expect(await answer.locator('a').getAttribute('href')).toBe('https://example.com/a');
+    expect(await answer.locator('a').getAttribute('rel')).toContain('noopener');
+    expect(await answer.locator('td').allInnerTexts()).toEqual(['1', '2']);
+    expect(await textIn(answer)).toContain('<b>not bold</b>');
+    expect(await textIn(answer.locator('pre'))).toBe('<b>code</b>');
+    expect(await v.page.title()).toBe('Context · x');
+    expect(v.complaints).toEqual([]);
+  });
+});
+
+describe('the list of conversations', () => {
+  beforeEach(async () => {
+    v.backend.seed('a', (stage) => chat(stage, 'Stores and turns'));
+    v.backend.seed('b', (stage) => survey(stage, 'Layout of the packages'), 1);
+    v.backend.seed('c', (stage) => outage(stage, 'Long ago'), 40);
+    await v.open('a');
+  });
+
+  it('is ordered by day and searched by words', async () => {
+    const days = await v.page.locator('.sessions-list h3').allInnerTexts();
+    expect(days.slice(0, 2)).toEqual(['Today', 'Yesterday']);
+    expect(days).toHaveLength(3);
+    await v.page.getByRole('searchbox').fill('packages layout');
+    expect(await v.page.locator('.session-title').allInnerTexts()).toEqual(['Layout of the packages']);
+    await v.page.getByRole('searchbox').fill('nothing like it');
+    expect(await textIn(v.page.locator('.sessions-note'))).toBe('No conversation has these words.');
+  });
+
+  it('switches, and the back button leads back', async () => {
+    await v.page.getByRole('link', { name: /Layout of the packages/ }).click();
+    await v.page.getByText('This is a monorepo').waitFor();
+    expect(await textIn(v.page.locator('.session a[aria-current]'))).toContain('Layout of the packages');
+    await v.page.goBack();
+    await v.page.locator('.user-turn', { hasText: 'Stores and turns' }).waitFor();
+  });
+
+  it('deletes after asking', async () => {
+    const item = v.page.locator('.session', { hasText: 'Stores and turns' });
+    await item.hover();
+    await item.getByRole('button', { name: /Delete/ }).click();
+    await v.page.getByRole('button', { name: 'Keep' }).click();
+    await item.hover();
+    await item.getByRole('button', { name: /Delete/ }).click();
+    await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await v.page.locator('.empty-starters').waitFor();
+    expect(await v.page.locator('.session-title').allInnerTexts()).toEqual([
+      'Layout of the packages',
+      'Long ago',
+    ]);
+  });
+});

@@ -1,0 +1,262 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { chat, longSession, outage } from '../fake-backend/scenarios.js';
+import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { contrast, type Rgb, seenDistance } from './colour.js';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const themes = ['light', 'dark'] as const;
+const widths = [1280, 390] as const;
+
+async function visiting(
+  options: Parameters<typeof visit>[1],
+  look: (v: Visit) => Promise<void>,
+): Promise<void> {
+  const v = await visit(browser, options);
+  try {
+    await look(v);
+    expect(v.complaints).toEqual([]);
+  } finally {
+    await v.close();
+  }
+}
+
+/** A colour of the page's own, as the browser resolves it for the theme in force. */
+async function colour(v: Visit, name: string): Promise<Rgb> {
+  const text = await evaluate<string>(
+    v.page,
+    `(() => {
+      const probe = document.body.appendChild(document.createElement('i'));
+      probe.style.color = 'var(--${name})';
+      const { color } = getComputedStyle(probe);
+      probe.remove();
+      return color;
+    })()`,
+  );
+  const [red = 0, green = 0, blue = 0] = text.match(/[\d.]+/g)?.map(Number) ?? [];
+  return [red, green, blue];
+}
+
+const sources = ['system', 'tools', 'memory', 'summary', 'conversation', 'results'].map(
+  (key) => `source-${key}`,
+);
+
+describe.each(themes)('in the %s theme', (colorScheme) => {
+  it('text has AA contrast on every surface, and sources 3:1', async () => {
+    await visiting({ colorScheme }, async (v) => {
+      await v.open();
+      for (const surface of ['background', 'side', 'surface', 'hover']) {
+        for (const text of ['text', 'text-secondary']) {
+          const ratio = contrast(await colour(v, text), await colour(v, surface));
+          expect(ratio, `${text} on ${surface}`).toBeGreaterThanOrEqual(4.5);
+        }
+      }
+      for (const surface of ['background', 'side']) {
+        for (const text of ['accent', 'error', 'warning']) {
+          const ratio = contrast(await colour(v, text), await colour(v, surface));
+          expect(ratio, `${text} on ${surface}`).toBeGreaterThanOrEqual(4.5);
+        }
+        for (const source of sources) {
+          const ratio = contrast(await colour(v, source), await colour(v, surface));
+          expect(ratio, `${source} on ${surface}`).toBeGreaterThanOrEqual(3);
+        }
+      }
+      expect(contrast(await colour(v, 'on-accent'), await colour(v, 'accent'))).toBeGreaterThanOrEqual(4.5);
+    });
+  });
+
+  it('sources are told apart by every kind of eye', async () => {
+    await visiting({ colorScheme }, async (v) => {
+      await v.open();
+      const colours: [string, Rgb][] = [];
+      for (const source of sources) colours.push([source, await colour(v, source)]);
+      for (const eye of ['trichromat', 'protanope', 'deuteranope'] as const) {
+        for (const [left, one] of colours) {
+          for (const [right, other] of colours) {
+            if (left >= right) continue;
+            expect(seenDistance(one, other, eye), `${left} and ${right}, ${eye}`).toBeGreaterThan(0.07);
+          }
+        }
+      }
+    });
+  });
+
+  it.each(widths)('every state stands without a horizontal scroll at %d px', async (width) => {
+    await visiting({ colorScheme, viewport: { width, height: 800 } }, async (v) => {
+      const look = async (name: string) => {
+        const overflow = 'document.documentElement.scrollWidth - innerWidth';
+        expect(await evaluate(v.page, overflow), name).toBeLessThanOrEqual(0);
+        const column = `(() => { const e = document.querySelector('.conversation-scroll'); return e.scrollWidth - e.clientWidth; })()`;
+        expect(await evaluate(v.page, column), name).toBeLessThanOrEqual(0);
+        await v.picture(`${width}-${colorScheme}-${name}`);
+      };
+      v.backend.seed('long', longSession);
+      v.backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'));
+      await v.open();
+      await look('empty');
+      await v.open('long');
+      await look('long');
+      for (const divider of await v.page.locator('.compaction > .fold > .fold-line').all())
+        await divider.click();
+      await look('compactions');
+      for (const call of await v.page.locator('.tool-call > .fold-line').all()) await call.click();
+      await look('tools');
+      await v.open('failed');
+      await look('failed');
+      v.backend.hold('mid-stream');
+      await v.page.getByRole('textbox', { name: 'Message' }).fill('How does a compaction work?');
+      await v.page.keyboard.press('Enter');
+      await v.page.locator('.agent-turn[aria-busy] li').first().waitFor();
+      await look('mid-stream');
+    });
+  });
+});
+
+describe('the theme', () => {
+  it('follows the machine until one chooses, and keeps the choice', async () => {
+    await visiting({ colorScheme: 'dark' }, async (v) => {
+      await v.open();
+      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeLessThan(2);
+      await v.page.getByRole('button', { name: 'Theme: system' }).click();
+      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeGreaterThan(18);
+      await v.page.reload();
+      await v.page.getByRole('button', { name: 'Theme: light' }).waitFor();
+      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeGreaterThan(18);
+    });
+  });
+});
+
+describe('on a phone', () => {
+  const phone = { viewport: { width: 390, height: 844 } };
+
+  it('the gauge lies under the header and opens the panel as a sheet', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      expect(await v.page.locator('.panel').count()).toBe(0);
+      expect((await v.page.locator('.conversation-gauge .gauge-parts').boundingBox())?.height).toBe(4);
+      expect(await textIn(v.page.getByRole('button', { name: 'Context panel' }))).toMatch(/^\d+\s%$/);
+      await v.page.getByRole('button', { name: 'What fills the window' }).click();
+      await v.page.getByRole('dialog', { name: 'Context' }).locator('.legend').waitFor();
+      await v.picture('390-light-sheet');
+      await v.page.keyboard.press('Escape');
+      expect(await v.page.locator('.panel').count()).toBe(0);
+    });
+  });
+
+  it('conversations are in a drawer', async () => {
+    await visiting(phone, async (v) => {
+      v.backend.seed('a', (stage) => chat(stage, 'The first'));
+      v.backend.seed('b', (stage) => chat(stage, 'The second'));
+      await v.open('a');
+      await v.page.getByRole('button', { name: 'Conversations' }).click();
+      await v.picture('390-light-drawer');
+      await v.page.getByRole('link', { name: /The second/ }).click();
+      await v.page.locator('.user-turn', { hasText: 'The second' }).waitFor();
+      expect(await v.page.locator('.sessions').count()).toBe(0);
+    });
+  });
+});
+
+describe('by keyboard', () => {
+  it('one writes, moves between turns, opens them and the panel', async () => {
+    await visiting({}, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      const focused = 'document.activeElement.className';
+      await v.page.keyboard.press('k');
+      expect(await evaluate(v.page, focused)).toContain('agent-turn');
+      await v.page.keyboard.press('k');
+      expect(await evaluate(v.page, focused)).toContain('user-turn');
+      await v.page.keyboard.press('k');
+      expect(await evaluate(v.page, focused)).toContain('compaction');
+      await v.page.keyboard.press('o');
+      await v.page.locator('.compaction-details').waitFor();
+      await v.page.keyboard.press('o');
+      expect(await v.page.locator('.compaction-details').count()).toBe(0);
+      await v.page.keyboard.press('j');
+      expect(await evaluate(v.page, focused)).toContain('user-turn');
+      await v.page.keyboard.press('c');
+      expect(await v.page.locator('.panel').count()).toBe(0);
+      await v.page.keyboard.press('c');
+      expect(await v.page.locator('.panel').count()).toBe(1);
+      await v.page.keyboard.press('/');
+      await v.page.keyboard.type('jk');
+      expect(await v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('jk');
+      await v.page.keyboard.press('Escape');
+      await v.page.keyboard.press('n');
+      await v.page.locator('.empty-starters').waitFor();
+    });
+  });
+
+  it('the focus is always to be seen', async () => {
+    await visiting({}, async (v) => {
+      v.backend.seed('s', (stage) => chat(stage, 'How?'));
+      await v.open('s');
+      const focus = `(() => {
+        const element = document.activeElement;
+        const around = element.closest('.composer, .sessions-search') ?? element;
+        const outlines = getComputedStyle(element).outlineStyle + getComputedStyle(around).outlineStyle;
+        return { name: element.className || element.tagName, seen: /solid|auto/.test(outlines) };
+      })()`;
+      const focused: string[] = [];
+      while (focused.at(-1) !== 'BODY') {
+        await v.page.keyboard.press('Tab');
+        const { name, seen } = await evaluate<{ name: string; seen: boolean }>(v.page, focus);
+        if (name !== 'BODY') expect(seen, name).toBe(true);
+        focused.push(name);
+      }
+      expect(focused.length).toBeGreaterThan(8);
+    });
+  });
+});
+
+describe('to a screen reader', () => {
+  it('an answer is told sentence by sentence, and what happens in words', async () => {
+    await visiting({}, async (v) => {
+      v.backend.seed('s', (stage) => chat(stage, 'How?'));
+      await v.open('s');
+      v.backend.hold('mid-stream');
+      await v.page.getByRole('textbox', { name: 'Message' }).fill('And why?');
+      await v.page.keyboard.press('Enter');
+      const live = v.page.locator('[aria-live="polite"]');
+      await expect.poll(() => live.textContent()).toContain('reducers run in order');
+      v.backend.release('mid-stream');
+      await expect.poll(() => live.textContent()).toContain('Reply complete.');
+    });
+  });
+});
+
+describe('the page as a whole', () => {
+  it('weighs less than 250 KB over the wire', () => {
+    const root = inject('webRoot');
+    const files = readdirSync(root, { recursive: true, withFileTypes: true }).filter((file) => file.isFile());
+    const bytes = files.map(({ parentPath, name }) => gzipSync(readFileSync(join(parentPath, name))).length);
+    expect(bytes.length).toBeGreaterThan(3);
+    expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
+  });
+
+  it('moves nothing for those who want no motion', async () => {
+    await visiting({ reducedMotion: 'reduce' }, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      const moving = `getComputedStyle(document.querySelector('.gauge-part')).transitionDuration`;
+      expect(await evaluate(v.page, moving)).toMatch(/^0s/);
+    });
+    await visiting({ reducedMotion: 'no-preference' }, async (v) => {
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      const moving = `getComputedStyle(document.querySelector('.gauge-part')).transitionDuration`;
+      expect(await evaluate(v.page, moving)).toMatch(/^0.2s/);
+    });
+  });
+});
