@@ -77,7 +77,7 @@ describe('another transaction in the way', () => {
   });
 
   it('for too long is an error, and nothing was written', async () => {
-    const { pool, table, store } = await testStore({ connectionLimit: 2 });
+    const { pool, table, store } = await testStore({ connectionLimit: 1 });
     await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
     const other = await testPool().getConnection();
     await other.beginTransaction();
