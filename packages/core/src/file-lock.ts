@@ -156,7 +156,9 @@ async function sweepOnce(directory: string): Promise<void> {
   if (swept.has(directory)) return;
   swept.add(directory);
   for (const name of (await unless(ABSENT, readdir(directory))) ?? []) {
-    await removeDead(join(directory, name));
+    const candidate = join(directory, name);
+    await removeDead(candidate);
+    await rmdir(candidate).catch(() => {});
   }
 }
 

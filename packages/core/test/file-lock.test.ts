@@ -221,6 +221,7 @@ describe('a holder', () => {
 test('what a process left that died while it prepared a lock is removed', async () => {
   const { path, directory } = await newLock();
   await holdAs(`${path}.${TOKEN}`, { started: '1' });
+  await mkdir(`${path}-2.${TOKEN}`);
   await withFileLock(path, async () => {});
   expect(await readdir(directory)).toEqual([]);
 });
