@@ -144,7 +144,7 @@ describe('MysqlSession', () => {
     ['table', { table: 'a`b' }],
     ['table', { table: 'x'.repeat(49) }],
     ['pool', { pool: {} }],
-    ['', { tables: 'a' }],
+    ['tables', { tables: 'a' }],
   ])('refuses options with a bad %s', (path, options) => {
     const make = () => new MysqlSession({ pool: testPool(), ...(options as object) });
     expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));

@@ -80,7 +80,7 @@ describe('RedisSession', () => {
     [{ client: {} }, 'client'],
     [{ keyPrefix: 'a{b}' }, 'keyPrefix'],
     [{ ttlSeconds: -1 }, 'ttlSeconds'],
-    [{ ttl: 5 }, ''],
+    [{ ttl: 5 }, 'ttl'],
   ])('refuses the options %o', (options, path) => {
     const make = () => new RedisSession({ client: testClient(), ...(options as object) });
     expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));
