@@ -16,6 +16,8 @@ beforeEach(async () => {
 afterEach(() => v.close());
 
 const question = 'How does a compaction work?';
+/** In the conversation, not in the words for screen readers. */
+const said = (words: string) => v.page.locator('.conversation-content').getByText(words);
 const ending = 'Whatever goes is in the manifest';
 
 describe('a conversation', () => {
@@ -24,7 +26,7 @@ describe('a conversation', () => {
     expect(await v.page.locator('.empty-starters button').count()).toBe(3);
     expect(await textIn(v.page.locator('.empty-model'))).toContain('embedded guide: rules, no LLM');
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
-    await v.page.getByText('This is a monorepo').waitFor();
+    await said('This is a monorepo').waitFor();
     expect(v.complaints).toEqual([]);
   });
 
@@ -34,18 +36,37 @@ describe('a conversation', () => {
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill(question);
     await composer.press('Enter');
-    await v.page.locator('.agent-turn[aria-busy] .markdown strong', { hasText: 'cascade' }).waitFor();
+    await v.page.locator('.agent-turn[aria-busy="true"] .markdown strong', { hasText: 'cascade' }).waitFor();
     expect(await composer.inputValue()).toBe('');
-    expect(await v.page.getByText(ending).count()).toBe(0);
+    expect(await said(ending).count()).toBe(0);
     const before = await v.page.locator('.agent-turn .markdown').boundingBox();
 
     v.backend.release('mid-stream');
-    await v.page.getByText(ending).waitFor();
-    await v.page.locator('.agent-turn:not([aria-busy]) .reply-figures').waitFor();
+    await said(ending).waitFor();
+    await v.page.locator('.agent-turn[aria-busy="false"] .reply-figures').waitFor();
     const after = await v.page.locator('.agent-turn .markdown').boundingBox();
     expect(after?.y).toBe(before?.y);
     expect(await textIn(v.page.locator('.reply-figures'))).toMatch(/in .*· .* out · /);
     expect(v.complaints).toEqual([]);
+  });
+
+  it('moves nothing that was drawn while the agent works on', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    v.backend.hold('tools');
+    await v.backend.send('s', 'Survey it');
+    const call = v.page.locator('.tool-call').first();
+    await call.waitFor();
+    const asked = v.page.locator('.user-turn').last();
+    const place = async () => ((await call.boundingBox())?.y ?? 0) - ((await asked.boundingBox())?.y ?? 0);
+    const turns = v.page.locator('.agent-turn');
+    const [before, count] = [await place(), await turns.count()];
+    expect(await turns.last().getAttribute('aria-busy')).toBe('true');
+    v.backend.release('tools');
+    v.backend.hold('mid-stream');
+    await v.page.locator('.tool-time').first().waitFor();
+    expect(await place()).toBe(before);
+    expect(await turns.count()).toBe(count);
   });
 
   it('survives a reload in the middle of an answer', async () => {
@@ -60,7 +81,7 @@ describe('a conversation', () => {
     await v.page.locator('.agent-turn .markdown li').first().waitFor();
     expect(await textIn(v.page.locator('.agent-turn .markdown'))).toBe(drafted);
     v.backend.release('mid-stream');
-    await v.page.getByText(ending).waitFor();
+    await said(ending).waitFor();
     expect(await textIn(v.page.locator('.user-turn'))).toContain(question);
     expect(v.complaints).toEqual([]);
   });
@@ -71,7 +92,7 @@ describe('a conversation', () => {
     await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
     await v.page.keyboard.press('Enter');
     await v.page.getByRole('button', { name: 'Stop' }).click();
-    await v.page.getByText('Stopped. What the agent had done up to here is kept.').waitFor();
+    await said('Stopped. What the agent had done up to here is kept.').waitFor();
     await v.page.getByRole('button', { name: 'Send' }).waitFor();
     expect(v.complaints).toEqual([]);
   });
@@ -94,7 +115,7 @@ describe('a conversation', () => {
     await v.page.context().setOffline(true);
     await v.backend.send('s', 'What did I miss?');
     await v.page.context().setOffline(false);
-    await v.page.getByText('What did I miss?').first().waitFor();
+    await said('What did I miss?').waitFor();
   });
 
   it('shows an error with what is safe and what to do', async () => {
@@ -207,7 +228,7 @@ describe('the list of conversations', () => {
 
   it('switches, and the back button leads back', async () => {
     await v.page.getByRole('link', { name: /Layout of the packages/ }).click();
-    await v.page.getByText('This is a monorepo').waitFor();
+    await said('This is a monorepo').waitFor();
     expect(await textIn(v.page.locator('.session a[aria-current]'))).toContain('Layout of the packages');
     await v.page.goBack();
     await v.page.locator('.user-turn', { hasText: 'Stores and turns' }).waitFor();

@@ -115,7 +115,7 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
       v.backend.hold('mid-stream');
       await v.page.getByRole('textbox', { name: 'Message' }).fill('How does a compaction work?');
       await v.page.keyboard.press('Enter');
-      await v.page.locator('.agent-turn[aria-busy] li').first().waitFor();
+      await v.page.locator('.agent-turn[aria-busy="true"] li').first().waitFor();
       await look('mid-stream');
     });
   });

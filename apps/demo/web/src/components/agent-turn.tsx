@@ -1,7 +1,9 @@
 import './agent-turn.css';
 import { useComputed } from '@preact/signals';
 import type { Message } from '@x/core';
+import { liveTurnId } from '../state/blocks.js';
 import { fates } from '../state/session.js';
+import { Draft } from './draft.js';
 import { FateTag } from './fate-tag.js';
 import { Markdown } from './markdown.js';
 import { ReplyFigures } from './reply-figures.js';
@@ -11,6 +13,7 @@ import { ToolCall } from './tool-call.js';
 /** What the agent did and said between two things that the user said. */
 export function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
   const ids = messages.map((message) => message.id);
+  const live = useComputed(() => liveTurnId.value === ids[0]).value;
   const last = useComputed(() => fates.value[ids.at(-1) ?? '']);
   return (
     <article
@@ -19,14 +22,19 @@ export function AgentTurn({ messages }: { readonly messages: readonly Message[] 
       data-gone={last.value !== undefined}
       tabIndex={-1}
       aria-label="Agent"
+      aria-busy={live}
     >
       {messages.map((message) => (
         <AgentMessage key={message.id} message={message} />
       ))}
-      <footer class="agent-foot">
-        <ReplyFigures messageIds={ids} />
-        {last.value && <FateTag fate={last.value} />}
-      </footer>
+      {live ? (
+        <Draft />
+      ) : (
+        <footer class="agent-foot">
+          <ReplyFigures messageIds={ids} />
+          {last.value && <FateTag fate={last.value} />}
+        </footer>
+      )}
     </article>
   );
 }

@@ -1,9 +1,9 @@
 import './conversation.css';
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { ArrowDown } from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { type Block, blocksOf } from '../lib/blocks.js';
-import { entries, sessionId } from '../state/session.js';
+import { blocks, liveTurnBegins } from '../state/blocks.js';
+import { sessionId } from '../state/session.js';
 import { BlockView } from './block-view.js';
 import { Draft } from './draft.js';
 
@@ -16,11 +16,6 @@ export function Conversation() {
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const away = useSignal(false);
-  const drawn = useRef<readonly Block[]>([]);
-  const blocks = useComputed(() => {
-    drawn.current = blocksOf(entries.value, drawn.current);
-    return drawn.current;
-  });
   const id = sessionId.value;
 
   useLayoutEffect(() => {
@@ -56,7 +51,11 @@ export function Conversation() {
           {blocks.value.map((block) => (
             <BlockView key={block.id} block={block} />
           ))}
-          <Draft />
+          {liveTurnBegins.value && (
+            <div class="block agent-turn" aria-busy="true">
+              <Draft />
+            </div>
+          )}
         </div>
       </div>
       {away.value && (
