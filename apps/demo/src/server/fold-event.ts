@@ -16,7 +16,11 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return withMessage(transcript, event.message);
     case 'model.started':
       return withCall(
-        { ...transcript, context: event.context, timeline: sampled(transcript, { type: 'step', at: event.at, context: event.context }) },
+        {
+          ...transcript,
+          context: event.context,
+          timeline: sampled(transcript, { type: 'step', at: event.at, context: event.context }),
+        },
         { step: event.step, text: '', thinking: '', retry: undefined },
       );
     case 'text.delta':
