@@ -2,17 +2,16 @@ import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { checkChange } from './check-change.js';
-import { SessionStoreError } from './errors/session-store-error.js';
 import { jsonObjectSchema } from './json.js';
 import { LocalWorkspace } from './local-workspace.js';
 import type { Message } from './message.js';
 import { parseWith } from './parse.js';
-import { attempt, DamagedFileError, ifFound, newestFirst } from './session-files.js';
+import { attempt, DamagedFileError, ifFound, listSessions } from './session-files.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
 import type { SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
 import { asMessages } from './stored-messages.js';
-import { readText } from './workspace.js';
+import { type HeldLock, readText } from './workspace.js';
 
 const optionsSchema = z.strictObject({
   directory: z.string().min(1),
@@ -63,7 +62,7 @@ export class JsonSession implements SessionStore {
 
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const path = pathOf(key);
-    return this.#locked(key, path, async (check) => {
+    return this.#locked(key, path, async (lock) => {
       const stored = await this.#read(path, key);
       const messages: readonly Message[] = stored?.messages ?? [];
       checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
@@ -75,7 +74,7 @@ export class JsonSession implements SessionStore {
         head: change.head,
         messages: [...messages.slice(0, change.keep), ...change.append],
       };
-      await check();
+      await lock.check();
       await this.#workspace.write(path, JSON.stringify(document));
       return document.version;
     });
@@ -83,7 +82,8 @@ export class JsonSession implements SessionStore {
 
   delete(key: SessionKey): Promise<boolean> {
     const path = pathOf(key);
-    return this.#locked(key, path, async () => {
+    return this.#locked(key, path, async (lock) => {
+      await lock.check();
       const existed = await this.#workspace.delete(path);
       await this.#prune(dirname(path));
       return existed;
@@ -92,14 +92,14 @@ export class JsonSession implements SessionStore {
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
-    yield* newestFirst(this.#readInfos(scope));
+    const paths = listBelowPrefixes(this.#workspace, 'sessions', '.json', scope);
+    yield* listSessions(paths, scope, (path) => this.#read(path));
   }
 
   async close(): Promise<void> {}
 
-  #locked<T>(key: SessionKey, path: string, task: (check: () => Promise<void>) => Promise<T>): Promise<T> {
-    const options = { timeoutMs: this.#lockTimeoutMs };
-    return attempt(key, () => this.#workspace.lock(path, (lock) => task(() => lock.check()), options));
+  #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
+    return attempt(key, () => this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }));
   }
 
   async #read(path: string, owner?: SessionKey): Promise<Document | undefined> {
@@ -111,19 +111,6 @@ export class JsonSession implements SessionStore {
       throw new DamagedFileError(file, `belongs to session ${document.key}`);
     }
     return document;
-  }
-
-  async *#readInfos(scope: SessionScope): AsyncIterable<SessionInfo | SessionStoreError> {
-    for await (const path of listBelowPrefixes(this.#workspace, 'sessions', '.json', scope)) {
-      try {
-        const document = await attempt(undefined, () => this.#read(path));
-        if (!document?.key.isWithin(scope)) continue;
-        yield { key: document.key, version: document.version, updatedAt: document.updatedAt };
-      } catch (error) {
-        if (!SessionStoreError.isInstance(error)) throw error;
-        yield error;
-      }
-    }
   }
 
   /** Removes directories that are empty now, from `path` upwards. */

@@ -1,15 +1,12 @@
 import { SessionStoreError } from './errors/session-store-error.js';
 import { WorkspaceError } from './errors/workspace-error.js';
-import type { SessionKey } from './session-key.js';
+import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionInfo } from './session-store.js';
 
 /** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
 export class DamagedFileError extends Error {
-  readonly path: string;
-
   constructor(path: string, reason: string, cause?: unknown) {
     super(`${path} ${reason}`, { cause });
-    this.path = path;
   }
 }
 
@@ -32,16 +29,27 @@ export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** Sorts what was found by time, and throws what could not be read only after all that could. */
-export async function* newestFirst(
-  found: AsyncIterable<SessionInfo | SessionStoreError>,
+/**
+ * The sessions of a scope among the files at `paths`, newest first. What cannot be read is thrown only after all that
+ * could: one damaged session does not hide the others.
+ */
+export async function* listSessions(
+  paths: AsyncIterable<string>,
+  scope: SessionScope,
+  read: (path: string) => Promise<SessionInfo | undefined>,
 ): AsyncGenerator<SessionInfo, void, undefined> {
   const infos: SessionInfo[] = [];
   const errors: SessionStoreError[] = [];
   await attempt(undefined, async () => {
-    for await (const item of found) {
-      if (SessionStoreError.isInstance(item)) errors.push(item);
-      else infos.push(item);
+    for await (const path of paths) {
+      try {
+        const stored = await attempt(undefined, () => read(path));
+        if (!stored?.key.isWithin(scope)) continue;
+        infos.push({ key: stored.key, version: stored.version, updatedAt: stored.updatedAt });
+      } catch (error) {
+        if (!SessionStoreError.isInstance(error)) throw error;
+        errors.push(error);
+      }
     }
   });
   yield* infos.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));

@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { checkChange } from './check-change.js';
 import { CapabilityError } from './errors/capability-error.js';
-import { SessionStoreError } from './errors/session-store-error.js';
 import { parseWith } from './parse.js';
-import { attempt, ifFound, newestFirst } from './session-files.js';
+import { attempt, ifFound, listSessions } from './session-files.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
 import type { Reach, SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
@@ -88,7 +87,8 @@ export class WorkspaceSession implements SessionStore {
 
   delete(key: SessionKey): Promise<boolean> {
     const directory = directoryOf(key);
-    return this.#locked(key, directory, async () => {
+    return this.#locked(key, directory, async (lock) => {
+      await lock.check();
       // The head goes first: without it, whatever a crash leaves is no session.
       const existed = await this.#workspace.delete(`${directory}/${HEAD}`);
       await this.#workspace.delete(directory);
@@ -98,7 +98,8 @@ export class WorkspaceSession implements SessionStore {
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
-    yield* newestFirst(this.#readInfos(scope));
+    const paths = listBelowPrefixes(this.#workspace, 'context', '', scope);
+    yield* listSessions(paths, scope, (path) => this.#readHead(path));
   }
 
   async close(): Promise<void> {}
@@ -112,19 +113,6 @@ export class WorkspaceSession implements SessionStore {
     const path = `${directory}/${HEAD}`;
     const text = await ifFound(readText(this.#workspace, path));
     return text === undefined ? undefined : parseHead(path, text, key);
-  }
-
-  async *#readInfos(scope: SessionScope): AsyncIterable<SessionInfo | SessionStoreError> {
-    for await (const directory of listBelowPrefixes(this.#workspace, 'context', '', scope)) {
-      try {
-        const stored = await attempt(undefined, () => this.#readHead(directory));
-        if (!stored?.key.isWithin(scope)) continue;
-        yield { key: stored.key, version: stored.version, updatedAt: stored.updatedAt };
-      } catch (error) {
-        if (!SessionStoreError.isInstance(error)) throw error;
-        yield error;
-      }
-    }
   }
 
   /** Removes the segments that no longer count, and what crashes left. */

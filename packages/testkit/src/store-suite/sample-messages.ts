@@ -1,7 +1,7 @@
 import { type ContentBlock, type JsonObject, type Message, userMessage } from '@x/core';
 
 /** Text that careless storage changes: surrogates on their own, line separators, control characters, quotes. */
-export const NASTY_TEXT =
+const NASTY_TEXT =
   'line\nbreak\r\n\ttab "quotes" \'single\' `back` \\ back/slash é e\u0301 漢字 🦀 \ud83d lone \ude00 \u2028 \u2029 ' +
   '\u0000 nul \u0001 \u007f \ufeff $x %s %00 {{y}} <b> -- ; DROP TABLE';
 
