@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { tiktokenCounter } from '@x/compaction';
+import { missesOf } from './replay/misses.js';
+import { parseOptions } from './replay/options.js';
+import { readRecordings } from './replay/read-recordings.js';
+import { reportReplay } from './replay/report.js';
+import { toJson } from './replay/report-json.js';
+import { reportMisses } from './replay/report-misses.js';
+import { runReplay, settingFor } from './replay/run-replay.js';
+import { strategies as known } from './replay/strategies.js';
+import type { Strategy } from './replay/strategy.js';
+import { syntheticRecordings } from './replay/synthetic-recordings.js';
+
+const options = parseOptions(process.argv.slice(2));
+const more: { default?: Record<string, Strategy> } = options.with
+  ? await import(pathToFileURL(options.with).href)
+  : {};
+const available = { ...known, ...more.default };
+const unknown = options.strategy.filter((name) => !Object.hasOwn(available, name));
+if (unknown.length > 0) {
+  console.error(
+    `There is no strategy ${unknown.join(', ')}; there are ${Object.keys(available).join(', ')}.`,
+  );
+  process.exit(2);
+}
+const chosen = Object.fromEntries(
+  Object.entries(available).filter(
+    ([name]) => options.strategy.length === 0 || options.strategy.includes(name),
+  ),
+);
+
+const counter = tiktokenCounter();
+const setting = settingFor(options.window, counter);
+const recordings = options.data
+  ? readRecordings(options.data, options.domain)
+  : syntheticRecordings({ counter }).filter(
+      ({ domain }) => options.domain.length === 0 || options.domain.includes(domain),
+    );
+if (recordings.length === 0) {
+  console.error(`There is no conversation of the domain ${options.domain.join(', ')}.`);
+  process.exit(2);
+}
+
+const names = Object.keys(chosen);
+const replayed = await runReplay(recordings, chosen, setting);
+console.log(reportReplay(replayed, names, setting));
+if (options.misses) {
+  for (const name of names) console.log(`\n${reportMisses(name, missesOf(replayed, name))}`);
+}
+if (options.json)
+  writeFileSync(options.json, `${JSON.stringify(toJson(replayed, names, setting), null, 2)}\n`);

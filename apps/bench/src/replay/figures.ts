@@ -1,0 +1,60 @@
+import type { ReplayedConversation } from './run-replay.js';
+
+/** What one strategy came to over a group of conversations. */
+export interface Figures {
+  readonly conversations: number;
+  readonly probes: number;
+  readonly retained: number;
+  readonly crossing: number;
+  readonly crossingRetained: number;
+  /** Of all requests of the group, over what they would have cost without any reduction. */
+  readonly cost: number;
+  readonly calls: number;
+  readonly reductions: number;
+  readonly largestRequest: number;
+  readonly overflows: number;
+  readonly pairingViolations: number;
+  readonly unaccounted: number;
+  readonly largestSummary: number;
+  readonly milliseconds: number;
+}
+
+/** Adds up what a strategy came to. */
+export function figuresOf(conversations: readonly ReplayedConversation[], strategy: string): Figures {
+  const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
+  const probes = results.flatMap((result) => result.probes);
+  const crossing = probes.filter((probe) => probe.crossing);
+  const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+  const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);
+  return {
+    conversations: conversations.length,
+    probes: probes.length,
+    retained: probes.filter((probe) => probe.retained).length,
+    crossing: crossing.length,
+    crossingRetained: crossing.filter((probe) => probe.retained).length,
+    cost: sum(results.map((result) => result.cost)) / sum(conversations.map(({ full }) => full.cost)),
+    calls: sum(results.map((result) => result.calls)),
+    reductions: sum(results.map((result) => result.reductions)),
+    largestRequest: most(results.map((result) => result.largestRequest)),
+    overflows: sum(results.map((result) => result.overflows)),
+    pairingViolations: sum(results.map((result) => result.pairingViolations)),
+    unaccounted: sum(results.map((result) => result.unaccounted)),
+    largestSummary: most(results.map((result) => result.largestSummary)),
+    milliseconds: sum(results.map((result) => result.milliseconds)),
+  };
+}
+
+/** Conversations by one of their properties, in the order in which they come. */
+export function groupConversations(
+  conversations: readonly ReplayedConversation[],
+  by: 'domain' | 'source',
+): ReadonlyMap<string, readonly ReplayedConversation[]> {
+  const groups = new Map<string, ReplayedConversation[]>();
+  for (const conversation of conversations) {
+    const key = conversation.recording[by];
+    const group = groups.get(key);
+    if (group) group.push(conversation);
+    else groups.set(key, [conversation]);
+  }
+  return groups;
+}

@@ -1,0 +1,96 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import {
+  assistantMessage,
+  type ContentBlock,
+  jsonValueSchema,
+  type Message,
+  type MessageOptions,
+  parseWith,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { z } from 'zod';
+import type { Recording } from './recording.js';
+import { stableId } from './stable-id.js';
+
+const messageSchema = z.object({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  toolCalls: z.array(z.object({ id: z.string(), name: z.string(), arguments: jsonValueSchema })).default([]),
+  toolCallId: z.string().optional(),
+  toolName: z.string().optional(),
+});
+const trajectorySchema = z.object({ messages: z.array(messageSchema) });
+const probesSchema = z.object({
+  probes: z.array(
+    z.object({ token: z.string(), callIndex: z.int(), lastIndex: z.int(), gapTokens: z.number() }),
+  ),
+});
+const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
+
+type RecordedMessage = z.output<typeof messageSchema>;
+
+/**
+ * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`.
+ * A file without probes counts for cost alone.
+ *
+ * @throws {InvalidInputError} for a file of another form.
+ */
+export function readRecordings(folder: string, domains: readonly string[] = []): readonly Recording[] {
+  const manifest = parseWith(
+    manifestSchema,
+    JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')),
+    'manifest.json',
+  );
+  const probed = new Set(readdirSync(join(folder, 'probes')));
+  return manifest
+    .filter(({ domain }) => domains.length === 0 || domains.includes(domain))
+    .map(({ file, domain, source }) => {
+      const packed = `${file}.gz`;
+      const { messages } = parseWith(
+        trajectorySchema,
+        readPacked(join(folder, 'trajectories', packed)),
+        `trajectories/${packed}`,
+      );
+      const { probes } = probed.has(packed)
+        ? parseWith(probesSchema, readPacked(join(folder, 'probes', packed)), `probes/${packed}`)
+        : { probes: [] };
+      const [first] = messages;
+      const system = first?.role === 'system' ? first.content : '';
+      const offset = system === '' ? 0 : 1;
+      return {
+        name: file.replace(/\.json$/, ''),
+        domain,
+        source,
+        system,
+        messages: messages.slice(offset).map((message, index) => toMessage(message, `${file} ${index}`)),
+        probes: probes.map((probe) => ({
+          ...probe,
+          callIndex: probe.callIndex - offset,
+          lastIndex: probe.lastIndex - offset,
+        })),
+      };
+    });
+}
+
+function readPacked(path: string): unknown {
+  return JSON.parse(gunzipSync(readFileSync(path)).toString('utf8'));
+}
+
+function toMessage(
+  { role, content, toolCalls, toolCallId, toolName }: RecordedMessage,
+  seed: string,
+): Message {
+  const options: MessageOptions = { id: stableId(seed), createdAt: '2026-01-01T00:00:00.000Z' };
+  if (role === 'tool') {
+    return toolResultMessage({ id: toolCallId ?? '', name: toolName ?? 'tool' }, content, options);
+  }
+  if (role !== 'assistant') return userMessage(content, options);
+  const text: ContentBlock[] = content === '' ? [] : [{ type: 'text', text: content }];
+  const calls = toolCalls.map(
+    ({ id, name, arguments: input }): ContentBlock => ({ type: 'tool_use', id, name, input }),
+  );
+  return assistantMessage([...text, ...calls], options);
+}

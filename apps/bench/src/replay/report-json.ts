@@ -1,0 +1,36 @@
+import { figuresOf } from './figures.js';
+import { missesOf } from './misses.js';
+import { PRICES } from './replay-conversation.js';
+import { OVERHEAD, type ReplayedConversation } from './run-replay.js';
+import type { ReplaySetting } from './strategy.js';
+
+/** A run as data: its definitions, and every conversation by strategy. */
+export function toJson(
+  conversations: readonly ReplayedConversation[],
+  strategies: readonly string[],
+  { window, trigger, counter }: ReplaySetting,
+): object {
+  return {
+    window,
+    trigger,
+    overhead: OVERHEAD,
+    prices: PRICES,
+    counter: counter.name,
+    strategies: strategies.map((name) => ({
+      name,
+      reachingTrigger: figuresOf(
+        conversations.filter(({ reachesTrigger }) => reachesTrigger),
+        name,
+      ),
+      all: figuresOf(conversations, name),
+      conversations: conversations.map((conversation) => ({
+        name: conversation.recording.name,
+        domain: conversation.recording.domain,
+        source: conversation.recording.source,
+        reachesTrigger: conversation.reachesTrigger,
+        ...figuresOf([conversation], name),
+      })),
+      misses: missesOf(conversations, name),
+    })),
+  };
+}

@@ -1,0 +1,112 @@
+import { type Figures, figuresOf, groupConversations } from './figures.js';
+import { PRICES } from './replay-conversation.js';
+import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
+import type { ReplaySetting } from './strategy.js';
+import { textTable } from './text-table.js';
+
+interface Measure {
+  readonly title: string;
+  /** The share, or nothing where there is none. */
+  of(figures: Figures): number | undefined;
+}
+
+const measures: readonly Measure[] = [
+  {
+    title: 'Probes retained, of all',
+    of: ({ retained, probes }) => (probes > 0 ? retained / probes : undefined),
+  },
+  {
+    title: 'Probes retained, of those that a reduction crossed',
+    of: ({ crossingRetained, crossing }) => (crossing > 0 ? crossingRetained / crossing : undefined),
+  },
+  { title: 'Cost, of sending everything', of: ({ cost }) => (Number.isFinite(cost) ? cost : undefined) },
+];
+
+/** The whole report as text. */
+export function reportReplay(
+  conversations: readonly ReplayedConversation[],
+  strategies: readonly string[],
+  setting: ReplaySetting,
+): string {
+  const sections = [
+    headerOf(conversations, setting),
+    ...measures.map((measure) => tableOf(measure, conversations, strategies)),
+    totalsOf(conversations, strategies),
+  ];
+  return sections.map((lines) => lines.join('\n')).join('\n\n');
+}
+
+function headerOf(
+  conversations: readonly ReplayedConversation[],
+  { window, trigger, counter }: ReplaySetting,
+): readonly string[] {
+  const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger).length;
+  return [
+    `${conversations.length} conversations, a window of ${window} tokens (${counter.name}); ${reaching} reach the trigger.`,
+    `Trigger: a request of ${trigger} tokens (${TRIGGER_SHARE} of the window), ${OVERHEAD} of them system prompt and tools.`,
+    'Retained: the token of a probe stands literally in the request whose answer uses it. Crossed: there was a reduction',
+    'between its last mention and that request.',
+    `Cost: input tokens of all requests; ${PRICES.cached} for whole messages shared with the request before from the start, ${PRICES.fresh} for`,
+    'all others; a sum over the sum without any reduction, as if the window did not matter. Output is the same: left out.',
+    'Rows: conversations that reach the trigger, unless said otherwise.',
+  ];
+}
+
+function tableOf(
+  { title, of }: Measure,
+  conversations: readonly ReplayedConversation[],
+  strategies: readonly string[],
+): readonly string[] {
+  const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger);
+  const row = (label: string, group: readonly ReplayedConversation[]): readonly string[] => [
+    label,
+    String(group.length),
+    String(group.reduce((sum, { recording }) => sum + recording.probes.length, 0)),
+    ...strategies.map((name) => formatShare(of(figuresOf(group, name)))),
+  ];
+  const domains = groupConversations(reaching, 'domain');
+  const rows = [...domains].flatMap(([domain, group]) => {
+    const sources = groupConversations(group, 'source');
+    const nested = [...sources].map(([source, part]) => row(`  ${source}`, part));
+    return [row(domain, group), ...(sources.size > 1 ? nested : [])];
+  });
+  const means = strategies.map((name) => {
+    const shares = [...domains.values()].flatMap((group) => of(figuresOf(group, name)) ?? []);
+    return formatShare(
+      shares.length > 0 ? shares.reduce((sum, share) => sum + share, 0) / shares.length : undefined,
+    );
+  });
+  return textTable([
+    [title, 'conv', 'probes', ...strategies],
+    ...rows,
+    ['mean of domains', '', '', ...means],
+    row('pooled', reaching),
+    row('pooled, with those below the trigger', conversations),
+  ]);
+}
+
+function totalsOf(
+  conversations: readonly ReplayedConversation[],
+  strategies: readonly string[],
+): readonly string[] {
+  const figures = strategies.map((name) => figuresOf(conversations, name));
+  const row = (label: string, of: (figures: Figures) => string | number) => [
+    label,
+    ...figures.map((each) => String(of(each))),
+  ];
+  return textTable([
+    ['Over all conversations', ...strategies],
+    row('model calls', ({ calls }) => calls),
+    row('reductions', ({ reductions }) => reductions),
+    row('largest request', ({ largestRequest }) => largestRequest),
+    row('requests over the window', ({ overflows }) => overflows),
+    row('calls or results without their counterpart', ({ pairingViolations }) => pairingViolations),
+    row('changes not in the manifest', ({ unaccounted }) => unaccounted),
+    row('largest summary', ({ largestSummary }) => largestSummary),
+    row('ms in the strategy, per call', ({ milliseconds, calls }) => (milliseconds / calls).toFixed(2)),
+  ]);
+}
+
+function formatShare(share: number | undefined): string {
+  return share === undefined ? '–' : share.toFixed(3);
+}

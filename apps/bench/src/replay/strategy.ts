@@ -1,0 +1,26 @@
+import type { ManifestEntry, Message, TokenCounter } from '@x/core';
+
+/** What a strategy knows of the agent that it works for. */
+export interface ReplaySetting {
+  /** The model's context window, in tokens. */
+  readonly window: number;
+  /** Tokens of a request from which on baselines reduce. */
+  readonly trigger: number;
+  readonly counter: TokenCounter;
+  /** What is sent ahead of the messages and never reduced: a text of `overhead` tokens. */
+  readonly system: string;
+  readonly overhead: number;
+}
+
+/** A conversation made smaller. */
+export interface Reduced {
+  readonly messages: readonly Message[];
+  /** What became of every message that is gone or altered. */
+  readonly manifest: readonly ManifestEntry[];
+}
+
+/** Called before each model call with what would be sent; answers nothing where that may stay. */
+export type Reduce = (messages: readonly Message[]) => Promise<Reduced | undefined>;
+
+/** Begins a conversation. */
+export type Strategy = (setting: ReplaySetting) => Reduce;

@@ -1,0 +1,191 @@
+import {
+  assistantMessage,
+  countMessage,
+  type JsonObject,
+  type Message,
+  type MessageOptions,
+  type TokenCounter,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { seededRandom } from '../corpus.js';
+import { contextText } from './context-text.js';
+import type { Probe, Recording } from './recording.js';
+import { stableId } from './stable-id.js';
+
+/** How far back the last mention must lie for a use to count as a probe, in tokens. */
+const MINIMUM_GAP = 2_000;
+
+const words = (
+  'account branch budget cache channel cursor delivery device engine export filter gateway handler index invoice ' +
+  'journal kernel ledger market meter module notice object order parser payment policy portal quota reader record ' +
+  'region review route schema sensor session shipment signal storage stream ticket tracker update vendor wallet worker'
+).split(' ');
+
+export interface SyntheticOptions {
+  readonly counter: TokenCounter;
+  /** Conversations of each of the two domains. */
+  readonly conversations?: number;
+  /** How long each becomes. */
+  readonly tokens?: number;
+}
+
+/**
+ * Conversations of an agent that reads files or orders, and much later works on one that it has seen: the same in every
+ * run, and with the probes that follow from what was said when. Half of them are about code, half about orders.
+ */
+export function syntheticRecordings({
+  counter,
+  conversations = 3,
+  tokens = 90_000,
+}: SyntheticOptions): readonly Recording[] {
+  const domains = { 'synthetic-coding': codeThing, 'synthetic-orders': orderThing };
+  return Object.entries(domains).flatMap(([domain, makeThing]) =>
+    Array.from({ length: conversations }, (_, number) => {
+      const name = `${domain}-${number + 1}`;
+      const writer = new Writer(name, number + domain.length * 1_000, makeThing);
+      const messages = writer.write(tokens, counter);
+      return {
+        name,
+        domain,
+        source: 'synthetic',
+        system: '',
+        messages,
+        probes: findProbes(messages, writer.tokens, counter),
+      };
+    }),
+  );
+}
+
+/** Something that the agent looks at and later changes. */
+interface Thing {
+  /** Names that only this thing has. */
+  readonly names: readonly [string, ...string[]];
+  readonly look: { readonly tool: string; readonly input: JsonObject };
+  readonly change: { readonly tool: string; readonly input: JsonObject };
+}
+
+type Random = (limit: number) => number;
+
+function codeThing(random: Random, serial: number): Thing {
+  const [left, right] = [word(random), word(random)];
+  const path = `src/${word(random)}/${left}-${right}-${serial}.ts`;
+  const method = `${left}${capital(right)}${serial}`;
+  return {
+    names: [path, method, `MAX_${right.toUpperCase()}_${serial}`],
+    look: { tool: 'read_file', input: { path } },
+    change: { tool: 'edit_file', input: { path, find: `${method}(`, replace: `await ${method}(` } },
+  };
+}
+
+function orderThing(random: Random, serial: number): Thing {
+  const id = `ORD-${10_000 + serial * 7 + random(7)}`;
+  const customer = `${word(random)}_${word(random)}_${1_000 + serial}`;
+  return {
+    names: [id, customer],
+    look: { tool: 'get_order', input: { id } },
+    change: { tool: 'refund_order', input: { id, customer, reason: `late ${word(random)}` } },
+  };
+}
+
+/** Writes one conversation. */
+class Writer {
+  readonly tokens: string[] = [];
+  readonly #name: string;
+  readonly #random: Random;
+  readonly #makeThing: (random: Random, serial: number) => Thing;
+  readonly #messages: Message[] = [];
+  readonly #seen: Thing[] = [];
+  #ids = 0;
+
+  constructor(name: string, seed: number, makeThing: (random: Random, serial: number) => Thing) {
+    const next = seededRandom(seed);
+    this.#name = name;
+    this.#random = (limit) => Math.floor(next() * limit);
+    this.#makeThing = makeThing;
+  }
+
+  write(tokens: number, counter: TokenCounter): readonly Message[] {
+    this.#messages.push(userMessage(`Work through the open ${word(this.#random)} cases.`, this.#options()));
+    let written = 0;
+    let counted = 0;
+    while (written < tokens) {
+      this.#step();
+      for (; counted < this.#messages.length; counted++) {
+        written += countMessage(counter, this.#messages[counted] as Message);
+      }
+    }
+    this.#messages.push(assistantMessage('Done.', this.#options()));
+    return this.#messages;
+  }
+
+  #step(): void {
+    const known = this.#seen[this.#random(this.#seen.length)];
+    if (known !== undefined && this.#random(3) === 0) {
+      this.#call(known.change, 'ok');
+      return;
+    }
+    if (this.#random(25) === 0) {
+      this.#messages.push(
+        assistantMessage(`The ${word(this.#random)} is done.`, this.#options()),
+        userMessage(`Next, look at the ${word(this.#random)}.`, this.#options()),
+      );
+    }
+    const thing = this.#makeThing(this.#random, this.tokens.length);
+    this.#seen.push(thing);
+    this.tokens.push(...thing.names);
+    this.#call(thing.look, this.#output(thing));
+  }
+
+  #call({ tool, input }: Thing['look'], output: string): void {
+    const call = { id: `call-${this.#messages.length}`, name: tool };
+    this.#messages.push(
+      assistantMessage([{ type: 'tool_use', ...call, input }], this.#options()),
+      toolResultMessage(call, output, this.#options()),
+    );
+  }
+
+  #output({ names }: Thing): string {
+    const lines = Array.from({ length: 20 + this.#random(120) }, () =>
+      Array.from({ length: 12 }, () => word(this.#random)).join(' '),
+    );
+    for (const name of names) lines.splice(this.#random(lines.length), 0, `${word(this.#random)} ${name}`);
+    return lines.join('\n');
+  }
+
+  #options(): MessageOptions {
+    return { id: stableId(`${this.#name} ${this.#ids++}`), createdAt: '2026-01-01T00:00:00.000Z' };
+  }
+}
+
+/** The uses of a name in tool calls whose last mention lies far enough back. */
+function findProbes(
+  messages: readonly Message[],
+  tokens: readonly string[],
+  counter: TokenCounter,
+): readonly Probe[] {
+  const lastMention = new Map<string, { readonly index: number; readonly at: number }>();
+  const probes: Probe[] = [];
+  let at = 0;
+  messages.forEach((message, index) => {
+    const text = contextText(message);
+    for (const token of tokens) {
+      if (!text.includes(token)) continue;
+      const last = lastMention.get(token);
+      if (message.role === 'assistant' && last && at - last.at >= MINIMUM_GAP) {
+        probes.push({ token, callIndex: index, lastIndex: last.index, gapTokens: at - last.at });
+      }
+      lastMention.set(token, { index, at: at + countMessage(counter, message) });
+    }
+    at += countMessage(counter, message);
+  });
+  return probes;
+}
+
+function word(random: Random): string {
+  return words[random(words.length)] ?? 'thing';
+}
+
+function capital(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
