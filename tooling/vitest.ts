@@ -9,7 +9,13 @@ const conditions = ['@x/source'];
 export const unit = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },
-  test: { include: ['test/**/*.test.ts'] },
+  test: {
+    include: ['test/**/*.test.ts'],
+    setupFiles: [fileURLToPath(new URL('property-tests.ts', import.meta.url))],
+    // Only against tests that hang: how fast something is, is measured in apps/bench.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+  },
 } satisfies ViteUserConfig;
 
 /** The same, with services that the tests reach through `inject('redisUrl' | 'mysqlUrl' | 'chromiumPath')`. */
