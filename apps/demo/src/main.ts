@@ -28,9 +28,9 @@ const STARTERS: BackendInfo['starters'] = [
   },
   {
     icon: 'compact',
-    title: 'Compact now',
-    description: 'See what goes, what stays, and get it back',
-    prompt: '/compact',
+    title: 'Find something',
+    description: 'Where is openSession defined?',
+    prompt: 'Where is openSession defined?',
   },
 ];
 

@@ -178,6 +178,16 @@ describe('npm start -- --once', () => {
   });
 });
 
+it('answers small questions at once', async () => {
+  const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
+  const { agent } = createAgent({ model, embedded: true, data, repo: root });
+  const size = await agent.call('How many files and lines has packages/testkit?', context);
+  const { files, lines } = figuresOf('packages/testkit');
+  expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
+  const place = await agent.call('Where is openSession defined?', context);
+  expect(place.text).toContain('packages/core/src/session.ts:');
+});
+
 it('is an honest label', async () => {
   const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
   const { agent } = createAgent({ model, embedded: true, data, repo: root });

@@ -55,6 +55,7 @@ export class HarnessBackend implements Backend {
     for await (const { key, version, updatedAt } of this.#demo.store.list({ agentId: AGENT })) {
       summaries.push(await this.#summarise(key.parts.sessionId, version, updatedAt));
     }
+    summaries.push(...(await this.#begun(new Set(summaries.map(({ id }) => id)))));
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
   }
 
@@ -173,6 +174,19 @@ export class HarnessBackend implements Backend {
   async #requireSession(sessionId: string): Promise<void> {
     if (this.#live.has(sessionId) || (await this.#demo.agent.state(contextOf(sessionId)))) return;
     throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
+  }
+
+  /** Sessions whose first call runs and has not been stored yet. */
+  async #begun(stored: ReadonlySet<string>): Promise<readonly SessionSummary[]> {
+    const begun: SessionSummary[] = [];
+    for (const [id, opening] of this.#live) {
+      const { busy, feed } = await opening;
+      if (stored.has(id) || !busy) continue;
+      const { title, entries, call } = feed.transcript;
+      const updatedAt = call?.startedAt ?? new Date().toISOString();
+      begun.push({ id, title: title || id, updatedAt, running: true, messageCount: entries.length });
+    }
+    return begun;
   }
 
   async #summarise(sessionId: string, version: number, updatedAt: string): Promise<SessionSummary> {

@@ -1,5 +1,6 @@
 import { act, type Decision, say } from './decision.js';
 import { coverage, keywords } from './keywords.js';
+import { define, measure } from './look-up.js';
 import type { View } from './view.js';
 
 const SEARCHING = 'I no longer see that. Searching';
@@ -7,8 +8,13 @@ const ENOUGH = 0.99;
 const SOME = 0.5;
 const MAX_LINES = 6;
 
-/** Answers a question from what is in view; failing that, from the report and the log of the session. */
+/**
+ * Answers a question from what is in view; failing that, from the report and the log of the session; failing that, by
+ * measuring what is asked about.
+ */
 export function answer(view: View): Decision {
+  const definition = define(view);
+  if (definition) return definition;
   const words = keywords(view.request);
   if (words.length === 0)
     return say('I did not find a word in that to look for. Try "survey this repository".');
@@ -37,6 +43,8 @@ export function answer(view: View): Decision {
   );
   if (inReport?.length) return say(`${quote(inReport)}\n\n(from REPORT.md)`);
   if (inLog?.length) return say(`${quote(inLog)}\n\n(from the log of this session)`);
+  const measured = measure(view);
+  if (measured) return measured;
   return say(
     `Neither REPORT.md nor the log of this session says anything about ${words.join(', ')}. I am a rule-based guide: I can survey this repository, and answer about what was found.`,
   );

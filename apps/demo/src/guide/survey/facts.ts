@@ -3,7 +3,7 @@ import type { View } from '../view.js';
 import { AREAS, HISTORY, KINDS, MEASURE, statsOf } from './commands.js';
 
 /** Where the repository is mounted in the guide's workspace. */
-const REPO = 'repo';
+export const REPO = 'repo';
 
 /** Something to find out: the call that tells it, and how to read the answer. */
 export interface Fact<Value> {
