@@ -13,6 +13,8 @@ export interface Write {
   readonly change: SessionChange;
   readonly head: Buffer;
   readonly rows: readonly Buffer[];
+  /** Whether there was no such session a moment ago. */
+  readonly isNew: boolean;
   /**
    * Names this commit. When a connection breaks while a transaction commits, nobody knows whether it did: the next
    * attempt finds the name in the session's row, or does it all again.
@@ -44,7 +46,7 @@ export async function applyChange(
     await addMessages(connection, statements, write, appended);
     return Number(expectedVersion) + 1;
   }
-  if (keep === 0 && (await isToBeCreated(connection, statements, write))) {
+  if (write.isNew && keep === 0) {
     const created = await insert(connection, statements, write);
     if (created !== undefined) {
       await addMessages(connection, statements, write, created);
@@ -65,17 +67,6 @@ async function append(
   const values = [keep + rows.length, head, operation, hashKey(key), expectedVersion, keep];
   const result = await execute<ResultSetHeader>(connection, statements.append, values);
   return result.affectedRows === 1 ? result.insertId : undefined;
-}
-
-// Asked before the insert and without a lock: a lock on what does not exist would make inserts of neighbours wait.
-async function isToBeCreated(
-  connection: PoolConnection,
-  statements: Statements,
-  { key, change }: Write,
-): Promise<boolean> {
-  if (change.expectedVersion !== 'any') return change.expectedVersion === 0;
-  const found = await execute<RowDataPacket[]>(connection, statements.exists, [hashKey(key)]);
-  return found.length === 0;
 }
 
 /** The new session's id; `undefined` when it exists. */

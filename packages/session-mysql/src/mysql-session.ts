@@ -90,9 +90,12 @@ export class MysqlSession implements SessionStore {
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
       operation: randomBytes(12),
     };
-    return attempt(key, () =>
-      inTransaction(this.#pool, (connection) => applyChange(connection, this.#statements, write)),
-    );
+    return attempt(key, async () => {
+      const isNew = await this.#isNew(key, change);
+      return inTransaction(this.#pool, (connection) =>
+        applyChange(connection, this.#statements, { ...write, isNew }),
+      );
+    });
   }
 
   async delete(key: SessionKey): Promise<boolean> {
@@ -129,6 +132,14 @@ export class MysqlSession implements SessionStore {
 
   /** Does nothing: the pool is the caller's. */
   async close(): Promise<void> {}
+
+  // Asked outside of the transaction, so that it locks nothing: an insert that meets a row locks it for reading, and many
+  // who hold such a lock and want to write are deadlocked.
+  async #isNew(key: SessionKey, { expectedVersion }: SessionChange): Promise<boolean> {
+    if (expectedVersion !== 'any' && expectedVersion !== 0) return false;
+    const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [hashKey(key)]);
+    return found.length === 0;
+  }
 }
 
 // mysql2 has two faces; the one with callbacks has `promise()`.

@@ -38,7 +38,7 @@ describe('list', () => {
 
   it('pages through many, the one that was begun last first', async () => {
     const { store } = await testStore();
-    const ids = Array.from({ length: 1_050 }, (_, index) => `s-${index}`);
+    const ids = Array.from({ length: 520 }, (_, index) => `s-${index}`);
     for (const sessionId of ids) await store.commit(SessionKey.of({ userId: 'alice', sessionId }), add);
     const infos = await collect(store.list({ userId: 'alice' }));
     expect(infos.map(({ key }) => key.parts.sessionId)).toEqual(ids.reverse());

@@ -52,7 +52,7 @@ describe('list', () => {
 
   it('pages through many users', async () => {
     const { store } = testStore();
-    const ids = Array.from({ length: 1_100 }, (_, index) => `user-${index}`);
+    const ids = Array.from({ length: 550 }, (_, index) => `user-${index}`);
     await Promise.all(ids.map((userId) => store.commit(SessionKey.of({ userId, sessionId: 's' }), add)));
     const found = (await collect(store.list())).map(({ key }) => key.parts.userId);
     expect(found.sort()).toEqual(ids.sort());
