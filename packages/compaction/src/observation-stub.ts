@@ -8,6 +8,8 @@ export interface StubDetails {
   readonly messageId: string;
   /** Where the full text lies already, when it was evicted. */
   readonly evictedTo?: string | undefined;
+  /** Names in the text that nothing else in the conversation holds. */
+  readonly names?: string | undefined;
 }
 
 const ERROR_LENGTH = 160;
@@ -15,7 +17,7 @@ const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
 /**
- * What stands for a tool result that was masked: whether it succeeded, what it was, how to get it back.
+ * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back.
  * `one_line`: `[read_file src/a.ts → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
  */
@@ -31,7 +33,8 @@ export function observationStub(
   parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const where = details.evictedTo ? `read_file ${details.evictedTo}` : `log message ${details.messageId}`;
-  const line = `[${subject} → ${parts.join(', ')}; full text: ${where}]`;
+  const names = details.names ? `; names: ${details.names}` : '';
+  const line = `[${subject} → ${parts.join(', ')}${names}; full text: ${where}]`;
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 

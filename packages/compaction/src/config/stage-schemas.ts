@@ -78,7 +78,7 @@ export const summaryOptionsSchema = z.strictObject({
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
   /** The longest ledger, in tokens; an eighth of the budget at most. 0: no ledger. */
-  ledgerTokens: count.default(2_000),
+  ledgerTokens: count.default(3_000),
   /** What stands in when the summariser fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
 });

@@ -1,4 +1,4 @@
-import { type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { headOf, type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 import { commandOf, pathOf } from '../call-target.js';
 import { marksOf, stringsIn, withMarks } from '../message-marks.js';
 import { errorLine } from '../observation-stub.js';
@@ -33,8 +33,16 @@ export interface Facts {
   readonly decisions: readonly string[];
   readonly calls: readonly CallFact[];
   readonly results: readonly ResultFact[];
-  readonly mentions: readonly Mention[];
+  readonly mentions: readonly WeighedMention[];
 }
+
+/** A name, and how much it counts that this message has it. */
+export interface WeighedMention extends Mention {
+  readonly weight: number;
+}
+
+/** What a user says and what the model passes to tools counts for more than what is merely said or printed. */
+const WEIGHTS = { user: 4, argument: 3, other: 1 };
 
 /** Mentions that an altered message takes along into storage. */
 const KEPT_MENTIONS = 24;
@@ -58,7 +66,7 @@ export function factsOf(message: Message): Facts {
  */
 export function keepFacts(from: Message, to: Message): Message {
   const facts = factsOf(from);
-  const remaining = new Set(mentionsIn(searchable(to)).map((mention) => mention.token));
+  const remaining = new Set(weighedMentions(to).map((mention) => mention.token));
   const lost = facts.mentions.filter((mention) => !remaining.has(mention.token)).slice(0, KEPT_MENTIONS);
   const marked = withMarks(to, { mentions: lost.map((mention) => mention.token) });
   known.set(marked, facts);
@@ -73,22 +81,34 @@ function extract(message: Message): Facts {
     else if (block.type === 'tool_result') results.push(resultFact(block));
   }
   const text = textOf(message.content.filter((block) => block.type === 'text'));
-  const remembered = stringsIn(marksOf(message).mentions).join(' ');
   return {
     ...(isUserRequest(message) ? { request: text.trim() } : {}),
     answers: message.role === 'assistant' && calls.length === 0 && text.trim() !== '',
     decisions: message.role === 'assistant' ? decisionsIn(text) : [],
     calls,
     results,
-    mentions: mentionsIn(`${searchable(message)} ${remembered}`),
+    mentions: weighedMentions(message),
   };
 }
 
-function searchable(message: Message): string {
-  const inputs = message.content.flatMap((block) =>
-    block.type === 'tool_use' ? [stringsOf(block.input)] : [],
-  );
-  return [textOf(message), ...inputs].join(' ');
+function weighedMentions(message: Message): readonly WeighedMention[] {
+  const remembered = stringsIn(marksOf(message).mentions).join(' ');
+  const spoken = message.role === 'user' ? WEIGHTS.user : WEIGHTS.other;
+  const found = new Map<string, WeighedMention>();
+  for (const mention of mentionsIn(`${textOf(message)} ${remembered}`)) {
+    found.set(mention.token, { ...mention, weight: spoken });
+  }
+  // Later, so that an argument outweighs what was said about it.
+  for (const mention of mentionsIn(argumentsOf(message))) {
+    found.set(mention.token, { ...mention, weight: WEIGHTS.argument });
+  }
+  return [...found.values()];
+}
+
+function argumentsOf(message: Message): string {
+  return message.content
+    .flatMap((block) => (block.type === 'tool_use' ? [stringsOf(block.input)] : []))
+    .join(' ');
 }
 
 /** All strings in a value, unescaped: a path in JSON text would carry the escapes. */
@@ -128,5 +148,5 @@ function resultFact(result: ToolResultBlock): ResultFact {
 
 function oneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > COMMAND_LENGTH ? `${line.slice(0, COMMAND_LENGTH - 1).trimEnd()}…` : line;
+  return line.length > COMMAND_LENGTH ? `${headOf(line, COMMAND_LENGTH - 1).trimEnd()}…` : line;
 }

@@ -2,9 +2,10 @@ import type { Message } from '@x/core';
 import { cutMiddle } from '../cut-middle.js';
 import { type CallFact, type Facts, factsOf } from './facts.js';
 import { emptyLedger, type Ledger } from './ledger.js';
+import { rankMentions } from './rank-mentions.js';
 
 /** How much of each kind a ledger remembers: constant, however long the conversation. */
-const MOST = { requests: 30, files: 150, commands: 40, errors: 20, decisions: 30, mentions: 400 };
+const MOST = { requests: 30, files: 150, commands: 40, errors: 20, decisions: 30, mentions: 800 };
 /** UTF-16 units of the first request, and of those after it. */
 const FIRST_REQUEST = 4_000;
 const LATER_REQUEST = 600;
@@ -15,7 +16,7 @@ export function foldLedger(earlier: readonly Ledger[], messages: readonly Messag
   const calls = new Map<string, CallFact>();
   for (const message of messages) {
     draft.at++;
-    add(draft, factsOf(message), message, calls);
+    add(draft, factsOf(message), calls);
   }
   return finish(draft);
 }
@@ -63,7 +64,7 @@ function merged(ledgers: readonly Ledger[]): Draft {
   };
 }
 
-function add(draft: Draft, facts: Facts, message: Message, calls: Map<string, CallFact>): void {
+function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
   const { at } = draft;
   if (facts.request) {
     const length = draft.requests.length === 0 ? FIRST_REQUEST : LATER_REQUEST;
@@ -89,17 +90,10 @@ function add(draft: Draft, facts: Facts, message: Message, calls: Map<string, Ca
       renew(draft.errors, text, { text, at });
     }
   }
-  const source = sourceWeight(message);
-  for (const { token, kind } of facts.mentions) {
-    const weight = (draft.mentions.get(token)?.weight ?? 0) + source;
-    renew(draft.mentions, token, { token, kind, weight, at });
+  for (const { token, kind, weight } of facts.mentions) {
+    const sum = (draft.mentions.get(token)?.weight ?? 0) + weight;
+    renew(draft.mentions, token, { token, kind, weight: sum, at });
   }
-}
-
-/** A user's words and the model's own arguments count for more than what a tool happened to print. */
-function sourceWeight(message: Message): number {
-  if (message.role === 'tool') return 1;
-  return message.role === 'user' ? 4 : 3;
 }
 
 function renew<Entry>(map: Map<string, Entry>, key: string, entry: Entry): void {
@@ -119,14 +113,4 @@ function finish(draft: Draft): Ledger {
     decisions: newest(draft.decisions, MOST.decisions),
     mentions: rankMentions(draft.mentions.values(), draft.at).slice(0, MOST.mentions),
   };
-}
-
-/** The most useful first: said often, by whom it matters, lately. */
-export function rankMentions(mentions: Iterable<Item<'mentions'>>, now: number): readonly Item<'mentions'>[] {
-  const score = ({ weight, kind, at }: Item<'mentions'>) =>
-    Math.log2(1 + weight) * (kind === 'path' ? 1.3 : 1) * (0.3 + 0.7 * 0.5 ** ((now - at) / 60));
-  return [...mentions]
-    .map((mention) => ({ mention, score: score(mention) }))
-    .sort((left, right) => right.score - left.score)
-    .map(({ mention }) => mention);
 }

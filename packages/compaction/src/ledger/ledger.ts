@@ -1,28 +1,35 @@
+import type { JsonObject } from '@x/core';
 import { z } from 'zod';
+import type { Mention } from './mentions.js';
 
-const schema = z.object({
-  /** Messages that went into it so far; their running number dates everything below. */
+const dated = z.object({ text: z.string(), at: z.number() });
+const storedSchema = z.object({
   messages: z.number(),
-  requests: z.array(z.object({ text: z.string(), at: z.number(), done: z.boolean() })),
+  requests: z.array(dated.extend({ done: z.boolean() })),
   files: z.array(z.object({ path: z.string(), changed: z.boolean(), at: z.number() })),
   commands: z.array(z.object({ command: z.string(), outcome: z.string(), at: z.number() })),
-  errors: z.array(z.object({ text: z.string(), at: z.number() })),
-  decisions: z.array(z.object({ text: z.string(), at: z.number() })),
-  mentions: z.array(
-    z.object({
-      token: z.string(),
-      kind: z.enum(['path', 'identifier', 'id']),
-      weight: z.number(),
-      at: z.number(),
-    }),
-  ),
+  errors: z.array(dated),
+  decisions: z.array(dated),
+  /** Token, kind, weight, date: there are hundreds, so they are stored without field names. */
+  mentions: z.array(z.tuple([z.string(), z.enum(['path', 'identifier', 'id']), z.number(), z.number()])),
 });
+type Stored = z.infer<typeof storedSchema>;
+
+/** A name with what its worth is judged by. */
+export interface RankedMention extends Mention {
+  /** How often it was said, and by whom. */
+  readonly weight: number;
+  /** When it was last said. */
+  readonly at: number;
+}
 
 /**
  * What a conversation established, extracted mechanically: facts with their exact names, no prose. Kept as data beside
- * every summary, so that chained compactions build on it.
+ * every summary, so that chained compactions build on it. `at` is the running number of a message.
  */
-export type Ledger = z.infer<typeof schema>;
+export interface Ledger extends Omit<Stored, 'mentions'> {
+  readonly mentions: readonly RankedMention[];
+}
 
 export const emptyLedger: Ledger = {
   messages: 0,
@@ -36,6 +43,19 @@ export const emptyLedger: Ledger = {
 
 /** A ledger from stored data, or `undefined` when it is none. */
 export function readLedger(value: unknown): Ledger | undefined {
-  const result = schema.safeParse(value);
-  return result.success ? result.data : undefined;
+  const { success, data } = storedSchema.safeParse(value);
+  if (!success) return undefined;
+  return {
+    ...data,
+    mentions: data.mentions.map(([token, kind, weight, at]) => ({ token, kind, weight, at })),
+  };
+}
+
+/** A ledger as data to be stored. */
+export function storeLedger(ledger: Ledger): JsonObject {
+  const stored: Stored = {
+    ...ledger,
+    mentions: ledger.mentions.map(({ token, kind, weight, at }) => [token, kind, weight, at]),
+  };
+  return stored as unknown as JsonObject;
 }

@@ -4,6 +4,7 @@ import {
   parseWith,
   type ToolResultBlock,
   type ToolUseBlock,
+  textOf,
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
@@ -13,6 +14,7 @@ import { pathOf } from '../call-target.js';
 import { count, observationMaskingSchema } from '../config/stage-schemas.js';
 import { evictedPath } from '../eviction/evicted-path.js';
 import { startOfLive } from '../keep-newest.js';
+import { namesOfOutputs } from '../ledger/names-of-outputs.js';
 import { matchesTool } from '../match-tool.js';
 import { marksOf, stringsIn } from '../message-marks.js';
 import { observationStub } from '../observation-stub.js';
@@ -39,11 +41,16 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
       const maskable = findMaskable(view.messages, settings);
+      const names = namesOfOutputs(
+        view.messages,
+        new Set(maskable.keys()),
+        (message) => textOf(message).length,
+      );
       const calls = new Map<string, ToolUseBlock>();
       const alteration = alterMessages(view.messages, 'masked', meter, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
-        return blocks && masked(message, blocks, calls, settings.format);
+        return blocks && masked(message, blocks, calls, settings.format, names.get(message));
       });
       return ifWorthwhile(view, budget, alteration);
     },
@@ -79,17 +86,19 @@ function masked(
   blocks: ReadonlySet<ContentBlock>,
   calls: ReadonlyMap<string, ToolUseBlock>,
   format: 'one_line' | 'head_tail',
+  names: string | undefined,
 ) {
   const ids = [...stringsIn(marksOf(message).masked)];
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result' || !blocks.has(block)) return block;
     const call = calls.get(block.toolUseId);
-    const text = observationStub(block, format, {
-      path: call && pathOf(call),
-      messageId: message.id,
-      evictedTo: evictedPath(block),
-    });
-    if (!isShorter(text, block)) return block;
+    const details = { path: call && pathOf(call), messageId: message.id, evictedTo: evictedPath(block) };
+    const stubs = [
+      observationStub(block, format, { ...details, names }),
+      observationStub(block, format, details),
+    ];
+    const text = stubs.find((stub) => isShorter(stub, block));
+    if (text === undefined) return block;
     ids.push(block.toolUseId);
     return { ...block, output: [{ type: 'text' as const, text }] };
   });

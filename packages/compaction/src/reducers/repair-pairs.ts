@@ -36,7 +36,10 @@ export const repairPairs: Reducer = {
       if (call === undefined) places.push({ index, message: kept });
       else behind.set(call, [...(behind.get(call) ?? []), kept]);
     });
-    return { messages: places.flatMap((place, position) => follow(place, places[position + 1], behind)), fates };
+    return {
+      messages: places.flatMap((place, position) => follow(place, places[position + 1], behind)),
+      fates,
+    };
   },
 };
 

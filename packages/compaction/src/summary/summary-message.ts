@@ -1,5 +1,5 @@
 import { type Message, textOf, userMessage } from '@x/core';
-import { type Ledger, readLedger } from '../ledger/ledger.js';
+import { type Ledger, readLedger, storeLedger } from '../ledger/ledger.js';
 import { marksOf } from '../message-marks.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
@@ -41,7 +41,7 @@ export function summaryMessage(parts: SummaryParts): Message {
     metadata: {
       '@x/compaction': {
         ...(narrative === undefined ? {} : { narrative: withoutTags(narrative) }),
-        ledger: ledger as never,
+        ledger: storeLedger(ledger),
         covers,
         ...(logLocation === undefined ? {} : { logLocation }),
       },

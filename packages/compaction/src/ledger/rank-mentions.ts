@@ -1,0 +1,25 @@
+import type { RankedMention } from './ledger.js';
+
+/**
+ * The names most worth their tokens first: those that were said often and by whom it matters, then the later ones, and
+ * of equals the shorter. The factors were fitted to recorded agent sessions, to hold as many as possible of the names
+ * that a later tool call used; bare file names seldom matter where full paths are known.
+ */
+export function rankMentions(mentions: Iterable<RankedMention>, now: number): readonly RankedMention[] {
+  return [...mentions]
+    .map((mention) => ({ mention, worth: worthOf(mention, now) }))
+    .sort((left, right) => right.worth - left.worth)
+    .map(({ mention }) => mention);
+}
+
+function worthOf({ token, kind, weight, at }: RankedMention, now: number): number {
+  const recency = 0.5 + 0.5 * 0.5 ** ((now - at) / 400);
+  const price = Math.sqrt(token.length / 4 + 0.6);
+  return (Math.log2(1 + weight) * kindFactor(token, kind) * recency) / price;
+}
+
+function kindFactor(token: string, kind: RankedMention['kind']): number {
+  if (kind === 'identifier') return 1;
+  if (kind === 'id') return 0.4;
+  return token.includes('/') ? 0.7 : 0.2;
+}
