@@ -105,7 +105,7 @@ export interface Pricing {
 }
 
 export interface Starter {
-  readonly icon: 'survey' | 'ask' | 'compact';
+  readonly icon: 'survey' | 'ask' | 'find' | 'compact';
   readonly title: string;
   readonly description: string;
   /** What is sent. */

@@ -21,7 +21,7 @@ export function CompactionSteps({ steps }: { readonly steps: readonly Compaction
         </thead>
         <tbody>
           {steps.map((step, index) => (
-            <tr key={index}>
+            <tr key={index} data-idle={step.tokensAfter === step.tokensBefore}>
               <th scope="row">
                 {step.strategy}
                 {step.note && <span class="steps-note">{step.note}</span>}

@@ -1,7 +1,7 @@
 import './removed-item.css';
 import { useComputed, useSignal } from '@preact/signals';
 import type { ManifestEntry, Message } from '@x/core';
-import { MessageSquare, Sparkle, User } from 'lucide-preact';
+import { NotebookText, Sparkle, User } from 'lucide-preact';
 import { useEffect } from 'preact/hooks';
 import type { ExpandedMessage } from '../../../src/server/backend.js';
 import { size } from '../lib/format.js';
@@ -21,14 +21,23 @@ interface RemovedItemProps {
 /** A message that a compaction removed or altered; opened, the original from the log and what the model sees instead. */
 export function RemovedItem({ entry, compactionId }: RemovedItemProps) {
   const message = useComputed(() => messagesById.value.get(entry.messageId)).value;
-  const text = message ? textOf(message) : '';
-  const Icon = message ? iconOf(message) : MessageSquare;
+  // What is not in the log was written by a compaction: the summary of an earlier one.
+  if (!message) {
+    return (
+      <div class="removed-item removed-summary">
+        <NotebookText size={16} aria-hidden="true" class="removed-icon" />
+        <span class="removed-text">The summary of an earlier compaction</span>
+        <span class="removed-fate">{entry.fate}</span>
+      </div>
+    );
+  }
+  const Icon = iconOf(message);
   const line = (
     <>
       <Icon size={16} aria-hidden="true" class="removed-icon" />
-      <span class="removed-text">{message ? nameOf(message) : entry.messageId}</span>
+      <span class="removed-text">{nameOf(message)}</span>
       <span class="removed-fate">{entry.fate}</span>
-      <span class="removed-size">{message ? size(text.length) : ''}</span>
+      <span class="removed-size">{size(textOf(message).length)}</span>
     </>
   );
   return (

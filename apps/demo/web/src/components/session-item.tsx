@@ -3,8 +3,9 @@ import { useSignal } from '@preact/signals';
 import { LoaderCircle, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/server/backend.js';
 import { plural, timeOfDay } from '../lib/format.js';
+import { messagesById } from '../state/messages-by-id.js';
 import { addressOf, goToNew } from '../state/route.js';
-import { sessionId } from '../state/session.js';
+import { busy, phase, sessionId } from '../state/session.js';
 import { removeSession } from '../state/sessions.js';
 import { drawerOpen } from '../state/view.js';
 
@@ -12,6 +13,9 @@ import { drawerOpen } from '../state/view.js';
 export function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
   const current = session.id === sessionId.value;
+  // What is open is known to the moment, the rest as of the last look.
+  const running = current ? busy.value : session.running;
+  const messages = current && phase.value === 'ready' ? messagesById.value.size : session.messageCount;
   const remove = async () => {
     if ((await removeSession(session.id)) && current) goToNew();
   };
@@ -45,8 +49,8 @@ export function SessionItem({ session }: { readonly session: SessionSummary }) {
       >
         <span class="session-title">{session.title || 'Untitled'}</span>
         <span class="session-facts">
-          {session.running && <LoaderCircle class="spin" size={12} aria-label="running" />}
-          {timeOfDay(session.updatedAt)} · {plural(session.messageCount, 'message')}
+          {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
+          {timeOfDay(session.updatedAt)} · {plural(messages, 'message')}
         </span>
       </a>
       <button

@@ -21,6 +21,7 @@ export function share(part: number, whole: number): string {
 }
 
 export function duration(milliseconds: number): string {
+  if (milliseconds < 1) return `<1${THIN}ms`;
   if (milliseconds < 1_000) return `${Math.round(milliseconds)}${THIN}ms`;
   if (milliseconds < 60_000) return `${trim(milliseconds / 1_000)}${THIN}s`;
   const minutes = Math.floor(milliseconds / 60_000);

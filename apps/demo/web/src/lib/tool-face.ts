@@ -14,6 +14,7 @@ import {
   Terminal,
   Wrench,
 } from 'lucide-preact';
+import { plural } from './format.js';
 
 const faces: readonly (readonly [RegExp, LucideIcon])[] = [
   [/^(list_files|glob)/, FolderTree],
@@ -42,6 +43,7 @@ export function firstArgument(input: JsonValue): string {
 }
 
 function short(value: JsonValue): string {
+  if (Array.isArray(value)) return plural(value.length, 'item');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.slice(0, 400).replace(/\s+/g, ' ').trim();
 }
