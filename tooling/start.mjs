@@ -1,16 +1,16 @@
-// Builds the demo with what it needs, then becomes it: `npm start -- --once "Hello"`.
+// Builds the demo's page, then becomes the demo, from its sources: `npm start -- --once "Hello"`.
 // Progress goes to stderr, so that stdout carries the demo's own output alone.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { root, runTool, seconds } from './workspace.mjs';
 
-const main = join(root, 'apps/demo/dist/main.js');
+const main = join(root, 'apps/demo/src/main.ts');
 
 const started = performance.now();
-console.error('[start] Building the demo (half a minute the first time, a second after that) …');
+console.error('[start] Building the page (some seconds the first time, at once after that) …');
 const { passed, output } = await runTool('turbo', [
   'run',
-  'build',
+  'build:web',
   '--filter=@x/demo',
   '--output-logs=errors-only',
 ]);

@@ -76,7 +76,8 @@ async function serve(settings: DemoSettings): Promise<number> {
     },
   });
   const { host, port, token } = settings;
-  const webRoot = fileURLToPath(new URL('web', import.meta.url));
+  // The same from the sources as from what was built.
+  const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
   const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen();
   const resumed = await backend.resumeInterrupted();

@@ -19,7 +19,7 @@ export const USAGE = `Usage: npm start -- [options]
 
   --once PROMPT     answer one prompt in the terminal and exit; run it again to resume after a crash
   --session ID      the session to use with --once
-  --port N          port of the page (default 4280, or PORT)
+  --port N          port of the page (default 4173, or PORT)
   --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
   --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
@@ -32,7 +32,7 @@ const settingsSchema = z.strictObject({
   once: z.string().trim().min(1, 'needs a prompt').optional(),
   session: z.string().min(1).optional(),
   host: z.string().min(1).default('127.0.0.1'),
-  port: z.coerce.number().int().min(0).max(65_535).default(4280),
+  port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
   data: z.string().min(1).default('.x'),
   repo: z.string().min(1).default('.'),
