@@ -52,7 +52,7 @@ export function toPageEvent(event: AgentEvent, details: CompactionDetails = {}):
 }
 
 /** An error for people: its own code where it has one, never a stack. */
-export function toErrorInfo(error: unknown): ErrorInfo {
+function toErrorInfo(error: unknown): ErrorInfo {
   if (XError.isInstance(error)) return { code: error.code, message: error.message };
   return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
 }

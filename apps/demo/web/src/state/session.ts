@@ -12,7 +12,7 @@ import { refreshSessions } from './sessions.js';
 type Phase = 'new' | 'loading' | 'ready' | 'failed';
 
 export const phase = signal<Phase>('new');
-export const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
+const transcript = signal<Transcript>(emptyTranscript(newSessionId()));
 export const connected = signal(true);
 /** Why something that was just asked for did not happen. */
 export const problem = signal<{ readonly code: string; readonly message: string } | undefined>(undefined);
