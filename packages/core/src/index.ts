@@ -40,6 +40,7 @@ export { ContextOverflowError } from './errors/context-overflow-error.js';
 export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
 export { ModelError } from './errors/model-error.js';
 export { SessionConflictError } from './errors/session-conflict-error.js';
+export { SessionLeaseError } from './errors/session-lease-error.js';
 export { SessionStoreError } from './errors/session-store-error.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { hasBrand, XError } from './errors/x-error.js';
@@ -86,7 +87,14 @@ export { openSession, type Session } from './session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './session-key.js';
 export type { SessionLog } from './session-log.js';
 export { sessionPrefix } from './session-prefix.js';
-export type { Reach, SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+export type {
+  Reach,
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from './session-store.js';
 export type { StandardResult, StandardSchema } from './standard-schema.js';
 export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';

@@ -23,6 +23,24 @@ export interface SessionChange {
   readonly head: JsonObject;
   readonly keep: number;
   readonly append: readonly Message[];
+  /** The fence of the lease under which this is written: refused once a newer lease has been granted. */
+  readonly fence?: number | undefined;
+}
+
+/** The right to run the turns of one session, for a while. */
+export interface SessionLease {
+  /** Grows with every lease of the session: of two holders, the one with the larger fence is the rightful one. */
+  readonly fence: number;
+  /** Milliseconds for which it was granted or last renewed. */
+  readonly ttlMs: number;
+  /**
+   * Begins the time anew.
+   *
+   * @throws {SessionLeaseError} `lease_lost` when somebody else has it by now.
+   */
+  renew(): Promise<void>;
+  /** Gives it up. Does nothing when it is lost already. */
+  release(): Promise<void>;
 }
 
 export interface SessionInfo {
@@ -52,6 +70,7 @@ export interface SessionStore {
    *
    * @throws {SessionConflictError} when another version is current; nothing was written.
    * @throws {InvalidInputError} when `keep` exceeds the stored messages; nothing was written.
+   * @throws {SessionLeaseError} `lease_lost` when `fence` is not the newest; nothing was written.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
   /** Whether there was one to delete. Leaves nothing behind. */
@@ -60,4 +79,9 @@ export interface SessionStore {
   list(scope?: SessionScope): AsyncIterable<SessionInfo>;
   /** Releases what the store itself opened. */
   close(): Promise<void>;
+  /**
+   * The right to run the session's turns, or `undefined` while somebody else has it. It ends when it is released, or by
+   * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
+   */
+  lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
 }
