@@ -27,7 +27,7 @@ const STARTERS: BackendInfo['starters'] = [
     prompt: 'How many files and lines has packages/core?',
   },
   {
-    icon: 'compact',
+    icon: 'find',
     title: 'Find something',
     description: 'Where is openSession defined?',
     prompt: 'Where is openSession defined?',

@@ -1,4 +1,4 @@
-import type { CompactionReason, CompactionStatus, CompactionStep } from './compactor.js';
+import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
 import type { Message } from './message.js';
 import type { FinishReason, Usage } from './model.js';
@@ -74,8 +74,8 @@ export type AgentEventBody =
       readonly tokensAfter: number;
       readonly durationMs: number;
       readonly steps: readonly CompactionStep[];
-      /** Ids of the messages that the model no longer sees as they were. */
-      readonly removed: readonly string[];
+      /** What became of every message that the model no longer sees as it was. */
+      readonly manifest: readonly ManifestEntry[];
     }
   | { readonly type: 'permission.required'; readonly calls: readonly ToolUseBlock[] }
   | { readonly type: 'warning'; readonly source: string; readonly message: string }

@@ -1,4 +1,3 @@
-import type { ManifestEntry } from '@x/core';
 import type { PageEvent } from './page-event.js';
 import type { CompactionRecord, Fate, Transcript } from './transcript.js';
 import { holds, sampled } from './transcript-entries.js';
@@ -8,15 +7,10 @@ export function withCompaction(
   transcript: Transcript,
   event: Extract<PageEvent, { readonly type: 'context.compacted' }>,
 ): Transcript {
-  const { type: _, sessionId: __, removed, manifest, context, ...figures } = event;
+  const { type: _, sessionId: __, context, ...figures } = event;
   const id = `compaction-${event.at}`;
   if (holds(transcript, id)) return transcript;
-  const compaction: CompactionRecord = {
-    ...figures,
-    id,
-    manifest: manifest ?? removed.map((messageId) => replaced(messageId, event.strategyUsed)),
-    undone: false,
-  };
+  const compaction: CompactionRecord = { ...figures, id, undone: false };
   const window = context ?? transcript.context;
   const applied = event.status === 'applied';
   const mark = window && {
@@ -35,10 +29,6 @@ export function withCompaction(
     context: window,
     compacting: undefined,
   };
-}
-
-function replaced(messageId: string, strategy: string): ManifestEntry {
-  return { messageId, fate: 'replaced', strategy };
 }
 
 /** The transcript after a compaction has been taken back. */

@@ -1,11 +1,4 @@
-import {
-  type AgentEvent,
-  type AgentEventBody,
-  type ContextUsage,
-  type ManifestEntry,
-  type Todo,
-  XError,
-} from '@x/core';
+import { type AgentEvent, type AgentEventBody, type ContextUsage, type Todo, XError } from '@x/core';
 
 /** An error as the page shows it. */
 export interface ErrorInfo {
@@ -18,8 +11,8 @@ export interface ErrorInfo {
 type AgentBody<Type extends AgentEventBody['type']> = Extract<AgentEventBody, { readonly type: Type }>;
 
 /**
- * What the page is told: the agent's events as plain JSON, what they leave out (`context.compacted` with its manifest and
- * the window after it), and what happens to a session outside a call.
+ * What the page is told: the agent's events as plain JSON, what they leave out (the summary and the window after a
+ * compaction), and what happens to a session outside a call.
  */
 export type PageEventBody =
   | Exclude<AgentEventBody, AgentBody<'call.failed'> | AgentBody<'context.compacted'>>
@@ -30,8 +23,6 @@ export type PageEventBody =
 
 /** What the agent's `context.compacted` event does not say. */
 export interface CompactionDetails {
-  /** What became of each message; without it, all that `removed` names counts as replaced. */
-  readonly manifest?: readonly ManifestEntry[] | undefined;
   /** The summary that was written, if any. */
   readonly summary?: string | undefined;
   /** The window after the compaction, by source; `contextAfter` works it out. Without it the next step tells. */

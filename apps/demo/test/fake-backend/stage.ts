@@ -165,7 +165,6 @@ export class Stage {
       tokensAfter: after.total,
       durationMs: steps.reduce((sum, step) => sum + step.durationMs, 0),
       steps,
-      removed: part.status === 'applied' ? manifest.map((entry) => entry.messageId) : [],
       manifest: part.status === 'applied' ? manifest : [],
       summary: part.status === 'applied' ? part.summary : undefined,
       context: after,

@@ -91,15 +91,6 @@ describe('foldEvent', () => {
     expect(transcript.fates).toEqual({});
   });
 
-  it('counts what `removed` names as replaced where there is no manifest', () => {
-    const compacted = long.findLast((event) => event.type === 'context.compacted');
-    if (compacted?.type !== 'context.compacted') throw new Error('the scenario compacts');
-    const { manifest, context, summary, ...plain } = compacted;
-    const transcript = foldEvent(emptyTranscript('s'), plain);
-    const replaced = Object.values(transcript.fates).filter(({ fate }) => fate === 'replaced');
-    expect(replaced).toHaveLength(manifest?.length ?? 0);
-  });
-
   it('closes what was running when a call ends', () => {
     const working = eventsOf(survey(stage(), 'Survey'));
     const cut = working.findIndex(({ type }) => type === 'tool.call') + 1;

@@ -235,6 +235,6 @@ function announce(scope: ReasonScope, reason: CompactionReason, outcome: Compact
     tokensAfter,
     durationMs,
     steps,
-    removed: outcome.manifest.map((entry) => entry.messageId),
+    manifest: outcome.manifest,
   });
 }

@@ -62,8 +62,8 @@ describe('compaction, before a model call', () => {
       messagesAfter: seen,
     });
     expect(done).toHaveProperty(
-      'removed',
-      before.slice(1, 41).map((message) => message.id),
+      'manifest',
+      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarised', strategy: 'summarization' })),
     );
   });
 
