@@ -38,11 +38,21 @@ export function observationStub(
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 
-/** The line that says what went wrong: the first that speaks of an error, or the first at all. */
+/** How a line that says what went wrong begins or reads, the most telling first. */
+const TELLING = [
+  /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,
+  /error|exception|denied|not found|refused|cannot|unable/i,
+  /fail/i,
+];
+
+/** The line that says what went wrong, or the first one at all. */
 export function errorLine(text: string): string {
-  const lines = text.split('\n').map((line) => line.trim());
-  const telling = lines.find((line) => /error|exception|fail|denied|not found|refused/i.test(line));
-  return headOf(telling ?? lines.find(Boolean) ?? 'no message', ERROR_LENGTH);
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+  const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
+  return headOf(telling ?? lines[0] ?? 'no message', ERROR_LENGTH);
 }
 
 function headAndTail(text: string, line: string): string {

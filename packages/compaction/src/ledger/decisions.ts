@@ -1,6 +1,8 @@
 import { headOf } from '@x/core';
 
-const SENTENCE = /[^.!?\n。！？]+[.!?。！？]?/gu;
+// A full stop inside a name or a number ends nothing.
+const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n+/u;
+const DECORATION = /^(?:[-*•#>\s]|\d+[.)]\s)+|\*\*/g;
 const DECISION =
   /\b(?:decided|decision|going with|chose|choose|opted|instead of|rather than|root cause|the (?:problem|issue|bug|cause) (?:is|was)|turns out|must not|should not|won't)\b/i;
 const LENGTH = 200;
@@ -9,8 +11,8 @@ const MOST = 3;
 /** Sentences of the model that state a decision or a finding, a few at most. */
 export function decisionsIn(text: string): readonly string[] {
   const found: string[] = [];
-  for (const [sentence] of text.matchAll(SENTENCE)) {
-    const trimmed = sentence.trim();
+  for (const sentence of text.split(SENTENCE_END)) {
+    const trimmed = sentence.replaceAll(DECORATION, '').trim();
     if (trimmed.length < 20 || !DECISION.test(trimmed)) continue;
     found.push(headOf(trimmed, LENGTH));
     if (found.length === MOST) break;

@@ -1,4 +1,4 @@
-import { headOf, type Message, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { headOf, type Message, type ToolResultBlock, type ToolUseBlock, tailOf, textOf } from '@x/core';
 import { commandOf, pathOf } from '../call-target.js';
 import { marksOf, stringsIn, withMarks } from '../message-marks.js';
 import { errorLine } from '../observation-stub.js';
@@ -28,8 +28,8 @@ export interface ResultFact {
 /** What one message contributes to a ledger. */
 export interface Facts {
   readonly request?: string | undefined;
-  /** The model ended its turn with it: it spoke and called nothing. */
-  readonly answers: boolean;
+  /** How the model ended its turn: it spoke and called nothing. */
+  readonly closing?: string | undefined;
   readonly decisions: readonly string[];
   readonly calls: readonly CallFact[];
   readonly results: readonly ResultFact[];
@@ -47,6 +47,7 @@ const WEIGHTS = { user: 4, argument: 3, other: 1 };
 /** Mentions that an altered message takes along into storage. */
 const KEPT_MENTIONS = 24;
 const COMMAND_LENGTH = 200;
+const CLOSING_LENGTH = 160;
 
 const known = new WeakMap<Message, Facts>();
 
@@ -83,7 +84,9 @@ function extract(message: Message): Facts {
   const text = textOf(message.content.filter((block) => block.type === 'text'));
   return {
     ...(isUserRequest(message) ? { request: text.trim() } : {}),
-    answers: message.role === 'assistant' && calls.length === 0 && text.trim() !== '',
+    ...(message.role === 'assistant' && calls.length === 0 && text.trim() !== ''
+      ? { closing: tailOf(oneLine(lastParagraph(text)), CLOSING_LENGTH) }
+      : {}),
     decisions: message.role === 'assistant' ? decisionsIn(text) : [],
     calls,
     results,
@@ -144,6 +147,15 @@ function resultFact(result: ToolResultBlock): ResultFact {
     exitCode,
     ...(failed ? { error: oneLine(errorLine(text)) } : {}),
   };
+}
+
+function lastParagraph(text: string): string {
+  return (
+    text
+      .trim()
+      .split(/\n\s*\n/)
+      .at(-1) ?? ''
+  );
 }
 
 function oneLine(text: string): string {

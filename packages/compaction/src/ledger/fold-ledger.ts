@@ -9,6 +9,7 @@ const MOST = { requests: 30, files: 150, commands: 40, errors: 20, decisions: 30
 /** UTF-16 units of the first request, and of those after it. */
 const FIRST_REQUEST = 4_000;
 const LATER_REQUEST = 600;
+const SHORT_REPLY = 40;
 
 /** Adds what messages establish to what earlier ledgers hold. Changes neither. */
 export function foldLedger(earlier: readonly Ledger[], messages: readonly Message[]): Ledger {
@@ -26,6 +27,8 @@ type Item<Key extends keyof Ledger> = Ledger[Key] extends readonly (infer Entry)
 /** A ledger while it is being written; maps are ordered by when an entry was last seen. */
 interface Draft {
   at: number;
+  /** How the model last ended a turn. */
+  closing?: string | undefined;
   requests: Item<'requests'>[];
   readonly files: Map<string, Item<'files'>>;
   readonly commands: Map<string, Item<'commands'>>;
@@ -41,6 +44,7 @@ function merged(ledgers: readonly Ledger[]): Draft {
   return {
     at: Math.max(...all.map((ledger) => ledger.messages)),
     requests: all.flatMap((ledger) => ledger.requests),
+    closing: all.at(-1)?.closing,
     files: by(
       (entry) => entry.path,
       all.map((ledger) => ledger.files),
@@ -68,9 +72,15 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
   const { at } = draft;
   if (facts.request) {
     const length = draft.requests.length === 0 ? FIRST_REQUEST : LATER_REQUEST;
-    draft.requests.push({ text: cutMiddle(facts.request, length, ' … '), at, done: false });
+    const text = cutMiddle(facts.request, length, ' … ');
+    // "Yes" says nothing without what it was said to.
+    const context = text.length < SHORT_REPLY && draft.closing ? ` (in reply to: ${draft.closing})` : '';
+    draft.requests.push({ text: text + context, at, done: false });
   }
-  if (facts.answers) draft.requests = draft.requests.map((request) => ({ ...request, done: true }));
+  if (facts.closing) {
+    draft.closing = facts.closing;
+    draft.requests = draft.requests.map((request) => ({ ...request, done: true }));
+  }
   for (const text of facts.decisions) renew(draft.decisions, text, { text, at });
   for (const call of facts.calls) {
     calls.set(call.id, call);
@@ -90,10 +100,25 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
       renew(draft.errors, text, { text, at });
     }
   }
+  const file = fileOf(facts, calls);
   for (const { token, kind, weight } of facts.mentions) {
-    const sum = (draft.mentions.get(token)?.weight ?? 0) + weight;
-    renew(draft.mentions, token, { token, kind, weight: sum, at });
+    const known = draft.mentions.get(token);
+    renew(draft.mentions, token, {
+      token,
+      kind,
+      weight: (known?.weight ?? 0) + weight,
+      at,
+      file: file ?? known?.file,
+    });
   }
+}
+
+/** The file that a message is about, where it is about one. */
+function fileOf(facts: Facts, calls: ReadonlyMap<string, CallFact>): string | undefined {
+  const [result] = facts.results;
+  const call = result && facts.results.length === 1 ? calls.get(result.callId) : facts.calls[0];
+  if (!call || facts.calls.length > 1 || call.effect === 'run') return undefined;
+  return call.paths[0];
 }
 
 function renew<Entry>(map: Map<string, Entry>, key: string, entry: Entry): void {
@@ -106,6 +131,7 @@ function finish(draft: Draft): Ledger {
   const [first, ...later] = draft.requests;
   return {
     messages: draft.at,
+    ...(draft.closing === undefined ? {} : { closing: draft.closing }),
     requests: first ? [first, ...later.slice(-(MOST.requests - 1))] : [],
     files: newest(draft.files, MOST.files),
     commands: newest(draft.commands, MOST.commands),

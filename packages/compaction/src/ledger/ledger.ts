@@ -6,12 +6,16 @@ const dated = z.object({ text: z.string(), at: z.number() });
 const storedSchema = z.object({
   messages: z.number(),
   requests: z.array(dated.extend({ done: z.boolean() })),
+  /** How the model last ended a turn. */
+  closing: z.string().optional(),
   files: z.array(z.object({ path: z.string(), changed: z.boolean(), at: z.number() })),
   commands: z.array(z.object({ command: z.string(), outcome: z.string(), at: z.number() })),
   errors: z.array(dated),
   decisions: z.array(dated),
-  /** Token, kind, weight, date: there are hundreds, so they are stored without field names. */
-  mentions: z.array(z.tuple([z.string(), z.enum(['path', 'identifier', 'id']), z.number(), z.number()])),
+  /** Token, kind, weight, date, index of the file or -1: there are hundreds, so they have no field names. */
+  mentions: z.array(
+    z.tuple([z.string(), z.enum(['path', 'identifier', 'id']), z.number(), z.number(), z.number()]),
+  ),
 });
 type Stored = z.infer<typeof storedSchema>;
 
@@ -21,6 +25,8 @@ export interface RankedMention extends Mention {
   readonly weight: number;
   /** When it was last said. */
   readonly at: number;
+  /** The file that it was last seen in. */
+  readonly file?: string | undefined;
 }
 
 /**
@@ -45,17 +51,30 @@ export const emptyLedger: Ledger = {
 export function readLedger(value: unknown): Ledger | undefined {
   const { success, data } = storedSchema.safeParse(value);
   if (!success) return undefined;
-  return {
-    ...data,
-    mentions: data.mentions.map(([token, kind, weight, at]) => ({ token, kind, weight, at })),
-  };
+  const mentions = data.mentions.map(
+    ([token, kind, weight, at, file]): RankedMention => ({
+      token,
+      kind,
+      weight,
+      at,
+      file: data.files[file]?.path,
+    }),
+  );
+  return { ...data, mentions };
 }
 
 /** A ledger as data to be stored. */
 export function storeLedger(ledger: Ledger): JsonObject {
+  const index = new Map(ledger.files.map(({ path }, position) => [path, position]));
   const stored: Stored = {
     ...ledger,
-    mentions: ledger.mentions.map(({ token, kind, weight, at }) => [token, kind, weight, at]),
+    mentions: ledger.mentions.map(({ token, kind, weight, at, file }) => [
+      token,
+      kind,
+      weight,
+      at,
+      file === undefined ? -1 : (index.get(file) ?? -1),
+    ]),
   };
   return stored as unknown as JsonObject;
 }

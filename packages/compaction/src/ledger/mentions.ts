@@ -9,9 +9,11 @@ const SCANNED = 200_000;
 const LONGEST = 200;
 
 const CANDIDATE = /[\p{L}\p{N}_#@~./$:%+-]{3,}/gu;
-const EDGES = /^[.:,+%-]+|[.:,+%/-]+$/g;
+const EDGES = /^[.:,+%-]+|[.:,+%/$-]+$/g;
 const EXTENSION = /^[\p{L}\p{N}_@.+-]+\.[A-Za-z][A-Za-z0-9]{0,5}$/u;
 const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2,}\p{Ll}/u;
+const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|[nrtbf"\\])/g;
+const GENERIC = new Set(['/dev/null', 'and/or', 'e.g', 'i.e', 'n/a', 'http://', 'https://']);
 const PLAIN_WORD = /^[A-Z]?[a-z]+$/;
 const HEX = /^[0-9a-f]{7,40}$/;
 
@@ -19,11 +21,13 @@ const HEX = /^[0-9a-f]{7,40}$/;
 export function mentionsIn(text: string): readonly Mention[] {
   const scanned = text.length > SCANNED ? `${text.slice(0, SCANNED / 2)} ${text.slice(-SCANNED / 2)}` : text;
   const found = new Map<string, Mention>();
-  for (const [candidate] of scanned.matchAll(CANDIDATE)) {
+  // JSON inside text: what is left of an escape would stick to the word behind it.
+  const unescaped = scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned;
+  for (const [candidate] of unescaped.matchAll(CANDIDATE)) {
     // Most candidates by far, dismissed at the least cost.
     if (PLAIN_WORD.test(candidate)) continue;
     const token = candidate.replace(EDGES, '');
-    if (token.length < 3 || token.length > LONGEST || found.has(token)) continue;
+    if (token.length < 3 || token.length > LONGEST || found.has(token) || GENERIC.has(token)) continue;
     const kind = kindOf(token);
     if (kind) found.set(token, { token, kind });
   }

@@ -1,6 +1,6 @@
 import type { Meter } from '../meter.js';
+import { Allotment } from './allotment.js';
 import type { Ledger } from './ledger.js';
-import { Page } from './page.js';
 import { rankMentions } from './rank-mentions.js';
 
 /** Shares of the budget; what a section does not use goes to those after it, and the rest to the names. */
@@ -17,26 +17,59 @@ const SHARES = {
 
 /** The ledger as text of at most `budget` tokens, newest first within each section. Empty when there is nothing to say. */
 export function renderLedger(ledger: Ledger, budget: number, meter: Meter): string {
-  const page = new Page(budget, meter);
+  const allotment = new Allotment(budget, meter);
   const [first, ...later] = ledger.requests;
-  if (first) page.quote('First request', first.text, SHARES.request);
-  const requests = later.toReversed().map(({ text, done }) => (done ? text : `(open) ${text}`));
-  page.list('Requests since', requests, SHARES.requests);
+  const request = first ? allotment.quote(SHARES.request, 'First request', first.text) : '';
+  const requests = allotment.lines(
+    SHARES.requests,
+    'Requests since',
+    later.toReversed().map(({ text, done }) => (done ? text : `(open) ${text}`)),
+  );
 
   const files = ledger.files.toReversed();
   const paths = (changed: boolean) =>
     files.filter((file) => file.changed === changed).map((file) => file.path);
-  page.names('Files changed', paths(true), ', ', SHARES.changed);
-  page.names('Files read', paths(false), ', ', SHARES.read);
+  const changed = allotment.paths(SHARES.changed, 'Files changed', paths(true));
+  const read = allotment.paths(SHARES.read, 'Files read', paths(false));
 
   const textsOf = (entries: readonly { readonly text: string }[]) =>
     entries.toReversed().map(({ text }) => text);
-  page.list('Errors', textsOf(ledger.errors), SHARES.errors);
-  const commands = ledger.commands.toReversed().map(({ command, outcome }) => `${command} → ${outcome}`);
-  page.list('Commands', commands, SHARES.commands);
-  page.list('Stated', textsOf(ledger.decisions), SHARES.decisions);
+  const errors = allotment.lines(SHARES.errors, 'Errors', textsOf(ledger.errors));
+  const commands = allotment.lines(
+    SHARES.commands,
+    'Commands',
+    ledger.commands.toReversed().map(({ command, outcome }) => `${command} → ${outcome}`),
+  );
+  const stated = allotment.lines(SHARES.decisions, 'Stated', textsOf(ledger.decisions));
 
-  const names = rankMentions(ledger.mentions, ledger.messages).map(({ token }) => token);
-  page.names('Names', names, ' ', SHARES.names);
-  return page.text;
+  const ranked = rankMentions(ledger.mentions, ledger.messages);
+  const tokens = ranked.map(({ token }) => token);
+  const chosen = new Set(allotment.names(SHARES.names, 'Other names', tokens));
+  const shown = new Set([...changed, ...read]);
+  const namesIn = new Map<string, string[]>([...shown].map((path) => [path, []]));
+  const others: string[] = [];
+  for (const { token, file } of ranked) {
+    if (chosen.has(token)) (namesIn.get(file ?? '') ?? others).push(token);
+  }
+  const withNames = (path: string) => {
+    const names = namesIn.get(path) ?? [];
+    return names.length > 0 ? `${path}: ${names.join(' ')}` : path;
+  };
+
+  return [
+    request && `First request: ${request}`,
+    section('Requests since', requests),
+    section('Files changed, with names in them', changed.map(withNames)),
+    section('Files read, with names in them', read.map(withNames)),
+    section('Errors', errors),
+    section('Commands', commands),
+    section('Stated', stated),
+    others.length > 0 && `Other names: ${others.join(' ')}`,
+  ]
+    .filter(Boolean)
+    .join('\n');
+}
+
+function section(title: string, lines: readonly string[]): string {
+  return lines.length > 0 ? `${title}:\n- ${lines.join('\n- ')}` : '';
 }

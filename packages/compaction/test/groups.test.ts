@@ -1,0 +1,50 @@
+import { assistantMessage, type ToolUseBlock, toolResultMessage, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { pairingOf } from '../src/groups.js';
+
+const call = (id: string): ToolUseBlock => ({ type: 'tool_use', id, name: 'look', input: {} });
+const groupsOf = (...messages: Parameters<typeof pairingOf>[0]) =>
+  pairingOf(messages).groups.map(({ start, end, open }) => `${start}-${end}${open ? ' open' : ''}`);
+
+describe('pairingOf', () => {
+  it('groups parallel calls with all their results, other messages by themselves', () => {
+    expect(
+      groupsOf(
+        userMessage('go'),
+        assistantMessage([call('a'), call('b')]),
+        toolResultMessage(call('a'), '1'),
+        toolResultMessage(call('b'), '2'),
+        assistantMessage('done'),
+      ),
+    ).toEqual(['0-1', '1-4', '4-5']);
+  });
+
+  it('pairs ids that are used again with the call before them', () => {
+    const { orphanCalls, orphanResults, groups } = pairingOf([
+      assistantMessage([call('a')]),
+      toolResultMessage(call('a'), '1'),
+      assistantMessage([call('a')]),
+      toolResultMessage(call('a'), '2'),
+    ]);
+    expect(groups).toHaveLength(2);
+    expect([orphanCalls.size, orphanResults.size]).toEqual([0, 0]);
+  });
+
+  it('tells an open call from one that was never answered', () => {
+    const messages = [assistantMessage([call('lost')]), assistantMessage([call('open')])];
+    expect(groupsOf(...messages)).toEqual(['0-1', '1-2 open']);
+    expect([...pairingOf(messages).orphanCalls]).toEqual([[0, new Set(['lost'])]]);
+  });
+
+  it('finds results without a call, and results that stand apart from theirs', () => {
+    const { orphanResults, scattered, groups } = pairingOf([
+      toolResultMessage(call('ghost'), '?'),
+      assistantMessage([call('a')]),
+      userMessage('hurry'),
+      toolResultMessage(call('a'), '1'),
+    ]);
+    expect([...orphanResults.keys()]).toEqual([0]);
+    expect([...scattered]).toEqual([[3, 1]]);
+    expect(groups.map((group) => group.end)).toEqual([1, 4]);
+  });
+});

@@ -1,0 +1,114 @@
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction, createCompactor } from '../src/index.js';
+import { lines, meter, round, rounds } from './build.js';
+import { expectCovered, expectPaired } from './laws.js';
+import { GOOD_SUMMARY, modelOf, promptOf } from './models.js';
+import { scopeOf } from './scope.js';
+
+/** Defects that compactors in the field have had, and that have no test of their own elsewhere. */
+describe('a compactor', () => {
+  it('prunes proactively with no model at all', async () => {
+    const messages = [
+      userMessage('go'),
+      ...rounds(10, () => ({ name: 'write', input: { path: 'a', content: lines(400) } })),
+      assistantMessage('next'),
+    ];
+    const compactor = createCompactor({
+      contextWindow: 10_000,
+      truncateArgs: false,
+      prune: { mode: 'compaction', protectPercent: 0.1 },
+    });
+    const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.steps.map((step) => step.strategy)).toContain('prune');
+    expect(outcome.tokensAfter).toBeLessThan(8_500);
+  });
+
+  it('judges by tokens: as many messages, but fewer tokens, is a success', async () => {
+    const messages = [...rounds(12, () => ({ output: lines(500) })), assistantMessage('ok')];
+    const outcome = await createCompactor({ strategy: 'observation_masking' }).compact(messages);
+    expect(outcome).toMatchObject({ status: 'applied', messagesBefore: 25, messagesAfter: 25 });
+  });
+
+  it('summarises proactively, not only after an overflow', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const messages = [userMessage('go'), ...rounds(40, () => ({ say: 'word '.repeat(150) }))];
+    await createCompactor({ model, contextWindow: 8_000 }).compact(messages, { reason: 'proactive_budget' });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('stops after masking when that makes room after an overflow: nothing else is cut', async () => {
+    const messages = [
+      userMessage('go'),
+      ...rounds(10, () => ({ output: lines(2_000) })),
+      assistantMessage('ok'),
+    ];
+    const outcome = await createCompactor({
+      contextWindow: Math.floor(meter.messages(messages) * 0.9),
+    }).compact(messages, {
+      reason: 'request_too_large',
+    });
+    expect(outcome.steps.at(-1)?.strategy).toBe('observationMasking');
+    expect(outcome.messagesAfter).toBe(messages.length);
+  });
+
+  it('accounts, over a chain, for messages that an earlier compaction kept', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const compactor = createCompactor({ model, strategy: 'summarization', keepMessages: 4 });
+    const turns = (from: number) =>
+      [from, from + 1, from + 2].flatMap((turn) => [
+        userMessage(`question ${turn} ${'why '.repeat(60)}`),
+        assistantMessage(`answer ${turn} ${'because '.repeat(60)}`),
+      ]);
+    let context: readonly Message[] = turns(1);
+    for (const from of [4, 7]) {
+      const before = [...context, ...turns(from)];
+      const outcome = await compactor.compact(before);
+      expectCovered(before, outcome);
+      context = outcome.messages;
+    }
+    const told = model.requests.map(promptOf).join('\n');
+    const seen = `${told}\n${context.map(textOf).join('\n')}`;
+    for (let turn = 1; turn <= 9; turn++)
+      expect(seen).toMatch(new RegExp(`question ${turn} .*answer ${turn} `, 's'));
+    expect(model.requests).toHaveLength(2);
+    expect(promptOf(model.requests[1])).toContain('Read the code, found the cause.');
+  });
+
+  it('never asks for a summary of nothing', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const compactor = createCompactor({ model, strategy: 'summarization' });
+    const once = await compactor.compact([userMessage('hi'), ...rounds(15, () => ({ output: lines(30) }))]);
+    const again = await compactor.compact(once.messages.slice(0, 1));
+    expect(again.status).toBe('ineffective');
+    expect((await compactor.compact([])).status).toBe('skipped');
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('calls its hooks only when something is due', async () => {
+    let calls = 0;
+    const capability = compaction({ model: null, beforeCompaction: () => void calls++ });
+    const scope = scopeOf(rounds(3));
+    for (let step = 0; step < 5; step++) {
+      await capability.aroundReason?.(scope, async () => ({ content: [], finishReason: 'stop' }));
+    }
+    expect(calls).toBe(0);
+  });
+
+  it('is not due again at once, whatever is kept: no thrashing', async () => {
+    for (const config of [{}, { keepTokens: 60_000 }, { keepMessages: 49 }, { triggerMessages: 16 }]) {
+      const compactor = createCompactor(config);
+      let context: readonly Message[] = [userMessage('go')];
+      let applied = 0;
+      for (let step = 0; step < 100; step++) {
+        context = [...context, ...round({ output: lines(20) })];
+        const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
+        expectPaired(outcome.messages);
+        if (outcome.status === 'applied') applied++;
+        context = outcome.messages;
+      }
+      expect(applied, JSON.stringify(config)).toBeLessThan(60);
+    }
+  });
+});
