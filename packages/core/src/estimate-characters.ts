@@ -7,7 +7,7 @@ export const PUNCTUATION = 2; // ASCII
 export const RULER = 3; // ASCII punctuation of which long runs are one token
 export const DIGIT = 4;
 export const SPACE = 5;
-export const BLANK = 6; // white space but the space and line breaks
+const BLANK = 6; // white space but the space and line breaks
 export const NEWLINE = 7;
 /** From here on scripts, `SCRIPTS[byte - FIRST_SCRIPT]`. */
 export const FIRST_SCRIPT = 8;
