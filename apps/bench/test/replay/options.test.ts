@@ -1,0 +1,27 @@
+import { InvalidInputError } from '@x/core';
+import { expect, it } from 'vitest';
+import { parseOptions } from '../../src/replay/options.js';
+
+it('has defaults for everything', () => {
+  expect(parseOptions([])).toEqual({ window: 64_000, strategy: [], domain: [], misses: false });
+});
+
+it('takes names one by one or separated by commas, and paths from where the user stands', () => {
+  const args =
+    '-- --data logs --window 32000 --strategy a,b --strategy c --domain d --misses --json out.json';
+  expect(parseOptions(args.split(' '), '/home/me')).toEqual({
+    data: '/home/me/logs',
+    window: 32_000,
+    strategy: ['a', 'b', 'c'],
+    domain: ['d'],
+    misses: true,
+    json: '/home/me/out.json',
+  });
+});
+
+it('refuses what it does not know and what cannot be', () => {
+  expect(() => parseOptions(['--windows', '1'])).toThrow(/--windows/);
+  expect(() => parseOptions(['--window', 'large'])).toThrow(InvalidInputError);
+  // 10 000 tokens go to the system prompt and the tools.
+  expect(() => parseOptions(['--window', '9000'])).toThrow(InvalidInputError);
+});

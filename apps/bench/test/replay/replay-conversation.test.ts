@@ -1,0 +1,108 @@
+import { assistantMessage, type ManifestEntry, type Message, toolResultMessage, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { sendEverything } from '../../src/replay/baselines.js';
+import type { Recording } from '../../src/replay/recording.js';
+import { replayConversation } from '../../src/replay/replay-conversation.js';
+import type { ReplaySetting, Strategy } from '../../src/replay/strategy.js';
+
+/** One token a letter: with its framing of 4, a message of n letters has n + 4. */
+const counter = { name: 'letters', count: (text: string) => text.length };
+const setting: ReplaySetting = { window: 60, trigger: 40, counter, system: 's', overhead: 10 };
+
+const call = (text: string, input: string): Message =>
+  assistantMessage([
+    { type: 'text', text },
+    { type: 'tool_use', id: 'c', name: 't', input },
+  ]);
+const messages = [
+  userMessage('src/a.ts and src/b.ts'),
+  assistantMessage('I see'),
+  userMessage('go on'),
+  call('', 'src/a.ts'),
+  toolResultMessage({ id: 'c', name: 't' }, 'fine'),
+  call('', 'src/b.ts'),
+];
+const probe = (token: string, callIndex: number) => ({ token, callIndex, lastIndex: 0, gapTokens: 9 });
+const recording: Recording = {
+  name: 'r',
+  domain: 'd',
+  source: 's',
+  system: 'about src/system.ts',
+  messages,
+  probes: [probe('src/a.ts', 3), probe('src/b.ts', 5), probe('src/system.ts', 5)],
+};
+
+/** Replaces what stands before a model call, once. */
+const once =
+  (at: number, replace: (context: readonly Message[]) => readonly Message[], unlisted = false): Strategy =>
+  () => {
+    let calls = 0;
+    return async (context) => {
+      if (++calls !== at) return undefined;
+      const after = replace(context);
+      const gone = context.filter((message) => !after.includes(message));
+      const manifest = gone.map(
+        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', strategy: 'x' }),
+      );
+      return { messages: after, manifest: unlisted ? [] : manifest };
+    };
+  };
+
+describe('replayConversation', () => {
+  it('prices what the request before began with as cached, and the rest as fresh', async () => {
+    const result = await replayConversation(recording, sendEverything, setting);
+    // Requests: 10 + 25 tokens; then 9 + 9 more; then 21 and 14 more.
+    const [first, second, third] = [35, 35 + 9 + 9, 53 + (4 + 6 + 1 + 10) + (4 + 6 + 4)];
+    expect(result.calls).toBe(3);
+    expect(result.largestRequest).toBe(third);
+    expect(result.overflows).toBe(1);
+    expect(result.cost).toBeCloseTo(
+      1.25 * first + (0.1 * first + 1.25 * (second - first)) + (0.1 * second + 1.25 * (third - second)),
+    );
+    expect(result.reductions).toBe(0);
+    expect(result.probes.every(({ retained, crossing }) => retained && !crossing)).toBe(true);
+  });
+
+  it('pays for everything behind the first message that differs', async () => {
+    const shortened = once(2, ([first, , last]) => [first, last] as Message[]);
+    const result = await replayConversation(recording, shortened, setting);
+    const [first, second, third] = [35, 35 + 9, 44 + 21 + 14];
+    expect(result.cost).toBeCloseTo(
+      1.25 * first + (0.1 * 35 + 1.25 * 9) + (0.1 * second + 1.25 * (third - second)),
+    );
+  });
+
+  it('keeps the system prompt in the cache and in sight whatever is reduced', async () => {
+    const forgetful = once(3, (context) => context.slice(3));
+    const result = await replayConversation(recording, forgetful, setting);
+    const last = 10 + 21 + 14;
+    expect(result.cost).toBeCloseTo(1.25 * 35 + (0.1 * 35 + 1.25 * 18) + (0.1 * 10 + 1.25 * (last - 10)));
+    expect(result.probes.map(({ token, retained }) => [token, retained])).toEqual([
+      ['src/a.ts', true],
+      ['src/b.ts', false],
+      ['src/system.ts', true],
+    ]);
+  });
+
+  it('tells which probes a reduction crossed and what became of the last mention', async () => {
+    const result = await replayConversation(
+      recording,
+      once(3, (context) => context.slice(3)),
+      setting,
+    );
+    expect(result.probes.map(({ crossing, fate }) => [crossing, fate])).toEqual([
+      [false, undefined],
+      [true, 'dropped'],
+      [true, 'dropped'],
+    ]);
+  });
+
+  it('counts separated pairs, and changes that no manifest lists', async () => {
+    const torn = await replayConversation(
+      recording,
+      once(3, (context) => context.filter(({ role }) => role !== 'assistant'), true),
+      setting,
+    );
+    expect(torn).toMatchObject({ reductions: 1, pairingViolations: 1, unaccounted: 2 });
+  });
+});
