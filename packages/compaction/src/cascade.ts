@@ -59,7 +59,7 @@ export async function runCascade(
 }
 
 /** The same request around another conversation. */
-export function withMessages(view: View, messages: readonly Message[], meter: Meter): View {
+function withMessages(view: View, messages: readonly Message[], meter: Meter): View {
   return { messages, fixedTokens: view.fixedTokens, tokens: view.fixedTokens + meter.messages(messages) };
 }
 

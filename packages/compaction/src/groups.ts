@@ -52,11 +52,6 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   return { groups: toGroups(messages.length, reach, open), orphanResults, orphanCalls, scattered };
 }
 
-/** Indexes at which a conversation may be cut without separating a call from its results; 0 and the end included. */
-export function safeCuts(groups: readonly Group[], length: number): readonly number[] {
-  return [...groups.map((group) => group.start), length];
-}
-
 function toGroups(length: number, reach: ReadonlyMap<number, number>, open: ReadonlySet<number>): Group[] {
   const groups: Group[] = [];
   let start = 0;

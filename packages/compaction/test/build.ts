@@ -58,7 +58,7 @@ export function budgetOf(budget: Partial<Budget> = {}): Budget {
   };
 }
 
-export function contextOf(context: Partial<ReducerContext> = {}): ReducerContext {
+function contextOf(context: Partial<ReducerContext> = {}): ReducerContext {
   return { meter, dryRun: false, original: (message) => message, ...context };
 }
 

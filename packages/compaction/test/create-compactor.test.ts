@@ -1,4 +1,5 @@
 import { type Message, textOf, userMessage } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { createCompactor, type Reducer } from '../src/index.js';
 import { at, lines, round, rounds } from './build.js';
@@ -72,13 +73,13 @@ describe('createCompactor', () => {
   });
 
   it('plans without calling a model or changing anything', async () => {
-    const model = modelOf(() => GOOD_SUMMARY);
+    const model = new ScriptedModel([{ text: GOOD_SUMMARY }]);
     const compactor = createCompactor({ model });
     const messages = history();
     const copy = structuredClone(messages);
     const plan = await compactor.plan(messages, { carry: 'Todos' });
     const outcome = await compactor.compact(messages);
-    expect(model.requests).toHaveLength(1);
+    model.assertComplete();
     expect(messages).toEqual(copy);
     expect(plan.status).toBe('applied');
     expect(plan.steps.map((step) => step.strategy)).toEqual(outcome.steps.map((step) => step.strategy));

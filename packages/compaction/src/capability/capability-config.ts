@@ -34,6 +34,10 @@ export interface AfterCompaction {
 }
 
 type Awaitable<Value> = Value | Promise<Value>;
+type BeforeCompactionHook =
+  | ((input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined>)
+  | ((input: BeforeCompaction, scope: CallScope) => Awaitable<void>);
+
 const callback = <Callback>() =>
   z.custom<Callback>((value) => typeof value === 'function', 'must be a function').optional();
 
@@ -45,10 +49,7 @@ const base = z.strictObject({
   flushBeforeCompact: z.boolean().default(true),
   /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
   flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
-  beforeCompaction:
-    callback<
-      (input: BeforeCompaction, scope: CallScope) => Awaitable<BeforeCompactionAnswer | undefined | void>
-    >(),
+  beforeCompaction: callback<BeforeCompactionHook>(),
   afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),
 });
 

@@ -83,8 +83,5 @@ export const summaryOptionsSchema = z.strictObject({
   fallback: z.enum(['ledger', 'none']).default('ledger'),
 });
 
-export type TruncateArgsOptions = z.output<typeof truncateArgsSchema>;
 export type SyntheticTrimOptions = z.output<typeof syntheticTrimSchema>;
-export type PruneOptions = z.output<typeof pruneSchema>;
-export type ObservationMaskingOptions = z.output<typeof observationMaskingSchema>;
 export type SummaryOptions = z.output<typeof summaryOptionsSchema>;

@@ -2,7 +2,7 @@ import type { SummaryOptions } from '../config/stage-schemas.js';
 import { withoutNonce } from './transcript.js';
 
 /** The headings that a summary by the default prompt must have. */
-export const SUMMARY_HEADINGS = ['SESSION INTENT', 'SUMMARY', 'ARTIFACTS', 'NEXT STEPS'] as const;
+const SUMMARY_HEADINGS = ['SESSION INTENT', 'SUMMARY', 'ARTIFACTS', 'NEXT STEPS'] as const;
 
 /** The request to a summariser, less its transport. */
 export interface SummaryPrompt {

@@ -67,6 +67,6 @@ export function readSummaries(summaries: readonly Message[]): {
 }
 
 /** Neither a model nor a user can open or close the wrapper from within. */
-export function withoutTags(text: string): string {
+function withoutTags(text: string): string {
   return text.replaceAll(TAGS, '($1CONVERSATION_SUMMARY)');
 }
