@@ -83,7 +83,7 @@ export {
   type RuntimeIdentity,
   type TypeKey,
 } from './runtime-context.js';
-export { openSession, type Session } from './session.js';
+export { type OpenSessionOptions, openSession, type Session } from './session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './session-key.js';
 export type { SessionLog } from './session-log.js';
 export { sessionPrefix } from './session-prefix.js';
