@@ -29,7 +29,8 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
   }
   if ((strategy === 'auto' || strategy === 'observation_masking') && observationMasking) {
     const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
-    reducers.push(maskObservations({ ...observationMasking, ...tiers }));
+    const onlyForTokens = strategy === 'auto';
+    reducers.push(maskObservations({ ...observationMasking, ...tiers, onlyForTokens }));
   }
   if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
   if (strategy !== 'observation_masking') {

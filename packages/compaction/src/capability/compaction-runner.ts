@@ -21,12 +21,15 @@ import { callAfter, callBefore, flushRemoved } from './hooks.js';
 import { SessionTracker } from './session-tracker.js';
 import { swapContext } from './swap-context.js';
 
+/** After a run without effect: how much the request must have grown before the next one. */
+const RETRY_GROWTH = 0.05;
+
 interface RunOptions {
   readonly instructions?: string | undefined;
   /** Overrides the window that the model is known to have. */
   readonly contextWindow?: number | undefined;
-  /** Computed already, free of charge; to be used unless a hook says no. */
-  readonly ready?: CompactionOutcome;
+  /** Computed already, and for which conversation; to be used unless a hook says no. */
+  readonly ready?: { readonly before: readonly Message[]; readonly outcome: CompactionOutcome };
 }
 
 /** Carries out the compactions of one capability, session by session. */
@@ -54,13 +57,15 @@ export class CompactionRunner {
     const tracker = this.#tracker(state);
     const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
-      if (!tracker.isSettled(state.context)) await this.run(scope, 'proactive_budget');
+      if (!tracker.isSettled(state.context, tokens)) await this.run(scope, 'proactive_budget');
       return;
     }
     if (!this.#reducers.some((reducer) => reducer.early) || !tracker.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
-    const ready = await this.#reduce(scope, 'proactive_budget', [...state.context], {});
-    if (ready.status === 'applied') await this.run(scope, 'proactive_budget', { ready });
+    const before = [...state.context];
+    const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
+    if (outcome.status === 'applied')
+      await this.run(scope, 'proactive_budget', { ready: { before, outcome } });
   }
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
@@ -81,7 +86,7 @@ export class CompactionRunner {
   ): Promise<CompactionOutcome> {
     const { state } = scope;
     const tracker = this.#tracker(state);
-    const before = [...state.context];
+    const before = options.ready?.before ?? [...state.context];
     const tokens = Math.round(this.measure(scope).counted * calibrationOf(state, scope.model));
     const refuse = (status: 'skipped' | 'failed', why: string) =>
       unchangedOutcome(status, why, before, tokens);
@@ -104,7 +109,10 @@ export class CompactionRunner {
       throw error;
     } finally {
       tracker.busy = false;
-      if (outcome.status !== 'applied' && outcome.status !== 'aborted') tracker.settle(state.context);
+      if (outcome.status === 'skipped') tracker.settle(state.context, tokens, 0);
+      else if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
+        tracker.settle(state.context, tokens, RETRY_GROWTH);
+      }
       announce(scope, reason, outcome);
     }
     await callAfter(this.#config, scope, outcome);
@@ -140,7 +148,7 @@ export class CompactionRunner {
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
     const outcome =
-      options.ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
+      options.ready?.outcome ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
     if (outcome.status !== 'applied') return outcome;
 
     await flushRemoved(this.#config, scope, before, outcome);

@@ -17,7 +17,9 @@ export class SessionTracker {
   #last: Message | undefined;
   #counted = 0;
   /** The conversation for which nothing could be done. */
-  #settled: { readonly length: number; readonly lastId: string | undefined } | undefined;
+  #settled:
+    | { readonly length: number; readonly lastId: string | undefined; readonly untilTokens: number }
+    | undefined;
   #checkedAt = 0;
 
   constructor(counter: TokenCounter) {
@@ -44,14 +46,25 @@ export class SessionTracker {
     return this.#counted;
   }
 
-  /** Remembers that nothing could be done for this conversation. */
-  settle(context: readonly Message[]): void {
-    this.#settled = { length: context.length, lastId: context.at(-1)?.id };
+  /**
+   * Remembers that nothing could be done for this conversation.
+   *
+   * @param growth The share by which the request must grow before it is worth another try.
+   */
+  settle(context: readonly Message[], tokens: number, growth: number): void {
+    this.#settled = {
+      length: context.length,
+      lastId: context.at(-1)?.id,
+      untilTokens: tokens * (1 + growth),
+    };
   }
 
-  /** Whether nothing was added since nothing could be done. */
-  isSettled(context: readonly Message[]): boolean {
-    return this.#settled?.length === context.length && this.#settled.lastId === context.at(-1)?.id;
+  /** Whether nothing, or too little, was added since nothing could be done. */
+  isSettled(context: readonly Message[], tokens: number): boolean {
+    const settled = this.#settled;
+    if (settled === undefined) return false;
+    if (settled.length === context.length && settled.lastId === context.at(-1)?.id) return true;
+    return tokens < settled.untilTokens;
   }
 
   /**

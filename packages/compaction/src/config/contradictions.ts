@@ -26,6 +26,9 @@ export function refuseContradictions(config: Checked, context: z.RefinementCtx):
       `${keepMessages} must be below triggerMessages ${triggerMessages}, or a reduction is due again at once`,
     );
   }
+  if (memoryTiers && keepTokens > 0) {
+    refuse(['keepTokens'], 'and memoryTiers both say what stays; leave one of them out');
+  }
   if (memoryTiers && triggerMessages > 0) {
     const kept = memoryTiers.hotMessages + memoryTiers.warmMessages;
     if (kept >= triggerMessages) {

@@ -7,6 +7,7 @@ export interface Mention {
 /** Text beyond this is scanned at its head and tail only: logs of many megabytes say little in their middle. */
 const SCANNED = 200_000;
 const LONGEST = 200;
+const MOST = 1_000;
 
 const CANDIDATE = /[\p{L}\p{N}_#@~./$:%+-]{3,}/gu;
 const EDGES = /^[.:,+%-]+|[.:,+%/$-]+$/g;
@@ -30,6 +31,7 @@ export function mentionsIn(text: string): readonly Mention[] {
     if (token.length < 3 || token.length > LONGEST || found.has(token) || GENERIC.has(token)) continue;
     const kind = kindOf(token);
     if (kind) found.set(token, { token, kind });
+    if (found.size === MOST) break;
   }
   return [...found.values()];
 }

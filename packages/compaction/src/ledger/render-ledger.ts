@@ -5,8 +5,8 @@ import { rankMentions } from './rank-mentions.js';
 
 /** Shares of the budget; what a section does not use goes to those after it, and the rest to the names. */
 const SHARES = {
-  request: 0.18,
-  requests: 0.12,
+  request: 0.28,
+  requests: 0.16,
   changed: 0.12,
   read: 0.05,
   errors: 0.05,
@@ -34,13 +34,13 @@ export function renderLedger(ledger: Ledger, budget: number, meter: Meter): stri
 
   const textsOf = (entries: readonly { readonly text: string }[]) =>
     entries.toReversed().map(({ text }) => text);
-  const errors = allotment.lines(SHARES.errors, 'Errors', textsOf(ledger.errors));
+  const errors = allotment.lines(SHARES.errors, 'Errors, as tools printed them', textsOf(ledger.errors));
   const commands = allotment.lines(
     SHARES.commands,
     'Commands',
     ledger.commands.toReversed().map(({ command, outcome }) => `${command} → ${outcome}`),
   );
-  const stated = allotment.lines(SHARES.decisions, 'Stated', textsOf(ledger.decisions));
+  const stated = allotment.lines(SHARES.decisions, 'Stated by the assistant', textsOf(ledger.decisions));
 
   const ranked = rankMentions(ledger.mentions, ledger.messages);
   const tokens = ranked.map(({ token }) => token);
@@ -61,9 +61,9 @@ export function renderLedger(ledger: Ledger, budget: number, meter: Meter): stri
     section('Requests since', requests),
     section('Files changed, with names in them', changed.map(withNames)),
     section('Files read, with names in them', read.map(withNames)),
-    section('Errors', errors),
+    section('Errors, as tools printed them', errors),
     section('Commands', commands),
-    section('Stated', stated),
+    section('Stated by the assistant', stated),
     others.length > 0 && `Other names: ${others.join(' ')}`,
   ]
     .filter(Boolean)

@@ -8,7 +8,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { alterMessages } from '../alter-messages.js';
 import { pathOf } from '../call-target.js';
 import { count, observationMaskingSchema } from '../config/stage-schemas.js';
@@ -24,6 +24,8 @@ import { ifWorthwhile } from '../worthwhile.js';
 const optionsSchema = observationMaskingSchema.extend({
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
   keepRecentMessages: count.optional(),
+  /** Leave outputs alone while only the number of messages is over: masking cannot change that. */
+  onlyForTokens: z.boolean().default(false),
 });
 
 /**
@@ -37,7 +39,7 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
     name: 'observationMasking',
     cost: 'free',
     async reduce(view, budget, { meter }) {
-      if (!budget.forced && view.tokens <= budget.targetTokens) {
+      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
       const maskable = findMaskable(view.messages, settings);

@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compaction } from '../../src/index.js';
+import { compaction, type Reducer } from '../../src/index.js';
 import { at, lines, rounds } from '../build.js';
 import { expectPaired } from '../laws.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
@@ -136,6 +136,38 @@ describe('compaction, before a model call', () => {
     expect(scope.state.summary).toContain('Read the code');
   });
 
+  it('keeps messages that arrive during an early reduction too', async () => {
+    const scope = scopeOf(rounds(5, () => ({ output: lines(40) })));
+    const late = userMessage('wait');
+    const slow: Reducer = {
+      name: 'slow',
+      cost: 'free',
+      early: () => true,
+      async reduce(view) {
+        scope.state.contextMutable().push(late);
+        const fates = view.messages
+          .slice(0, 4)
+          .map(({ id }) => ({ messageId: id, fate: 'dropped' as const }));
+        return { messages: view.messages.slice(4), fates };
+      },
+    };
+    await step(compaction({ strategy: [slow] }), scope);
+    expect(scope.state.context.at(-1)).toBe(late);
+    expect(scope.state.context).toHaveLength(7);
+    expect(compacted(scope)).toMatchObject([{ status: 'applied', messagesBefore: 10, messagesAfter: 6 }]);
+  });
+
+  it('does not announce again and again what a strategy cannot do', async () => {
+    const scope = scopeOf(rounds(30, () => ({ output: lines(40) })));
+    const capability = compaction({ strategy: 'observation_masking' });
+    for (let index = 0; index < 20; index++) {
+      scope.state.contextMutable().push(...rounds(1));
+      await step(capability, scope);
+    }
+    expect(compacted(scope).length).toBeLessThan(8);
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'observationMasking' });
+  });
+
   it('discards its result when somebody else rewrote the conversation meanwhile', async () => {
     const scope = scopeOf(long());
     const rewritten = [userMessage('all new')];
@@ -163,7 +195,7 @@ describe('compaction, before a model call', () => {
     expect(compacted(scope)).toMatchObject([{ status: 'aborted' }]);
   });
 
-  it('does not try again after a run without effect, until something is added', async () => {
+  it('does not try again after a run without effect, until something worth it is added', async () => {
     const request = userMessage('word '.repeat(9_000));
     const scope = scopeOf([request]);
     const capability = compaction({ contextWindow: 5_000, summarizer: 'none' });
@@ -172,6 +204,9 @@ describe('compaction, before a model call', () => {
     expect(compacted(scope)).toHaveLength(1);
     expect(compacted(scope)).toMatchObject([{ status: 'ineffective' }]);
     scope.state.contextMutable().push(assistantMessage('hm'));
+    await step(capability, scope);
+    expect(compacted(scope)).toHaveLength(1);
+    scope.state.contextMutable().push(assistantMessage('word '.repeat(900)));
     await step(capability, scope);
     expect(compacted(scope)).toHaveLength(2);
   });

@@ -54,6 +54,7 @@ describe('compactionConfigSchema', () => {
     ['keeping as much as triggers', { triggerMessages: 30, keepMessages: 30 }, 'keepMessages'],
     ['keeping more tokens than trigger', { keepTokens: 90_000 }, 'keepTokens'],
     ['tiers above the trigger', { memoryTiers: {}, triggerMessages: 50 }, 'memoryTiers'],
+    ['tiers and kept tokens', { memoryTiers: {}, keepTokens: 900 }, 'keepTokens'],
     ['a budget above the window', { maxTokens: 9_000, contextWindow: 8_000 }, 'maxTokens'],
     [
       'a trim threshold above the budget',
