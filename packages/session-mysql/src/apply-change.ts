@@ -1,4 +1,10 @@
-import { InvalidInputError, type SessionChange, SessionConflictError, type SessionKey } from '@x/core';
+import {
+  InvalidInputError,
+  type SessionChange,
+  SessionConflictError,
+  type SessionKey,
+  SessionLeaseError,
+} from '@x/core';
 import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { chunkRows } from './chunk-rows.js';
 import { execute } from './execute.js';
@@ -29,11 +35,16 @@ interface LockedRow extends RowDataPacket {
   readonly operation: Buffer;
 }
 
+interface FenceRow extends RowDataPacket {
+  readonly fence: number | string;
+}
+
 /**
  * Writes a change in a transaction and answers the new version.
  *
  * @throws {SessionConflictError} when another version is current.
  * @throws {InvalidInputError} when `keep` does not fit what is stored.
+ * @throws {SessionLeaseError} `lease_lost` when its fence is not the newest.
  */
 export async function applyChange(
   connection: PoolConnection,
@@ -46,14 +57,26 @@ export async function applyChange(
     await addMessages(connection, statements, write, appended);
     return Number(expectedVersion) + 1;
   }
-  if (write.isNew && keep === 0) {
+  const isLeaseLost = await hasNewerFence(connection, statements, write);
+  if (write.isNew && keep === 0 && !isLeaseLost) {
     const created = await insert(connection, statements, write);
     if (created !== undefined) {
       await addMessages(connection, statements, write, created);
       return 1;
     }
   }
-  return rewrite(connection, statements, write);
+  return rewrite(connection, statements, write, isLeaseLost);
+}
+
+/** Whether the lease is no longer the newest; when it is, nobody can take it before the transaction ends. */
+async function hasNewerFence(
+  connection: PoolConnection,
+  statements: Statements,
+  { key, change: { fence } }: Write,
+): Promise<boolean> {
+  if (fence === undefined) return false;
+  const [lease] = await execute<FenceRow[]>(connection, statements.lockFence, [hashKey(key)]);
+  return Number(lease?.fence) !== fence;
 }
 
 /** The common case in one statement: the version is the expected one and all messages are kept. */
@@ -62,10 +85,13 @@ async function append(
   statements: Statements,
   { key, change, head, rows, operation }: Write,
 ): Promise<number | undefined> {
-  const { expectedVersion, keep } = change;
+  const { expectedVersion, keep, fence } = change;
   if (expectedVersion === 'any' || expectedVersion === 0 || !isCount(keep)) return undefined;
-  const values = [keep + rows.length, head, operation, hashKey(key), expectedVersion, keep];
-  const result = await execute<ResultSetHeader>(connection, statements.append, values);
+  const hash = hashKey(key);
+  const values = [keep + rows.length, head, operation, hash, expectedVersion, keep];
+  const [statement, lease] =
+    fence === undefined ? [statements.append, []] : [statements.appendFenced, [fence, hash]];
+  const result = await execute<ResultSetHeader>(connection, statement, [...values, ...lease]);
   return result.affectedRows === 1 ? result.insertId : undefined;
 }
 
@@ -86,23 +112,36 @@ async function insert(
 }
 
 /** Everything else: with the row locked, finds out what is wrong or what has to be cut. */
-async function rewrite(connection: PoolConnection, statements: Statements, write: Write): Promise<number> {
+async function rewrite(
+  connection: PoolConnection,
+  statements: Statements,
+  write: Write,
+  isLeaseLost: boolean,
+): Promise<number> {
   const { key, change, head, rows, operation } = write;
   const [found] = await execute<LockedRow[]>(connection, statements.lock, [hashKey(key)]);
   if (found?.operation.equals(operation)) return Number(found.version);
+  if (isLeaseLost) throw leaseLost(key);
   const version = Number(found?.version ?? 0);
   const count = Number(found?.count ?? 0);
   check(key, change, version, count);
 
   const id = found === undefined ? await insert(connection, statements, write) : Number(found.id);
   // Without gap locks somebody may have been faster; now there is a row to lock.
-  if (id === undefined) return rewrite(connection, statements, write);
+  if (id === undefined) return rewrite(connection, statements, write, isLeaseLost);
   if (found !== undefined) {
     await execute(connection, statements.replace, [change.keep + rows.length, head, operation, id]);
     if (change.keep < count) await execute(connection, statements.cut, [id, change.keep]);
   }
   await addMessages(connection, statements, write, id);
   return version + 1;
+}
+
+function leaseLost(key: SessionKey): SessionLeaseError {
+  const message =
+    `Somebody else was granted the lease of session ${key}, so nothing was written: give up this turn, or take a new ` +
+    'lease and load the session again.';
+  return new SessionLeaseError('lease_lost', message, { sessionKey: key.toString() });
 }
 
 function check(key: SessionKey, change: SessionChange, version: number, count: number): void {

@@ -2,6 +2,7 @@ import { SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { migrations } from './migrations.js';
 
+const DUPLICATE_KEY_NAME = 1061;
 /** How long a migration waits for another one to end. */
 const LOCK_SECONDS = 60;
 
@@ -44,8 +45,17 @@ async function migrate(connection: PoolConnection, table: string): Promise<void>
   }
   for (const [index, statements] of migrations.entries()) {
     if (index < current) continue;
-    for (const statement of statements(table)) await connection.query(statement);
+    for (const statement of statements(table)) await run(connection, statement);
     await connection.query(`REPLACE INTO \`${table}_schema\` (id, version) VALUES (1, ${index + 1})`);
+  }
+}
+
+async function run(connection: PoolConnection, statement: string): Promise<void> {
+  try {
+    await connection.query(statement);
+  } catch (error) {
+    // A migration that a crash interrupted had come further than its version says; MySQL has no ADD KEY IF NOT EXISTS.
+    if ((error as { errno?: number }).errno !== DUPLICATE_KEY_NAME) throw error;
   }
 }
 

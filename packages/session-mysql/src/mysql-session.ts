@@ -4,6 +4,7 @@ import {
   type SessionChange,
   type SessionInfo,
   SessionKey,
+  type SessionLease,
   type SessionScope,
   type SessionStore,
   type StoredSession,
@@ -12,10 +13,12 @@ import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { z } from 'zod';
 import { applyChange } from './apply-change.js';
 import { decodeSession, isoTime, type LoadedRow } from './decode-session.js';
+import { deleteOlderThan } from './delete-older-than.js';
 import { execute } from './execute.js';
 import { hashKey, hashPart } from './hash-key.js';
 import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
+import { MysqlLease } from './mysql-lease.js';
 import { SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
 import { attempt } from './store-error.js';
 
@@ -36,6 +39,11 @@ export interface MysqlSessionOptions {
   /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
   readonly table?: string | undefined;
 }
+
+const retentionSchema = z.strictObject({
+  olderThan: z.date(),
+  limit: z.int().min(0).optional(),
+});
 
 /** Sessions that one statement of a listing reads. */
 const PAGE = 500;
@@ -102,7 +110,30 @@ export class MysqlSession implements SessionStore {
     const { affectedRows } = await attempt(key, () =>
       execute<ResultSetHeader>(this.#pool, this.#statements.delete, [hashKey(key)]),
     );
+    // A lease that somebody has stays: whoever runs a turn still has the right to.
+    await attempt(key, () => execute(this.#pool, this.#statements.forgetLease, [hashKey(key)]));
     return affectedRows > 0;
+  }
+
+  /**
+   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest first, in
+   * transactions of bounded size, and answers how many. What is committed meanwhile stays, and so does a session whose
+   * lease somebody has.
+   *
+   * @param options.limit sessions to delete at most; default all.
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  async deleteOlderThan(options: {
+    readonly olderThan: Date;
+    readonly limit?: number | undefined;
+  }): Promise<number> {
+    const { olderThan, limit } = parseWith(retentionSchema, options, 'deleteOlderThan options');
+    const time = olderThan.toISOString().slice(0, -1).replace('T', ' ');
+    return deleteOlderThan(this.#pool, this.#statements, time, limit ?? Number.POSITIVE_INFINITY);
+  }
+
+  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    return MysqlLease.take(this.#pool, this.#statements, key, options);
   }
 
   /** The sessions within a scope, the one that was begun last first. */

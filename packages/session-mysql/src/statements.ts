@@ -2,6 +2,13 @@ import type { SessionScope } from '@x/core';
 
 const UPDATED_AT = `DATE_FORMAT(updated_at, '%Y-%m-%dT%H:%i:%s.%f') AS updatedAt`;
 
+/**
+ * Microseconds since 1970 by the server's clock. A lease row that was removed with its session leaves no number behind to
+ * go on from, and yet the next fence is larger.
+ */
+const FIRST_FENCE = `TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6))`;
+const IN_MILLISECONDS = 'UTC_TIMESTAMP(3) + INTERVAL CAST(? AS SIGNED) * 1000 MICROSECOND';
+
 /** Columns by which sessions are listed. Each holds a hash of its part of the key, or NULL. */
 export const SCOPE_COLUMNS: readonly (readonly [part: keyof SessionScope, column: string])[] = [
   ['tenantId', 'tenant_hash'],
@@ -17,6 +24,11 @@ export const SCOPE_COLUMNS: readonly (readonly [part: keyof SessionScope, column
 export function statementsFor(table: string) {
   const sessions = `\`${table}\``;
   const messages = `\`${table}_messages\``;
+  const leases = `\`${table}_leases\``;
+  const append = `
+      UPDATE ${sessions} SET id = LAST_INSERT_ID(id), version = version + 1, message_count = ?, head = ?,
+        operation = ?, updated_at = UTC_TIMESTAMP(3)
+      WHERE key_hash = ? AND version = ? AND message_count = ?`;
   return {
     load: `
       SELECT -1 AS seq, version, message_count AS count, ${UPDATED_AT}, CAST(head AS BINARY) AS body
@@ -32,10 +44,9 @@ export function statementsFor(table: string) {
         agent_hash, session_hash, version, updated_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3))`,
     /** LAST_INSERT_ID(id) makes the row's id the insert id of the reply: no second statement to ask for it. */
-    append: `
-      UPDATE ${sessions} SET id = LAST_INSERT_ID(id), version = version + 1, message_count = ?, head = ?,
-        operation = ?, updated_at = UTC_TIMESTAMP(3)
-      WHERE key_hash = ? AND version = ? AND message_count = ?`,
+    append,
+    /** Locks the lease, so that no newer one is granted before this is committed. */
+    appendFenced: `${append} AND ? = (SELECT fence FROM ${leases} WHERE key_hash = ? LOCK IN SHARE MODE)`,
     replace: `
       UPDATE ${sessions} SET version = version + 1, message_count = ?, head = ?, operation = ?,
         updated_at = UTC_TIMESTAMP(3)
@@ -48,7 +59,38 @@ export function statementsFor(table: string) {
     list: (conditions: readonly string[], limit: number) => `
       SELECT id, session_key AS sessionKey, version, ${UPDATED_AT} FROM ${sessions}
       WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY id DESC LIMIT ${limit}`,
+    /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
+    lease: `
+      INSERT INTO ${leases} (key_hash, fence, holder, renewals, expires_at)
+      VALUES (?, ${FIRST_FENCE}, ?, 0, ${IN_MILLISECONDS})
+      ON DUPLICATE KEY UPDATE
+        fence = IF(expires_at <= UTC_TIMESTAMP(3), GREATEST(fence + 1, ${FIRST_FENCE}), fence),
+        holder = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(holder), holder),
+        expires_at = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(expires_at), expires_at)`,
+    fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = ? AND holder = ?`,
+    lockFence: `SELECT fence FROM ${leases} WHERE key_hash = ? LOCK IN SHARE MODE`,
+    /** The counter makes every renewal a change, also within one millisecond: unchanged rows may count as none. */
+    renew: `
+      UPDATE ${leases} SET renewals = renewals + 1, expires_at = ${IN_MILLISECONDS}
+      WHERE key_hash = ? AND holder = ?`,
+    release: `UPDATE ${leases} SET holder = NULL, expires_at = UTC_TIMESTAMP(3) WHERE key_hash = ? AND holder = ?`,
+    forgetLease: `DELETE FROM ${leases} WHERE key_hash = ? AND expires_at <= UTC_TIMESTAMP(3)`,
+    forgetLeases: `DELETE FROM ${leases} WHERE expires_at < ? AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
+    /** A session whose turn is running is not old. */
+    old: (limit: number) => `
+      SELECT s.id, s.message_count AS count FROM ${sessions} AS s
+      LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3)
+      WHERE s.updated_at < ? AND l.key_hash IS NULL ORDER BY s.updated_at LIMIT ${limit}`,
+    lockOld: (sessionCount: number) =>
+      `SELECT id FROM ${sessions} WHERE id IN (${places(sessionCount)}) AND updated_at < ? FOR UPDATE`,
+    deleteMessages: (sessionCount: number) =>
+      `DELETE FROM ${messages} WHERE session_id IN (${places(sessionCount)})`,
+    deleteSessions: (sessionCount: number) => `DELETE FROM ${sessions} WHERE id IN (${places(sessionCount)})`,
   };
+}
+
+function places(count: number): string {
+  return Array(count).fill('?').join(', ');
 }
 
 export type Statements = ReturnType<typeof statementsFor>;
