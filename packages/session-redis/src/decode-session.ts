@@ -2,30 +2,33 @@ import { type JsonObject, type Message, messageSchema, type SessionKey, type Sto
 import { z } from 'zod';
 import { corrupt } from './store-error.js';
 
-const replySchema = z.tuple([
+const fieldsSchema = z.tuple([
   z.string().regex(/^[1-9]\d*$/),
   z.string().regex(/^\d+$/),
   z.string().regex(/^\d+$/),
   z.string(),
-  z.array(z.string()),
 ]);
 
 /**
- * Reads what the load script answered.
+ * Reads what Redis holds of a session: the fields version, count, updatedAt and head, and the messages.
  *
  * @throws {SessionStoreError} `session_corrupt` when a part is missing, is not JSON or is not what it should be.
  */
-export function decodeSession(key: SessionKey, reply: unknown): StoredSession {
-  const parts = replySchema.safeParse(reply);
+export function decodeSession(
+  key: SessionKey,
+  fields: unknown,
+  messages: readonly unknown[] = [],
+): StoredSession {
+  const parts = fieldsSchema.safeParse(fields);
   if (!parts.success) throw corrupt(key, 'a part of it is missing');
-  const [version, count, updatedAt, head, messages] = parts.data;
+  const [version, count, updatedAt, head] = parts.data;
   if (messages.length !== Number(count)) {
     throw corrupt(key, `it has ${messages.length} messages instead of ${count}`);
   }
   return {
     version: Number(version),
     head: decodeHead(key, head),
-    messages: messages.map((text, index) => decodeMessage(key, text, index)),
+    messages: messages.map((text, index) => decodeMessage(key, String(text), index)),
     updatedAt: new Date(Number(updatedAt)).toISOString(),
   };
 }

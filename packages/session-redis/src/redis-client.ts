@@ -1,20 +1,21 @@
+/** What Redis takes: text is sent as UTF-8. */
+export type RedisValue = string | Buffer;
+
 /**
- * What a {@link RedisSession} asks of a client. `Redis` and `Cluster` of ioredis 5 and 6 both have it, behind Sentinel
- * as well, and with a `keyPrefix` of their own.
+ * What this package asks of a client. `Redis` and `Cluster` of ioredis 5 and 6 have it, behind Sentinel as well, and
+ * with a `keyPrefix` of their own; {@link fromNodeRedis} gives it to a client of node-redis.
  */
 export interface RedisClient {
-  eval(script: string, keyCount: number, keysAndArguments: string[]): Promise<unknown>;
-  evalsha(sha1: string, keyCount: number, keysAndArguments: string[]): Promise<unknown>;
-  zadd(key: string, ...scoresAndMembers: (string | number)[]): Promise<unknown>;
-  zrem(key: string, ...members: string[]): Promise<unknown>;
-  zrange(key: string, first: string, last: string): Promise<string[]>;
-  zrangebylex(
-    key: string,
-    from: string,
-    to: string,
-    limit: 'LIMIT',
-    offset: number,
-    count: number,
-  ): Promise<string[]>;
-  del(key: string): Promise<unknown>;
+  eval(script: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
+  evalsha(sha1: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
+  /** Any command, with replies as bytes. */
+  callBuffer(command: string, values: RedisValue[]): Promise<unknown>;
+  multi(): RedisTransaction;
+}
+
+/** Commands that are sent together and answered as of one moment. */
+export interface RedisTransaction {
+  hmget(key: string, ...fields: string[]): RedisTransaction;
+  lrange(key: string, first: number, last: number): RedisTransaction;
+  exec(): Promise<[error: Error | null, reply: unknown][] | null>;
 }

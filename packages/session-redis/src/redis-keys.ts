@@ -45,4 +45,14 @@ export class ShardKeys {
   messages(member: string): string {
     return `${this.#prefix}:messages:${member}`;
   }
+
+  /** String: who has the lease of the session now. It ends with the lease. */
+  lease(member: string): string {
+    return `${this.#prefix}:lease:${member}`;
+  }
+
+  /** String: the fence of the newest lease that was granted. */
+  fence(member: string): string {
+    return `${this.#prefix}:fence:${member}`;
+  }
 }

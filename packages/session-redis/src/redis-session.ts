@@ -6,6 +6,7 @@ import {
   SessionConflictError,
   type SessionInfo,
   SessionKey,
+  type SessionLease,
   type SessionScope,
   type SessionStore,
   type StoredSession,
@@ -15,8 +16,11 @@ import { decodeSession } from './decode-session.js';
 import { operationId } from './operation-id.js';
 import type { RedisClient } from './redis-client.js';
 import { type Shard, ShardKeys, shardOf } from './redis-keys.js';
-import { runScript } from './run-script.js';
-import { commitScript, deleteScript, describeScript, loadScript, type Script } from './scripts.js';
+import { grantLease, leaseLost } from './redis-lease.js';
+import { commitScript } from './scripts/commit.js';
+import { runScript } from './scripts/run-script.js';
+import type { Script } from './scripts/script.js';
+import { deleteScript, describeScript, membersScript } from './scripts/sessions.js';
 import { ShardDirectory } from './shard-directory.js';
 import { asStoreError, corrupt } from './store-error.js';
 
@@ -32,6 +36,8 @@ const optionsSchema = z.strictObject({
   ttlSeconds: z.int().min(0).default(0),
 });
 
+const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
+
 export interface RedisSessionOptions {
   /** A `Redis` or a `Cluster` of ioredis. It stays the caller's: the store never closes it. */
   readonly client: RedisClient;
@@ -43,6 +49,9 @@ export interface RedisSessionOptions {
 
 /** Sessions described in one round trip of a listing. */
 const PAGE = 200;
+
+/** Why a commit wrote nothing. */
+type Refusal = [reason: 'conflict' | 'keep', current: number] | [reason: 'corrupt' | 'lost'];
 
 interface Location {
   readonly shard: Shard;
@@ -73,54 +82,61 @@ export class RedisSession implements SessionStore {
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     const { keys, member } = this.#locate(key);
-    const reply = await asStoreError(key, () =>
-      this.#run(loadScript, [keys.session(member), keys.messages(member)], []),
-    );
-    return reply === null ? undefined : decodeSession(key, reply);
+    return asStoreError(key, async () => {
+      // A transaction and no script: Redis would copy every message into Lua and out again, which takes longer than
+      // everything else that a load does.
+      const replies = await this.#client
+        .multi()
+        .hmget(keys.session(member), 'version', 'count', 'updatedAt', 'head')
+        .lrange(keys.messages(member), 0, -1)
+        .exec();
+      const [fields, messages] = (replies ?? []).map(([error, reply]) => {
+        if (error) throw error;
+        return reply as (string | null)[];
+      });
+      if (fields?.[0] == null && messages?.length === 0) return undefined;
+      return decodeSession(key, fields, messages);
+    });
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     const { shard, keys, member } = this.#locate(key);
     const operation = operationId();
-    const [status, number, unlisted] = (await asStoreError(key, () =>
-      this.#run(commitScript, sessionKeys(keys, member), [
-        String(change.expectedVersion),
-        operation,
-        String(change.keep),
-        String(this.#lifetime),
-        member,
-        JSON.stringify(change.head),
-        ...change.append.map((message) => JSON.stringify(message)),
-      ]),
-    )) as [status: 'committed' | 'conflict' | 'keep' | 'corrupt', number: number, unlisted?: number];
-
-    if (status === 'corrupt') throw corrupt(key, 'its messages are not those that its version has');
-    if (status === 'conflict') {
-      throw new SessionConflictError({
-        sessionKey: key.toString(),
-        expectedVersion: Number(change.expectedVersion),
-        actualVersion: number,
-      });
-    }
-    if (status === 'keep') {
-      throw new InvalidInputError('SessionChange', [
-        {
-          path: 'keep',
-          message: `is ${change.keep}, but must be a whole number from 0 to the ${number} messages that are stored`,
-        },
-      ]);
-    }
+    const { append, fence } = change;
+    const values = [
+      String(change.expectedVersion),
+      operation,
+      String(change.keep),
+      String(this.#lifetime),
+      fence === undefined ? '' : String(fence),
+      member,
+      JSON.stringify(change.head),
+    ];
+    for (const message of append) values.push(JSON.stringify(message));
+    const reply = (await asStoreError(key, () =>
+      this.#run(
+        commitScript,
+        [keys.session(member), keys.messages(member), keys.index, keys.listed, keys.fence(member)],
+        values,
+      ),
+    )) as number | [version: number] | Refusal;
+    if (typeof reply === 'number') return reply;
+    const [version] = reply;
+    if (typeof version !== 'number') throw refusal(key, change, reply as Refusal);
     // The change is applied, so a failure here must not be the commit's: the next commit tries again.
-    if (unlisted === 1) await this.#directory.add(shard, keys, operation).catch(() => {});
-    return number;
+    await this.#directory.add(shard, keys, operation).catch(() => {});
+    return version;
   }
 
   async delete(key: SessionKey): Promise<boolean> {
     const { shard, keys, member } = this.#locate(key);
     return asStoreError(key, async () => {
-      const [removed, left] = (await this.#run(deleteScript, sessionKeys(keys, member), [
-        member,
-      ])) as number[];
+      const all = [keys.session(member), keys.messages(member), keys.index];
+      const [removed, left] = (await this.#run(
+        deleteScript,
+        [...all, keys.lease(member), keys.fence(member)],
+        [member],
+      )) as number[];
       if (left === 0) await this.#directory.remove(shard, keys);
       return removed !== 0;
     });
@@ -136,12 +152,32 @@ export class RedisSession implements SessionStore {
     }
   }
 
+  /**
+   * The right to run the session's turns, or `undefined` while somebody else has it. Its fence grows with every lease
+   * of the session, over deletions too. It is kept beside the session and ends with it: with `delete`, and at the end
+   * of `ttlSeconds`.
+   *
+   * @param options `ttlMs`: milliseconds, a positive whole number.
+   * @throws {InvalidInputError} for any other `ttlMs`.
+   * @throws {SessionStoreError} when Redis cannot be reached.
+   */
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const { keys, member } = this.#locate(key);
+    return grantLease(this.#client, {
+      key,
+      keys: { lease: keys.lease(member), fence: keys.fence(member), session: keys.session(member) },
+      ttlMs,
+      lifetime: this.#lifetime,
+    });
+  }
+
   /** Does nothing: the client is the caller's. */
   async close(): Promise<void> {}
 
   async #listShard(shard: Shard, scope: SessionScope): Promise<SessionInfo[]> {
     const keys = new ShardKeys(this.#keyPrefix, shard);
-    const members = await this.#client.zrange(keys.index, '0', '-1');
+    const members = (await this.#run(membersScript, [keys.index], [])) as string[];
     if (members.length === 0) await this.#directory.remove(shard, keys);
     const candidates = members
       .map((member) => ({ member, key: keyOf(shard, member) }))
@@ -176,11 +212,21 @@ export class RedisSession implements SessionStore {
   }
 }
 
-function sessionKeys(keys: ShardKeys, member: string): string[] {
-  return [keys.session(member), keys.messages(member), keys.index, keys.listed];
-}
-
 function keyOf({ tenant, owner }: Shard, member: string): SessionKey {
   const user = owner.startsWith('~') ? '' : owner;
   return SessionKey.parse(`${tenant}/${user}/${member}`);
+}
+
+function refusal(key: SessionKey, change: SessionChange, [reason, current = 0]: Refusal): Error {
+  if (reason === 'lost') return leaseLost(key);
+  if (reason === 'corrupt') return corrupt(key, 'its messages are not those that its version has');
+  if (reason === 'conflict') {
+    return new SessionConflictError({
+      sessionKey: key.toString(),
+      expectedVersion: Number(change.expectedVersion),
+      actualVersion: current,
+    });
+  }
+  const message = `is ${change.keep}, but must be a whole number from 0 to the ${current} messages that are stored`;
+  return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
 }

@@ -2,8 +2,15 @@ import { encodeSegment, type SessionScope } from '@x/core';
 import { operationId } from './operation-id.js';
 import type { RedisClient } from './redis-client.js';
 import type { Shard, ShardKeys } from './redis-keys.js';
-import { runScript } from './run-script.js';
-import { confirmListedScript, relistScript } from './scripts.js';
+import {
+  addEntriesScript,
+  confirmListedScript,
+  entriesScript,
+  relistScript,
+  removeEntriesScript,
+  unmarkScript,
+} from './scripts/directory.js';
+import { runScript } from './scripts/run-script.js';
 
 const PAGE = 500;
 
@@ -32,15 +39,14 @@ export class ShardDirectory {
 
   /** Enters a shard in which `operation` stands in place of the mark. */
   async add(shard: Shard, keys: ShardKeys, operation: string): Promise<void> {
-    const [byTenant, byOwner] = entriesOf(shard);
-    await this.#client.zadd(this.#key, 0, byTenant, 0, byOwner);
+    await runScript(this.#client, addEntriesScript, [this.#key], entriesOf(shard));
     await runScript(this.#client, confirmListedScript, [keys.listed], [operation]);
   }
 
   /** Removes a shard that was seen to hold nothing. */
   async remove(shard: Shard, keys: ShardKeys): Promise<void> {
-    await this.#client.del(keys.listed);
-    await this.#client.zrem(this.#key, ...entriesOf(shard));
+    await runScript(this.#client, unmarkScript, [keys.listed], []);
+    await runScript(this.#client, removeEntriesScript, [this.#key], entriesOf(shard));
     const operation = operationId();
     const hasSessions = await runScript(this.#client, relistScript, [keys.index, keys.listed], [operation]);
     if (hasSessions === 1) await this.add(shard, keys, operation);
@@ -59,7 +65,8 @@ export class ShardDirectory {
     const end = `(${prefix}\x7f`;
     let start = `[${prefix}`;
     for (;;) {
-      const entries = await this.#client.zrangebylex(this.#key, start, end, 'LIMIT', 0, PAGE);
+      const page = [start, end, String(PAGE)];
+      const entries = (await runScript(this.#client, entriesScript, [this.#key], page)) as string[];
       for (const entry of entries) yield shardOfEntry(entry);
       const last = entries.at(-1);
       if (last === undefined || entries.length < PAGE) return;

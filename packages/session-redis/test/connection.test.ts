@@ -43,6 +43,20 @@ describe('a connection that breaks', () => {
     }
   });
 
+  it('while the reply about a lease is under way does not lock its holder out', async () => {
+    const { proxy, client, store } = await proxiedStore({ retryStrategy: () => 1 });
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await (await store.lease(key, { ttlMs: 60_000 }))?.release();
+    const reconnected = new Promise((resolve) => client.once('reconnecting', resolve));
+    proxy.severReplyTo('evalsha');
+    const lease = await store.lease(key, { ttlMs: 60_000 });
+    await reconnected;
+    expect(
+      await store.commit(key, { expectedVersion: 1, head, keep: 0, append: [], fence: lease?.fence }),
+    ).toBe(2);
+    expect(await store.lease(key, { ttlMs: 60_000 })).toBeUndefined();
+  });
+
   it('is no reason to forget the script: it is sent again when the server has forgotten it', async () => {
     const { client, store } = testStore();
     await client.script('FLUSH');

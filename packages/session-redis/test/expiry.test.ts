@@ -16,11 +16,26 @@ describe('expiry', () => {
     await store.commit(key, add);
     for (const name of keys) await client.pexpire(name, 5_000);
     await store.commit(key, add);
-    for (const name of [...keys, `${keyPrefix}{/alice}:index`]) {
+    for (const name of keys) {
       const left = await client.pttl(name);
       expect(left).toBeGreaterThan(hour - 60_000);
       expect(left).toBeLessThanOrEqual(hour);
     }
+    expect(await client.pttl(`${keyPrefix}{/alice}:index`)).toBeGreaterThan(hour);
+  });
+
+  it('moves the place in the index only when that no longer covers the session', async () => {
+    const { client, keyPrefix, store } = testStore({ ttlSeconds: 3_600 });
+    const index = `${keyPrefix}{/alice}:index`;
+    await store.commit(key, add);
+    const first = Number(await client.zscore(index, '/s-1'));
+    await store.commit(key, add);
+    expect(Number(await client.zscore(index, '/s-1'))).toBe(first);
+    // As if most of the hour had gone by since.
+    await client.zadd(index, first - hour, '/s-1');
+    await client.hset(`${keyPrefix}{/alice}:session:/s-1`, 'expires', first - hour);
+    await store.commit(key, add);
+    expect(Number(await client.zscore(index, '/s-1'))).toBeGreaterThanOrEqual(first);
   });
 
   it('is taken off by a store without one', async () => {

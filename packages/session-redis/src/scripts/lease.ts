@@ -1,0 +1,50 @@
+import { script } from './script.js';
+
+/**
+ * Grants a lease unless somebody has it, and answers its fence.
+ *
+ * The fence is one more than the last, and no less than the microseconds of the server's clock: where the record of the
+ * last one is gone with a deleted session, the next is larger all the same. It fits a double until the year 2255.
+ * The record stays as long as the session does; before there is a session, a day longer than the lease.
+ *
+ * Keys: lease, fence, session. Values: holder, milliseconds, lifetime of the session.
+ */
+export const grantScript = script(`
+local holder, milliseconds, lifetime = redis.call('GET', KEYS[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+-- Sent twice: the connection broke before the first reply.
+if holder == ARGV[1] then return redis.call('GET', KEYS[2]) end
+if holder then return false end
+local time = redis.call('TIME')
+local fence = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, time[1] * 1000000 + time[2])
+fence = string.format('%.0f', fence)
+redis.call('SET', KEYS[1], ARGV[1], 'PX', milliseconds)
+if lifetime > 0 then
+  redis.call('SET', KEYS[2], fence, 'PX', math.max(lifetime, milliseconds))
+elseif redis.call('EXISTS', KEYS[3]) == 1 then
+  redis.call('SET', KEYS[2], fence)
+else
+  redis.call('SET', KEYS[2], fence, 'PX', milliseconds + 86400000)
+end
+return fence
+`);
+
+/**
+ * Begins a lease's time anew, also when it has run out but nobody else has had one since. Answers whether it did.
+ *
+ * Keys: lease, fence. Values: holder, milliseconds, fence, lifetime of the session.
+ */
+export const renewScript = script(`
+local milliseconds, lifetime = tonumber(ARGV[2]), tonumber(ARGV[4])
+if redis.call('GET', KEYS[2]) ~= ARGV[3] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', milliseconds)
+local rest = redis.call('PTTL', KEYS[2])
+local wanted = lifetime > 0 and math.max(lifetime, milliseconds) or milliseconds + 86400000
+if rest >= 0 and rest < wanted then redis.call('PEXPIRE', KEYS[2], wanted) end
+return 1
+`);
+
+/** Keys: lease. Values: holder. */
+export const releaseScript = script(`
+if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end
+return 0
+`);
