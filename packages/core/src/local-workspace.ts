@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, opendirSync } from 'node:fs';
+import { accessSync, constants, opendirSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath, rm, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { WorkspaceError } from './errors/workspace-error.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, unless } from './io-error.js';
 import { entryOf, listDirectory } from './list-directory.js';
-import { makeDirectory } from './make-directory.js';
+import { makeDirectory, makeDirectorySync } from './make-directory.js';
 import { parseWith } from './parse.js';
 import type { HeldLock, Workspace, WorkspaceEntry } from './workspace.js';
 import { pathSegments } from './workspace-path.js';
@@ -54,7 +54,7 @@ export class LocalWorkspace implements Workspace {
    */
   check(): void {
     try {
-      if (!this.#readOnly) mkdirSync(this.root, { recursive: true });
+      if (!this.#readOnly) makeDirectorySync(this.root);
       opendirSync(this.root).closeSync();
       accessSync(this.root, this.#readOnly ? R_OK | X_OK : R_OK | W_OK | X_OK);
     } catch (error) {
