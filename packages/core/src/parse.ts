@@ -26,7 +26,21 @@ function toIssues(issue: z.core.$ZodIssue): Issue[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: 'unknown key' }));
   }
+  // "Invalid input" helps nobody: say what each alternative would have taken.
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    return [{ path: formatPath(issue.path), message: alternatives(issue.errors) }];
+  }
   return [{ path: formatPath(issue.path), message: issue.message }];
+}
+
+function alternatives(errors: readonly (readonly z.core.$ZodIssue[])[]): string {
+  const messages = errors.map((issues) =>
+    issues
+      .flatMap(toIssues)
+      .map(({ path, message }) => (path ? `${path}: ${message}` : message))
+      .join(', '),
+  );
+  return `fits none of its forms (${[...new Set(messages)].join('; or ')})`;
 }
 
 /** `['context', 3, 'text']` → `context[3].text` */

@@ -75,6 +75,9 @@ export function defineTool<Input>(
   },
 ): Tool {
   const { name, description, readOnly = false, timeoutMs } = options;
+  if (typeof options.input !== 'object' || options.input === null) {
+    throw badSchema(name, 'must be a schema: zod, another Standard Schema, or JSON Schema');
+  }
   const [schema, inputSchema] = isStandardSchema<Input>(options.input)
     ? [options.input, jsonSchemaOf(name, options.input)]
     : [standardSchemaOf<Input>(name, options.input), options.input];
