@@ -18,8 +18,10 @@ export const unit = {
   },
 } satisfies ViteUserConfig;
 
-/** The same, with services that the tests reach through `inject('redisUrl' | 'mysqlUrl' | 'chromiumPath')`. */
-export function unitWith(...services: ('redis' | 'mariadb' | 'chromium')[]): ViteUserConfig {
+type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'chromium';
+
+/** The same, with services whose addresses the tests `inject`, by the keys of `ProvidedContext`. */
+export function unitWith(...services: ServiceName[]): ViteUserConfig {
   const globalSetup = services.map((name) =>
     fileURLToPath(new URL(`./services/${name}.ts`, import.meta.url)),
   );

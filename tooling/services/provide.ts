@@ -6,6 +6,7 @@ import type { Service } from './service.js';
 declare module 'vitest' {
   interface ProvidedContext {
     redisUrl: string;
+    redisClusterUrl: string;
     mysqlUrl: string;
     chromiumPath: string;
   }

@@ -1,0 +1,47 @@
+import { SessionKey } from '@x/core';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { redisSentinel } from '../../../tooling/services/redis-sentinel.js';
+import { resolve } from '../../../tooling/services/resolve.js';
+import type { Running } from '../../../tooling/services/service.js';
+import { RedisSession } from '../src/index.js';
+import { endMaster, sentinelOptions } from './support/sentinel.js';
+import { messages } from './support/test-store.js';
+
+let running: Running;
+let client: Redis;
+
+beforeAll(async () => {
+  running = await resolve(redisSentinel);
+  client = new Redis({ ...sentinelOptions(running.address), maxRetriesPerRequest: null });
+  client.on('error', () => {});
+});
+
+afterAll(async () => {
+  client?.disconnect();
+  await running?.stop();
+});
+
+it('goes on where it was when the master ends and Sentinel promotes the replica', async () => {
+  const store = new RedisSession({ client, ttlSeconds: 3_600 });
+  const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
+  const lease = await store.lease(key, { ttlMs: 3_600_000 });
+  const [first, second] = messages(2);
+  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first], fence: lease?.fence });
+  const before = await runIdOf(client);
+  // Redis answers before the replica has it; this test is about what comes after.
+  expect(await client.wait(1, 10_000)).toBe(1);
+
+  await endMaster(running.address);
+  const change = { expectedVersion: 1, head: {}, keep: 1, append: [second], fence: lease?.fence };
+  expect(await store.commit(key, change)).toBe(2);
+
+  expect(await runIdOf(client)).not.toBe(before);
+  expect((await store.load(key))?.messages).toEqual([first, second]);
+  expect(await store.lease(key, { ttlMs: 3_600_000 })).toBeUndefined();
+  await lease?.renew();
+});
+
+async function runIdOf(server: Redis): Promise<string | undefined> {
+  return /run_id:(\w+)/.exec(await server.info('server'))?.[1];
+}

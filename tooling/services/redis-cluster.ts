@@ -1,0 +1,64 @@
+import { provide } from './provide.js';
+import { startAll, startRedisNode, stopAll, withRedis } from './redis-node.js';
+import type { Running, Service } from './service.js';
+import { untilReady } from './until-ready.js';
+
+const SLOTS = 16_384;
+const MASTERS = 3;
+
+/**
+ * Three masters that share the slots. Their address is that of one of them, from which a client learns the others.
+ *
+ * Not from a container: nodes tell clients where the others are, and inside of a container they do not know under which
+ * port the outside reaches them.
+ */
+export const redisCluster: Service = {
+  name: 'Redis Cluster',
+  variable: 'REDIS_CLUSTER_URL',
+  example: 'redis://127.0.0.1:7000',
+  programs: ['redis-server', 'valkey-server'],
+  debianPackages: ['redis-server'],
+  homebrewFormula: 'redis',
+  fromProgram: startCluster,
+};
+
+async function startCluster(program: string): Promise<Running> {
+  const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '1000'];
+  const starts = Array.from({ length: MASTERS }, () =>
+    startRedisNode(program, 'redis-cluster', () => options),
+  );
+  const nodes = await startAll(starts);
+  const stop = () => stopAll(nodes);
+  try {
+    await join(nodes.map(({ address }) => address));
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  const [{ address } = { address: '' }] = nodes;
+  return { address, stop };
+}
+
+/** Gives every node its slots and introduces it to the others; returns once all of them see the whole cluster. */
+async function join(addresses: readonly string[]): Promise<void> {
+  const share = Math.ceil(SLOTS / addresses.length);
+  for (const [index, address] of addresses.entries()) {
+    const last = Math.min(SLOTS, (index + 1) * share) - 1;
+    await withRedis(address, async (client) => {
+      await client.call('CLUSTER', 'ADDSLOTSRANGE', index * share, last);
+      for (const other of addresses.slice(0, index)) {
+        const { hostname, port } = new URL(other);
+        await client.call('CLUSTER', 'MEET', hostname, port);
+      }
+    });
+  }
+  for (const address of addresses) await untilReady(() => withRedis(address, seesAll));
+}
+
+async function seesAll(client: { cluster(subcommand: 'INFO'): Promise<unknown> }): Promise<void> {
+  const info = String(await client.cluster('INFO'));
+  const isWhole = info.includes('cluster_state:ok') && info.includes(`cluster_size:${MASTERS}`);
+  if (!isWhole) throw new Error(`the cluster is not whole yet: ${info.slice(0, 60)}`);
+}
+
+export default provide('redisClusterUrl', redisCluster);

@@ -1,0 +1,86 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Redis } from 'ioredis';
+import { startAll, startRedisNode, stopAll, withRedis } from './redis-node.js';
+import type { Running, Service } from './service.js';
+import { untilReady } from './until-ready.js';
+
+const SENTINELS = 3;
+/** What the Sentinels call their master. */
+const MASTER = 'mymaster';
+
+/**
+ * A master and a replica, watched by three Sentinels that agree by two. The address names the Sentinels and, as its
+ * path, the master: `redis+sentinel://127.0.0.1:26379,127.0.0.1:26380/mymaster`. The tests that use it end the master,
+ * so each resolves its own.
+ *
+ * Not from a container: Sentinels tell clients where the master is, and inside of a container they do not know under
+ * which port the outside reaches it.
+ */
+export const redisSentinel: Service = {
+  name: 'Redis Sentinel',
+  variable: 'REDIS_SENTINEL_URL',
+  example: 'redis+sentinel://127.0.0.1:26379/mymaster',
+  programs: ['redis-server', 'valkey-server'],
+  debianPackages: ['redis-server'],
+  homebrewFormula: 'redis',
+  fromProgram: startSentinels,
+};
+
+async function startSentinels(program: string): Promise<Running> {
+  const master = await startRedisNode(program, 'redis-master', () => []);
+  const running = [master];
+  const stop = () => stopAll(running);
+  try {
+    const { hostname, port } = new URL(master.address);
+    running.push(
+      await startRedisNode(
+        program,
+        'redis-replica',
+        () => ['--replicaof', hostname, port],
+        (address) => withRedis(address, isLinked),
+      ),
+    );
+    const starts = Array.from({ length: SENTINELS }, () => startSentinel(program, hostname, port));
+    const sentinels = await startAll(starts);
+    running.push(...sentinels);
+    for (const { address } of sentinels) await untilReady(() => withRedis(address, seesAll));
+    const hosts = sentinels.map(({ address }) => new URL(address).host).join(',');
+    return { address: `redis+sentinel://${hosts}/${MASTER}`, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function startSentinel(program: string, host: string, port: string): Promise<Running> {
+  return startRedisNode(program, 'redis-sentinel', (directory) => {
+    // A Sentinel writes down in its configuration what it learns, and refuses to start without a file for that.
+    const configuration = join(directory, 'sentinel.conf');
+    const settings = [
+      `sentinel monitor ${MASTER} ${host} ${port} 2`,
+      `sentinel down-after-milliseconds ${MASTER} 1000`,
+      `sentinel failover-timeout ${MASTER} 5000`,
+    ];
+    writeFileSync(configuration, `${settings.join('\n')}\n`);
+    return [configuration, '--sentinel'];
+  });
+}
+
+async function isLinked(client: Redis): Promise<void> {
+  const info = await client.info('replication');
+  if (!info.includes('master_link_status:up')) throw new Error('the replica has not caught up yet');
+}
+
+async function seesAll(client: Redis): Promise<void> {
+  const fields = (await client.call('SENTINEL', 'MASTER', MASTER)) as string[] | Record<string, string>;
+  const state = Array.isArray(fields) ? pairs(fields) : fields;
+  if (state['num-slaves'] === '1' && state['num-other-sentinels'] === `${SENTINELS - 1}`) return;
+  throw new Error('the Sentinels have not found each other yet');
+}
+
+function pairs(flat: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    flat.flatMap((name, index) => (index % 2 ? [] : [[name, flat[index + 1] ?? '']])),
+  );
+}
