@@ -1,8 +1,16 @@
 import { checkChange } from './check-change.js';
+import { checkFence, leaseLost } from './check-fence.js';
+import { type Clock, systemClock } from './clock.js';
 import type { JsonObject } from './json.js';
 import type { Message } from './message.js';
 import { SessionKey, type SessionScope } from './session-key.js';
-import type { SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+import type {
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from './session-store.js';
 
 interface Entry {
   readonly version: number;
@@ -12,10 +20,25 @@ interface Entry {
   readonly updatedAt: string;
 }
 
+interface LeaseEntry {
+  readonly fence: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
 /** Sessions in this process's memory: for tests, and for conversations that may end with the process. */
 export class InMemorySession implements SessionStore {
   readonly reach = 'process';
+  readonly #clock: Clock;
   readonly #sessions = new Map<string, Entry>();
+  readonly #leases = new Map<string, LeaseEntry>();
+  /** Of all sessions, so that it grows also when a session is deleted and begun anew. */
+  #lastFence = 0;
+
+  /** @param options `clock`: what leases expire by; default the system's. */
+  constructor(options: { readonly clock?: Clock | undefined } = {}) {
+    this.#clock = options.clock ?? systemClock;
+  }
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     // A copy: what a caller does with its session must not reach into the store before a commit.
@@ -27,6 +50,7 @@ export class InMemorySession implements SessionStore {
     const id = key.toString();
     const stored = this.#sessions.get(id);
     const messages = stored?.messages ?? [];
+    checkFence(key, change, this.#leases.get(id)?.fence);
     checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
 
     // What cannot be copied is refused before anything is changed.
@@ -39,6 +63,7 @@ export class InMemorySession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
+    this.#leases.delete(key.toString());
     return this.#sessions.delete(key.toString());
   }
 
@@ -54,4 +79,24 @@ export class InMemorySession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  async lease(key: SessionKey, { ttlMs }: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const id = key.toString();
+    if ((this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now()) return undefined;
+    const fence = ++this.#lastFence;
+    const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });
+    const isOurs = () => this.#leases.get(id)?.fence === fence;
+    begin();
+    return {
+      fence,
+      ttlMs,
+      renew: async () => {
+        if (!isOurs()) throw leaseLost(key);
+        begin();
+      },
+      release: async () => {
+        if (isOurs()) this.#leases.delete(id);
+      },
+    };
+  }
 }

@@ -11,6 +11,9 @@ export {
   type ToolGroupContext,
 } from './agent-state.js';
 export type { CallScope, Capability, ReasonScope, ToolScope } from './capability.js';
+export { checkChange } from './check-change.js';
+export { checkFence } from './check-fence.js';
+export { type Clock, systemClock } from './clock.js';
 export type {
   CompactionOutcome,
   CompactionReason,
@@ -95,6 +98,7 @@ export type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
+export { type SessionTurn, type TakeTurnOptions, takeTurn } from './session-turn.js';
 export type { StandardResult, StandardSchema } from './standard-schema.js';
 export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';

@@ -2,20 +2,29 @@ import { rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { checkChange } from './check-change.js';
+import { type Clock, systemClock } from './clock.js';
 import { jsonObjectSchema } from './json.js';
 import { LocalWorkspace } from './local-workspace.js';
 import type { Message } from './message.js';
 import { parseWith } from './parse.js';
 import { attempt, DamagedFileError, ifFound, listSessions } from './session-files.js';
 import { SessionKey, type SessionScope } from './session-key.js';
+import { checkFileFence, grantLease } from './session-lease-file.js';
 import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
-import type { SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+import type {
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from './session-store.js';
 import { asMessages } from './stored-messages.js';
 import { type HeldLock, readText } from './workspace.js';
 
 const optionsSchema = z.strictObject({
   directory: z.string().min(1),
   lockTimeoutMs: z.number().nonnegative().default(10_000),
+  clock: z.custom<Clock>().default(systemClock),
 });
 const documentSchema = z.strictObject({
   format: z.literal(1),
@@ -39,16 +48,22 @@ export class JsonSession implements SessionStore {
   readonly reach = 'host';
   readonly #workspace: LocalWorkspace;
   readonly #lockTimeoutMs: number;
+  readonly #clock: Clock;
 
   /**
    * @param options `directory`: made when first used. `lockTimeoutMs`: how long a commit waits for another one to the
-   * same session; default 10 000.
+   * same session; default 10 000. `clock`: what leases expire by; default the system's.
    * @throws {InvalidInputError} for unknown or bad options.
    */
-  constructor(options: { readonly directory: string; readonly lockTimeoutMs?: number | undefined }) {
-    const { directory, lockTimeoutMs } = parseWith(optionsSchema, options, 'JsonSession options');
+  constructor(options: {
+    readonly directory: string;
+    readonly lockTimeoutMs?: number | undefined;
+    readonly clock?: Clock | undefined;
+  }) {
+    const { directory, lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'JsonSession options');
     this.#workspace = new LocalWorkspace(directory);
     this.#lockTimeoutMs = lockTimeoutMs;
+    this.#clock = clock;
   }
 
   load(key: SessionKey): Promise<StoredSession | undefined> {
@@ -63,6 +78,7 @@ export class JsonSession implements SessionStore {
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const path = pathOf(key);
     return this.#locked(key, path, async (lock) => {
+      await checkFileFence({ key, workspace: this.#workspace, path: leaseOf(path) }, change);
       const stored = await this.#read(path, key);
       const messages: readonly Message[] = stored?.messages ?? [];
       checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
@@ -85,6 +101,7 @@ export class JsonSession implements SessionStore {
     return this.#locked(key, path, async (lock) => {
       await lock.check();
       const existed = await this.#workspace.delete(path);
+      await this.#workspace.delete(leaseOf(path));
       await this.#prune(dirname(path));
       return existed;
     });
@@ -97,6 +114,19 @@ export class JsonSession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const path = pathOf(key);
+    const file = {
+      key,
+      workspace: this.#workspace,
+      path: leaseOf(path),
+      clock: this.#clock,
+      locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, path, task),
+      tidy: () => this.#prune(dirname(path)),
+    };
+    return grantLease(file, options);
+  }
 
   #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
     return attempt(key, () => this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }));
@@ -127,6 +157,11 @@ export class JsonSession implements SessionStore {
 
 function pathOf(key: SessionKey): string {
   return `${sessionPrefix(key)}sessions/${key.path.sessionId}.json`;
+}
+
+/** Beside the document. No document's name ends like this. */
+function leaseOf(path: string): string {
+  return `${path.slice(0, -'.json'.length)}.lease`;
 }
 
 function parse(file: string, text: string): Document {

@@ -1,17 +1,30 @@
 import { z } from 'zod';
 import { checkChange } from './check-change.js';
+import { type Clock, systemClock } from './clock.js';
 import { CapabilityError } from './errors/capability-error.js';
 import { parseWith } from './parse.js';
 import { attempt, ifFound, listSessions } from './session-files.js';
 import type { SessionKey, SessionScope } from './session-key.js';
+import { checkFileFence, grantLease } from './session-lease-file.js';
 import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
-import type { Reach, SessionChange, SessionInfo, SessionStore, StoredSession } from './session-store.js';
+import type {
+  Reach,
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from './session-store.js';
 import { type HeldLock, readText, type Workspace } from './workspace.js';
 import { formatHead, parseHead, type Segment, type SessionHead } from './workspace-session-head.js';
 import { readSegments, writeSegments } from './workspace-session-segments.js';
 
-const optionsSchema = z.strictObject({ lockTimeoutMs: z.number().nonnegative().default(10_000) });
+const optionsSchema = z.strictObject({
+  lockTimeoutMs: z.number().nonnegative().default(10_000),
+  clock: z.custom<Clock>().default(systemClock),
+});
 const HEAD = 'head.json';
+const LEASE = 'lease.json';
 
 /**
  * Sessions as files of a workspace: the default of an agent. A session is the directory
@@ -24,12 +37,18 @@ export class WorkspaceSession implements SessionStore {
   readonly #workspace: Workspace;
   readonly #lock: NonNullable<Workspace['lock']>;
   readonly #lockTimeoutMs: number;
+  readonly #clock: Clock;
 
   /**
    * @param options `lockTimeoutMs`: how long a commit waits for another one to the same session; default 10 000.
+   * `clock`: what leases expire by; default the system's. Where several machines share the workspace, their clocks must
+   * agree to well within a lease's time.
    * @throws {CapabilityError} when the workspace has no locks: two writers could both win.
    */
-  constructor(workspace: Workspace, options: { readonly lockTimeoutMs?: number | undefined } = {}) {
+  constructor(
+    workspace: Workspace,
+    options: { readonly lockTimeoutMs?: number | undefined; readonly clock?: Clock | undefined } = {},
+  ) {
     if (workspace.lock === undefined) {
       throw new CapabilityError(
         'workspace.lock',
@@ -39,7 +58,9 @@ export class WorkspaceSession implements SessionStore {
     }
     this.#workspace = workspace;
     this.#lock = workspace.lock.bind(workspace);
-    this.#lockTimeoutMs = parseWith(optionsSchema, options, 'WorkspaceSession options').lockTimeoutMs;
+    const { lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'WorkspaceSession options');
+    this.#lockTimeoutMs = lockTimeoutMs;
+    this.#clock = clock;
     this.reach = workspace.reach;
   }
 
@@ -67,6 +88,7 @@ export class WorkspaceSession implements SessionStore {
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const directory = directoryOf(key);
     return this.#locked(key, directory, async (lock) => {
+      await checkFileFence({ key, workspace: this.#workspace, path: `${directory}/${LEASE}` }, change);
       const stored = await this.#readHead(directory, key);
       const old = stored?.segments ?? [];
       const messages = old.reduce((sum, segment) => sum + segment.messages, 0);
@@ -104,6 +126,23 @@ export class WorkspaceSession implements SessionStore {
 
   async close(): Promise<void> {}
 
+  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const directory = directoryOf(key);
+    const path = `${directory}/${LEASE}`;
+    const file = {
+      key,
+      workspace: this.#workspace,
+      path,
+      clock: this.#clock,
+      locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, directory, task),
+      tidy: async () => {
+        const isSession = (await this.#workspace.stat(`${directory}/${HEAD}`)) !== undefined;
+        if (!isSession) await this.#workspace.delete(directory);
+      },
+    };
+    return grantLease(file, options);
+  }
+
   #locked<T>(key: SessionKey, directory: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
     return attempt(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
   }
@@ -117,7 +156,7 @@ export class WorkspaceSession implements SessionStore {
 
   /** Removes the segments that no longer count, and what crashes left. */
   async #sweep(directory: string, segments: readonly Segment[]): Promise<void> {
-    const names = new Set([HEAD, ...segments.map(({ file }) => file)]);
+    const names = new Set([HEAD, LEASE, ...segments.map(({ file }) => file)]);
     for await (const { path } of this.#workspace.list(directory)) {
       if (!names.has(path.slice(directory.length + 1))) await this.#workspace.delete(path);
     }

@@ -1,0 +1,33 @@
+/** Time, so that tests can make it pass. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number;
+  /**
+   * Resolves after `ms`; rejects with the signal's reason when it is aborted before.
+   *
+   * @param options `background`: the process may end while this waits.
+   */
+  sleep(
+    ms: number,
+    options?: { readonly signal?: AbortSignal | undefined; readonly background?: boolean | undefined },
+  ): Promise<void>;
+}
+
+/** The time of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, { signal, background = false } = {}) =>
+    new Promise((resolve, reject) => {
+      signal?.throwIfAborted();
+      const onAbort = () => {
+        clearTimeout(timer);
+        reject(signal?.reason);
+      };
+      const timer = setTimeout(() => {
+        signal?.removeEventListener('abort', onAbort);
+        resolve();
+      }, ms);
+      if (background) timer.unref();
+      signal?.addEventListener('abort', onAbort, { once: true });
+    }),
+};
