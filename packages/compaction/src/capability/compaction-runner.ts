@@ -14,6 +14,7 @@ import { describe } from '../describe.js';
 import { unchangedOutcome } from '../outcome.js';
 import type { Reducer } from '../reducer.js';
 import { reducersOf } from '../strategy.js';
+import { announce } from './announce.js';
 import { calibrate, calibrationOf } from './calibration.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
@@ -173,6 +174,7 @@ export class CompactionRunner {
     options: RunOptions,
   ): Promise<CompactionOutcome> {
     const { state, model, system, tools, reminders, signal, log } = scope;
+    const { strategy } = this.#config;
     return runCompaction({
       config: this.#config,
       reducers: this.#reducers,
@@ -190,7 +192,8 @@ export class CompactionRunner {
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
       },
       summariser: this.#summariser(model),
-      model,
+      // "No model" means that none is called, unless the strategy names the provider's own compaction.
+      model: this.#summariser(model) || strategy !== 'auto' ? model : undefined,
       dryRun: false,
     });
   }
@@ -224,25 +227,4 @@ export class CompactionRunner {
     }
     return tracker;
   }
-}
-
-function announce(scope: ReasonScope, reason: CompactionReason, outcome: CompactionOutcome): void {
-  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, steps } = outcome;
-  scope.emit({
-    type: 'context.compacted',
-    reason,
-    status,
-    detail: outcome.reason,
-    strategyUsed: steps
-      .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
-      .map((step) => step.strategy)
-      .join('+'),
-    messagesBefore,
-    messagesAfter,
-    tokensBefore,
-    tokensAfter,
-    durationMs,
-    steps,
-    manifest: outcome.manifest,
-  });
 }

@@ -3,9 +3,12 @@ import { Allotment } from './allotment.js';
 import type { Ledger } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
 
+/** How much of a ledger the first request may fill; a longer one is quoted in part. */
+export const FIRST_REQUEST_SHARE = 0.28;
+
 /** Shares of the budget; what a section does not use goes to those after it, and the rest to the names. */
 const SHARES = {
-  request: 0.28,
+  request: FIRST_REQUEST_SHARE,
   requests: 0.16,
   changed: 0.12,
   read: 0.05,
@@ -15,10 +18,15 @@ const SHARES = {
   names: 1,
 };
 
-/** The ledger as text of at most `budget` tokens, newest first within each section. Empty when there is nothing to say. */
-export function renderLedger(ledger: Ledger, budget: number, meter: Meter): string {
+/**
+ * The ledger as text of at most `budget` tokens, newest first within each section. Empty when there is nothing to say.
+ *
+ * @param holdsFirst Whether the oldest request in it is the first of the conversation, to be quoted at length.
+ */
+export function renderLedger(ledger: Ledger, budget: number, meter: Meter, holdsFirst = true): string {
   const allotment = new Allotment(budget, meter);
-  const [first, ...later] = ledger.requests;
+  const first = holdsFirst ? ledger.requests[0] : undefined;
+  const later = ledger.requests.slice(first ? 1 : 0);
   const request = first ? allotment.quote(SHARES.request, 'First request', first.text) : '';
   const requests = allotment.lines(
     SHARES.requests,

@@ -4,7 +4,7 @@ import { count } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 import { savesEnough } from '../saves-enough.js';
 import { candidateCuts } from '../summary/candidate-cuts.js';
-import { partitionAt, reassemble } from '../summary/partition.js';
+import { partitionAt, pinnedIn, reassemble } from '../summary/partition.js';
 
 const optionsSchema = z.strictObject({
   keepMessages: count.default(20),
@@ -24,9 +24,9 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
     cost: 'llm',
     async reduce(view, budget, { model, meter, system, tools = [], signal }) {
       if (!model?.compact) return unchanged(view, 'the model offers no compaction of its own');
-      const [cut] = candidateCuts(view, budget, settings, 0, meter);
-      if (cut === undefined) return unchanged(view, 'there is nothing older than what is kept');
-      const part = partitionAt(view.messages, cut);
+      const pinned = pinnedIn(view.messages);
+      const [cut = 0] = candidateCuts(view, budget, settings, pinned, 0, meter);
+      const part = partitionAt(view.messages, cut, pinned);
       const older = [...part.previous, ...part.covered];
       if (part.covered.length === 0) return unchanged(view, 'there is nothing older than what is kept');
       const { messages: condensed, usage } = await model.compact({

@@ -1,7 +1,6 @@
 import type { Message } from '@x/core';
 import { pairingOf } from '../groups.js';
 import type { Meter } from '../meter.js';
-import { latestUserRequest } from '../pinned.js';
 import type { Budget, View } from '../reducer.js';
 import { chooseCut } from './choose-cut.js';
 
@@ -16,20 +15,20 @@ export interface Keep {
  * The indexes to cut at, in the order in which to try them: first keeping what is asked for as far as it leaves room for
  * the summary, then ever less, in the end nothing but open calls.
  *
+ * @param pinned Messages that stay on whichever side of the cut they are.
  * @param reserve Tokens that the summary itself may need.
  */
 export function candidateCuts(
   view: View,
   budget: Budget,
   keep: Keep,
+  pinned: ReadonlySet<Message>,
   reserve: number,
   meter: Meter,
 ): readonly number[] {
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
-  const pinned = messages[latestUserRequest(messages)];
-  const anyway = messages.filter((message) => message.role === 'system' || message === pinned);
-  const room = budget.targetTokens - fixedTokens - reserve - meter.messages(anyway);
+  const room = budget.targetTokens - fixedTokens - reserve - meter.messages(pinned);
   const limits = { mostMessages: mostMessages(budget, keep), pinned };
 
   const cuts: number[] = [];
@@ -55,9 +54,9 @@ function wanted(messages: readonly Message[], budget: Budget, keep: Keep): numbe
   return budget.forced ? Math.min(keep.keepMessages, Math.floor(messages.length / 2)) : keep.keepMessages;
 }
 
-/** So few that the number of messages is not a reason to reduce again at once: a summary and a request come on top. */
+/** So few that the number of messages is not a reason to reduce again at once: a summary and pinned requests come on top. */
 function mostMessages(budget: Budget, keep: Keep): number {
   if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
-  const most = Math.max(0, budget.targetMessages - 2);
+  const most = Math.max(0, budget.targetMessages - 3);
   return keep.keepTokens > 0 ? Math.floor(most / 2) : Math.max(keep.keepMessages, most);
 }

@@ -10,8 +10,8 @@ export interface TailLimits {
   readonly mostMessages: number;
   /** Never more tokens than these. */
   readonly room: number;
-  /** A message that stays anyway, and whose tokens are accounted for. */
-  readonly pinned: Message | undefined;
+  /** Messages that stay anyway, and whose tokens are accounted for. */
+  readonly pinned: ReadonlySet<Message>;
 }
 
 /**
@@ -28,7 +28,7 @@ export function chooseCut(
   let tokens = 0;
   for (const { start, end, open } of groups.toReversed()) {
     const members = messages.slice(start, end);
-    const total = tokens + meter.messages(members.filter((message) => message !== limits.pinned));
+    const total = tokens + meter.messages(members.filter((message) => !limits.pinned.has(message)));
     const kept = messages.length - cut;
     const stays =
       kept < limits.keepMessages && messages.length - start <= limits.mostMessages && total <= limits.room;

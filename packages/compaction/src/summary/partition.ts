@@ -1,10 +1,10 @@
 import type { Message } from '@x/core';
-import { isUserRequest, latestUserRequest } from '../pinned.js';
+import { latestUserRequest } from '../pinned.js';
 
 /** A conversation cut for a summary. */
 export interface Partition {
-  /** System messages of the older part: they stay. */
-  readonly system: readonly Message[];
+  /** What stays before the summary: system messages of the older part, and what else is pinned there. */
+  readonly head: readonly Message[];
   /** Earlier summaries, which the new one takes over. */
   readonly previous: readonly Message[];
   /** What the summary is to cover. */
@@ -15,23 +15,35 @@ export interface Partition {
   readonly tail: readonly Message[];
 }
 
-/** Cuts a conversation at an index. */
-export function partitionAt(messages: readonly Message[], cut: number): Partition {
+/** Messages that no summary replaces: system messages, the latest user request, and `anchor`. */
+export function pinnedIn(messages: readonly Message[], anchor?: Message): ReadonlySet<Message> {
   const latest = messages[latestUserRequest(messages)];
-  const system: Message[] = [];
+  return new Set(
+    messages.filter((message) => message.role === 'system' || message === latest || message === anchor),
+  );
+}
+
+/** Cuts a conversation at an index. */
+export function partitionAt(
+  messages: readonly Message[],
+  cut: number,
+  pinnedMessages: ReadonlySet<Message>,
+): Partition {
+  const latest = messages[latestUserRequest(messages)];
+  const head: Message[] = [];
   const previous: Message[] = [];
   const covered: Message[] = [];
   const pinned: Message[] = [];
   for (const message of messages.slice(0, cut)) {
-    if (message.role === 'system') system.push(message);
+    if (message === latest) pinned.push(message);
+    else if (pinnedMessages.has(message)) head.push(message);
     else if (message.kind === 'summary') previous.push(message);
-    else if (message === latest && isUserRequest(message)) pinned.push(message);
     else covered.push(message);
   }
-  return { system, previous, covered, pinned, tail: messages.slice(cut) };
+  return { head, previous, covered, pinned, tail: messages.slice(cut) };
 }
 
 /** The conversation with `replacement` in place of everything covered. */
 export function reassemble(part: Partition, replacement: readonly Message[]): readonly Message[] {
-  return [...part.system, ...replacement, ...part.pinned, ...part.tail];
+  return [...part.head, ...replacement, ...part.pinned, ...part.tail];
 }

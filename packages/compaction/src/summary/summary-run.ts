@@ -3,7 +3,8 @@ import type { SummarizeOptions } from '../config/summarize-options.js';
 import { describe } from '../describe.js';
 import { foldLedger } from '../ledger/fold-ledger.js';
 import { emptyLedger } from '../ledger/ledger.js';
-import { renderLedger } from '../ledger/render-ledger.js';
+import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
+import { firstUserRequest } from '../pinned.js';
 import {
   type Budget,
   type Fate,
@@ -14,12 +15,15 @@ import {
 } from '../reducer.js';
 import { savesEnough } from '../saves-enough.js';
 import { candidateCuts } from './candidate-cuts.js';
-import { type Partition, partitionAt, reassemble } from './partition.js';
+import { type Partition, partitionAt, pinnedIn, reassemble } from './partition.js';
 import { readSummaries, summaryMessage } from './summary-message.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
+
+/** The share of the budget that the first request may take to stay verbatim. */
+const MOST_ANCHORED = 0.1;
 
 /** A conversation with its older part replaced. */
 interface Candidate {
@@ -40,6 +44,8 @@ export class SummaryRun {
   readonly #context: ReducerContext;
   readonly #maxNarrative: number;
   readonly #before: number;
+  readonly #anchor: Message | undefined;
+  readonly #pinned: ReadonlySet<Message>;
   #writer: Model | undefined;
   #narrative: string | undefined;
   /** Covered messages that the narrative knows of. */
@@ -53,6 +59,8 @@ export class SummaryRun {
     this.#budget = budget;
     this.#context = context;
     this.#before = view.tokens - view.fixedTokens;
+    this.#anchor = this.#findAnchor();
+    this.#pinned = pinnedIn(view.messages, this.#anchor);
     this.#writer = context.dryRun ? undefined : context.summariser;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
     this.#maxNarrative = Math.floor(Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4));
@@ -94,12 +102,11 @@ export class SummaryRun {
     const { meter } = this.#context;
     const reserve = (this.#writer ? this.#maxNarrative : 0) + this.#mostLedger();
     let best: Candidate | undefined;
-    for (const cut of candidateCuts(this.#view, this.#budget, this.#settings, reserve, meter)) {
-      const part = partitionAt(this.#view.messages, cut);
+    for (const cut of candidateCuts(this.#view, this.#budget, this.#settings, this.#pinned, reserve, meter)) {
+      const part = partitionAt(this.#view.messages, cut, this.#pinned);
       if (part.covered.length === 0 || !this.#savesEnough(this.#compose(part, undefined, 0))) continue;
       await this.#tell(part);
-      if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack())
-        return undefined;
+      if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
       if (!this.#savesEnough(candidate)) continue;
       const total = this.#view.fixedTokens + candidate.tokens;
@@ -154,7 +161,7 @@ export class SummaryRun {
     const summary = summaryMessage({
       narrative,
       ledger,
-      ledgerText: renderLedger(ledger, budget, meter),
+      ledgerText: renderLedger(ledger, budget, meter, !this.#anchor),
       carry,
       logLocation,
       covers: [...part.previous, ...part.covered].map((message) => message.id),
@@ -169,6 +176,15 @@ export class SummaryRun {
 
   #mostLedger(): number {
     return Math.min(this.#settings.ledgerTokens, this.#budget.targetTokens / 8);
+  }
+
+  /** The first request, where the ledger could quote it only in part and it is no burden: it stays as a message. */
+  #findAnchor(): Message | undefined {
+    const first = this.#view.messages[firstUserRequest(this.#view.messages)];
+    if (!first) return undefined;
+    const tokens = this.#context.meter.message(first);
+    const quoted = this.#mostLedger() * FIRST_REQUEST_SHARE;
+    return tokens > quoted && tokens <= this.#budget.targetTokens * MOST_ANCHORED ? first : undefined;
   }
 
   #mayFallBack(): boolean {

@@ -74,8 +74,11 @@ describe('compaction, before a model call', () => {
     expect(own.requests).toHaveLength(1);
     await step(compaction({ model: dedicated }), scopeOf(long(), { model: own }));
     expect(dedicated.requests).toHaveLength(1);
-    await step(compaction({ model: null }), scopeOf(long(), { model: own }));
+    const native = { ...own, compact: () => Promise.reject(new Error('called')) };
+    const scope = scopeOf(long(), { model: native });
+    await step(compaction({ model: null }), scope);
     expect(own.requests).toHaveLength(1);
+    expect(compacted(scope)).toMatchObject([{ detail: 'reduced by summarization' }]);
   });
 
   it('carries todos and the plan mechanically, once, over chains', async () => {

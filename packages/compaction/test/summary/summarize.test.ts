@@ -63,6 +63,21 @@ describe('a summary', () => {
     expect(outcome.messages).toHaveLength(8);
   });
 
+  it('keeps a first request that is too long for the ledger as the message that it is', async () => {
+    const spec = userMessage(`The specification: ${'every word counts. '.repeat(250)}`);
+    const chain = createCompactor({ strategy: 'summarization', contextWindow: 32_000 });
+    let messages: readonly Message[] = [spec, ...history()];
+    for (let index = 0; index < 3; index++) {
+      const outcome = await chain.compact([...messages, ...rounds(20, () => ({ output: lines(20) }))]);
+      expect(outcome.messages[0]).toBe(spec);
+      messages = outcome.messages;
+    }
+    const tooLong = userMessage('word '.repeat(8_000));
+    const outcome = await chain.compact([tooLong, ...history()]);
+    expect(outcome.messages).not.toContain(tooLong);
+    expect(summaryOf(outcome.messages)).toContain('First request: word word');
+  });
+
   it('takes keepTokens in place of keepMessages, and 0 for 0', async () => {
     const messages = history();
     const tokens = await compact(messages, { keepTokens: 300, keepMessages: 49 });
