@@ -1,2 +1,3 @@
-export type { RedisClient } from './redis-client.js';
+export { fromNodeRedis, type NodeRedisClient } from './from-node-redis.js';
+export type { RedisClient, RedisTransaction, RedisValue } from './redis-client.js';
 export { RedisSession, type RedisSessionOptions } from './redis-session.js';

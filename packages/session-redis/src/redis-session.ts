@@ -14,6 +14,7 @@ import {
 import { z } from 'zod';
 import { decodeSession } from './decode-session.js';
 import { operationId } from './operation-id.js';
+import { clientSchema, keyPrefixSchema } from './options.js';
 import type { RedisClient } from './redis-client.js';
 import { type Shard, ShardKeys, shardOf } from './redis-keys.js';
 import { grantLease, leaseLost } from './redis-lease.js';
@@ -25,21 +26,15 @@ import { ShardDirectory } from './shard-directory.js';
 import { asStoreError, corrupt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
-  client: z.custom<RedisClient>(
-    (client) => typeof (client as RedisClient | undefined)?.evalsha === 'function',
-    'must be a Redis or Cluster client of ioredis',
-  ),
-  keyPrefix: z
-    .string()
-    .regex(/^[^{}]*$/, 'must not contain braces: they are Redis Cluster hash tags')
-    .default('x:'),
+  client: clientSchema,
+  keyPrefix: keyPrefixSchema,
   ttlSeconds: z.int().min(0).default(0),
 });
 
 const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
 
 export interface RedisSessionOptions {
-  /** A `Redis` or a `Cluster` of ioredis. It stays the caller's: the store never closes it. */
+  /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
   readonly client: RedisClient;
   /** Before every key. Default `x:`. */
   readonly keyPrefix?: string | undefined;

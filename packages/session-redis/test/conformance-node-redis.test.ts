@@ -1,0 +1,43 @@
+import { SessionKey } from '@x/core';
+import { sessionStoreSuite } from '@x/testkit';
+import { expect, it } from 'vitest';
+import { RedisSession } from '../src/index.js';
+import { nodeRedisClient, nodeRedisCluster } from './support/node-redis.js';
+import { collect, messages } from './support/test-store.js';
+
+let keyPrefix: string;
+
+sessionStoreSuite({
+  name: 'RedisSession over node-redis',
+  create: async () => {
+    const { client, keyPrefix: fresh } = await nodeRedisClient();
+    keyPrefix = fresh;
+    return new RedisSession({ client, keyPrefix });
+  },
+  reopen: async () => new RedisSession({ client: (await nodeRedisClient()).client, keyPrefix }),
+});
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+
+it('a cluster of node-redis will do as well', async () => {
+  const store = new RedisSession({ ...(await nodeRedisCluster()), ttlSeconds: 60 });
+  const lease = await store.lease(key, { ttlMs: 60_000 });
+  const append = messages(2);
+  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append, fence: lease?.fence });
+  expect((await store.load(key))?.messages).toEqual(append);
+  expect(await collect(store.list())).toHaveLength(1);
+  expect(await store.delete(key)).toBe(true);
+});
+
+it('a damaged session is told as over ioredis', async () => {
+  const { client, keyPrefix: prefix, raw } = await nodeRedisClient();
+  const store = new RedisSession({ client, keyPrefix: prefix });
+  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
+  await raw.set(`${prefix}{/alice}:messages:/s`, 'text');
+  await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
+});
+
+it('a client of node-redis as it is is refused, with what to do', async () => {
+  const { raw } = await nodeRedisClient();
+  expect(() => new RedisSession({ client: raw as never })).toThrow(/fromNodeRedis\(client\)/);
+});
