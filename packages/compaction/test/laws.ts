@@ -38,6 +38,7 @@ export function expectWellFormed(messages: readonly Message[]): void {
   for (const message of messages) {
     const text = JSON.stringify(message.content);
     // JSON writes a lone surrogate as an escape; a backslash before it would make it the text of one.
-    if (/(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/.test(text)) throw new Error(`message ${message.id} has a lone surrogate`);
+    if (/(?<!\\)(?:\\\\)*\\u[dD][89a-fA-F]/.test(text))
+      throw new Error(`message ${message.id} has a lone surrogate`);
   }
 }
