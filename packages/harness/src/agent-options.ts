@@ -18,6 +18,14 @@ export const settingsSchema = z.strictObject({
   maxIterations: z.int().min(1).default(50),
   /** When the session is written: at the end of a call, or also after every step. */
   checkpoint: z.enum(['call', 'step']).default('call'),
+  /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
+  onConflict: z.enum(['fail', 'merge']).default('fail'),
+  /** What a call does while another one of its session runs: wait for its turn, or fail. */
+  turns: z.enum(['queue', 'reject']).default('queue'),
+  /** Milliseconds that a call waits for the turn of a session that another process has. */
+  turnTimeoutMs: z.int().min(0).default(60_000),
+  /** Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. */
+  leaseTtlMs: z.int().min(1).default(30_000),
   /** Attempts beyond the first for a model call that failed for a passing reason. */
   maxRetries: z.int().min(0).default(3),
   /** Milliseconds before the first such attempt; doubles each time. */

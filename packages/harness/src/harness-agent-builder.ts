@@ -91,6 +91,23 @@ export class HarnessAgentBuilder<Agent> {
     return this.settings({ checkpoint });
   }
 
+  /**
+   * What happens when another writer has stored the session since this call loaded it: the call fails with a
+   * `SessionConflictError` (default `fail`), or the turns of both are kept (`merge`).
+   */
+  onConflict(onConflict: 'fail' | 'merge'): this {
+    return this.settings({ onConflict });
+  }
+
+  /**
+   * What a call does while another call to its session runs, here or in any process that shares a store with leases: it
+   * waits for its turn (default `queue`; up to the setting `turnTimeoutMs`, 60 000, for another process), or fails at
+   * once with a `SessionLeaseError` (`reject`).
+   */
+  turns(turns: 'queue' | 'reject'): this {
+    return this.settings({ turns });
+  }
+
   /** What measures the context for events. Default: the estimate of `@x/core`. */
   tokenCounter(counter: TokenCounter): this {
     this.#counter = counter;

@@ -8,9 +8,12 @@ import {
   openSession,
   RuntimeContext,
   SessionKey,
+  SessionLeaseError,
   type SessionLog,
+  type SessionTurn,
   type Tool,
   type ToolDefinition,
+  takeTurn,
   userMessage,
   WorkspaceSessionLog,
 } from '@x/core';
@@ -48,7 +51,11 @@ export class HarnessAgent {
   readonly #turns = new KeyedMutex();
   readonly #background = new BackgroundQueue();
   readonly #logs = new Map<string, SessionLog>();
-  readonly #running = new Map<string, { readonly abort: AbortController; readonly state: AgentState }>();
+  /** Calls that run, or wait for their session's turn: these have no state yet. */
+  readonly #running = new Map<
+    string,
+    { readonly abort: AbortController; readonly state?: AgentState | undefined }
+  >();
   #closing: Promise<void> | undefined;
 
   /** @internal Use {@link HarnessAgent.builder}. */
@@ -65,9 +72,12 @@ export class HarnessAgent {
 
   /**
    * Says something to the agent and waits for its reply. Without a session id in `context` a new session is begun; its
-   * id is in the reply. Calls to one session run one after the other.
+   * id is in the reply. Calls to one session run one after the other, in this process and, where the session store has
+   * leases, in all that share it.
    *
    * @throws {SessionConflictError} when another process stored the session meanwhile.
+   * @throws {SessionLeaseError} `lease_unavailable` when the session's turn could not be had; `lease_lost` when another
+   * process took it, because this one was silent for too long: nothing was stored since.
    * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
    * @throws {HarnessError} `agent_closed`.
    */
@@ -124,7 +134,7 @@ export class HarnessAgent {
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
     const { key } = this.#identify(context);
     const live = this.#running.get(key.toString());
-    if (live) return live.state;
+    if (live?.state) return live.state;
     const session = await openSession(this.#parts.session, key);
     return session.version === 0 ? undefined : session.state;
   }
@@ -189,7 +199,7 @@ export class HarnessAgent {
     }
   }
 
-  /** Opens the session and runs `task` while no other call of this process touches it. */
+  /** Takes the session's turn, opens it and runs `task`. */
   async #exclusively<Result>(
     context: RuntimeContext,
     options: { readonly signal?: AbortSignal },
@@ -198,31 +208,69 @@ export class HarnessAgent {
   ): Promise<Result> {
     this.#refuseClosed();
     const { key, runtime } = this.#identify(context);
-    return this.#turns.run(key.toString(), async () => {
+    const id = key.toString();
+    if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw busy(key);
+    return this.#turns.run(id, async () => {
       this.#refuseClosed();
-      const session = await openSession(this.#parts.session, key);
       const abort = new AbortController();
       const onAbort = () => abort.abort(new Interruption('interrupted'));
       if (options.signal?.aborted) onAbort();
       else options.signal?.addEventListener('abort', onAbort, { once: true });
-      this.#running.set(key.toString(), { abort, state: session.state });
-      const call = new RunningCall({
-        parts: this.#parts,
-        toolDefinitions: this.#definitions,
-        session,
-        log: this.#logOf(key),
-        runtime,
-        callId: randomUUID(),
-        signal: abort.signal,
-        background: this.#background,
-        emit: (event) => this.#emit(event, listener),
-      });
+      this.#running.set(id, { abort });
+      let turn: SessionTurn | undefined;
       try {
-        return await task(call, session.version === 0);
+        turn = await this.#takeTurn(key, abort.signal);
+        const { lost } = turn;
+        lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
+        const call = await this.#open(key, runtime, { turn, signal: abort.signal, listener });
+        this.#running.set(id, { abort, state: call.scope.state });
+        return await task(call, call.options.session.version === 0);
       } finally {
-        this.#running.delete(key.toString());
+        this.#running.delete(id);
         options.signal?.removeEventListener('abort', onAbort);
+        await turn?.release();
       }
+    });
+  }
+
+  async #takeTurn(key: SessionKey, signal: AbortSignal): Promise<SessionTurn> {
+    const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
+    const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
+    try {
+      // An interruption before the turn began has nothing to wait for, and yet is stored as what was said.
+      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
+    } catch (error) {
+      if (error === signal.reason) this.#refuseClosed();
+      throw error;
+    }
+  }
+
+  async #open(
+    key: SessionKey,
+    runtime: RuntimeContext,
+    options: {
+      readonly turn: SessionTurn;
+      readonly signal: AbortSignal;
+      readonly listener: ((event: AgentEvent) => void) | undefined;
+    },
+  ): Promise<RunningCall> {
+    const unstored: Message[] = [];
+    const session = await openSession(this.#parts.session, key, {
+      onConflict: this.#parts.settings.onConflict,
+      fence: options.turn.fence,
+      added: () => unstored,
+    });
+    return new RunningCall({
+      parts: this.#parts,
+      toolDefinitions: this.#definitions,
+      session,
+      unstored,
+      log: this.#logOf(key),
+      runtime,
+      callId: randomUUID(),
+      signal: options.signal,
+      background: this.#background,
+      emit: (event) => this.#emit(event, options.listener),
     });
   }
 
@@ -278,6 +326,15 @@ export class HarnessAgent {
         : `Session "${state.sessionId}" ended in an orderly way; go on with call().`,
     );
   }
+}
+
+function busy(key: SessionKey): SessionLeaseError {
+  return new SessionLeaseError(
+    'lease_unavailable',
+    `Another call to session ${key} is running. Nothing was stored; call again when it has ended, build the agent with ` +
+      ".turns('queue') to wait for it, or use another session.",
+    { sessionKey: key.toString() },
+  );
 }
 
 function toMessages(input: CallInput): readonly Message[] {

@@ -14,6 +14,11 @@ export class KeyedMutex {
     }
   }
 
+  /** Whether a task of this key runs or waits. */
+  isBusy(key: string): boolean {
+    return this.#tails.has(key);
+  }
+
   /** Resolves when no task runs or waits. */
   async idle(): Promise<void> {
     while (this.#tails.size > 0) await Promise.all(this.#tails.values());

@@ -365,11 +365,16 @@ describe('interruption and resumption', () => {
       const { value } = await stream.next();
       if (value?.type === 'tool.call') break;
     }
+    // What was stored by then; the lease ended with the process.
+    const left = new InMemorySession();
+    const key = SessionKey.of({ userId: 'alice', agentId: 'agent', sessionId: 's-1' });
+    const { head = {}, messages = [] } = (await store.load(key)) ?? {};
+    await left.commit(key, { expectedVersion: 0, head, keep: 0, append: messages });
     const model = new ScriptedModel([{ text: 'I see it was cut off' }]);
     const agent = HarnessAgent.builder()
       .model(model)
       .workspace(workspace)
-      .session(store)
+      .session(left)
       .tools(echo())
       .build();
     expect((await agent.state(context))?.activeCall).toBeDefined();

@@ -1,4 +1,12 @@
-import { assistantMessage, type Message, type StopReason, type Tool, textOf, toolUsesOf } from '@x/core';
+import {
+  assistantMessage,
+  type Message,
+  SessionLeaseError,
+  type StopReason,
+  type Tool,
+  textOf,
+  toolUsesOf,
+} from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import type { Reply } from '../reply.js';
 import { act } from './act.js';
@@ -45,7 +53,12 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   }
   // A call that a shutdown cut short stays open, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
-  await call.save();
+  try {
+    await call.save();
+  } catch (error) {
+    call.emit({ type: 'call.failed', callId, error });
+    throw error;
+  }
   call.emit({ type: 'call.completed', callId, stopReason, usage: call.usage });
   return {
     sessionId: state.sessionId,
@@ -84,6 +97,12 @@ function settleEarlierCall(call: RunningCall): void {
 /** An interruption is an orderly end; any other error is passed on, once what there is has been stored. */
 async function settleFailure(call: RunningCall, error: unknown): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
+  const lost = [signal.reason, error].find((reason) => SessionLeaseError.isInstance(reason));
+  if (lost !== undefined) {
+    // The session is somebody else's now: nothing more is written, neither to it nor to its log.
+    call.emit({ type: 'call.failed', callId, error: lost });
+    throw lost;
+  }
   const interruption = signal.aborted && signal.reason instanceof Interruption ? signal.reason : undefined;
   if (interruption && call.partialText !== '') {
     call.add([assistantMessage(call.partialText, { metadata: { interrupted: true } })]);

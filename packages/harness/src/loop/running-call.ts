@@ -22,6 +22,8 @@ export interface RunningCallOptions {
   readonly parts: AgentParts;
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly session: Session;
+  /** What was said since the session was last stored; kept up to date here, read by the session when it merges. */
+  readonly unstored: Message[];
   readonly log: SessionLog;
   readonly runtime: RuntimeContext;
   readonly callId: string;
@@ -82,6 +84,7 @@ export class RunningCall {
     for (const message of messages) {
       context.push(message);
       this.#unlogged.push(message);
+      this.options.unstored.push(message);
       if (message.role === 'assistant') this.lastAssistant = message;
       this.emit({ type: 'message.added', message });
     }
@@ -98,7 +101,10 @@ export class RunningCall {
   /** Writes the log, then the session: what a store holds can always be read in full from the log. */
   async save(): Promise<void> {
     await this.saveLog();
-    await this.options.session.commit();
+    const { session, unstored } = this.options;
+    const stored = unstored.length;
+    await session.commit();
+    unstored.splice(0, stored);
   }
 
   async saveLog(): Promise<void> {
