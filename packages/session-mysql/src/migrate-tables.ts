@@ -2,7 +2,8 @@ import { SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { migrations } from './migrations.js';
 
-const DUPLICATE_KEY_NAME = 1061;
+const DUPLICATE_COLUMN = 1060;
+
 /** How long a migration waits for another one to end. */
 const LOCK_SECONDS = 60;
 
@@ -54,8 +55,8 @@ async function run(connection: PoolConnection, statement: string): Promise<void>
   try {
     await connection.query(statement);
   } catch (error) {
-    // A migration that a crash interrupted had come further than its version says; MySQL has no ADD KEY IF NOT EXISTS.
-    if ((error as { errno?: number }).errno !== DUPLICATE_KEY_NAME) throw error;
+    // A migration that a crash interrupted had come further than its version says; MySQL has no ADD COLUMN IF NOT EXISTS.
+    if ((error as { errno?: number }).errno !== DUPLICATE_COLUMN) throw error;
   }
 }
 

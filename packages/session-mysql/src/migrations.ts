@@ -1,6 +1,6 @@
 /**
  * `migrations[n]` brings the tables from version n to n + 1. DDL commits by itself, so every statement must be harmless
- * when it runs again after a crash; to add a key that is there already counts as done. Never change one that was released: add another.
+ * when it runs again after a crash; to add a column that is there already counts as done. Never change one that was released: add another.
  *
  * Ids of any length are found by their hash; InnoDB could not index them whole. Messages lie in the order of their
  * sessions, so that loading one is one range of the primary key.
@@ -33,9 +33,11 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
       PRIMARY KEY (session_id, seq)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   ],
-  // What is old is found by an index; leases.
+  // What is old is found by its day: an index of the time itself would be rewritten by every commit. And leases.
   (table) => [
-    `ALTER TABLE \`${table}\` ADD KEY by_time (updated_at)`,
+    `ALTER TABLE \`${table}\`
+      ADD COLUMN updated_on DATE GENERATED ALWAYS AS (DATE(updated_at)) STORED,
+      ADD KEY by_day (updated_on)`,
     `CREATE TABLE IF NOT EXISTS \`${table}_leases\` (
       key_hash BINARY(32) NOT NULL PRIMARY KEY,
       fence BIGINT UNSIGNED NOT NULL,

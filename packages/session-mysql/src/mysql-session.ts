@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { applyChange } from './apply-change.js';
 import { decodeSession, isoTime, type LoadedRow } from './decode-session.js';
 import { deleteOlderThan } from './delete-older-than.js';
-import { execute } from './execute.js';
+import { execute, executeArrays } from './execute.js';
 import { hashKey, hashPart } from './hash-key.js';
 import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
@@ -85,7 +85,7 @@ export class MysqlSession implements SessionStore {
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     const hash = hashKey(key);
     const rows = await attempt(key, () =>
-      execute<LoadedRow[]>(this.#pool, this.#statements.load, [hash, hash]),
+      executeArrays<LoadedRow>(this.#pool, this.#statements.load, [hash, hash]),
     );
     return rows.length === 0 ? undefined : decodeSession(key, rows);
   }
@@ -116,7 +116,7 @@ export class MysqlSession implements SessionStore {
   }
 
   /**
-   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest first, in
+   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest days first, in
    * transactions of bounded size, and answers how many. What is committed meanwhile stays, and so does a session whose
    * lease somebody has.
    *

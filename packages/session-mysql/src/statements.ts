@@ -1,6 +1,6 @@
 import type { SessionScope } from '@x/core';
 
-const UPDATED_AT = `DATE_FORMAT(updated_at, '%Y-%m-%dT%H:%i:%s.%f') AS updatedAt`;
+const TIME = `DATE_FORMAT(updated_at, '%Y-%m-%dT%H:%i:%s.%f')`;
 
 /**
  * Microseconds since 1970 by the server's clock. A lease row that was removed with its session leaves no number behind to
@@ -30,11 +30,11 @@ export function statementsFor(table: string) {
         operation = ?, updated_at = UTC_TIMESTAMP(3)
       WHERE key_hash = ? AND version = ? AND message_count = ?`;
   return {
+    /** Few columns, as all of them are sent for every message. */
     load: `
-      SELECT -1 AS seq, version, message_count AS count, ${UPDATED_AT}, CAST(head AS BINARY) AS body
-      FROM ${sessions} WHERE key_hash = ?
+      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${TIME}) FROM ${sessions} WHERE key_hash = ?
       UNION ALL
-      SELECT m.seq, NULL, NULL, NULL, CAST(m.message AS BINARY)
+      SELECT m.seq, CAST(m.message AS BINARY), NULL
       FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
     exists: `SELECT 1 FROM ${sessions} WHERE key_hash = ?`,
     lock: `
@@ -57,7 +57,7 @@ export function statementsFor(table: string) {
     delete: `
       DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
     list: (conditions: readonly string[], limit: number) => `
-      SELECT id, session_key AS sessionKey, version, ${UPDATED_AT} FROM ${sessions}
+      SELECT id, session_key AS sessionKey, version, ${TIME} AS updatedAt FROM ${sessions}
       WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
@@ -78,9 +78,10 @@ export function statementsFor(table: string) {
     forgetLeases: `DELETE FROM ${leases} WHERE expires_at < ? AND expires_at <= UTC_TIMESTAMP(3) LIMIT 1000`,
     /** A session whose turn is running is not old. */
     old: (limit: number) => `
-      SELECT s.id, s.message_count AS count FROM ${sessions} AS s
-      LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3)
-      WHERE s.updated_at < ? AND l.key_hash IS NULL ORDER BY s.updated_at LIMIT ${limit}`,
+      SELECT id, message_count AS count FROM ${sessions} AS s
+      WHERE updated_on <= DATE(?) AND updated_at < ? AND NOT EXISTS
+        (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
+      ORDER BY updated_on LIMIT ${limit}`,
     lockOld: (sessionCount: number) =>
       `SELECT id FROM ${sessions} WHERE id IN (${places(sessionCount)}) AND updated_at < ? FOR UPDATE`,
     deleteMessages: (sessionCount: number) =>

@@ -1,6 +1,7 @@
 import { SessionKey, type SessionScope } from '@x/core';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
+import { statementsFor } from '../src/statements.js';
 import { collect, testStore } from './support/test-store.js';
 
 const add = { expectedVersion: 'any', head: {}, keep: 0, append: [] } as const;
@@ -53,10 +54,31 @@ describe('list', () => {
     const [[{ user_hash: hash } = { user_hash: null }]] = await pool.query<RowDataPacket[]>(
       `SELECT user_hash FROM ${table} LIMIT 1`,
     );
-    const [[plan]] = await pool.query<RowDataPacket[]>(
-      `EXPLAIN SELECT id, session_key FROM ${table} WHERE user_hash = ? ORDER BY id DESC LIMIT 500`,
-      [hash],
-    );
-    expect(plan?.key).toBe('by_user');
+    const { list } = statementsFor(table);
+    for (const [conditions, values] of [
+      [['user_hash = ?'], [hash]],
+      [
+        ['user_hash = ?', 'id < CAST(? AS UNSIGNED)'],
+        [hash, '150'],
+      ],
+    ] as const) {
+      const [[plan]] = await pool.execute<RowDataPacket[]>(`EXPLAIN ${list(conditions, 500)}`, [...values]);
+      expect(plan).toMatchObject({ key: 'by_user', Extra: expect.not.stringContaining('filesort') });
+    }
+  });
+
+  it('neither repeats nor forgets a session when others are begun, changed and deleted meanwhile', async () => {
+    const { store } = await testStore();
+    const ids = Array.from({ length: 510 }, (_, index) => `s-${index}`);
+    for (const sessionId of ids) await store.commit(SessionKey.of(sessionId), add);
+    const found: string[] = [];
+    for await (const { key } of store.list()) {
+      found.push(key.parts.sessionId);
+      if (found.length !== 1) continue;
+      await store.commit(SessionKey.of('s-0'), add);
+      await store.commit(SessionKey.of('new'), add);
+      await store.delete(SessionKey.of('s-5'));
+    }
+    expect(found).toEqual(ids.filter((id) => id !== 's-5').reverse());
   });
 });

@@ -14,10 +14,14 @@ export function testPool(options: PoolOptions = {}): Pool {
 /** A store with tables of its own. */
 export async function testStore(options: PoolOptions = {}) {
   const pool = testPool(options);
-  const table = `t_${randomBytes(8).toString('hex')}`;
+  const table = uniqueTable();
   const store = new MysqlSession({ pool, table });
   await store.migrate();
   return { pool, table, store };
+}
+
+export function uniqueTable(): string {
+  return `t_${randomBytes(8).toString('hex')}`;
 }
 
 /** Messages that differ in id and text. */

@@ -1,0 +1,77 @@
+import { readFileSync } from 'node:fs';
+import { SessionKey } from '@x/core';
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
+import { MysqlSession } from '../src/index.js';
+import { collect, messages, testPool, uniqueTable } from './support/test-store.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
+const fixture = readFileSync(new URL('fixtures/version-1.sql', import.meta.url), 'utf8');
+
+describe('tables of version 1', () => {
+  it('are brought up to date with everything in them', async () => {
+    const { store } = await versionOne();
+    const before = await store.load(key);
+    expect(before).toEqual({
+      version: 3,
+      head: { sessionId: 's-1', note: '日本語' },
+      messages: [
+        expect.objectContaining({ id: 'm-1', content: [{ type: 'text', text: 'Hello 😀' }] }),
+        expect.objectContaining({ id: 'm-2' }),
+      ],
+      updatedAt: '2026-01-02T03:04:05.678Z',
+    });
+    await store.migrate();
+    expect(await store.load(key)).toEqual(before);
+    expect(await collect(store.list({ userId: 'alice' }))).toMatchObject([{ version: 3 }]);
+    expect(await store.commit(key, { expectedVersion: 3, head: {}, keep: 2, append: messages(1) })).toBe(4);
+    expect((await store.load(key))?.messages).toHaveLength(3);
+    expect(await store.deleteOlderThan({ olderThan: new Date('2026-02-01') })).toBe(0);
+  });
+
+  it('have sessions that can be deleted by the age they had', async () => {
+    const { store } = await versionOne();
+    await store.migrate();
+    expect(await store.deleteOlderThan({ olderThan: new Date('2026-01-02T03:04:05.678Z') })).toBe(0);
+    expect(await store.deleteOlderThan({ olderThan: new Date('2026-01-02T03:04:05.679Z') })).toBe(1);
+    expect(await store.load(key)).toBeUndefined();
+  });
+
+  it('become what new tables are, also by many at the same time, and after a crash on the way', async () => {
+    const { pool, table, store } = await versionOne();
+    const stores = Array.from({ length: 6 }, () => new MysqlSession({ pool: testPool(), table }));
+    await Promise.all(stores.map((each) => each.migrate()));
+    await pool.query(`UPDATE ${table}_schema SET version = 1`);
+    await pool.query(`DROP TABLE ${table}_leases`);
+    await store.migrate();
+    const fresh = uniqueTable();
+    await new MysqlSession({ pool, table: fresh }).migrate();
+    for (const suffix of ['', '_messages', '_leases', '_schema']) {
+      expect(await shape(pool, table + suffix)).toEqual(await shape(pool, fresh + suffix));
+    }
+    expect(await store.load(key)).toMatchObject({ version: 3 });
+  });
+
+  it('need it for leases alone, and say so', async () => {
+    const { store } = await versionOne();
+    await expect(store.lease(key, { ttlMs: 1_000 })).rejects.toThrow('call migrate()');
+    expect(await store.commit(key, { expectedVersion: 3, head: {}, keep: 1, append: [] })).toBe(4);
+  });
+});
+
+async function versionOne() {
+  const pool = testPool();
+  const table = uniqueTable();
+  for (const statement of fixture.replaceAll('#', table).split(/;\n/)) {
+    if (statement.trim() !== '') await pool.query(statement);
+  }
+  return { pool, table, store: new MysqlSession({ pool, table }) };
+}
+
+/** The definition without what differs between any two tables. */
+async function shape(pool: Pool, table: string): Promise<string> {
+  const [[row]] = await pool.query<RowDataPacket[]>(`SHOW CREATE TABLE ${table}`);
+  return String(row?.['Create Table'])
+    .replace(table, '#')
+    .replace(/ AUTO_INCREMENT=\d+/, '');
+}
