@@ -12,3 +12,4 @@ export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { type CallInput, type CallOptions, HarnessAgent } from './harness-agent.js';
 export type { HarnessAgentBuilder } from './harness-agent-builder.js';
 export type { Reply } from './reply.js';
+export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './shutdown-on-signals.js';

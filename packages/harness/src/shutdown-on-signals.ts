@@ -1,0 +1,61 @@
+import { constants } from 'node:os';
+
+/** What a shutdown needs of an agent. */
+interface Closable {
+  close(): Promise<void>;
+}
+
+/** What a shutdown needs of the process; `process` is one. */
+export interface SignalSource {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  exit(code: number): unknown;
+  emitWarning(message: string): void;
+}
+
+export interface ShutdownOptions {
+  /** Default `SIGTERM` and `SIGINT`. */
+  readonly signals?: readonly NodeJS.Signals[] | undefined;
+  /** Default: this process. */
+  readonly process?: SignalSource | undefined;
+}
+
+/**
+ * Ends the process in an orderly way when it is told to: running calls are brought to a checkpoint and stored, so that
+ * any other process can resume them; new calls are refused with `agent_closed`; then the process exits with 128 plus the
+ * signal's number, as shells expect, or 1 when an agent could not be closed. A second signal exits at once.
+ *
+ * A library must not install signal handlers by itself: call this in your program, once, for all its agents.
+ *
+ * @returns a function that takes the handlers away again.
+ */
+export function shutdownOnSignals(
+  agents: Closable | readonly Closable[],
+  options: ShutdownOptions = {},
+): () => void {
+  const { signals = ['SIGTERM', 'SIGINT'], process: target = process } = options;
+  const all: readonly Closable[] = 'close' in agents ? [agents] : agents;
+  let closing = false;
+  const onSignal = (signal: NodeJS.Signals) => {
+    const code = 128 + constants.signals[signal];
+    if (closing) {
+      target.exit(code);
+      return;
+    }
+    closing = true;
+    closeAll(all).then((errors) => {
+      for (const error of errors) target.emitWarning(`An agent could not be closed: ${String(error)}`);
+      target.exit(errors.length > 0 ? 1 : code);
+    });
+  };
+  for (const signal of signals) target.on(signal, onSignal);
+  return () => {
+    for (const signal of signals) target.off(signal, onSignal);
+  };
+}
+
+/** What the closings failed with. */
+async function closeAll(agents: readonly Closable[]): Promise<readonly unknown[]> {
+  const results = await Promise.allSettled(agents.map((agent) => agent.close()));
+  return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));
+}
