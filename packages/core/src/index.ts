@@ -104,5 +104,6 @@ export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';
 export { defineTool, type Tool, type ToolContext, type ToolReturn } from './tool.js';
 export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace.js';
+export { pathSegments } from './workspace-path.js';
 export { WorkspaceSession } from './workspace-session.js';
 export { WorkspaceSessionLog } from './workspace-session-log.js';
