@@ -9,5 +9,14 @@ export type {
 } from './script.js';
 export { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 export { sessionStoreSuite } from './session-store-suite.js';
-export type { SessionStoreSuiteOptions, StoreSuiteOptOut } from './store-suite/store-suite.js';
+export type {
+  SessionStoreSuiteOptions,
+  StoreSuiteCrashes,
+  StoreSuiteExpiry,
+  StoreSuiteFaults,
+  StoreSuiteOptOut,
+  WriteOlderFormat,
+} from './store-suite/store-suite.js';
 export { UnexpectedModelCallError } from './unexpected-model-call-error.js';
+export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
+export { workspaceSuite } from './workspace-suite.js';

@@ -1,10 +1,14 @@
 import { describe } from 'vitest';
 import { compareAndSet } from './store-suite/compare-and-set.js';
+import { expiry } from './store-suite/expiry.js';
+import { faults } from './store-suite/faults.js';
 import { instances } from './store-suite/instances.js';
 import { isolation } from './store-suite/isolation.js';
 import { keepAndAppend } from './store-suite/keep-and-append.js';
 import { keys } from './store-suite/keys.js';
+import { leases } from './store-suite/leases.js';
 import { listAndDelete } from './store-suite/list-and-delete.js';
+import { migration } from './store-suite/migration.js';
 import { randomChanges } from './store-suite/random-changes.js';
 import { roundTrip } from './store-suite/round-trip.js';
 import { type SessionStoreSuiteOptions, StoreSuite } from './store-suite/store-suite.js';
@@ -20,6 +24,10 @@ const ASPECTS = [
   instances,
   volume,
   randomChanges,
+  leases,
+  expiry,
+  migration,
+  faults,
 ];
 
 /**

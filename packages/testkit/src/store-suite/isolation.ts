@@ -5,9 +5,40 @@ import type { StoreSuite } from './store-suite.js';
 
 const key = SessionKey.of('s');
 
-/** Callers and store share no objects. */
+/** Sessions of other tenants, users and agents that have the same session id. */
+const neighbours = [
+  {},
+  { userId: 'u' },
+  { agentId: 'a' },
+  { tenantId: 't' },
+  { tenantId: 't', userId: 'u' },
+  { userId: 'u', agentId: 'a' },
+  { tenantId: 't', userId: 'u', agentId: 'a' },
+  // The same names in other places.
+  { tenantId: 'u', userId: 't' },
+  { userId: 'a', agentId: 'u' },
+].map((parts) => SessionKey.of({ ...parts, sessionId: 's' }));
+
+/** Callers and store share no objects, and sessions share nothing. */
 export function isolation(suite: StoreSuite): void {
   describe('isolation', () => {
+    suite.test('nothing that is done to one session changes another', async (store) => {
+      for (const [index, each] of neighbours.entries()) {
+        const append = numbered(3, `${index}-`);
+        await store.commit(each, { expectedVersion: 0, head: { index }, keep: 0, append });
+      }
+      const before = new Map<string, StoredSession | undefined>();
+      for (const each of neighbours) before.set(each.toString(), await store.load(each));
+      for (const each of neighbours) {
+        await store.commit(each, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
+        await store.delete(each);
+        before.set(each.toString(), undefined);
+        for (const other of neighbours) {
+          expect(await store.load(other), other.toString()).toEqual(before.get(other.toString()));
+        }
+      }
+    });
+
     suite.test('changing what was committed does not change what is stored', async (store) => {
       const head = { list: [1] };
       const append = numbered(2) as Mutable<Message>[];

@@ -1,5 +1,5 @@
-import type { SessionStore } from '@x/core';
-import { test } from 'vitest';
+import type { SessionChange, SessionKey, SessionStore, StoredSession } from '@x/core';
+import { type TestContext, test } from 'vitest';
 
 /** Tests that a store does not pass, and why. */
 export interface StoreSuiteOptOut {
@@ -7,6 +7,37 @@ export interface StoreSuiteOptOut {
   /** The exact names of the tests. */
   readonly tests: readonly string[];
 }
+
+/** For stores whose sessions expire: how to see and move the time that is left. */
+export interface StoreSuiteExpiry {
+  /** Milliseconds after its last commit at which a session of `create` is gone. */
+  readonly ttlMs: number;
+  remainingMs(key: SessionKey): Promise<number>;
+  /** Makes a session expire in `ms`, as if it had been committed to long ago. */
+  expireIn(key: SessionKey, ms: number): Promise<void>;
+}
+
+/** For stores behind a network: how to break the connection of the last `create`. */
+export interface StoreSuiteFaults {
+  /**
+   * Breaks it once, at the next operation: before the backend has heard of it, in the middle of the request, or after
+   * the backend has done it and before the answer arrives. What follows gets through again.
+   */
+  cut(when: 'before' | 'during' | 'after'): void | Promise<void>;
+}
+
+/** For stores that write in several steps: how to die between them. */
+export interface StoreSuiteCrashes {
+  /** For the report: `before the head is replaced`… */
+  readonly points: readonly string[];
+  /** Commits to the area of the last `create` as a process that dies at this point. Resolves once it is dead. */
+  commit(point: string, key: SessionKey, change: SessionChange): Promise<void>;
+}
+
+/** Writes a session the way an older release did, and answers what must be read. */
+export type WriteOlderFormat = (
+  key: SessionKey,
+) => Promise<Pick<StoredSession, 'version' | 'head' | 'messages'>>;
 
 export interface SessionStoreSuiteOptions {
   /** For the report. */
@@ -19,7 +50,13 @@ export interface SessionStoreSuiteOptions {
    */
   readonly reopen?: (() => SessionStore | Promise<SessionStore>) | undefined;
   readonly skip?: readonly StoreSuiteOptOut[] | undefined;
-  /** Size of the largest message, in bytes; default 4 MiB. */
+  /** Left out, sessions are taken to live for ever. */
+  readonly expiry?: StoreSuiteExpiry | undefined;
+  readonly faults?: StoreSuiteFaults | undefined;
+  readonly crashes?: StoreSuiteCrashes | undefined;
+  /** By name, the formats of older releases that the store still reads. */
+  readonly olderFormats?: Readonly<Record<string, WriteOlderFormat>> | undefined;
+  /** Size of the largest message, in bytes; default 4 MiB, at most 64 MiB. */
   readonly largePayloadBytes?: number | undefined;
   /** Length of the longest conversation, in messages; default 10 000. */
   readonly manyMessages?: number | undefined;
@@ -27,16 +64,28 @@ export interface SessionStoreSuiteOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+const MIB = 1024 * 1024;
+
 /** What the aspects of the suite register their tests with. */
 export class StoreSuite {
   readonly largePayloadBytes: number;
   readonly manyMessages: number;
+  readonly expiry: StoreSuiteExpiry | undefined;
+  readonly faults: StoreSuiteFaults | undefined;
+  readonly crashes: StoreSuiteCrashes | undefined;
+  readonly olderFormats: Readonly<Record<string, WriteOlderFormat>>;
   readonly #options: SessionStoreSuiteOptions;
   readonly #reasons: ReadonlyMap<string, string>;
   readonly #names = new Set<string>();
 
   constructor(options: SessionStoreSuiteOptions) {
-    this.largePayloadBytes = options.largePayloadBytes ?? 4 * 1024 * 1024;
+    this.largePayloadBytes = options.largePayloadBytes ?? 4 * MIB;
+    if (this.largePayloadBytes > 64 * MIB)
+      throw new RangeError('`largePayloadBytes` must be at most 64 MiB.');
+    this.expiry = options.expiry;
+    this.faults = options.faults;
+    this.crashes = options.crashes;
+    this.olderFormats = options.olderFormats ?? {};
     this.manyMessages = options.manyMessages ?? 10_000;
     this.#options = options;
     this.#reasons = new Map(
@@ -77,6 +126,28 @@ export class StoreSuite {
     });
   }
 
+  /** A test for stores with leases; `reopen` opens a second store on the same data. */
+  testLeases(
+    name: string,
+    run: (store: SessionStore, reopen: () => Promise<SessionStore>) => Promise<void>,
+  ): void {
+    this.#register(name, async ({ skip }) => {
+      const opened = [await this.#options.create()];
+      try {
+        const [store] = opened;
+        if (store?.lease === undefined) return skip('the store has no leases');
+        await run(store, async () => {
+          const second = await this.#options.reopen?.();
+          if (second === undefined) throw new Error('The options of the suite have no `reopen`.');
+          opened.push(second);
+          return second;
+        });
+      } finally {
+        for (const store of opened) await store.close();
+      }
+    });
+  }
+
   /** A test that no opt-out is out of date: known only when all tests are. */
   testOptOuts(): void {
     test('every opt-out names a test', () => {
@@ -86,7 +157,7 @@ export class StoreSuite {
     });
   }
 
-  #register(name: string, run: () => Promise<void>): void {
+  #register(name: string, run: (context: Pick<TestContext, 'skip'>) => Promise<void>): void {
     const reason = this.#reasons.get(name);
     if (this.#names.has(name)) throw new Error(`Two tests are named "${name}".`);
     this.#names.add(name);

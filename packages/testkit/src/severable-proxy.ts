@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/**
+ * A TCP proxy in front of a real server, for connections that break at a chosen moment. A marker is text that a request
+ * contains as it is on the wire.
+ */
+export interface SeverableProxy {
+  /** On 127.0.0.1. */
+  readonly port: number;
+  /** The next request that contains `marker` does not reach the server: the connection ends instead. */
+  severBefore(marker: string): void;
+  /** The next request that contains `marker` reaches the server; its reply does not come back, the connection ends. */
+  severReplyTo(marker: string): void;
+  /** Ends all connections, and all new ones. */
+  sever(): void;
+  /** Ends all connections and the proxy itself. */
+  close(): Promise<void>;
+}
+
+/** Begins to listen in front of the server at this address. */
+export async function severableProxy(host: string, port: number): Promise<SeverableProxy> {
+  const sockets = new Set<Socket>();
+  let next: { readonly marker: string; readonly isDelivered: boolean } | undefined;
+  let isSevered = false;
+
+  const server = createServer((client) => {
+    const upstream = connect(port, host);
+    let isReplySwallowed = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    if (isSevered) client.destroy();
+    client.on('data', (chunk) => {
+      if (next !== undefined && chunk.includes(next.marker)) {
+        const { isDelivered } = next;
+        next = undefined;
+        if (!isDelivered) {
+          client.destroy();
+          return;
+        }
+        isReplySwallowed = true;
+      }
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk) => {
+      if (isReplySwallowed) client.destroy();
+      else client.write(chunk);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const endAll = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return {
+    port: (server.address() as AddressInfo).port,
+    severBefore: (marker) => {
+      next = { marker, isDelivered: false };
+    },
+    severReplyTo: (marker) => {
+      next = { marker, isDelivered: true };
+    },
+    sever: () => {
+      isSevered = true;
+      endAll();
+    },
+    close: async () => {
+      endAll();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import {
+  SessionConflictError,
+  SessionKey,
+  type SessionStore,
+  SessionStoreError,
+  type StoredSession,
+} from '@x/core';
+import { describe, expect } from 'vitest';
+import { numbered } from './sample-messages.js';
+import type { StoreSuite } from './store-suite.js';
+
+const key = SessionKey.of({ userId: 'u', sessionId: 's' });
+const first = { expectedVersion: 0, head: { n: 1 }, keep: 0, append: numbered(2) };
+const second = { expectedVersion: 1, head: { n: 2 }, keep: 2, append: numbered(1, 'n') };
+
+/** A connection that breaks, and a process that dies, leave the session before the commit or the one after. */
+export function faults(suite: StoreSuite): void {
+  const { faults: connection, crashes } = suite;
+  if (connection !== undefined) {
+    describe('faults', () => {
+      for (const when of ['before', 'during', 'after'] as const) {
+        suite.test(`a connection cut ${when} a commit leaves all of it or nothing`, async (store) => {
+          await store.commit(key, first);
+          await connection.cut(when);
+          const failure = await store.commit(key, second).then(() => undefined, toError);
+          if (failure !== undefined) expect(failure).toSatisfy(SessionStoreError.isInstance);
+          const stored = await eventuallyLoaded(store);
+          expect(stored).toSatisfy(isBeforeOrAfter);
+          if (failure === undefined) expect(stored.version).toBe(2);
+          await assertRepeatable(store);
+        });
+
+        suite.test(`a connection cut ${when} a load is never taken for an empty session`, async (store) => {
+          await store.commit(key, first);
+          await connection.cut(when);
+          const answer = await store.load(key).catch(toError);
+          if (answer instanceof Error) expect(answer).toSatisfy(SessionStoreError.isInstance);
+          else expect(answer).toMatchObject({ version: 1, messages: first.append });
+          await assertRepeatable(store);
+        });
+      }
+    });
+  }
+  if (crashes === undefined) return;
+  describe('crashes', () => {
+    for (const point of crashes.points) {
+      suite.test(`a process that dies ${point} leaves the session before or the one after`, async (store) => {
+        await store.commit(key, first);
+        await crashes.commit(point, key, second);
+        expect(await store.load(key)).toSatisfy(isBeforeOrAfter);
+        await assertRepeatable(store);
+        expect(await store.delete(key)).toBe(true);
+        expect(await store.load(key)).toBeUndefined();
+      });
+    }
+  });
+}
+
+function isBeforeOrAfter(stored: StoredSession | undefined): boolean {
+  const { version, head, messages } = stored ?? {};
+  const isOne = (expected: StoredSession['messages'], n: number) =>
+    version === n && head?.n === n && JSON.stringify(messages) === JSON.stringify(expected);
+  return isOne(first.append, 1) || isOne([...first.append, ...second.append], 2);
+}
+
+/** The same commit again succeeds, or has happened: either way it is there once. */
+async function assertRepeatable(store: SessionStore): Promise<void> {
+  const failure = await store.commit(key, second).then(() => undefined, toError);
+  if (failure !== undefined) expect(failure).toSatisfy(SessionConflictError.isInstance);
+  expect(await store.load(key)).toMatchObject({
+    version: 2,
+    head: { n: 2 },
+    messages: [...first.append, ...second.append],
+  });
+}
+
+/** A cut connection may need a moment; the time limit of the test ends it otherwise. */
+async function eventuallyLoaded(store: SessionStore): Promise<StoredSession> {
+  for (;;) {
+    const stored = await store.load(key).catch((error: unknown) => {
+      if (!SessionStoreError.isInstance(error)) throw error;
+      return 'out of reach' as const;
+    });
+    if (stored === undefined) throw new Error('The session was taken for an absent one.');
+    if (stored !== 'out of reach') return stored;
+  }
+}
+
+function toError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
+}

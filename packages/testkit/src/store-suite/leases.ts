@@ -1,0 +1,165 @@
+import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } from '@x/core';
+import { describe, expect } from 'vitest';
+import { numbered } from './sample-messages.js';
+import type { StoreSuite } from './store-suite.js';
+
+const key = SessionKey.of({ userId: 'u', sessionId: 's' });
+const LONG = 600_000;
+const SHORT = 50;
+
+/** One holder at a time has a session's turn, and only the newest may write. */
+export function leases(suite: StoreSuite): void {
+  describe('leases', () => {
+    suite.testLeases('one at a time, until it is released', async (store) => {
+      const first = await granted(store, LONG);
+      expect(await take(store, LONG)).toBeUndefined();
+      await first.renew();
+      expect(await take(store, LONG)).toBeUndefined();
+      await first.release();
+      const second = await granted(store, LONG);
+      expect(second.fence).toBeGreaterThan(first.fence);
+    });
+
+    suite.testLeases('of many who ask at the same time, one gets it', async (store) => {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => take(store, LONG)));
+      expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1);
+    });
+
+    suite.testLeases('every session has its own', async (store) => {
+      await granted(store, LONG);
+      for (const other of [
+        { sessionId: 's' },
+        { userId: 'U', sessionId: 's' },
+        { userId: 'u', sessionId: 'S' },
+      ]) {
+        expect(await take(store, LONG, SessionKey.of(other)), JSON.stringify(other)).toBeDefined();
+      }
+    });
+
+    suite.testLeases('a lease is no session', async (store) => {
+      const lease = await granted(store, LONG);
+      expect(await store.load(key)).toBeUndefined();
+      for await (const info of store.list()) expect(info).toBeUndefined();
+      await lease.release();
+      expect(await store.delete(key)).toBe(false);
+    });
+
+    suite.testLeases('ends by itself; the old holder can neither renew nor write', async (store) => {
+      const old = await granted(store, SHORT);
+      expect(old.ttlMs).toBe(SHORT);
+      await store.commit(key, {
+        expectedVersion: 0,
+        head: {},
+        keep: 0,
+        append: numbered(1),
+        fence: old.fence,
+      });
+      const next = await eventually(() => take(store, LONG));
+      expect(next.fence).toBeGreaterThan(old.fence);
+      const before = await store.load(key);
+      for (const expectedVersion of [1, 'any'] as const) {
+        const late = { expectedVersion, head: {}, keep: 0, append: numbered(1, 'late'), fence: old.fence };
+        expect(await lossOf(store.commit(key, late))).toMatchObject({ sessionKey: key.toString() });
+      }
+      await lossOf(old.renew());
+      await old.release();
+      expect(await store.load(key)).toEqual(before);
+      expect(await take(store, LONG)).toBeUndefined();
+      const change = { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n'), fence: next.fence };
+      expect(await store.commit(key, change)).toBe(2);
+    });
+
+    suite.testLeases(
+      'a lease under which nothing newer was granted may write and be renewed',
+      async (store) => {
+        const lease = await granted(store, LONG);
+        for (let version = 0; version < 3; version++) {
+          const change = { head: {}, keep: 0, append: numbered(1), fence: lease.fence };
+          expect(await store.commit(key, { ...change, expectedVersion: version })).toBe(version + 1);
+          await lease.renew();
+        }
+      },
+    );
+
+    suite.testLeases('a lease says nothing about who writes without one', async (store) => {
+      await granted(store, LONG);
+      const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
+      expect(await store.commit(key, change)).toBe(1);
+    });
+
+    suite.testLeases(
+      'fences grow over a deletion, so that an old holder cannot write to the new session',
+      async (store) => {
+        const old = await granted(store, LONG);
+        await store.commit(key, {
+          expectedVersion: 0,
+          head: {},
+          keep: 0,
+          append: numbered(1),
+          fence: old.fence,
+        });
+        await store.delete(key);
+        await old.release();
+        const next = await eventually(() => take(store, LONG));
+        expect(next.fence).toBeGreaterThan(old.fence);
+        const late = {
+          expectedVersion: 'any',
+          head: {},
+          keep: 0,
+          append: numbered(1),
+          fence: old.fence,
+        } as const;
+        await lossOf(store.commit(key, late));
+        expect(await store.load(key)).toBeUndefined();
+      },
+    );
+
+    suite.testLeases('releasing twice, or after the loss, does nothing', async (store) => {
+      const first = await granted(store, LONG);
+      await first.release();
+      await first.release();
+      await granted(store, LONG);
+      await first.release();
+      expect(await take(store, LONG)).toBeUndefined();
+    });
+
+    if (!suite.canReopen) return;
+    suite.testLeases('other instances see it', async (first, reopen) => {
+      const second = await reopen();
+      const lease = await granted(first, LONG);
+      expect(await take(second, LONG)).toBeUndefined();
+      await lease.release();
+      await granted(second, LONG);
+      expect(await take(first, LONG)).toBeUndefined();
+      const late = { expectedVersion: 0, head: {}, keep: 0, append: [], fence: lease.fence };
+      await lossOf(first.commit(key, late));
+    });
+  });
+}
+
+function take(store: SessionStore, ttlMs: number, of = key): Promise<SessionLease | undefined> {
+  return store.lease?.(of, { ttlMs }) ?? Promise.resolve(undefined);
+}
+
+async function granted(store: SessionStore, ttlMs: number): Promise<SessionLease> {
+  const lease = await take(store, ttlMs);
+  if (lease === undefined) throw new Error('The lease should have been granted.');
+  return lease;
+}
+
+/** Asks until there is an answer; the time limit of the test ends it otherwise. */
+async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
+  for (;;) {
+    const answer = await ask();
+    if (answer !== undefined) return answer;
+  }
+}
+
+async function lossOf(operation: Promise<unknown>): Promise<SessionLeaseError> {
+  const error = await operation.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (SessionLeaseError.isInstance(error) && error.code === 'lease_lost') return error;
+  throw new Error('The lease should have been lost.', { cause: error });
+}

@@ -1,0 +1,44 @@
+import { SessionKey } from '@x/core';
+import { describe, expect } from 'vitest';
+import { listed } from './listed.js';
+import { numbered } from './sample-messages.js';
+import type { StoreSuite } from './store-suite.js';
+
+const key = SessionKey.of({ userId: 'u', sessionId: 's' });
+
+/** What older releases wrote is read, and written on. */
+export function migration(suite: StoreSuite): void {
+  describe('migration', () => {
+    suite.test('the head is carried, whatever its schema version', async (store) => {
+      for (const [version, schemaVersion] of [0, 1, 99, 'next', null].entries()) {
+        const head = { schemaVersion, unknown: [version] };
+        await store.commit(key, { expectedVersion: version, head, keep: 0, append: [] });
+        expect((await store.load(key))?.head).toEqual(head);
+      }
+    });
+
+    for (const [format, write] of Object.entries(suite.olderFormats)) {
+      suite.test(
+        `a session in the format ${format} is read, listed, written on and deleted`,
+        async (store) => {
+          const { version, head, messages } = await write(key);
+          expect(await store.load(key)).toMatchObject({ version, head, messages });
+          expect(await listed(store)).toEqual([key.toString()]);
+          const change = {
+            expectedVersion: version,
+            head: { n: 1 },
+            keep: messages.length,
+            append: numbered(2, 'new'),
+          };
+          expect(await store.commit(key, change)).toBe(version + 1);
+          expect(await store.load(key)).toMatchObject({
+            head: { n: 1 },
+            messages: [...messages, ...numbered(2, 'new')],
+          });
+          expect(await store.delete(key)).toBe(true);
+          expect(await store.load(key)).toBeUndefined();
+        },
+      );
+    }
+  });
+}

@@ -1,0 +1,17 @@
+import type { Workspace, WorkspaceEntry } from '@x/core';
+
+/** Everything that a workspace lists below a directory, in its order. */
+export async function entries(
+  workspace: Workspace,
+  path?: string,
+  recursive = true,
+): Promise<WorkspaceEntry[]> {
+  const all: WorkspaceEntry[] = [];
+  for await (const entry of workspace.list(path, { recursive })) all.push(entry);
+  return all;
+}
+
+/** The paths of {@link entries}. */
+export async function listed(workspace: Workspace, path?: string, recursive = true): Promise<string[]> {
+  return (await entries(workspace, path, recursive)).map((entry) => entry.path);
+}

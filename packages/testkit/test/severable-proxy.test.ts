@@ -1,0 +1,73 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { severableProxy } from '../src/index.js';
+
+describe('severableProxy', () => {
+  it('passes everything on in both directions', async () => {
+    const { ask } = await proxied();
+    expect(await ask('hello')).toBe('HELLO');
+    expect(await ask('again')).toBe('AGAIN');
+  });
+
+  it('ends the connection before a request, once', async () => {
+    const { proxy, ask, received } = await proxied();
+    proxy.severBefore('ell');
+    expect(await ask('hello')).toBeUndefined();
+    expect(received).toEqual([]);
+    expect(await ask('hello')).toBe('HELLO');
+  });
+
+  it('ends the connection instead of a reply, once', async () => {
+    const { proxy, ask, received } = await proxied();
+    proxy.severReplyTo('ell');
+    expect(await ask('other')).toBe('OTHER');
+    expect(await ask('hello')).toBeUndefined();
+    expect(received).toEqual(['other', 'hello']);
+    expect(await ask('hello')).toBe('HELLO');
+  });
+
+  it('ends all connections, also new ones', async () => {
+    const { proxy, ask } = await proxied();
+    expect(await ask('hello')).toBe('HELLO');
+    proxy.sever();
+    expect(await ask('hello')).toBeUndefined();
+  });
+});
+
+/** In front of a server that shouts back. */
+async function proxied() {
+  const received: string[] = [];
+  const server = createServer((socket) => {
+    socket.on('error', () => {});
+    socket.on('data', (chunk) => {
+      received.push(String(chunk));
+      socket.write(String(chunk).toUpperCase());
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const proxy = await severableProxy('127.0.0.1', (server.address() as AddressInfo).port);
+  onTestFinished(async () => {
+    await proxy.close();
+    server.close();
+  });
+  const ask = async (text: string): Promise<string | undefined> => {
+    const socket = connect(proxy.port, '127.0.0.1');
+    socket.on('error', () => {});
+    socket.write(text);
+    const reply = await Promise.race([
+      once(socket, 'data').then(([chunk]) => String(chunk)),
+      closed(socket).then(() => undefined),
+    ]);
+    socket.destroy();
+    return reply;
+  };
+  return { proxy, ask, received };
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.on('close', () => resolve());
+  });
+}

@@ -1,0 +1,11 @@
+import { LocalWorkspace } from '@x/core';
+import { workspaceSuite } from '../../src/index.js';
+import { temporaryDirectories } from '../store-suite/temporary-directories.js';
+
+const directories = temporaryDirectories();
+
+workspaceSuite({
+  name: 'LocalWorkspace',
+  create: async () => new LocalWorkspace(await directories.next()),
+  reopen: () => new LocalWorkspace(directories.current()),
+});
