@@ -1,0 +1,86 @@
+import { script } from './script.js';
+
+// All of these take the keys that `WorkspaceKeys.along` makes, first of all the file's, and after it the directories
+// from the root to that in which the file lies; and, last of their values, the names along the path, one a directory.
+
+/** What goes before scripts that need to know what is at the path, and why there may be nothing. */
+const lookup = `
+local depth = #KEYS - 1
+local firstName = #ARGV - depth
+local function at(level) return redis.call('HGET', KEYS[level + 1], ARGV[firstName + level]) end
+local function blocked()
+  for level = 1, depth - 1 do
+    local entry = at(level)
+    if not entry then return 'not_found' end
+    if string.sub(entry, 1, 1) == 'f' then return 'invalid_path' end
+  end
+  return 'not_found'
+end
+`;
+
+/** Values: offset, length (or nothing for the rest), names. Answers the bytes in a list, or why there are none. */
+export const readScript = script(`${lookup}
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  local offset = tonumber(ARGV[1])
+  if ARGV[2] == '0' then return {''} end
+  local last = ARGV[2] == '' and -1 or offset + tonumber(ARGV[2]) - 1
+  return {redis.call('GETRANGE', KEYS[1], offset, last)}
+end
+local entry = at(depth)
+if not entry then return blocked() end
+return string.sub(entry, 1, 1) == 'd' and 'is_directory' or 'workspace_io'
+`);
+
+/**
+ * Writes a file and makes the directories above it. Values: mode (`write`, `new` or `append`), bytes, names. Answers why
+ * it did not.
+ */
+export const writeScript = script(`${lookup}
+local entry = at(depth)
+if entry and string.sub(entry, 1, 1) == 'd' then return 'is_directory' end
+if entry and ARGV[1] == 'new' then return 'already_exists' end
+if not entry and blocked() == 'invalid_path' then return 'invalid_path' end
+local time = redis.call('TIME')
+local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+if not entry then
+  for level = 1, depth - 1 do redis.call('HSETNX', KEYS[level + 1], ARGV[firstName + level], 'd' .. now) end
+end
+redis.call('HSET', KEYS[depth + 1], ARGV[firstName + depth], 'f' .. now)
+redis.call(ARGV[1] == 'append' and 'APPEND' or 'SET', KEYS[1], ARGV[2])
+return false
+`);
+
+/** Values: names. Answers entry and size, or nothing. */
+export const statScript = script(`${lookup}
+local entry = at(depth)
+return entry and {entry, redis.call('STRLEN', KEYS[1])}
+`);
+
+/**
+ * Removes a file, or a directory with all that lies in it. Keys: those of the path, and the directory of the same
+ * path. Names of other keys are made of these two, so all lie in the same slot. Answers whether there was one.
+ */
+export const deleteScript = script(`
+local depth = #KEYS - 2
+if redis.call('HDEL', KEYS[depth + 1], ARGV[depth]) == 0 then return 0 end
+local function remove(file, directory)
+  redis.call('UNLINK', file)
+  for _, name in ipairs(redis.call('HKEYS', directory)) do remove(file .. '/' .. name, directory .. '/' .. name) end
+  redis.call('UNLINK', directory)
+end
+remove(KEYS[1], KEYS[#KEYS])
+return 1
+`);
+
+/**
+ * The names in a directory, their entries and sizes. Keys: the directory, and a file key to which a name makes that of
+ * a file.
+ */
+export const listScript = script(`
+local found = redis.call('HGETALL', KEYS[1])
+local sizes = {}
+for number = 1, #found, 2 do
+  sizes[#sizes + 1] = redis.call('STRLEN', KEYS[2] .. found[number])
+end
+return {found, sizes}
+`);

@@ -1,0 +1,74 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type HeldLock, WorkspaceError } from '@x/core';
+import { operationId } from '../operation-id.js';
+import type { RedisClient } from '../redis-client.js';
+import { releaseScript } from '../scripts/lease.js';
+import { keepLockScript, takeLockScript } from '../scripts/lock.js';
+import { runScript } from '../scripts/run-script.js';
+import type { Script } from '../scripts/script.js';
+import { asWorkspaceError } from './workspace-failure.js';
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+/** A holder that has been silent for this long is taken for dead. */
+const SILENCE_MS = 30_000;
+const HEARTBEAT_MS = 5_000;
+const LONGEST_POLL_MS = 50;
+
+/**
+ * Runs `task` while nobody else holds the lock at `key`.
+ *
+ * The lock ends by itself when its holder has been silent for 30 seconds, so a crash locks nobody out for longer. A
+ * holder that was stopped for so long and goes on learns it from `check`.
+ *
+ * @throws {WorkspaceError} `locked` when the lock could not be had within `timeoutMs` (default 10 000).
+ */
+export async function withRedisLock<T>(
+  client: RedisClient,
+  key: string,
+  name: string,
+  task: (lock: HeldLock) => Promise<T>,
+  timeoutMs = DEFAULT_TIMEOUT_MS,
+): Promise<T> {
+  const holder = operationId();
+  const run = (script: Script, ...values: string[]) =>
+    asWorkspaceError(name, () => runScript(client, script, [key], [holder, ...values]));
+  const silence = String(SILENCE_MS);
+  const deadline = performance.now() + timeoutMs;
+  for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
+    if ((await run(takeLockScript, silence)) === 1) break;
+    const rest = deadline - performance.now();
+    if (rest <= 0) throw unavailable(name, timeoutMs);
+    await sleep(Math.min(rest, pause * (0.5 + Math.random())));
+  }
+  const keep = () => run(keepLockScript, silence);
+  // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
+  const beat = setInterval(() => void keep().catch(() => {}), HEARTBEAT_MS).unref();
+  const check = async () => {
+    if ((await keep()) !== 1) throw lost(name);
+  };
+  try {
+    return await task({ check });
+  } finally {
+    clearInterval(beat);
+    // What cannot be released now ends by itself.
+    await run(releaseScript).catch(() => {});
+  }
+}
+
+function unavailable(name: string, timeoutMs: number): WorkspaceError {
+  return new WorkspaceError(
+    'locked',
+    name,
+    `The lock ${JSON.stringify(name)} is held by another task or process and did not come free within ${timeoutMs} ms. ` +
+      'Try again later or wait longer.',
+  );
+}
+
+function lost(name: string): WorkspaceError {
+  return new WorkspaceError(
+    'locked',
+    name,
+    `The lock ${JSON.stringify(name)} was lost: this process was silent for more than ${SILENCE_MS / 1000} s. Nothing ` +
+      'further was written; read the current state and try again.',
+  );
+}

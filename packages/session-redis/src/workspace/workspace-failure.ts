@@ -1,0 +1,34 @@
+import { WorkspaceError, XError } from '@x/core';
+
+/** Why a script refused a path, in the words of a `WorkspaceError`. */
+const MEANINGS = {
+  not_found: 'does not exist',
+  already_exists: 'exists already',
+  is_directory: 'is a directory, not a file. List it, or name a file in it',
+  workspace_io:
+    'has lost its bytes: give Redis enough memory and `maxmemory-policy noeviction`, and write the file anew or delete it',
+  invalid_path: 'runs through a file as if it were a directory',
+} as const;
+
+export type Refusal = keyof typeof MEANINGS;
+
+export function refused(path: string, reason: Refusal): WorkspaceError {
+  return new WorkspaceError(reason, path, `${JSON.stringify(path)} ${MEANINGS[reason]}.`);
+}
+
+/** Does something with Redis; whatever the client throws becomes a `WorkspaceError`. */
+export async function asWorkspaceError<T>(path: string, task: () => Promise<T>): Promise<T> {
+  try {
+    return await task();
+  } catch (error) {
+    if (XError.isInstance(error)) throw error;
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new WorkspaceError(
+      'workspace_io',
+      path,
+      `${JSON.stringify(path)} could not be read or written: Redis could not be reached or refused: ${reason}. A write ` +
+        'that failed this way may have been done.',
+      { cause: error },
+    );
+  }
+}
