@@ -22,7 +22,7 @@ describe('createCompactor', () => {
       reason: 'proactive_budget',
     });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.at(-1)?.strategy).toBe('observationMasking');
+    expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
     expect(model.requests).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('createCompactor', () => {
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 28 });
     expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore - 4_000);
     expect(outcome.manifest).toEqual([
-      { messageId: messages[0]?.id, fate: 'truncated', strategy: 'truncateArgs' },
+      { messageId: messages[0]?.id, fate: 'truncated', strategy: 'truncate_args' },
     ]);
   });
 

@@ -49,7 +49,7 @@ describe('a compactor', () => {
     }).compact(messages, {
       reason: 'request_too_large',
     });
-    expect(outcome.steps.at(-1)?.strategy).toBe('observationMasking');
+    expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
     expect(outcome.messagesAfter).toBe(messages.length);
   });
 

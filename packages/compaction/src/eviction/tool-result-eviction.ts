@@ -4,6 +4,8 @@ import {
   fileSegment,
   headOf,
   parseWith,
+  SessionKey,
+  sessionPrefix,
   type ToolOutputBlock,
   type ToolResultBlock,
   type ToolScope,
@@ -27,7 +29,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const directory = settings.evictionPath.replaceAll(/^\/+|\/+$/g, '');
 
   return {
-    name: 'toolResultEviction',
+    name: 'tool_result_eviction',
     async aroundTool(call, scope, next) {
       const result = await next(call);
       if (maxResultChars === 0 || matchesTool(excludeTools, call.name)) return result;
@@ -40,7 +42,7 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
       } catch (error) {
         scope.emit({
           type: 'warning',
-          source: 'toolResultEviction',
+          source: 'tool_result_eviction',
           message: `A result of ${call.name} (${text.length} characters) stays whole: ${describe(error)}`,
         });
         return result;
@@ -56,11 +58,12 @@ function joinedText(output: readonly ToolOutputBlock[]): string {
   return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
 }
 
-/** Names are encoded so that no id reaches outside the directory; the hash keeps results of a reused id apart. */
+/** Below the prefix of whoever the session belongs to; names are encoded, and the hash keeps results of a reused id apart. */
 function pathFor(scope: ToolScope, result: ToolResultBlock, text: string): string {
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
-  const segments = [scope.agentId, scope.state.sessionId].map(fileSegment);
-  return `${segments.join('/')}/${fileSegment(result.toolUseId)}-${hash}.txt`;
+  const { tenantId, userId, sessionId } = scope.state;
+  const key = SessionKey.of({ tenantId, userId, agentId: scope.agentId, sessionId });
+  return `${sessionPrefix(key)}${key.path.sessionId}/${fileSegment(result.toolUseId)}-${hash}.txt`;
 }
 
 function preview(result: ToolResultBlock, text: string, path: string, length: number): string {

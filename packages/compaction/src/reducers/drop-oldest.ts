@@ -11,7 +11,7 @@ import { type Fate, type Reducer, unchanged } from '../reducer.js';
  */
 export function dropOldest(): Reducer {
   return {
-    name: 'dropOldest',
+    name: 'drop_oldest',
     cost: 'free',
     async reduce(view, budget, { meter, logLocation }) {
       if (view.tokens <= budget.limitTokens) return unchanged(view, 'within the limit');

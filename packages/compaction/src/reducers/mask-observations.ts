@@ -36,7 +36,7 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
   const settings = parseWith(optionsSchema, options, 'maskObservations options');
 
   return {
-    name: 'observationMasking',
+    name: 'observation_masking',
     cost: 'free',
     async reduce(view, budget, { meter }) {
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {

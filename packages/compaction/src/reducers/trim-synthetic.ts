@@ -7,7 +7,7 @@ import { type Fate, type Reducer, unchanged } from '../reducer.js';
 export function trimSynthetic(options: z.input<typeof syntheticTrimSchema> = {}): Reducer {
   const { trimThreshold, trimMaxTokens } = parseWith(syntheticTrimSchema, options, 'trimSynthetic options');
   return {
-    name: 'syntheticTrim',
+    name: 'synthetic_trim',
     cost: 'free',
     early(view, budget) {
       const threshold = trimMaxTokens > 0 ? trimMaxTokens : trimThreshold * budget.contextWindow;

@@ -31,7 +31,7 @@ export function truncateToolArgs(options: z.input<typeof truncateArgsSchema> = {
   }
 
   return {
-    name: 'truncateArgs',
+    name: 'truncate_args',
     cost: 'free',
     early: (view) =>
       (triggerMessages > 0 && view.messages.length >= triggerMessages) ||

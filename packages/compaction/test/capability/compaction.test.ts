@@ -168,7 +168,7 @@ describe('compaction, before a model call', () => {
       await step(capability, scope);
     }
     expect(compacted(scope).length).toBeLessThan(8);
-    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'observationMasking' });
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'observation_masking' });
   });
 
   it('discards its result when somebody else rewrote the conversation meanwhile', async () => {

@@ -42,7 +42,7 @@ describe('toolResultEviction', () => {
     const { text, scope } = await evict(full, { workspace });
     const [[path, stored]] = [...files] as [[string, string]];
     expect(stored).toBe(full);
-    expect(path).toMatch(/^large_tool_results\/coder\/s1\/call-1-[0-9a-f]{8}\.txt$/);
+    expect(path).toMatch(/^large_tool_results\/agents\/coder\/s1\/call-1-[0-9a-f]{8}\.txt$/);
     expect(text).toContain(`${full.length} characters in 12000 lines`);
     expect(text).toContain(path);
     expect(text).toContain('read_file');
@@ -78,7 +78,7 @@ describe('toolResultEviction', () => {
     await evict('b'.repeat(90_000), { use, workspace });
     expect(files.size).toBe(2);
     for (const path of files.keys()) {
-      expect(path.split('/')).toHaveLength(4);
+      expect(path.split('/')).toHaveLength(5);
       expect(path.split('/')).not.toContain('..');
     }
   });
@@ -101,6 +101,6 @@ describe('toolResultEviction', () => {
     const [assistant, tool] = round();
     const messages = [assistant, { ...tool, content: [result] }, ...round()];
     const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 1 }), messages);
-    expect(textOf(at(after, 1))).toContain('full text: read_file large_tool_results/coder/s1/');
+    expect(textOf(at(after, 1))).toContain('full text: read_file large_tool_results/agents/coder/s1/');
   });
 });
