@@ -36,7 +36,7 @@ export function fromNodeRedis(client: NodeRedisClient): RedisClient {
     evalsha: (sha1, keyCount, values) => client.evalSha(sha1, evaluation(keyCount, values)),
     callBuffer: (command, [script, keyCount, ...values]) => {
       const options = evaluation(Number(keyCount), values);
-      return command === 'EVAL'
+      return command === 'eval'
         ? bytes.eval(String(script), options)
         : bytes.evalSha(String(script), options);
     },

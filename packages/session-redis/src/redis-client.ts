@@ -8,8 +8,8 @@ export type RedisValue = string | Buffer;
 export interface RedisClient {
   eval(script: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
   evalsha(sha1: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
-  /** Any command, with replies as bytes. */
-  callBuffer(command: string, values: RedisValue[]): Promise<unknown>;
+  /** The first two with replies as bytes; the values begin with script or hash, and number of keys. */
+  callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
   multi(): RedisTransaction;
 }
 

@@ -1,6 +1,6 @@
-import { SessionKey } from '@x/core';
+import { readText, SessionKey } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { RedisSession } from '../src/index.js';
+import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { testCluster } from './support/test-cluster.js';
 import { collect, messages } from './support/test-store.js';
 
@@ -39,6 +39,9 @@ describe('on Redis Cluster', () => {
     await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: [second] });
     expect((await store.load(key))?.messages).toEqual([first, second]);
     expect(await collect(store.list())).toHaveLength(1);
+    const workspace = new RedisWorkspace({ client, keyPrefix });
+    await workspace.append('a/b', 'text');
+    expect(await readText(workspace, 'a/b')).toBe('text');
     const names = await Promise.all(client.nodes('master').map((node) => node.keys(`*${keyPrefix}*`)));
     expect(names.flat().length).toBeGreaterThan(0);
     expect(names.flat().every((name) => name.startsWith('client:'))).toBe(true);

@@ -26,10 +26,10 @@ export async function runScriptForBytes(
 ): Promise<unknown> {
   const rest = [String(keys.length), ...keys, ...values];
   try {
-    return await client.callBuffer('EVALSHA', [sha1, ...rest]);
+    return await client.callBuffer('evalsha', [sha1, ...rest]);
   } catch (error) {
     if (!isUnknownScript(error)) throw error;
-    return client.callBuffer('EVAL', [source, ...rest]);
+    return client.callBuffer('eval', [source, ...rest]);
   }
 }
 
