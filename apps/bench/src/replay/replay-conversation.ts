@@ -31,6 +31,8 @@ export interface ConversationResult {
   /** Messages gone or altered that no manifest accounts for. */
   readonly unaccounted: number;
   readonly largestSummary: number;
+  /** Read by a summariser, where there was one; not in `cost`. */
+  readonly summariserTokens: number;
   /** Spent in the strategy, its checks included. */
   readonly milliseconds: number;
 }
@@ -54,6 +56,7 @@ export async function replayConversation(
     pairingViolations: 0,
     unaccounted: 0,
     largestSummary: 0,
+    summariserTokens: 0,
     milliseconds: 0,
   };
   let context: Message[] = [];
@@ -68,9 +71,10 @@ export async function replayConversation(
       const reduced = await reduce(context);
       total.milliseconds += performance.now() - startedAt;
       if (reduced) {
-        const { messages, manifest } = reduced;
+        const { messages, manifest, summariserTokens = 0 } = reduced;
         for (const { messageId, fate } of manifest) fates.set(messageId, fate);
         total.reductions++;
+        total.summariserTokens += summariserTokens;
         total.unaccounted += unaccountedFor(
           context,
           messages,

@@ -1,5 +1,6 @@
 import { keepTail, maskOutputs, maskThenTail, sendEverything } from './baselines.js';
 import { compactorStrategy } from './compactor-strategy.js';
+import { langchainStrategy } from './langchain-strategy.js';
 import type { Strategy } from './strategy.js';
 
 /** Every strategy by the name of its column. Another variant is another line. */
@@ -8,5 +9,14 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   'tail-20': keepTail(20),
   'mask-5': maskOutputs(5),
   'mask-then-tail': maskThenTail(5, 20),
+  langchain: langchainStrategy({ keepMessages: 20, summaryTokens: 2_000 }),
+  'langchain-untrimmed': langchainStrategy({
+    keepMessages: 20,
+    summaryTokens: 2_000,
+    trimTokensToSummarize: 1_000_000,
+  }),
   ours: compactorStrategy(),
+  'ours-keep-8k': compactorStrategy({ keepTokens: 8_000 }),
+  'ours-unmasked': compactorStrategy({ observationMasking: false }),
+  'ours-summarised': compactorStrategy({ summaryTokens: 2_000 }),
 };

@@ -17,6 +17,8 @@ export interface Reduced {
   readonly messages: readonly Message[];
   /** What became of every message that is gone or altered. */
   readonly manifest: readonly ManifestEntry[];
+  /** What a summariser read for it. */
+  readonly summariserTokens?: number;
 }
 
 /** Called before each model call with what would be sent; answers nothing where that may stay. */

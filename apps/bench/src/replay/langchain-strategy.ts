@@ -1,0 +1,77 @@
+import { SimpleChatModel } from '@langchain/core/language_models/chat_models';
+import type { BaseMessage } from '@langchain/core/messages';
+import { summarizationMiddleware } from 'langchain';
+import { extractiveSummary } from './extractive-summary.js';
+import { LangchainMessages } from './langchain-messages.js';
+import type { Strategy } from './strategy.js';
+
+export interface LangchainOptions {
+  readonly keepMessages: number;
+  /** What the summariser is shown, in tokens. LangChain's own default is 4 000. */
+  readonly trimTokensToSummarize?: number;
+  /** Tokens that the summary may have. */
+  readonly summaryTokens: number;
+}
+
+/**
+ * LangChain's `summarizationMiddleware`, its hook called before each model call as its agents do, with the same trigger
+ * and counter as all others, and the extractive stand-in for a language model.
+ */
+export function langchainStrategy({
+  keepMessages,
+  trimTokensToSummarize,
+  summaryTokens,
+}: LangchainOptions): Strategy {
+  return ({ counter, trigger, overhead }) => {
+    const translation = new LangchainMessages(counter);
+    let read = 0;
+    const options = {
+      model: new StandIn((prompt) => {
+        read += counter.count(prompt);
+        return extractiveSummary(prompt, summaryTokens, counter);
+      }),
+      // System prompt and tools are no messages: LangChain does not count them.
+      trigger: { tokens: trigger - overhead },
+      keep: { messages: keepMessages },
+      tokenCounter: (messages: BaseMessage[]) => translation.count(messages),
+      ...(trimTokensToSummarize === undefined ? {} : { trimTokensToSummarize }),
+    };
+    // The type of its options comes out as `never` under TypeScript's strictest settings.
+    const { beforeModel } = summarizationMiddleware(options as never);
+    if (typeof beforeModel !== 'function')
+      throw new Error('summarizationMiddleware has no beforeModel function');
+
+    return async (messages) => {
+      read = 0;
+      const state = { messages: messages.map((message) => translation.toLangchain(message)) };
+      const update: unknown = await beforeModel(state as never, { context: {} } as never);
+      const replaced = (update as { readonly messages?: readonly BaseMessage[] } | undefined)?.messages;
+      if (!replaced) return undefined;
+      // The first one only says that all others go.
+      const after = replaced.slice(1).map((message) => translation.fromLangchain(message));
+      const staying = new Set(after);
+      const manifest = messages
+        .filter((message) => !staying.has(message))
+        .map(({ id }) => ({ messageId: id, fate: 'summarised' as const, strategy: 'langchain' }));
+      return { messages: after, manifest, summariserTokens: read };
+    };
+  };
+}
+
+/** A chat model of LangChain's that a function answers for. */
+class StandIn extends SimpleChatModel {
+  readonly #answer: (prompt: string) => string;
+
+  constructor(answer: (prompt: string) => string) {
+    super({});
+    this.#answer = answer;
+  }
+
+  override _llmType(): string {
+    return 'stand-in';
+  }
+
+  override async _call(messages: BaseMessage[]): Promise<string> {
+    return this.#answer(messages.map((message) => message.text).join('\n'));
+  }
+}
