@@ -19,6 +19,7 @@ import { hashKey, hashPart } from './hash-key.js';
 import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
 import { MysqlLease } from './mysql-lease.js';
+import { checkPacketLimit } from './packet-limit.js';
 import { SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
 import { attempt } from './store-error.js';
 
@@ -98,6 +99,7 @@ export class MysqlSession implements SessionStore {
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
       operation: randomBytes(12),
     };
+    await checkPacketLimit(this.#pool, key, [write.head, ...write.rows]);
     return attempt(key, async () => {
       const isNew = await this.#isNew(key, change);
       return inTransaction(this.#pool, (connection) =>

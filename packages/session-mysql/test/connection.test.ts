@@ -1,9 +1,10 @@
-import { SessionKey, SessionStoreError } from '@x/core';
-import { createPool, type RowDataPacket } from 'mysql2/promise';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
-import { severableProxy } from '../../session-redis/test/support/severable-proxy.js';
+import { SessionKey, SessionStoreError, userMessage } from '@x/core';
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
+import { proxiedPool } from './support/proxied-pool.js';
 import { collect, messages, testPool, testStore } from './support/test-store.js';
+import { waiting } from './support/waiting.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
 const head = { sessionId: 's-1' };
@@ -45,13 +46,42 @@ describe('a connection that breaks', () => {
     },
   );
 
-  it('before it commits leaves nothing, and the change is made once over another connection', async () => {
+  it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
+    'at any statement (%s) leaves nothing of the first attempt, and the change is made once',
+    async (sever) => {
+      const { proxy, store } = await proxiedStore();
+      const stored = messages(1);
+      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: stored });
+      for (const marker of ['START TRANSACTION', 'in the head', 'in the message', 'COMMIT']) {
+        const { version = 0, messages: before = [] } = (await store.load(key)) ?? {};
+        const message = userMessage('in the message');
+        proxy[sever](marker);
+        const change = { head: { text: 'in the head' }, keep: before.length, append: [message] };
+        expect(await store.commit(key, { ...change, expectedVersion: version })).toBe(version + 1);
+        expect((await store.load(key))?.messages).toEqual([...before, message]);
+      }
+    },
+  );
+
+  it('while a lease is granted leaves it with who asked', async () => {
     const { proxy, store } = await proxiedStore();
-    const [first, second] = messages(2);
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
-    proxy.severReplyTo(second.id);
-    expect(await store.commit(key, { expectedVersion: 1, head, keep: 1, append: [second] })).toBe(2);
-    expect((await store.load(key))?.messages).toEqual([first, second]);
+    await store.load(key);
+    proxy.severReplyTo('INSERT INTO');
+    // Prepares the statement anew: the marker is in its text.
+    const lost = await store.lease(key, { ttlMs: 60_000 });
+    expect(lost).toBeDefined();
+    await lost?.release();
+    for (const sever of ['severReplyTo', 'severBefore'] as const) {
+      // The number of milliseconds as it is on the wire: the double 60 000.
+      proxy[sever](
+        Buffer.from(new Float64Array([60_000]).buffer)
+          .subarray(4)
+          .toString('latin1'),
+      );
+      const lease = await store.lease(key, { ttlMs: 60_000 });
+      expect(lease).toBeDefined();
+      await lease?.release();
+    }
   });
 
   it('because the server ended it is replaced', async () => {
@@ -60,6 +90,45 @@ describe('a connection that breaks', () => {
     const [[connection]] = await pool.query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id');
     await testPool().query(`KILL ${connection?.id}`);
     expect(await store.load(key)).toMatchObject({ version: 1 });
+  });
+
+  it('because it was idle for too long is replaced, all of a pool at once', async () => {
+    const { pool, table, store } = await testStore({ connectionLimit: 8 });
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    const connections = await Promise.all(Array.from({ length: 8 }, () => pool.getConnection()));
+    for (const connection of connections) await connection.query('SET SESSION wait_timeout = 1');
+    const ids = connections.map(({ threadId }) => threadId);
+    for (const connection of connections) connection.release();
+    const observer = testPool();
+    const alive = async () => {
+      const [rows] = await observer.query<RowDataPacket[]>(
+        'SELECT id FROM information_schema.processlist WHERE id IN (?)',
+        [ids],
+      );
+      return rows.length;
+    };
+    await expect.poll(alive, { timeout: 20_000 }).toBe(0);
+    const again = new MysqlSession({ pool, table });
+    expect(await again.commit(key, { expectedVersion: 1, head, keep: 1, append: [] })).toBe(2);
+    expect(await store.load(key)).toMatchObject({ version: 2 });
+  });
+});
+
+describe('what is too large for the server', () => {
+  it('is refused before anything is written, and the error says what to do', async () => {
+    const { pool, store } = await testStore();
+    const [[row]] = await pool.query<RowDataPacket[]>('SELECT @@max_allowed_packet AS bytes');
+    const text = 'x'.repeat(Number(row?.bytes));
+    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    for (const change of [
+      { head, append: [userMessage('small'), userMessage(text)] },
+      { head: { text }, append: [] },
+    ]) {
+      const refused = store.commit(key, { expectedVersion: 1, keep: 1, ...change });
+      await expect(refused).rejects.toSatisfy(SessionStoreError.isInstance);
+      await expect(refused).rejects.toThrow(/max_allowed_packet.*\d+ bytes/);
+    }
+    expect(await store.load(key)).toMatchObject({ version: 1, messages: [{}] });
   });
 });
 
@@ -75,6 +144,34 @@ describe('another transaction in the way', () => {
     other.release();
     expect(await committed).toBe(2);
   });
+
+  it.each([
+    ['the commit', 500],
+    ['the other', 0],
+  ])(
+    'that waits for the commit in turn is a deadlock; when %s is given up, the commit is made all the same',
+    async (_, weight) => {
+      const { pool, table, store } = await testStore();
+      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+      const [[{ id } = { id: 0 }]] = await pool.query<RowDataPacket[]>(`SELECT id FROM ${table}`);
+      const before = await deadlocks(pool);
+      const other = await pool.getConnection();
+      await other.beginTransaction();
+      // Of two who deadlock, the server gives up the one that has changed less.
+      const rows = Array.from({ length: weight }, (_, seq) => [id + 1, seq, '{}']);
+      if (rows.length > 0) await other.query(`INSERT INTO ${table}_messages VALUES ?`, [rows]);
+      await other.query(`INSERT INTO ${table}_messages VALUES (?, 1, '{}')`, [id]);
+      const committed = store.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(4) });
+      await waiting(pool, table, 1);
+      const deadlocked = await other.query(`UPDATE ${table} SET head = '{}'`).catch((error) => error);
+      expect(deadlocked.errno).toBe(weight === 0 ? 1213 : undefined);
+      await other.rollback();
+      other.release();
+      expect(await committed).toBe(2);
+      expect((await store.load(key))?.messages).toHaveLength(4);
+      expect(await deadlocks(pool)).toBeGreaterThan(before);
+    },
+  );
 
   it('for too long is an error, and nothing was written', async () => {
     const { pool, table, store } = await testStore({ connectionLimit: 1 });
@@ -92,16 +189,13 @@ describe('another transaction in the way', () => {
   });
 });
 
+async function deadlocks(pool: Pool): Promise<number> {
+  const [[row]] = await pool.query<RowDataPacket[]>(`SHOW GLOBAL STATUS LIKE 'Innodb_deadlocks'`);
+  return Number(row?.Value);
+}
+
 async function proxiedStore() {
   const { table } = await testStore();
-  const url = new URL(inject('mysqlUrl'));
-  const proxy = await severableProxy(url.hostname, Number(url.port));
-  url.hostname = '127.0.0.1';
-  url.port = String(proxy.port);
-  const pool = createPool(url.href);
-  onTestFinished(async () => {
-    await pool.end().catch(() => {});
-    await proxy.close();
-  });
+  const { proxy, pool } = await proxiedPool();
   return { proxy, store: new MysqlSession({ pool, table }) };
 }

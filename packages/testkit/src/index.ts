@@ -9,6 +9,7 @@ export type {
 } from './script.js';
 export { ScriptedModel, type ScriptedModelOptions } from './scripted-model.js';
 export { sessionStoreSuite } from './session-store-suite.js';
+export { type SeverableProxy, severableProxy } from './severable-proxy.js';
 export type {
   SessionStoreSuiteOptions,
   StoreSuiteCrashes,

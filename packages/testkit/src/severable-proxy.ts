@@ -3,13 +3,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * A TCP proxy in front of a real server, for connections that break at a chosen moment. A marker is text that a request
- * contains as it is on the wire.
+ * contains as it is on the wire; the empty one is in all of them.
  */
 export interface SeverableProxy {
   /** On 127.0.0.1. */
   readonly port: number;
   /** The next request that contains `marker` does not reach the server: the connection ends instead. */
   severBefore(marker: string): void;
+  /** The server gets half of the next request that contains `marker`: then the connection ends. */
+  severDuring(marker: string): void;
   /** The next request that contains `marker` reaches the server; its reply does not come back, the connection ends. */
   severReplyTo(marker: string): void;
   /** Ends all connections, and all new ones. */
@@ -21,7 +23,7 @@ export interface SeverableProxy {
 /** Begins to listen in front of the server at this address. */
 export async function severableProxy(host: string, port: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
-  let next: { readonly marker: string; readonly isDelivered: boolean } | undefined;
+  let next: { readonly marker: string; readonly delivered: number } | undefined;
   let isSevered = false;
 
   const server = createServer((client) => {
@@ -39,13 +41,13 @@ export async function severableProxy(host: string, port: number): Promise<Severa
     if (isSevered) client.destroy();
     client.on('data', (chunk) => {
       if (next !== undefined && chunk.includes(next.marker)) {
-        const { isDelivered } = next;
-        next = undefined;
-        if (!isDelivered) {
-          client.destroy();
-          return;
-        }
+        const delivered = chunk.subarray(0, Math.floor(chunk.length * next.delivered));
         isReplySwallowed = true;
+        next = undefined;
+        upstream.write(delivered);
+        // The server has read all of it by the time it answers; what it cannot answer is cut at once.
+        if (delivered.length < chunk.length) upstream.end(() => client.destroy());
+        return;
       }
       upstream.write(chunk);
     });
@@ -63,10 +65,13 @@ export async function severableProxy(host: string, port: number): Promise<Severa
   return {
     port: (server.address() as AddressInfo).port,
     severBefore: (marker) => {
-      next = { marker, isDelivered: false };
+      next = { marker, delivered: 0 };
+    },
+    severDuring: (marker) => {
+      next = { marker, delivered: 0.5 };
     },
     severReplyTo: (marker) => {
-      next = { marker, isDelivered: true };
+      next = { marker, delivered: 1 };
     },
     sever: () => {
       isSevered = true;

@@ -18,6 +18,14 @@ describe('severableProxy', () => {
     expect(await ask('hello')).toBe('HELLO');
   });
 
+  it('ends the connection in the middle of a request, once', async () => {
+    const { proxy, ask, received } = await proxied();
+    proxy.severDuring('ell');
+    expect(await ask('hello!')).toBeUndefined();
+    expect(await ask('hello')).toBe('HELLO');
+    expect(received).toEqual(['hel', 'hello']);
+  });
+
   it('ends the connection instead of a reply, once', async () => {
     const { proxy, ask, received } = await proxied();
     proxy.severReplyTo('ell');
