@@ -18,7 +18,7 @@ sessionStoreSuite({
   faults: {
     cut: (when) => {
       const sever = { before: proxy.severBefore, during: proxy.severDuring, after: proxy.severReplyTo };
-      sever[when]('');
+      void sever[when]('');
     },
   },
 });

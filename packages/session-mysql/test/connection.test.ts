@@ -39,9 +39,10 @@ describe('a connection that breaks', () => {
         await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
       }
       const stored = (await store.load(key))?.messages ?? [];
-      proxy.severReplyTo('COMMIT');
+      const severed = proxy.severReplyTo('COMMIT');
       const change = { expectedVersion, head, keep: stored.length, append: [second] };
       expect(await store.commit(key, change)).toBe(expectedVersion === 0 ? 1 : 2);
+      await severed;
       expect((await store.load(key))?.messages).toEqual([...stored, second]);
     },
   );
@@ -55,34 +56,30 @@ describe('a connection that breaks', () => {
       for (const marker of ['START TRANSACTION', 'in the head', 'in the message', 'COMMIT']) {
         const { version = 0, messages: before = [] } = (await store.load(key)) ?? {};
         const message = userMessage('in the message');
-        proxy[sever](marker);
+        const severed = proxy[sever](marker);
         const change = { head: { text: 'in the head' }, keep: before.length, append: [message] };
         expect(await store.commit(key, { ...change, expectedVersion: version })).toBe(version + 1);
+        await severed;
         expect((await store.load(key))?.messages).toEqual([...before, message]);
       }
     },
   );
 
-  it('while a lease is granted leaves it with who asked', async () => {
-    const { proxy, store } = await proxiedStore();
-    await store.load(key);
-    proxy.severReplyTo('INSERT INTO');
-    // Prepares the statement anew: the marker is in its text.
-    const lost = await store.lease(key, { ttlMs: 60_000 });
-    expect(lost).toBeDefined();
-    await lost?.release();
-    for (const sever of ['severReplyTo', 'severBefore'] as const) {
-      // The number of milliseconds as it is on the wire: the double 60 000.
-      proxy[sever](
-        Buffer.from(new Float64Array([60_000]).buffer)
-          .subarray(4)
-          .toString('latin1'),
-      );
-      const lease = await store.lease(key, { ttlMs: 60_000 });
+  it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
+    'while a lease is granted (%s) leaves it with who asked, and nobody else',
+    async (sever) => {
+      const { proxy, store } = await proxiedStore();
+      const options = { ttlMs: 1_000_000 };
+      await (await store.lease(key, options))?.release();
+      // The end of that number as it is on the wire, as a double.
+      const severed = proxy[sever]('.A');
+      const lease = await store.lease(key, options);
+      await severed;
       expect(lease).toBeDefined();
-      await lease?.release();
-    }
-  });
+      expect(await store.lease(key, options)).toBeUndefined();
+      await lease?.renew();
+    },
+  );
 
   it('because the server ended it is replaced', async () => {
     const { pool, store } = await testStore({ connectionLimit: 1 });

@@ -2,18 +2,19 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
- * A TCP proxy in front of a real server, for connections that break at a chosen moment. A marker is text that a request
- * contains as it is on the wire; the empty one is in all of them.
+ * A TCP proxy in front of a real server, for connections that break at a chosen moment. A promise to break one is
+ * fulfilled when that has happened. A marker is text that a request contains as it is on the wire; the empty one is in
+ * all of them.
  */
 export interface SeverableProxy {
   /** On 127.0.0.1. */
   readonly port: number;
   /** The next request that contains `marker` does not reach the server: the connection ends instead. */
-  severBefore(marker: string): void;
+  severBefore(marker: string): Promise<void>;
   /** The server gets half of the next request that contains `marker`: then the connection ends. */
-  severDuring(marker: string): void;
+  severDuring(marker: string): Promise<void>;
   /** The next request that contains `marker` reaches the server; its reply does not come back, the connection ends. */
-  severReplyTo(marker: string): void;
+  severReplyTo(marker: string): Promise<void>;
   /** Ends all connections, and all new ones. */
   sever(): void;
   /** Ends all connections and the proxy itself. */
@@ -23,7 +24,7 @@ export interface SeverableProxy {
 /** Begins to listen in front of the server at this address. */
 export async function severableProxy(host: string, port: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
-  let next: { readonly marker: string; readonly delivered: number } | undefined;
+  let next: { readonly marker: string; readonly share: number; readonly done: () => void } | undefined;
   let isSevered = false;
 
   const server = createServer((client) => {
@@ -41,8 +42,9 @@ export async function severableProxy(host: string, port: number): Promise<Severa
     if (isSevered) client.destroy();
     client.on('data', (chunk) => {
       if (next !== undefined && chunk.includes(next.marker)) {
-        const delivered = chunk.subarray(0, Math.floor(chunk.length * next.delivered));
+        const delivered = chunk.subarray(0, Math.floor(chunk.length * next.share));
         isReplySwallowed = true;
+        client.once('close', next.done);
         next = undefined;
         upstream.write(delivered);
         // The server has read all of it by the time it answers; what it cannot answer is cut at once.
@@ -62,17 +64,15 @@ export async function severableProxy(host: string, port: number): Promise<Severa
   const endAll = () => {
     for (const socket of sockets) socket.destroy();
   };
+  const severAt = (marker: string, share: number) =>
+    new Promise<void>((done) => {
+      next = { marker, share, done };
+    });
   return {
     port: (server.address() as AddressInfo).port,
-    severBefore: (marker) => {
-      next = { marker, delivered: 0 };
-    },
-    severDuring: (marker) => {
-      next = { marker, delivered: 0.5 };
-    },
-    severReplyTo: (marker) => {
-      next = { marker, delivered: 1 };
-    },
+    severBefore: (marker) => severAt(marker, 0),
+    severDuring: (marker) => severAt(marker, 0.5),
+    severReplyTo: (marker) => severAt(marker, 1),
     sever: () => {
       isSevered = true;
       endAll();

@@ -12,25 +12,28 @@ describe('severableProxy', () => {
 
   it('ends the connection before a request, once', async () => {
     const { proxy, ask, received } = await proxied();
-    proxy.severBefore('ell');
+    const severed = proxy.severBefore('ell');
     expect(await ask('hello')).toBeUndefined();
+    await severed;
     expect(received).toEqual([]);
     expect(await ask('hello')).toBe('HELLO');
   });
 
   it('ends the connection in the middle of a request, once', async () => {
     const { proxy, ask, received } = await proxied();
-    proxy.severDuring('ell');
+    const severed = proxy.severDuring('ell');
     expect(await ask('hello!')).toBeUndefined();
+    await severed;
     expect(await ask('hello')).toBe('HELLO');
     expect(received).toEqual(['hel', 'hello']);
   });
 
   it('ends the connection instead of a reply, once', async () => {
     const { proxy, ask, received } = await proxied();
-    proxy.severReplyTo('ell');
+    const severed = proxy.severReplyTo('ell');
     expect(await ask('other')).toBe('OTHER');
     expect(await ask('hello')).toBeUndefined();
+    await severed;
     expect(received).toEqual(['other', 'hello']);
     expect(await ask('hello')).toBe('HELLO');
   });
