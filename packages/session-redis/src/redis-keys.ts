@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeSegment, type SessionKey } from '@x/core';
+import type { SessionKey } from '@x/core';
 
 /**
  * Sessions that live together: all of one user's, so that they share an index and a Cluster slot. Sessions without a
@@ -12,14 +12,21 @@ export interface Shard {
   readonly owner: string;
 }
 
-export function shardOf(key: SessionKey): Shard {
-  const { tenantId, userId, sessionId } = key.parts;
-  const owner = userId === undefined ? `~${bucketOf(sessionId)}` : encodeSegment(userId);
-  return { tenant: encodeSegment(tenantId ?? ''), owner };
+/** Where a session lies: its shard, and its name in it, `agent/session`. */
+export interface Place {
+  readonly shard: Shard;
+  readonly member: string;
 }
 
-function bucketOf(sessionId: string): string {
-  return createHash('sha256').update(encodeSegment(sessionId)).digest('hex').slice(0, 2);
+export function placeOf(key: SessionKey): Place {
+  // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
+  const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
+  const owner = user === '' ? `~${bucketOf(session)}` : user;
+  return { shard: { tenant, owner }, member: `${agent}/${session}` };
+}
+
+function bucketOf(session: string): string {
+  return createHash('sha256').update(session).digest('hex').slice(0, 2);
 }
 
 /** The keys of a shard. The braces are a Redis Cluster hash tag: what has the same one shares a slot. */

@@ -1,5 +1,4 @@
 import {
-  encodeSegment,
   InvalidInputError,
   parseWith,
   type SessionChange,
@@ -16,7 +15,7 @@ import { decodeSession } from './decode-session.js';
 import { operationId } from './operation-id.js';
 import { clientSchema, keyPrefixSchema } from './options.js';
 import type { RedisClient } from './redis-client.js';
-import { type Shard, ShardKeys, shardOf } from './redis-keys.js';
+import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
 import { grantLease, leaseLost } from './redis-lease.js';
 import { commitScript } from './scripts/commit.js';
 import { runScript } from './scripts/run-script.js';
@@ -48,11 +47,8 @@ const PAGE = 200;
 /** Why a commit wrote nothing. */
 type Refusal = [reason: 'conflict' | 'keep', current: number] | [reason: 'corrupt' | 'lost'];
 
-interface Location {
-  readonly shard: Shard;
+interface Location extends Place {
   readonly keys: ShardKeys;
-  /** The session within its shard. */
-  readonly member: string;
 }
 
 /**
@@ -108,13 +104,12 @@ export class RedisSession implements SessionStore {
       JSON.stringify(change.head),
     ];
     for (const message of append) values.push(JSON.stringify(message));
-    const reply = (await asStoreError(key, () =>
-      this.#run(
-        commitScript,
-        [keys.session(member), keys.messages(member), keys.index, keys.listed, keys.fence(member)],
-        values,
-      ),
-    )) as number | [version: number] | Refusal;
+    const names = [keys.session(member), keys.messages(member), keys.index, keys.listed];
+    if (fence !== undefined) names.push(keys.fence(member));
+    const reply = (await asStoreError(key, () => this.#run(commitScript, names, values))) as
+      | number
+      | [version: number]
+      | Refusal;
     if (typeof reply === 'number') return reply;
     const [version] = reply;
     if (typeof version !== 'number') throw refusal(key, change, reply as Refusal);
@@ -196,9 +191,7 @@ export class RedisSession implements SessionStore {
   }
 
   #locate(key: SessionKey): Location {
-    const { agentId, sessionId } = key.parts;
-    const shard = shardOf(key);
-    const member = `${encodeSegment(agentId ?? '')}/${encodeSegment(sessionId)}`;
+    const { shard, member } = placeOf(key);
     return { shard, keys: new ShardKeys(this.#keyPrefix, shard), member };
   }
 

@@ -19,14 +19,15 @@ const PAGE = 500;
  * and by owner, so that either is a range.
  *
  * It lies in another Cluster slot than the shards, so no script can change both at once. Instead a shard remembers that
- * it is listed, and a commit that finds no such mark lists it:
+ * it is listed, and a commit that looks and finds no such mark lists it:
  *
  * - A commit puts its operation's id in place of the missing mark, enters the shard, and makes the id a mark.
  * - A removal takes the mark or id away first, so that a commit under way cannot make it a mark any more. Then it removes
  *   the entry, and looks whether the shard has sessions again. If so it enters it again.
  *
  * So a mark is never left without an entry by commits, deletes and listings in any order. A crash in between leaves no
- * mark (the shard's next commit lists it) or a needless entry (the next listing removes it); marks last a day at most.
+ * mark (a session's second commit looks again, and two of every eight) or a needless entry (the next listing removes
+ * it); marks last a day at most.
  */
 export class ShardDirectory {
   readonly #client: RedisClient;

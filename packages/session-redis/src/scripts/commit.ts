@@ -7,7 +7,7 @@ import { script } from './script.js';
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
  * reply, and the first one may have been applied.
  *
- * Keys: session, messages, index, listed, fence. Values: version, operation, keep, lifetime, fence or nothing, member,
+ * Keys: session, messages, index, listed, and the fence's where there is one. Values: version, operation, keep, lifetime, fence or nothing, member,
  * head, messages.
  */
 export const commitScript = script(`
@@ -59,8 +59,9 @@ if (lifetime > 0 and now + lifetime > (tonumber(expires) or 0)) or (lifetime == 
   if last == 'inf' then redis.call('PERSIST', KEYS[3]) else redis.call('PEXPIREAT', KEYS[3], last) end
 end
 
--- The client is told to list a shard when its operation stands in place of the mark.
-if redis.call('GET', KEYS[4]) ~= 'yes' then
+-- The client is told to list a shard when its operation stands in place of the mark. That is looked at when a session
+-- begins, at the commit after, where it was left undone by a crash, and now and then: the mark lasts a day.
+if version % 8 < 2 and redis.call('GET', KEYS[4]) ~= 'yes' then
   redis.call('SET', KEYS[4], operation, 'EX', 60)
   return {version + 1}
 end
