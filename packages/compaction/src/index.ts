@@ -6,11 +6,13 @@ export type {
   CompactionCapabilityConfig,
 } from './capability/capability-config.js';
 export { compaction } from './capability/compaction.js';
+export { type UndoScope, undoCompaction } from './capability/undo-compaction.js';
 export { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
 export { createCompactor } from './create-compactor.js';
 export { defaultCounter } from './default-counter.js';
 export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
 export { toolResultEviction } from './eviction/tool-result-eviction.js';
+export { expandMessage } from './expand-message.js';
 export { Meter } from './meter.js';
 export type { Budget, Fate, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 export { unchanged } from './reducer.js';

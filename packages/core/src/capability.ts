@@ -75,6 +75,8 @@ export interface Capability {
     scope: ReasonScope,
     options: { readonly instructions?: string | undefined },
   ): Promise<CompactionOutcome>;
+  /** Restores the context from before the last reduction, what was added since behind it. Whether it could. */
+  undo?(scope: ReasonScope): Promise<boolean>;
   /** Releases what the capability opened. */
   close?(): Promise<void>;
 }

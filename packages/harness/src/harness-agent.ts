@@ -130,6 +130,25 @@ export class HarnessAgent {
     });
   }
 
+  /**
+   * Restores the conversation from before the last compaction; what was said since stays behind it. Whether there was
+   * one that could be undone.
+   *
+   * @throws {CapabilityError} without a capability that can.
+   */
+  async undo(context: RuntimeContext, options: CallOptions = {}): Promise<boolean> {
+    const capability = this.#parts.capabilities.find((candidate) => candidate.undo !== undefined);
+    if (capability?.undo === undefined) {
+      throw new CapabilityError('undo', 'No capability can undo a compaction: add compaction() with .use().');
+    }
+    const undo = capability.undo.bind(capability);
+    return this.#exclusively(context, options, undefined, async (call) => {
+      const undone = await undo(await call.reasonScope());
+      if (undone) await call.save();
+      return undone;
+    });
+  }
+
   /** The session's state: live while a call runs, else as it is stored; `undefined` when there is none. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
     const { key } = this.#identify(context);

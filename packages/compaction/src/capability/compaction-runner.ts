@@ -21,6 +21,8 @@ import { carriedState } from './carried-state.js';
 import { callAfter, callBefore, flushRemoved } from './hooks.js';
 import { SessionTracker } from './session-tracker.js';
 import { swapContext } from './swap-context.js';
+import { undoCompaction } from './undo-compaction.js';
+import { recordUndo } from './undo-record.js';
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
@@ -120,6 +122,20 @@ export class CompactionRunner {
     return outcome;
   }
 
+  /** Restores the list from before the last compaction; see {@link undoCompaction}. */
+  async undo(scope: ReasonScope): Promise<boolean> {
+    const tracker = this.#tracker(scope.state);
+    if (tracker.busy) return false;
+    tracker.busy = true;
+    try {
+      const undone = await undoCompaction(scope);
+      if (undone) tracker.rewritten();
+      return undone;
+    } finally {
+      tracker.busy = false;
+    }
+  }
+
   async #carryOut(
     scope: ReasonScope,
     reason: CompactionReason,
@@ -156,11 +172,13 @@ export class CompactionRunner {
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
+    const forget = recordUndo(scope.state, before, outcome.messages, this.#config.offloadBeforeCompact);
     this.#tracker(scope.state).rewritten();
     try {
       await scope.checkpoint();
     } catch (error) {
       restore();
+      forget();
       this.#tracker(scope.state).rewritten();
       throw error;
     }

@@ -45,5 +45,6 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       }
     },
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
+    undo: (scope) => runner.undo(scope),
   };
 }

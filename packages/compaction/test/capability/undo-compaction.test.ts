@@ -1,0 +1,100 @@
+import { AgentState, type Message, userMessage } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compaction, undoCompaction } from '../../src/index.js';
+import { conversation } from '../arbitraries.js';
+import { lines, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
+import { scopeOf, type TestScope } from '../scope.js';
+
+/** The same session in another process: nothing but what was stored is left. */
+function restarted(scope: TestScope): TestScope {
+  const state = AgentState.fromJSON(JSON.parse(JSON.stringify(scope.state)));
+  const stored = JSON.parse(JSON.stringify(scope.log.messages)) as Message[];
+  scope.log.messages.splice(0, Number.POSITIVE_INFINITY, ...stored);
+  return { ...scope, state };
+}
+
+const closed = (messages: readonly Message[]) =>
+  messages.filter(
+    ({ content }) => !content.some((block) => block.type === 'tool_use' && block.id.startsWith('open')),
+  );
+const long = () => [userMessage('fix the login'), ...rounds(30, () => ({ output: lines(40) }))];
+const free = { model: null, triggerMessages: 30 } as const;
+
+describe('undoCompaction', { timeout: 60_000 }, () => {
+  it('restores the very list from before each compaction of a chain, also after a restart', async () => {
+    const strategy = fc.constantFrom('auto', 'summarization', 'observation_masking' as const);
+    const link = fc.record({ part: conversation, later: conversation, undone: fc.boolean(), strategy });
+    let undos = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(link, { minLength: 1, maxLength: 4 }),
+        fc.boolean(),
+        async (links, written) => {
+          let scope = scopeOf([]);
+          for (const { part, later, undone, strategy: kind } of links) {
+            const capability = compaction({
+              strategy: kind,
+              contextWindow: 3_000,
+              keepMessages: 3,
+              triggerMessages: 10,
+              observationMasking: { keepRecentToolOutputs: 1 },
+              model: written ? modelOf(() => GOOD_SUMMARY) : null,
+            });
+            scope.state.contextMutable().push(...closed(part));
+            const before = structuredClone(scope.state.context);
+            const outcome = await capability.compact?.(scope, {});
+            if (outcome?.status !== 'applied') continue;
+            scope.state.contextMutable().push(...closed(later));
+            const after = structuredClone(scope.state.context);
+
+            const again = restarted(scope);
+            expect(await undoCompaction(again)).toBe(true);
+            expect(again.state.context).toEqual([...before, ...closed(later)]);
+            expect(await undoCompaction(again)).toBe(false);
+            expect(scope.state.context).toEqual(after);
+            undos++;
+            scope = undone ? again : restarted(scope);
+          }
+        },
+      ),
+      { numRuns: 30 },
+    );
+    expect(undos).toBeGreaterThan(15);
+  });
+
+  it('has nothing to undo without a compaction, nor after the list was rewritten by somebody else', async () => {
+    const scope = scopeOf(long());
+    expect(await undoCompaction(scope)).toBe(false);
+    await compaction(free).compact?.(scope, {});
+    scope.state.contextMutable().shift();
+    const before = [...scope.state.context];
+    expect(await undoCompaction(scope)).toBe(false);
+    expect(scope.state.context).toEqual(before);
+  });
+
+  it('changes nothing when the log lacks a message, or cannot be read', async () => {
+    const scope = scopeOf(long());
+    await compaction(free).compact?.(scope, {});
+    const after = [...scope.state.context];
+    const [missing] = scope.log.messages.splice(5, 1);
+    expect(await undoCompaction(scope)).toBe(false);
+    expect(scope.state.context).toEqual(after);
+    const broken = { ...scope.log, get: () => Promise.reject(new Error('disk')) };
+    await expect(undoCompaction({ state: scope.state, log: broken })).rejects.toThrow('disk');
+    expect(scope.state.context).toEqual(after);
+    scope.log.messages.push(missing as Message);
+    expect(await undoCompaction(scope)).toBe(true);
+  });
+
+  it('keeps no copy of what the log holds, and nothing of a compaction that could not be stored', async () => {
+    const scope = scopeOf(long());
+    await compaction(free).compact?.(scope, {});
+    expect(JSON.stringify(scope.state.extensions)).not.toContain('line 39');
+
+    const failing = scopeOf(long(), { checkpoint: () => Promise.reject(new Error('conflict')) });
+    await expect(compaction(free).compact?.(failing, {})).rejects.toThrow('conflict');
+    expect(failing.state.extensions).toEqual({});
+  });
+});

@@ -1,0 +1,19 @@
+import { textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction, expandMessage } from '../src/index.js';
+import { at, lines, rounds } from './build.js';
+import { scopeOf } from './scope.js';
+
+describe('expandMessage', () => {
+  it('gives the original of a masked or summarised message, by the id that the stub names', async () => {
+    const messages = [userMessage('go'), ...rounds(12, () => ({ output: lines(60) }))];
+    const scope = scopeOf(messages);
+    const masking = compaction({ strategy: 'observation_masking', triggerMessages: 0, contextWindow: 4_000 });
+    await masking.compact?.(scope, {});
+    const stub = at(scope.state.context, 2);
+    const [, id = ''] = /log message ([\w-]+)/.exec(textOf(stub)) ?? [];
+    expect(textOf(stub)).not.toContain('line 30');
+    expect(await expandMessage(scope.log, id)).toEqual(messages[2]);
+    expect(await expandMessage(scope.log, 'nowhere')).toBeUndefined();
+  });
+});
