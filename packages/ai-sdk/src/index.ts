@@ -1,4 +1,4 @@
-export { isContextOverflow } from './errors/is-context-overflow.js';
+export { isContextOverflow } from '@x/core';
 export { fromAiSdk } from './from-ai-sdk.js';
 export type { FromAiSdkOptions } from './from-ai-sdk-options.js';
 export type { AiSdkLanguageModel } from './language-model.js';

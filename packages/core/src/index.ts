@@ -39,9 +39,15 @@ export {
 export { countBlock, countMessage, countMessages, countRequest, countTool } from './count-tokens.js';
 export { decodeSegment, encodeSegment, fileSegment } from './encode-segment.js';
 export { CapabilityError } from './errors/capability-error.js';
+export {
+  classifyModelError,
+  isContextOverflow,
+  type ModelErrorKind,
+} from './errors/classify-model-error.js';
 export { ContextOverflowError } from './errors/context-overflow-error.js';
 export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
 export { ModelError } from './errors/model-error.js';
+export { type ModelErrorFacts, modelErrorFacts } from './errors/model-error-facts.js';
 export { SessionConflictError } from './errors/session-conflict-error.js';
 export { SessionLeaseError } from './errors/session-lease-error.js';
 export { SessionStoreError } from './errors/session-store-error.js';

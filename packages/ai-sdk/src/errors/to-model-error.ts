@@ -1,6 +1,11 @@
-import { ContextOverflowError, ModelError, XError } from '@x/core';
-import { type ErrorFacts, errorFacts } from './error-facts.js';
-import { factsSayOverflow } from './is-context-overflow.js';
+import {
+  ContextOverflowError,
+  isContextOverflow,
+  ModelError,
+  type ModelErrorFacts,
+  modelErrorFacts,
+  XError,
+} from '@x/core';
 import { retryAfterMs } from './retry-after.js';
 
 /** Connections that broke, and answers that broke off. */
@@ -24,9 +29,9 @@ export function toModelError(
   const { modelId, contextWindow, signal } = details;
   if (signal?.aborted) return signal.reason;
   if (XError.isInstance(error)) return error;
-  const facts = errorFacts(error);
+  const facts = modelErrorFacts(error);
   const message = facts.texts[0] ?? 'The provider gave no reason.';
-  if (factsSayOverflow(facts)) {
+  if (isContextOverflow(error)) {
     return new ContextOverflowError(
       `The request does not fit the context window of ${modelId}: ${message} Compact the conversation or use a larger window.`,
       { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
@@ -41,7 +46,7 @@ export function toModelError(
   });
 }
 
-function isRetryable({ isRetryable, statuses, codes, texts }: ErrorFacts): boolean {
+function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): boolean {
   if (isRetryable !== undefined) return isRetryable;
   if (codes.some((code) => LASTING_CODES.test(code))) return false;
   const [status] = statuses;

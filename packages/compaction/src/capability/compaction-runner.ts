@@ -1,11 +1,11 @@
-import type {
-  AgentState,
-  CompactionOutcome,
-  CompactionReason,
+import {
+  type AgentState,
+  type CompactionOutcome,
+  type CompactionReason,
   ContextOverflowError,
-  Message,
-  Model,
-  ReasonScope,
+  type Message,
+  type Model,
+  type ReasonScope,
 } from '@x/core';
 import { FALLBACK_CONTEXT_WINDOW, isDue } from '../budget.js';
 import { runCompaction } from '../compaction-run.js';
@@ -72,8 +72,13 @@ export class CompactionRunner {
   }
 
   /** After an overflow: whether the conversation is smaller now, so that the same call is worth another try. */
-  async reduceAfterOverflow(scope: ReasonScope, error: ContextOverflowError): Promise<boolean> {
-    const { inputTokens = 0, contextWindow = Number.POSITIVE_INFINITY } = error;
+  async reduceAfterOverflow(scope: ReasonScope, error: unknown): Promise<boolean> {
+    // A raw provider's error says nothing that could be relied upon.
+    const { inputTokens = 0, contextWindow = Number.POSITIVE_INFINITY } = ContextOverflowError.isInstance(
+      error,
+    )
+      ? error
+      : {};
     calibrate(scope.state, scope.model, inputTokens, this.measure(scope).counted);
     const outcome = await this.run(scope, 'request_too_large', {
       contextWindow: Math.min(this.#window(scope), contextWindow),

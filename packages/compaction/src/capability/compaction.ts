@@ -1,10 +1,4 @@
-import {
-  type Capability,
-  ContextOverflowError,
-  type ModelResponse,
-  parseWith,
-  type ReasonScope,
-} from '@x/core';
+import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
 import { calibrate } from './calibration.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
@@ -37,7 +31,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       try {
         return await measured(scope, next);
       } catch (error) {
-        if (!ContextOverflowError.isInstance(error)) throw error;
+        if (!isContextOverflow(error)) throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // Skipped, failed or of no use: the provider's own error says more than we could.
         if (!reduced) throw error;

@@ -276,6 +276,22 @@ describe('compaction, after an overflow', () => {
     expect(hopeless.count()).toBe(1);
   });
 
+  it('knows a raw provider’s error for what it is', async () => {
+    const scope = scopeOf(rounds(8, () => ({ output: lines(300) })));
+    const raw = Object.assign(new Error('prompt is too long: 213462 tokens > 200000 maximum'), {
+      status: 400,
+    });
+    let calls = 0;
+    const next = () => (calls++ === 0 ? Promise.reject(raw) : Promise.resolve(answer));
+    await expect(step(compaction({ summarizer: 'none' }), scope, next)).resolves.toBe(answer);
+    expect(compacted(scope)).toMatchObject([{ reason: 'request_too_large', status: 'applied' }]);
+
+    const limited = Object.assign(new Error('Request too large on tokens per min (TPM)'), { status: 429 });
+    const other = scopeOf(rounds(8, () => ({ output: lines(300) })));
+    await expect(step(compaction(), other, () => Promise.reject(limited))).rejects.toBe(limited);
+    expect(other.events).toEqual([]);
+  });
+
   it('leaves other errors alone', async () => {
     const scope = scopeOf(rounds(8));
     const error = new Error('rate limit');

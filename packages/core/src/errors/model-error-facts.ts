@@ -1,5 +1,5 @@
 /** What an error says about itself, gathered from it, its causes and the provider's answer inside it. */
-export interface ErrorFacts {
+export interface ModelErrorFacts {
   /** HTTP statuses. */
   readonly statuses: readonly number[];
   /** Codes and types, such as `context_length_exceeded`, in lower case. */
@@ -23,18 +23,20 @@ const NESTED = [
   'raw',
   'detail',
   'response',
+  'body',
+  '$metadata', // AWS SDK
 ];
 const TEXTS = ['message', 'msg', 'detail', 'error', 'error_description', 'raw', 'responseBody'];
 const CODES = ['code', 'type', 'status', 'name', '__type'];
-const STATUSES = ['statusCode', 'status', 'code'];
-const MAX_DEPTH = 8;
+const STATUSES = ['statusCode', 'status', 'code', 'httpStatusCode'];
+const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;
 
 /**
- * Reads an error of any shape. Only the fields that hold messages and codes are read: some servers answer with the
+ * Reads an error of any shape, through its causes and whatever JSON is inside its messages. Cyclic causes end. Only the fields that hold messages and codes are read: some servers answer with the
  * request that they refuse, and a conversation about context windows must not be taken for an overflow.
  */
-export function errorFacts(error: unknown): ErrorFacts {
+export function modelErrorFacts(error: unknown): ModelErrorFacts {
   const statuses: number[] = [];
   const codes: string[] = [];
   const texts: string[] = [];
