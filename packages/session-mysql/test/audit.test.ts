@@ -1,0 +1,86 @@
+import { readFileSync } from 'node:fs';
+import { type Message, SessionKey, toolResultMessage, userMessage } from '@x/core';
+import type { Pool, RowDataPacket } from 'mysql2/promise';
+import { describe, expect, it } from 'vitest';
+import { testStore } from './support/test-store.js';
+
+const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+const queries = [...readme.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql ?? '');
+const [whoSaidWhat = '', sessionsOfUser = '', largest = '', failures = '', running = ''] = queries;
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's-001' });
+const createdAt = '2026-01-02T03:04:05.678Z';
+const said: readonly Message[] = [
+  userMessage('Hello 😀', { createdAt }),
+  toolResultMessage({ id: 'call-1', name: 'search' }, 'no such file', { isError: true, createdAt }),
+];
+
+describe("the queries of the package's documentation", () => {
+  it('are all tested', () => {
+    expect(queries).toHaveLength(5);
+  });
+
+  it('tell who said what, and when, by the indexes', async () => {
+    const { pool, table } = await storeWithSessions();
+    expect(await run(pool, table, whoSaidWhat)).toEqual([
+      { seq: 0, said_at: createdAt, said_by: 'user', texts: ['Hello 😀'], results: null },
+      { seq: 1, said_at: createdAt, said_by: 'tool', texts: null, results: ['no such file'] },
+    ]);
+    const plan = await run(pool, table, `EXPLAIN ${whoSaidWhat}`);
+    expect(plan.map((row) => row.key)).toEqual(['by_key', 'PRIMARY']);
+  });
+
+  it('tell the sessions of a user, by the index', async () => {
+    const { pool, table } = await storeWithSessions();
+    expect(await run(pool, table, sessionsOfUser)).toMatchObject([
+      { session_key: '/alice//s-002', version: 1, message_count: 0 },
+      { session_key: '/alice//s-001', version: 1, message_count: 2 },
+    ]);
+    expect(await run(pool, table, `EXPLAIN ${sessionsOfUser}`)).toMatchObject([{ key: 'by_user' }]);
+  });
+
+  it('tell the largest sessions', async () => {
+    const { pool, table } = await storeWithSessions();
+    const bytes = said.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 2);
+    const rows = await run(pool, table, largest);
+    expect(rows).toHaveLength(20);
+    expect(rows[0]).toMatchObject({ session_key: '/alice//s-001', message_count: 2 });
+    expect(Number(rows[0]?.bytes)).toBe(bytes);
+    expect(Number(rows[1]?.bytes)).toBe(2);
+  });
+
+  it('tell which tool calls failed', async () => {
+    const { pool, table } = await storeWithSessions();
+    expect(await run(pool, table, failures)).toEqual([
+      { session_key: '/alice//s-001', failed_at: createdAt, tools: ['search'] },
+    ]);
+  });
+
+  it('tell which turns are running', async () => {
+    const { pool, table, store } = await storeWithSessions();
+    const lease = await store.lease(key, { ttlMs: 60_000 });
+    expect(await run(pool, table, running)).toMatchObject([
+      { session_key: '/alice//s-001', fence: lease?.fence },
+    ]);
+    await lease?.release();
+    expect(await run(pool, table, running)).toEqual([]);
+  });
+});
+
+async function storeWithSessions() {
+  const created = await testStore();
+  const others = Array.from({ length: 20 }, (_, index) =>
+    SessionKey.of({ userId: 'bob', sessionId: `${index}` }),
+  );
+  const second = SessionKey.of({ userId: 'alice', sessionId: 's-002' });
+  for (const each of [key, second, ...others]) {
+    const append = each === key ? said : [];
+    await created.store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append });
+  }
+  return created;
+}
+
+async function run(pool: Pool, table: string, sql: string): Promise<readonly RowDataPacket[]> {
+  const [rows] = await pool.query<RowDataPacket[]>(sql.replaceAll('agent_sessions', table));
+  return rows;
+}
