@@ -1,7 +1,7 @@
 import { SessionKey } from '@x/core';
 import { sessionStoreSuite } from '@x/testkit';
 import { expect, it } from 'vitest';
-import { RedisSession } from '../src/index.js';
+import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { nodeRedisClient, nodeRedisCluster } from './support/node-redis.js';
 import { collect, messages } from './support/test-store.js';
 
@@ -20,7 +20,11 @@ sessionStoreSuite({
 const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
 
 it('a cluster of node-redis will do as well', async () => {
-  const store = new RedisSession({ ...(await nodeRedisCluster()), ttlSeconds: 60 });
+  const options = await nodeRedisCluster();
+  const workspace = new RedisWorkspace(options);
+  await workspace.append('a/b', Buffer.from([0, 255]));
+  expect([...(await workspace.read('a/b'))]).toEqual([0, 255]);
+  const store = new RedisSession({ ...options, ttlSeconds: 60 });
   const lease = await store.lease(key, { ttlMs: 60_000 });
   const append = messages(2);
   await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append, fence: lease?.fence });

@@ -3,7 +3,7 @@ import { Cluster } from 'ioredis';
 import { inject, onTestFinished } from 'vitest';
 
 /** A client of the cluster. */
-export function clusterClient(options: { readonly keyPrefix?: string } = {}): Cluster {
+function clusterClient(options: { readonly keyPrefix?: string } = {}): Cluster {
   const { hostname, port } = new URL(inject('redisClusterUrl'));
   const client = new Cluster([{ host: hostname, port: Number(port) }], options);
   client.on('error', () => {});
