@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { parseWith, type SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { z } from 'zod';
 import { execute } from './execute.js';
 import { hashKey } from './hash-key.js';
+import { operationId } from './operation-id.js';
 import type { Statements } from './statements.js';
 import { attempt } from './store-error.js';
 
@@ -57,7 +57,7 @@ export class MysqlLease implements SessionLease {
   ): Promise<MysqlLease | undefined> {
     const { ttlMs } = parseWith(optionsSchema, options, 'lease options');
     // Names this grant, so that an attempt that follows a lost reply knows its own.
-    const holder = randomBytes(12);
+    const holder = operationId();
     const hash = hashKey(key);
     await attempt(key, () => execute(pool, statements.lease, [hash, holder, ttlMs]));
     const [row] = await attempt(key, () => execute<FenceRow[]>(pool, statements.fenceOf, [hash, holder]));

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   parseWith,
   type SessionChange,
@@ -19,6 +18,7 @@ import { hashKey, hashPart } from './hash-key.js';
 import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
 import { MysqlLease } from './mysql-lease.js';
+import { operationId } from './operation-id.js';
 import { checkPacketLimit } from './packet-limit.js';
 import { SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
 import { attempt } from './store-error.js';
@@ -97,7 +97,7 @@ export class MysqlSession implements SessionStore {
       change,
       head: Buffer.from(JSON.stringify(change.head)),
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
-      operation: randomBytes(12),
+      operation: operationId(),
     };
     await checkPacketLimit(this.#pool, key, [write.head, ...write.rows]);
     return attempt(key, async () => {

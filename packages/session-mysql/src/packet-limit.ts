@@ -22,7 +22,7 @@ export async function checkPacketLimit(
   key: SessionKey,
   values: readonly Buffer[],
 ): Promise<void> {
-  const largest = Math.max(0, ...values.map(({ length }) => length));
+  const largest = values.reduce((most, { length }) => Math.max(most, length), 0);
   if (largest <= UNQUESTIONED - OVERHEAD) return;
   const sql = 'SELECT @@max_allowed_packet AS bytes';
   const [row] = await attempt(key, () => execute<LimitRow[]>(pool, sql, []));
