@@ -18,6 +18,9 @@ const recordSchema = z.strictObject({
   holder: z.string(),
 });
 
+/** The largest fence of this process: a clock alone is too coarse. */
+let lastFence = 0;
+
 type LeaseRecord = z.infer<typeof recordSchema>;
 
 /** Where the lease of a session is kept, and how to reach it. */
@@ -34,7 +37,7 @@ export interface LeaseFile {
 
 /**
  * Grants a lease as a file, which is removed when it is released. A lease ends with its time or its process, whichever
- * is first. The fence is the time, or one more than the last: it grows also where no record was left.
+ * is first. The fence is the time in microseconds, or one more than the last: it grows also where no record was left.
  */
 export function grantLease(
   file: LeaseFile,
@@ -46,7 +49,8 @@ export function grantLease(
     const now = file.clock.now();
     if (record !== undefined && record.expiresAt > now && !isDead(record)) return undefined;
     const holder = formatHolder({ ...thisProcess(), token: randomUUID() });
-    const fence = Math.max(Math.ceil(now), (record?.fence ?? 0) + 1);
+    lastFence = Math.max(Math.ceil(now * 1000), (record?.fence ?? 0) + 1, lastFence + 1);
+    const fence = lastFence;
     await write(file, lock, { fence, expiresAt: now + ttlMs, holder });
     return { fence, ttlMs, renew: () => renew(file, fence, ttlMs), release: () => release(file, fence) };
   });

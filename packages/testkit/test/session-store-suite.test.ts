@@ -41,6 +41,15 @@ describe('the suite', () => {
     expect(statusesOf(name).get(finding)).toBe('failed');
   });
 
+  test.each([
+    ['FindsNothing', 'a connection cut before a load is never taken for an empty session'],
+    ['ExpiresInPart', 'an expired session is gone as a whole, and begins again at version 1'],
+    ['TearsCommits', 'a process that dies before the commit leaves the session before or the one after'],
+  ])('finds, where the options allow to look, what is wrong with %s', (name, finding) => {
+    expect(statusesOf(name).get(finding)).toBe('failed');
+    expect(statusesOf(name).get('versions count from 1')).toBe('passed');
+  });
+
   test('finds that two instances do not see the same', () => {
     const statuses = statusesOf('ForgetsOthers');
     expect(statuses.get('one sees at once what the other commits and deletes')).toBe('failed');

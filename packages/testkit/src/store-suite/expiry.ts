@@ -1,5 +1,6 @@
 import { SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { eventually } from './eventually.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -28,7 +29,7 @@ export function expiry(suite: StoreSuite): void {
       await store.commit(key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
       await store.commit(other, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
       await options.expireIn(key, 1);
-      while ((await store.load(key)) !== undefined);
+      await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
       expect(await listed(store)).toEqual([other.toString()]);
       expect(await store.delete(key)).toBe(false);
       const change = { expectedVersion: 0, head: { old: false }, keep: 0, append: numbered(1, 'n') };

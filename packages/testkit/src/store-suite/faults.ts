@@ -6,6 +6,7 @@ import {
   type StoredSession,
 } from '@x/core';
 import { describe, expect } from 'vitest';
+import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
 
@@ -74,16 +75,18 @@ async function assertRepeatable(store: SessionStore): Promise<void> {
   });
 }
 
-/** A cut connection may need a moment; the time limit of the test ends it otherwise. */
-async function eventuallyLoaded(store: SessionStore): Promise<StoredSession> {
-  for (;;) {
-    const stored = await store.load(key).catch((error: unknown) => {
-      if (!SessionStoreError.isInstance(error)) throw error;
-      return 'out of reach' as const;
-    });
-    if (stored === undefined) throw new Error('The session was taken for an absent one.');
-    if (stored !== 'out of reach') return stored;
-  }
+/** A cut connection may need a moment. */
+function eventuallyLoaded(store: SessionStore): Promise<StoredSession> {
+  return eventually(async () => {
+    try {
+      const stored = await store.load(key);
+      if (stored !== undefined) return stored;
+    } catch (error) {
+      if (SessionStoreError.isInstance(error)) return undefined;
+      throw error;
+    }
+    throw new Error('The session was taken for an absent one.');
+  });
 }
 
 function toError(error: unknown): Error {

@@ -1,5 +1,6 @@
 import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
+import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
 
@@ -145,14 +146,6 @@ async function granted(store: SessionStore, ttlMs: number): Promise<SessionLease
   const lease = await take(store, ttlMs);
   if (lease === undefined) throw new Error('The lease should have been granted.');
   return lease;
-}
-
-/** Asks until there is an answer; the time limit of the test ends it otherwise. */
-async function eventually<T>(ask: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
-    const answer = await ask();
-    if (answer !== undefined) return answer;
-  }
 }
 
 async function lossOf(operation: Promise<unknown>): Promise<SessionLeaseError> {

@@ -121,6 +121,32 @@ class NeverDeletes extends InMemorySession {
   }
 }
 
+/** Grants a turn to whoever asks. */
+class LeasesToAll extends InMemorySession {
+  #fence = 0;
+  override async lease(_: SessionKey, { ttlMs }: { readonly ttlMs: number }) {
+    return { fence: ++this.#fence, ttlMs, renew: async () => {}, release: async () => {} };
+  }
+  override commit(key: SessionKey, change: SessionChange): Promise<number> {
+    return super.commit(key, { ...change, fence: undefined });
+  }
+}
+
+/** Lets those write whose turn is over. */
+class IgnoresFences extends InMemorySession {
+  override commit(key: SessionKey, change: SessionChange): Promise<number> {
+    return super.commit(key, { ...change, fence: undefined });
+  }
+}
+
+/** Its leases never end by themselves. */
+class LeasesForEver extends InMemorySession {
+  override async lease(key: SessionKey, { ttlMs }: { readonly ttlMs: number }) {
+    const lease = await super.lease(key, { ttlMs: 3_600_000 });
+    return lease && { ...lease, ttlMs };
+  }
+}
+
 /** Stores that are wrong in one way each, and a test of the suite that must find it. */
 export const brokenStores: readonly (readonly [name: string, create: () => SessionStore, finding: string])[] =
   [
@@ -145,5 +171,16 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
       'every block, field and character comes back, byte for byte',
     ],
     ['SortsFields', () => new SortsFields(), 'every block, field and character comes back, byte for byte'],
+    ['LeasesToAll', () => new LeasesToAll(), 'of many who ask at the same time, one gets it'],
+    [
+      'IgnoresFences',
+      () => new IgnoresFences(),
+      'ends by itself; the old holder can neither renew nor write',
+    ],
+    [
+      'LeasesForEver',
+      () => new LeasesForEver(),
+      'ends by itself; the old holder can neither renew nor write',
+    ],
     ['NeverDeletes', () => new NeverDeletes(), 'deleting removes one session and no other'],
   ];

@@ -1,5 +1,6 @@
-import { InMemorySession } from '@x/core';
+import { InMemorySession, type SessionChange, type SessionKey } from '@x/core';
 import { sessionStoreSuite } from '../../src/index.js';
+import { FragileSession } from '../store-suite/fragile-session.js';
 import { brokenStores } from './broken-stores.js';
 
 const small = { manyMessages: 20, largePayloadBytes: 1000, timeoutMs: 3000 };
@@ -31,3 +32,31 @@ sessionStoreSuite({
   create: () => new InMemorySession(),
   skip: [{ reason: 'none', tests: ['a test that was renamed'] }],
 });
+
+/** Takes what it cannot reach for what is not there. */
+class FindsNothing extends FragileSession {
+  override load(key: SessionKey) {
+    return super.load(key).catch(() => undefined);
+  }
+}
+
+/** Expires a part of a session at a time. */
+class ExpiresInPart extends FragileSession {
+  override async load(key: SessionKey) {
+    const stored = await super.load(key);
+    return this.isExpired(key) && stored ? { ...stored, messages: [] } : stored;
+  }
+  override async forget() {}
+}
+
+/** Dies with half of what it adds written. */
+class TearsCommits extends FragileSession {
+  override async commit(key: SessionKey, change: SessionChange) {
+    if (this.dying !== undefined) await super.commit(key, { ...change, append: [] });
+    return super.commit(key, change);
+  }
+}
+
+for (const [name, Store] of Object.entries({ FindsNothing, ExpiresInPart, TearsCommits })) {
+  sessionStoreSuite({ ...small, name, ...FragileSession.options(() => new Store()) });
+}

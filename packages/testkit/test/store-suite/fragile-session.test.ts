@@ -1,0 +1,5 @@
+import { sessionStoreSuite } from '../../src/index.js';
+import { FragileSession } from './fragile-session.js';
+
+// Every option of the suite that a store may use.
+sessionStoreSuite({ name: 'FragileSession', ...FragileSession.options(() => new FragileSession()) });

@@ -1,0 +1,108 @@
+import {
+  InMemorySession,
+  type SessionChange,
+  type SessionKey,
+  SessionStoreError,
+  type StoredSession,
+} from '@x/core';
+import type { SessionStoreSuiteOptions } from '../../src/index.js';
+
+const TTL_MS = 60_000;
+
+type Moment = 'before' | 'during' | 'after';
+
+/** A store whose sessions expire, whose connection can be cut, and whose process can die. */
+export class FragileSession extends InMemorySession {
+  readonly #expiresAt = new Map<string, number>();
+  #cut: Moment | undefined;
+  /** Where the process dies during the next commit. */
+  dying: string | undefined;
+
+  /** What the suite needs to know to test all of that. */
+  static options(
+    create: () => FragileSession,
+  ): Pick<SessionStoreSuiteOptions, 'create' | 'expiry' | 'faults' | 'crashes' | 'olderFormats'> {
+    let store: FragileSession;
+    return {
+      create: () => {
+        store = create();
+        return store;
+      },
+      expiry: {
+        ttlMs: TTL_MS,
+        remainingMs: async (key) => store.#endOf(key) - Date.now(),
+        expireIn: async (key, ms) => {
+          store.#expiresAt.set(key.toString(), Date.now() + ms);
+        },
+      },
+      faults: {
+        cut: (when) => {
+          store.#cut = when;
+        },
+      },
+      crashes: {
+        points: ['before the commit', 'after the commit'],
+        commit: async (point, key, change) => {
+          store.dying = point;
+          if (point === 'after the commit' || store.constructor !== FragileSession) {
+            await store.commit(key, change).catch(() => {});
+          }
+          store.dying = undefined;
+        },
+      },
+      olderFormats: {
+        'of one message a session': async (key) => {
+          const messages = [
+            { id: 'old', role: 'user', content: [], createdAt: '2020-01-01T00:00:00.000Z' },
+          ] as const;
+          await store.commit(key, { expectedVersion: 0, head: { old: true }, keep: 0, append: messages });
+          return { version: 1, head: { old: true }, messages };
+        },
+      },
+    };
+  }
+
+  isExpired(key: SessionKey): boolean {
+    return this.#endOf(key) <= Date.now();
+  }
+
+  /** Removes a session that has expired. */
+  async forget(key: SessionKey): Promise<void> {
+    await super.delete(key);
+  }
+
+  override load(key: SessionKey): Promise<StoredSession | undefined> {
+    return this.#through(key, () => super.load(key));
+  }
+
+  override commit(key: SessionKey, change: SessionChange): Promise<number> {
+    return this.#through(key, async () => {
+      const version = await super.commit(key, change);
+      this.#expiresAt.set(key.toString(), Date.now() + TTL_MS);
+      return version;
+    });
+  }
+
+  override delete(key: SessionKey): Promise<boolean> {
+    return this.#through(key, () => super.delete(key));
+  }
+
+  override async *list(...parameters: Parameters<InMemorySession['list']>) {
+    for await (const info of super.list(...parameters)) if (!this.isExpired(info.key)) yield info;
+  }
+
+  #endOf(key: SessionKey): number {
+    return this.#expiresAt.get(key.toString()) ?? Number.POSITIVE_INFINITY;
+  }
+
+  async #through<T>(key: SessionKey, operation: () => Promise<T>): Promise<T> {
+    if (this.isExpired(key)) await this.forget(key);
+    const moment = this.#cut;
+    this.#cut = undefined;
+    const broken = new SessionStoreError('session_unavailable', 'The connection was cut.');
+    if (moment === 'before' || moment === 'during') throw broken;
+    const answer = await operation();
+    if (moment === 'after') throw broken;
+    return answer;
+  }
+}
