@@ -1,8 +1,7 @@
 import { SessionKey, SessionStoreError } from '@x/core';
-import { Redis } from 'ioredis';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
-import { severableProxy } from './support/severable-proxy.js';
+import { proxiedClient } from './support/proxied-client.js';
 import { collect, messages, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
@@ -29,28 +28,26 @@ describe('a connection that breaks', () => {
   });
 
   it('while the reply of a commit is under way does not commit twice', async () => {
-    const { proxy, client, store } = await proxiedStore({ retryStrategy: () => 1 });
+    const { proxy, store } = await proxiedStore({ retryStrategy: () => 1 });
     const [first, second] = messages(2);
     await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
     for (const expectedVersion of [1, 'any'] as const) {
       const { version = 0, messages: stored = [] } = (await store.load(key)) ?? {};
-      const reconnected = new Promise((resolve) => client.once('reconnecting', resolve));
-      proxy.severReplyTo('evalsha');
+      const severed = proxy.severReplyTo('evalsha');
       const change = { expectedVersion, head, keep: stored.length, append: [second] };
       expect(await store.commit(key, change)).toBe(version + 1);
-      await reconnected;
+      await severed;
       expect((await store.load(key))?.messages).toEqual([...stored, second]);
     }
   });
 
   it('while the reply about a lease is under way does not lock its holder out', async () => {
-    const { proxy, client, store } = await proxiedStore({ retryStrategy: () => 1 });
+    const { proxy, store } = await proxiedStore({ retryStrategy: () => 1 });
     await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
     await (await store.lease(key, { ttlMs: 60_000 }))?.release();
-    const reconnected = new Promise((resolve) => client.once('reconnecting', resolve));
-    proxy.severReplyTo('evalsha');
+    const severed = proxy.severReplyTo('evalsha');
     const lease = await store.lease(key, { ttlMs: 60_000 });
-    await reconnected;
+    await severed;
     expect(
       await store.commit(key, { expectedVersion: 1, head, keep: 0, append: [], fence: lease?.fence }),
     ).toBe(2);
@@ -65,15 +62,8 @@ describe('a connection that breaks', () => {
   });
 });
 
-async function proxiedStore(options: object) {
-  const { hostname, port } = new URL(inject('redisUrl'));
-  const proxy = await severableProxy(hostname, Number(port));
-  const client = new Redis(proxy.port, '127.0.0.1', options);
-  client.on('error', () => {});
-  onTestFinished(async () => {
-    client.disconnect();
-    await proxy.close();
-  });
+async function proxiedStore(options: Parameters<typeof proxiedClient>[0]) {
+  const { proxy, client } = await proxiedClient(options);
   const { keyPrefix } = testStore();
   return { proxy, client, store: new RedisSession({ client, keyPrefix }) };
 }

@@ -1,8 +1,7 @@
 import { readText, SessionKey, WorkspaceError, WorkspaceSessionLog } from '@x/core';
-import { Redis } from 'ioredis';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { RedisWorkspace } from '../../src/index.js';
-import { severableProxy } from '../support/severable-proxy.js';
+import { proxiedClient } from '../support/proxied-client.js';
 import { messages, testClient, testStore } from '../support/test-store.js';
 
 /** Two replicas of an application, on the same files. */
@@ -131,14 +130,7 @@ describe('a lock of a RedisWorkspace', () => {
   });
 
   it('and every method fail with a typed error where Redis cannot be reached', async () => {
-    const { hostname, port } = new URL(inject('redisUrl'));
-    const proxy = await severableProxy(hostname, Number(port));
-    const client = new Redis(proxy.port, '127.0.0.1', { maxRetriesPerRequest: 0, retryStrategy: () => null });
-    client.on('error', () => {});
-    onTestFinished(async () => {
-      client.disconnect();
-      await proxy.close();
-    });
+    const { proxy, client } = await proxiedClient({ maxRetriesPerRequest: 0, retryStrategy: () => null });
     const workspace = new RedisWorkspace({ client, keyPrefix: testStore().keyPrefix });
     await workspace.write('a', 'x');
     proxy.sever();
