@@ -1,0 +1,77 @@
+import {
+  checkChange,
+  type SessionChange,
+  type SessionInfo,
+  SessionKey,
+  type SessionScope,
+  type SessionStore,
+  SessionStoreError,
+  type StoredSession,
+} from '@x/core';
+
+/** What the backend must offer: reading, and writing on a condition. Almost every database has both. */
+export interface KeyValue {
+  get(key: string): Promise<{ readonly text: string; readonly revision: number } | undefined>;
+  /** Writes, or with `undefined` deletes, if `revision` is still current (0: absent). Whether it did. */
+  put(key: string, text: string | undefined, revision: number): Promise<boolean>;
+  keys(): AsyncIterable<string>;
+}
+
+/** Sessions in a key-value store, each one value. */
+export class KeyValueSession implements SessionStore {
+  readonly reach = 'cluster';
+  readonly #backend: KeyValue;
+
+  constructor(backend: KeyValue) {
+    this.#backend = backend;
+  }
+
+  async load(key: SessionKey): Promise<StoredSession | undefined> {
+    return (await this.#read(key)).stored;
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    for (;;) {
+      const { stored, revision } = await this.#read(key);
+      const current = stored?.messages ?? [];
+      checkChange(key, change, { version: stored?.version ?? 0, messages: current.length });
+      const next: StoredSession = {
+        version: (stored?.version ?? 0) + 1,
+        head: change.head,
+        messages: [...current.slice(0, change.keep), ...change.append],
+        updatedAt: new Date().toISOString(),
+      };
+      // Refused, somebody else was faster: looking again finds out whether that is a conflict.
+      if (await this.#backend.put(key.toString(), JSON.stringify(next), revision)) return next.version;
+    }
+  }
+
+  async delete(key: SessionKey): Promise<boolean> {
+    for (;;) {
+      const { stored, revision } = await this.#read(key);
+      if (stored === undefined) return false;
+      if (await this.#backend.put(key.toString(), undefined, revision)) return true;
+    }
+  }
+
+  async *list(scope?: SessionScope): AsyncGenerator<SessionInfo, void, undefined> {
+    for await (const name of this.#backend.keys()) {
+      const key = SessionKey.parse(name);
+      const stored = key.isWithin(scope) ? await this.load(key) : undefined;
+      if (stored !== undefined) yield { key, version: stored.version, updatedAt: stored.updatedAt };
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  async #read(key: SessionKey): Promise<{ readonly stored?: StoredSession; readonly revision: number }> {
+    try {
+      const found = await this.#backend.get(key.toString());
+      return found ? { stored: JSON.parse(found.text), revision: found.revision } : { revision: 0 };
+    } catch (cause) {
+      // Never `undefined` in place of a failure: the agent would begin an empty session over this one.
+      const details = { sessionKey: key.toString(), cause };
+      throw new SessionStoreError('session_unavailable', `Session ${key} cannot be read: ${cause}`, details);
+    }
+  }
+}
