@@ -13,6 +13,19 @@ export { defaultCounter } from './default-counter.js';
 export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
 export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { expandMessage } from './expand-message.js';
+export { type ParsedCompactionConfig, parseCompactionConfig } from './file/compaction-file.js';
+export {
+  compactionFactories,
+  createCompactionFactories,
+  type FileCapabilityFactory,
+} from './file/factories.js';
+export { compactionJsonSchema, evictionJsonSchema } from './file/json-schema.js';
+export {
+  type ResolvedSummarizer,
+  resolveSummarizer,
+  type SummarizerAgent,
+  type SummarizerSources,
+} from './file/resolve-summarizer.js';
 export { Meter } from './meter.js';
 export type { Budget, Fate, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 export { unchanged } from './reducer.js';

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
+import { refuseContradictions } from '../config/contradictions.js';
+import { share } from '../config/stage-schemas.js';
+import { parseFile } from './parse-file.js';
+
+const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
+const DEFAULT_BUDGET = compactionShape.budgetPercent.parse(undefined);
+
+const name = z.string().min(1);
+
+const base = z.strictObject({
+  ...dataShape,
+  strategy: z.enum(['auto', 'native', 'observation_masking', 'summarization']).default('auto'),
+  budgetPercent: share.optional().meta({ default: DEFAULT_BUDGET }),
+  /** `budgetPercent`, in percent: 80 is 0.8. */
+  threshold: z
+    .number()
+    .min(0)
+    .max(100)
+    .refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %')
+    .optional(),
+  /** A named prompt, with which the agent's own model summarises. */
+  prompt: name.optional(),
+  /** A dedicated summariser, by name; `prompt` goes before it. */
+  agent: name.optional(),
+  offloadBeforeCompact: z.boolean().default(true),
+  flushBeforeCompact: z.boolean().default(true),
+});
+
+/** The configuration as data alone: what a file can hold, in camelCase. */
+export const compactionFileSchema = base
+  .superRefine((config, context) => {
+    const refuse = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message });
+    if (config.threshold !== undefined && config.budgetPercent !== undefined) {
+      refuse('threshold', 'and budgetPercent say the same; leave one of them out');
+    }
+    if (config.prompt !== undefined && config.summaryPrompt !== undefined) {
+      refuse('prompt', 'and summaryPrompt both say how to summarise; leave one of them out');
+    }
+    if (config.summarizer !== 'none') return;
+    for (const key of ['prompt', 'agent'] as const) {
+      if (config[key] !== undefined) refuse(key, 'names a summariser although summarizer is "none"');
+    }
+  })
+  .transform(({ threshold, ...config }) =>
+    resolveDefaults({
+      ...config,
+      budgetPercent: threshold === undefined ? (config.budgetPercent ?? DEFAULT_BUDGET) : threshold / 100,
+    }),
+  )
+  .superRefine(refuseContradictions);
+
+type FileOutput = z.output<typeof compactionFileSchema>;
+
+/** What a configuration file said. */
+export interface ParsedCompactionConfig {
+  /** For {@link compaction}, or, without the two keys for the log and the flush, for a compactor. */
+  readonly options: Omit<FileOutput, 'prompt' | 'agent'>;
+  /** Names to be resolved with {@link resolveSummarizer}. */
+  readonly prompt?: string | undefined;
+  readonly agent?: string | undefined;
+}
+
+/**
+ * Reads the configuration of compaction as JSON or YAML files hold it, once they are parsed: keys in snake_case, either
+ * alone or as `{ ref: 'compaction', config }`. Every default is filled in; 0 means 0.
+ *
+ * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.
+ */
+export function parseCompactionConfig(value: unknown): ParsedCompactionConfig {
+  const subject = 'compaction configuration';
+  const data = isReference(value) ? value.config : value;
+  const { prompt, agent, ...options } = parseFile(compactionFileSchema, data ?? {}, subject);
+  return { options, prompt, agent };
+}
+
+function isReference(value: unknown): value is { readonly config?: unknown } {
+  if (typeof value !== 'object' || value === null || !('ref' in value) || value.ref !== 'compaction')
+    return false;
+  return Object.keys(value).every((key) => key === 'ref' || key === 'config');
+}

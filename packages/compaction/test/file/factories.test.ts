@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { compactionFactories, createCompactionFactories } from '../../src/index.js';
+import { rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf, said } from '../models.js';
+import { scopeOf } from '../scope.js';
+
+describe('compactionFactories', () => {
+  it('makes capabilities from what files hold, also from nothing', () => {
+    const names = ['compaction', 'tool_result_eviction'];
+    expect(Object.keys(compactionFactories)).toEqual(names);
+    for (const name of names) expect(compactionFactories[name]?.(undefined).name).toBe(name);
+    expect(compactionFactories.tool_result_eviction?.({ max_result_chars: 9_000 }).name).toBe(names[1]);
+  });
+
+  it('refuses in the words of the file', () => {
+    expect(() => compactionFactories.compaction?.({ keep_mesages: 3 })).toThrow('keep_mesages: unknown key');
+    expect(() => compactionFactories.tool_result_eviction?.({ max_result_chars: 10 })).toThrow(
+      'preview_chars: head and tail together must be shorter than max_result_chars',
+    );
+    expect(() => compactionFactories.compaction?.({ agent: 'scribe' })).toThrow('no agent named "scribe"');
+  });
+
+  it.each([
+    ['the agent’s own model by default', {}, 'own'],
+    ['a dedicated model by name', { agent: 'scribe' }, 'scribe'],
+  ])('summarises with %s', async (_, file, expected) => {
+    const asked: string[] = [];
+    const model = (id: string) =>
+      modelOf(
+        () => {
+          asked.push(id);
+          return GOOD_SUMMARY;
+        },
+        { id },
+      );
+    const factories = createCompactionFactories({
+      agents: { scribe: { model: model('scribe') } },
+      defaultModel: 'own',
+    });
+    const capability = factories.compaction({ ...file, trigger_messages: 10, strategy: 'summarization' });
+    await capability.aroundReason?.(scopeOf(rounds(8), { model: model('own') }), async () => said('done'));
+    expect(new Set(asked)).toEqual(new Set([expected]));
+  });
+});
