@@ -35,9 +35,11 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
   if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
   if (strategy !== 'observation_masking') {
     const { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries } = config;
-    const { maxSummaryTokens, ledgerTokens, fallback } = config;
+    const { maxSummaryTokens, ledgerTokens, fallback, redact } = config;
     const writing = { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries };
-    reducers.push(summarize({ ...writing, maxSummaryTokens, ledgerTokens, fallback, ...keep, ...saving }));
+    reducers.push(
+      summarize({ ...writing, maxSummaryTokens, ledgerTokens, fallback, redact, ...keep, ...saving }),
+    );
   }
   reducers.push(dropOldest());
   return reducers;

@@ -58,6 +58,29 @@ export const memoryTiersSchema = z.strictObject({
   warmMessages: count.default(100),
 });
 
+const pattern = z.union([
+  z.instanceof(RegExp),
+  z.string().transform((source, context) => {
+    try {
+      return new RegExp(source, 'g');
+    } catch (error) {
+      context.addIssue({ code: 'custom', message: `is no regular expression: ${(error as Error).message}` });
+      return z.NEVER;
+    }
+  }),
+]);
+
+/** Takes secrets out of everything that a summary is made of. */
+export const redactSchema = z.union([
+  z.boolean(),
+  z.strictObject({
+    /** Looked for before the built-in ones; a group named `secret` restricts what is replaced. */
+    patterns: z.array(
+      z.strictObject({ kind: z.string().regex(/^[\w-]+$/, 'is a word: letters, digits, - and _'), pattern }),
+    ),
+  }),
+]);
+
 /** How summaries are written. */
 export const summaryOptionsSchema = z.strictObject({
   /**
@@ -81,6 +104,8 @@ export const summaryOptionsSchema = z.strictObject({
   ledgerTokens: count.default(3_000),
   /** What stands in when the summariser fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
+  /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
+  redact: redactSchema.default(true),
 });
 
 export type SyntheticTrimOptions = z.output<typeof syntheticTrimSchema>;

@@ -5,6 +5,8 @@ import { foldLedger } from '../ledger/fold-ledger.js';
 import { emptyLedger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
 import { firstUserRequest } from '../pinned.js';
+import { type Redact, redactorFor } from '../redaction/redact.js';
+import { redactLedger, redactMessage } from '../redaction/redact-message.js';
 import {
   type Budget,
   type Fate,
@@ -46,6 +48,9 @@ export class SummaryRun {
   readonly #before: number;
   readonly #anchor: Message | undefined;
   readonly #pinned: ReadonlySet<Message>;
+  readonly #redact: Redact;
+  /** Covered messages as the summary may know them. */
+  readonly #known = new Map<Message, Message>();
   #writer: Model | undefined;
   #narrative: string | undefined;
   /** Covered messages that the narrative knows of. */
@@ -54,10 +59,16 @@ export class SummaryRun {
   #problem: string | undefined;
 
   constructor(settings: SummarizeOptions, view: View, budget: Budget, context: ReducerContext) {
-    this.#settings = settings;
     this.#view = view;
     this.#budget = budget;
-    this.#context = context;
+    const redact = redactorFor(settings.redact) ?? ((text) => text);
+    this.#redact = redact;
+    this.#settings = { ...settings, instructions: settings.instructions && redact(settings.instructions) };
+    this.#context = {
+      ...context,
+      instructions: context.instructions && redact(context.instructions),
+      carry: context.carry && redact(context.carry),
+    };
     this.#before = view.tokens - view.fixedTokens;
     this.#anchor = this.#findAnchor();
     this.#pinned = pinnedIn(view.messages, this.#anchor);
@@ -120,7 +131,7 @@ export class SummaryRun {
   async #tell(part: Partition): Promise<void> {
     const model = this.#writer;
     if (!model) return;
-    const { meter, instructions, carry, signal, original } = this.#context;
+    const { meter, instructions, carry, signal } = this.#context;
     try {
       const result = await writeNarrative({
         model,
@@ -129,10 +140,11 @@ export class SummaryRun {
         meter,
         maxTokens: this.#maxNarrative,
         previous: this.#narrativeFor(part),
-        messages: part.covered.slice(this.#told).map(original),
+        messages: part.covered.slice(this.#told).map((message) => this.#source(message)),
         instructions,
         carry,
         signal,
+        redact: this.#redact,
       });
       if (result.usage) this.#usage = this.#usage ? addUsage(this.#usage, result.usage) : result.usage;
       if (result.ok) {
@@ -149,13 +161,16 @@ export class SummaryRun {
   }
 
   #narrativeFor(part: Partition): string | undefined {
-    return this.#told > 0 ? this.#narrative : readSummaries(part.previous).narrative;
+    if (this.#told > 0) return this.#narrative;
+    const { narrative } = readSummaries(part.previous);
+    return narrative && this.#redact(narrative);
   }
 
   #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
-    const { meter, carry, logLocation, original } = this.#context;
+    const { meter, carry, logLocation } = this.#context;
     const earlier = readSummaries(part.previous).ledgers;
-    const ledger = mostLedger > 0 ? foldLedger(earlier, part.covered.map(original)) : emptyLedger;
+    const covered = part.covered.map((message) => this.#source(message));
+    const ledger = mostLedger > 0 ? redactLedger(foldLedger(earlier, covered), this.#redact) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
     const budget = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
     const summary = summaryMessage({
@@ -168,6 +183,16 @@ export class SummaryRun {
     });
     const messages = reassemble(part, [summary]);
     return { part, messages, tokens: meter.messages(messages) };
+  }
+
+  /** The message as it was before this compaction, without secrets. */
+  #source(message: Message): Message {
+    let source = this.#known.get(message);
+    if (source === undefined) {
+      source = redactMessage(this.#context.original(message), this.#redact);
+      this.#known.set(message, source);
+    }
+    return source;
   }
 
   #savesEnough(candidate: Candidate): boolean {

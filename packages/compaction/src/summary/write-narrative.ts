@@ -1,6 +1,7 @@
 import { addUsage, ContextOverflowError, type Message, type Model, type Usage, userMessage } from '@x/core';
 import type { SummaryOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
+import type { Redact } from '../redaction/redact.js';
 import { checkAnswer, type Verdict } from './check-answer.js';
 import { fitToTokens, takeChunk } from './chunks.js';
 import { buildPrompt, type SummaryPrompt } from './prompt.js';
@@ -21,6 +22,8 @@ export interface NarrativeTask {
   readonly instructions: string | undefined;
   readonly carry: string | undefined;
   readonly signal: AbortSignal | undefined;
+  /** Takes secrets out of what the model writes. */
+  readonly redact: Redact;
 }
 
 /** A narrative, or why there is none. */
@@ -64,7 +67,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResu
         const result = await ask(task, prompt);
         if (result.usage) usage = usage ? addUsage(usage, result.usage) : result.usage;
         if (!result.ok) return { ...result, usage };
-        narrative = result.text;
+        narrative = task.redact(result.text);
         done = end;
       }
       return { ok: true, text: narrative ?? '', usage };

@@ -1,0 +1,102 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { redactJson, redactorFor } from '../../src/redaction/redact.js';
+
+const redact = redactorFor(true) ?? ((text: string) => text);
+const many = (unit: string, count: number) => unit.repeat(count);
+
+// Put together here, so that nothing in this file looks like a secret to a scanner.
+const secrets: Record<string, string> = {
+  'api-key': `sk-${many('aB3', 12)}`,
+  'aws-key': `AKIA${many('ABCD', 3)}1234`,
+  'github-token': `ghp_${many('aB3x', 9)}`,
+  'gitlab-token': `glpat-${many('aB3x', 5)}`,
+  'slack-token': `xoxb-${many('123456-', 4)}abc`,
+  jwt: `eyJ${many('aB3', 6)}.eyJ${many('aB3', 8)}.${many('x_Y-', 8)}`,
+  'private-key': `-----BEGIN RSA PRIVATE KEY-----\n${many('MIIabc+/', 20)}\n-----END RSA PRIVATE KEY-----`,
+};
+
+describe('redact', () => {
+  for (const [kind, secret] of Object.entries(secrets)) {
+    it(`takes out a ${kind}, wherever it stands, and leaves what is around it`, () => {
+      expect(redact(`use ${secret} here`)).toBe(`use [redacted:${kind}] here`);
+      expect(redact(JSON.stringify({ text: secret }))).toBe(`{"text":"[redacted:${kind}]"}`);
+    });
+  }
+
+  it.each([
+    ['password=correcthorse', 'password=[redacted:secret]'],
+    ['DB_PASSWORD: hunter2 # old', 'DB_PASSWORD: [redacted:secret] # old'],
+    ['"api_key": "no digits at all"', '"api_key": "[redacted:secret]"'],
+    ['token: 9f8e7d6c, next', 'token: [redacted:secret], next'],
+    ['{\\"secret\\":\\"abc\\"}', '{\\"secret\\":\\"[redacted:secret]\\"}'],
+    ['postgres://app:pa:ss/word@db:5432/x', 'postgres://app:[redacted:credentials]@db:5432/x'],
+    ['redis://:hunter@cache', 'redis://:[redacted:credentials]@cache'],
+    [`Authorization: Bearer ${many('abc1', 6)}`, 'Authorization: Bearer [redacted:authorization]'],
+  ])('takes out the value in %s', (text, expected) => {
+    expect(redact(text)).toBe(expected);
+  });
+
+  it.each([
+    'interface Login { password: string; token?: string | null }',
+    'const token = values[i]; const next = token = readToken(input)',
+    'password: process.env.PASSWORD, apiKey: ${API_KEY}',
+    'pip install sk-learn-pipelines-and-more',
+    'see https://example.com:8080/a and git@host:repo.git',
+    'tokens: 500 of 128000',
+    '-----BEGIN PUBLIC KEY-----',
+  ])('leaves %s alone', (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  it('redacts fields that are named as secrets are, and nothing else of a value', () => {
+    const value = { user: 'ada', options: { dbPassword: 'abc', retries: 3 }, list: ['x'] };
+    expect(redactJson(value, redact)).toEqual({
+      ...value,
+      options: { dbPassword: '[redacted:secret]', retries: 3 },
+    });
+    const harmless = { path: 'src/token.ts', list: ['a', null] };
+    expect(redactJson(harmless, redact)).toBe(harmless);
+  });
+
+  it('looks for more patterns where they are given, whatever their flags, and for none when switched off', () => {
+    const own = redactorFor({
+      patterns: [
+        { kind: 'ticket', pattern: /T-(?<secret>\d+)/y },
+        { kind: 'x', pattern: /z*/ },
+      ],
+    });
+    expect(own?.('see T-12 and T-13')).toBe('see T-[redacted:ticket] and T-[redacted:ticket]');
+    expect(redactorFor(false)).toBeUndefined();
+  });
+
+  it('changes nothing the second time, and never throws', () => {
+    const piece = fc.oneof(fc.constantFrom(...Object.values(secrets)), fc.string(), fc.constant('password='));
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
+        const once = redact(pieces.join(' '));
+        expect(redact(once)).toBe(once);
+        for (const secret of Object.values(secrets)) expect(once).not.toContain(` ${secret} `);
+      }),
+    );
+  });
+
+  it('gets through long inputs that nearly match, again and again', () => {
+    const near = [
+      'eyJ',
+      'eyJa.',
+      'sk-',
+      '-----BEGIN PRIVATE KEY-----',
+      '://a:',
+      'token=',
+      'password="',
+      'a.',
+      'AKIA',
+      '\n',
+    ];
+    for (const unit of near) {
+      const input = many(unit, Math.ceil(100_000 / unit.length));
+      expect(redact(input).length).toBeGreaterThan(0);
+    }
+  });
+});

@@ -1,0 +1,67 @@
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/index.js';
+import { lines, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
+
+const key = (seed: string) => `sk-${seed}${'aB3'.repeat(9)}`;
+const secrets = ['Uu1', 'Aa2', 'Tt3', 'In4', 'Su5', 'Co6', 'Ca7'].map(key);
+const [user, argument, output, instruction, said, configured, carried] = secrets;
+
+function conversation(): Message[] {
+  return [
+    userMessage(`deploy with ${user}`),
+    ...round({
+      name: 'execute',
+      input: { command: `curl -H ${argument}` },
+      output: `Error: bad key ${output}`,
+      isError: true,
+    }),
+    ...rounds(10, () => ({ output: lines(20) })),
+    userMessage('go on'),
+    assistantMessage('ok'),
+  ];
+}
+
+async function chain(redact: boolean) {
+  const model = modelOf(() => `${GOOD_SUMMARY}\n${said}`);
+  const compactor = createCompactor({
+    model,
+    strategy: 'summarization',
+    keepMessages: 2,
+    redact,
+    instructions: `${configured}`,
+  });
+  const options = { instructions: `keep ${instruction}`, carry: `Todos: use ${carried}` };
+  const first = await compactor.compact(conversation(), options);
+  const again = [...first.messages, ...rounds(10, () => ({ output: lines(20) })), userMessage('and now')];
+  const second = await compactor.compact(again, options);
+  expect([first.status, second.status]).toEqual(['applied', 'applied']);
+  const summaries = [first, second].flatMap(({ messages }) =>
+    messages.filter(({ kind }) => kind === 'summary'),
+  );
+  return { summaries, asked: model.requests.map(promptOf).join('\n') };
+}
+
+describe('summaries', () => {
+  it('neither tell nor ask a summariser any secret, over a chain, in text or beside it', async () => {
+    const { summaries, asked } = await chain(true);
+    const everything = JSON.stringify(summaries) + asked;
+    for (const secret of secrets) expect(everything).not.toContain(secret);
+    expect(summaries.map((summary) => textOf(summary)).join()).toContain('deploy with [redacted:api-key]');
+    expect(asked).toContain('[redacted:api-key]');
+  });
+
+  it('take out what an earlier summary held', async () => {
+    const { summaries } = await chain(false);
+    const compactor = createCompactor({ strategy: 'summarization', keepMessages: 2 });
+    const outcome = await compactor.compact([...summaries.slice(-1), ...rounds(10), userMessage('go')]);
+    const summary = outcome.messages.find(({ kind }) => kind === 'summary');
+    for (const secret of secrets) expect(JSON.stringify(summary)).not.toContain(secret);
+  });
+
+  it('say everything when redaction is switched off', async () => {
+    const { asked } = await chain(false);
+    for (const secret of secrets) expect(asked).toContain(secret);
+  });
+});
