@@ -15,7 +15,7 @@ export async function execute<Result extends QueryResult>(
   return result;
 }
 
-/** The same with rows as arrays: half the work where there are thousands. */
+/** The same with rows as arrays: less work where there are thousands. */
 export async function executeArrays<Row extends readonly unknown[]>(
   pool: Pool,
   sql: string,
