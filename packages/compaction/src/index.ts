@@ -34,6 +34,7 @@ export { maskObservations } from './reducers/mask-observations.js';
 export { nativeCompaction } from './reducers/native-compaction.js';
 export { pruneToolCalls } from './reducers/prune-tool-calls.js';
 export { summarize } from './reducers/summarize.js';
+export { supersededOutputs } from './reducers/superseded-outputs.js';
 export { trimSynthetic } from './reducers/trim-synthetic.js';
 export { truncateToolArgs } from './reducers/truncate-tool-args.js';
 export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tokens/tiktoken-counter.js';

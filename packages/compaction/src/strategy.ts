@@ -5,6 +5,7 @@ import { maskObservations } from './reducers/mask-observations.js';
 import { nativeCompaction } from './reducers/native-compaction.js';
 import { pruneToolCalls } from './reducers/prune-tool-calls.js';
 import { summarize } from './reducers/summarize.js';
+import { supersededOutputs } from './reducers/superseded-outputs.js';
 import { trimSynthetic } from './reducers/trim-synthetic.js';
 import { truncateToolArgs } from './reducers/truncate-tool-args.js';
 
@@ -27,7 +28,11 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
     if (syntheticTrim) reducers.push(trimSynthetic(syntheticTrim));
     if (prune.mode !== 'off') reducers.push(pruneToolCalls(prune));
   }
-  if ((strategy === 'auto' || strategy === 'observation_masking') && observationMasking) {
+  const masks = strategy === 'auto' || strategy === 'observation_masking';
+  if (masks && config.supersededOutputs) {
+    reducers.push(supersededOutputs({ ...config.supersededOutputs, onlyForTokens: strategy === 'auto' }));
+  }
+  if (masks && observationMasking) {
     const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
     const onlyForTokens = strategy === 'auto';
     reducers.push(maskObservations({ ...observationMasking, ...tiers, onlyForTokens }));

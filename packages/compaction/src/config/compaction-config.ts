@@ -9,6 +9,7 @@ import {
   pruneSchema,
   share,
   summaryOptionsSchema,
+  supersededOutputsSchema,
   syntheticTrimSchema,
   truncateArgsSchema,
 } from './stage-schemas.js';
@@ -54,6 +55,7 @@ export const compactionShape = {
   truncateArgs: stage(truncateArgsSchema),
   syntheticTrim: stage(syntheticTrimSchema),
   prune: pruneSchema.prefault({}),
+  supersededOutputs: stage(supersededOutputsSchema),
   observationMasking: stage(observationMaskingSchema),
   /** A reduction counts when the conversation falls by this share … */
   minSavingPercent: share.default(0.05),

@@ -44,6 +44,12 @@ export const pruneSchema = z.strictObject({
   protectPercent: share.default(0.3),
 });
 
+/** Replaces tool outputs that a newer one makes redundant. */
+export const supersededOutputsSchema = z.strictObject({
+  /** Tools whose outputs stay whole; a name may end in `*`. */
+  excludeTools: z.array(z.string().min(1)).default([]),
+});
+
 /** Replaces old tool outputs by a line that says what they were. */
 export const observationMaskingSchema = z.strictObject({
   keepRecentToolOutputs: count.default(5),

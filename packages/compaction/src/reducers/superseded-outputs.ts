@@ -1,0 +1,139 @@
+import {
+  headOf,
+  type JsonValue,
+  type Message,
+  parseWith,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+import { z } from 'zod';
+import { alterMessages } from '../alter-messages.js';
+import { commandOf, pathOf } from '../call-target.js';
+import { supersededOutputsSchema } from '../config/stage-schemas.js';
+import { evictedPath } from '../eviction/evicted-path.js';
+import { startOfLive } from '../keep-newest.js';
+import { effectOf } from '../ledger/tool-effect.js';
+import { matchesTool } from '../match-tool.js';
+import { isObject, marksOf, stringsIn } from '../message-marks.js';
+import { type Reducer, unchanged } from '../reducer.js';
+import { ifWorthwhile } from '../worthwhile.js';
+
+const optionsSchema = supersededOutputsSchema.extend({
+  /** Leave outputs alone while only the number of messages is over: stubs cannot change that. */
+  onlyForTokens: z.boolean().default(false),
+});
+
+/** Arguments that say nothing about what comes back. */
+const IRRELEVANT = new Set(['description', 'explanation', 'timeout']);
+const SUBJECT_LENGTH = 200;
+
+interface Output {
+  readonly index: number;
+  readonly message: Message;
+  readonly block: ToolResultBlock;
+  readonly call: ToolUseBlock;
+  /** The same for calls whose outputs replace each other. */
+  readonly key: string;
+}
+
+/**
+ * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, or the same
+ * command was run again, and that succeeded. The stub names the newer call and where the full text is. Errors stay, and
+ * so does what the model has not seen yet.
+ */
+export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const settings = parseWith(optionsSchema, options, 'supersededOutputs options');
+  return {
+    name: 'superseded',
+    cost: 'free',
+    async reduce(view, budget, { meter }) {
+      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
+        return unchanged(view, 'the tokens fit, and stubs leave the number of messages as it is');
+      }
+      const stubs = stubsFor(view.messages, settings.excludeTools);
+      const alteration = alterMessages(view.messages, 'superseded', meter, (message) => {
+        const own = stubs.get(message);
+        return own && replaced(message, own);
+      });
+      return ifWorthwhile(view, budget, alteration);
+    },
+  };
+}
+
+/** The texts that stand for superseded outputs. */
+function stubsFor(
+  messages: readonly Message[],
+  excludeTools: readonly string[],
+): ReadonlyMap<Message, ReadonlyMap<ToolResultBlock, string>> {
+  const outputs = outputsOf(messages).filter(({ block }) => !matchesTool(excludeTools, block.toolName));
+  const newest = new Map(outputs.map((output) => [output.key, output]));
+  const live = startOfLive(messages);
+  const stubs = new Map<Message, Map<ToolResultBlock, string>>();
+  for (const output of outputs) {
+    const newer = newest.get(output.key);
+    if (!newer || newer === output || output.index >= live) continue;
+    const text = stubOf(output, newer);
+    if (text.length >= lengthOf(output.block)) continue;
+    stubs.set(output.message, (stubs.get(output.message) ?? new Map()).set(output.block, text));
+  }
+  return stubs;
+}
+
+/** Outputs of reads and commands that are still whole and no errors, oldest first. */
+function outputsOf(messages: readonly Message[]): readonly Output[] {
+  const calls = new Map<string, ToolUseBlock>();
+  const outputs: Output[] = [];
+  messages.forEach((message, index) => {
+    for (const call of toolUsesOf(message)) calls.set(call.id, call);
+    const masked = stringsIn(marksOf(message).masked);
+    for (const block of toolResultsOf(message)) {
+      const call = calls.get(block.toolUseId);
+      const key = call && keyOf(call);
+      if (key === undefined || block.isError || masked.includes(block.toolUseId)) continue;
+      outputs.push({ index, message, block, call: call as ToolUseBlock, key });
+    }
+  });
+  return outputs;
+}
+
+function keyOf(call: ToolUseBlock): string | undefined {
+  const command = commandOf(call);
+  const effect = effectOf(call.name, command !== undefined);
+  if (effect !== 'run' && !(effect === 'read' && pathOf(call) !== undefined)) return undefined;
+  return `${call.name} ${JSON.stringify(sorted(call.input))}`;
+}
+
+function sorted(input: JsonValue): JsonValue {
+  if (!isObject(input)) return input;
+  const entries = Object.entries(input).filter(([key]) => !IRRELEVANT.has(key));
+  return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([key, value]) => [key, value]);
+}
+
+function stubOf({ message, block, call }: Output, newer: Output): string {
+  const target = commandOf(call) ?? pathOf(call) ?? '';
+  const subject = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`, SUBJECT_LENGTH);
+  const evicted = evictedPath(block);
+  const where = evicted ? `read_file ${evicted}` : `log message ${message.id}`;
+  return `[${subject} → ok; superseded by the newer call ${newer.call.id}; full text: ${where}]`;
+}
+
+function lengthOf({ output }: ToolResultBlock): number {
+  return output.reduce(
+    (length, part) => (part.type === 'text' ? length + part.text.length : Number.POSITIVE_INFINITY),
+    0,
+  );
+}
+
+function replaced(message: Message, stubs: ReadonlyMap<ToolResultBlock, string>) {
+  const masked = [...stringsIn(marksOf(message).masked)];
+  const content = message.content.map((block) => {
+    const text = block.type === 'tool_result' ? stubs.get(block) : undefined;
+    if (block.type !== 'tool_result' || text === undefined) return block;
+    masked.push(block.toolUseId);
+    return { ...block, output: [{ type: 'text' as const, text }] };
+  });
+  // The mark of masking: a stub is not masked once more.
+  return { content, marks: { masked } };
+}
