@@ -18,11 +18,14 @@ interface IdentityValues {
 }
 
 /** @throws {UsageError} when there is no such directory: looking must not create one. */
-export function openWorkspace({ workspace }: IdentityValues): LocalWorkspace {
+export function openWorkspace(
+  { workspace }: Pick<IdentityValues, 'workspace'>,
+  options: { readonly readOnly: boolean } = { readOnly: true },
+): LocalWorkspace {
   if (!existsSync(workspace)) {
     throw new UsageError(`There is no workspace at ${workspace}; name it with --workspace DIR.`);
   }
-  return new LocalWorkspace(workspace, { readOnly: true });
+  return new LocalWorkspace(workspace, options);
 }
 
 export function scopeOf({ agent, user, tenant }: IdentityValues): SessionScope {

@@ -2,7 +2,7 @@
 import { XError } from '@x/core';
 import { type Command, UsageError } from './command.js';
 import { count } from './commands/count.js';
-import { sessions } from './commands/sessions.js';
+import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
 
 const COMMANDS: Readonly<Record<string, Command>> = { sessions, show, count };

@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import {
+  AgentState,
   assistantMessage,
   LocalWorkspace,
   openSession,
@@ -12,7 +14,9 @@ import {
   WorkspaceSession,
   WorkspaceSessionLog,
 } from '@x/core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MysqlSession } from '@x/session-mysql';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { installed, openStore } from '../src/open-store.js';
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 let directory: string;
@@ -57,6 +61,72 @@ describe('x', () => {
     });
   });
 
+  it('does the same under its longer name', () => {
+    const list = x(['sessions', 'list', '-w', directory, '--json']).stdout;
+    expect(list).toBe(x(['sessions', '-w', directory, '--json']).stdout);
+    const owner = ['-w', directory, '-u', 'alice', '-a', 'coder'];
+    expect(x(['sessions', 'show', 's-1', ...owner]).stdout).toBe(x(['show', 's-1', ...owner]).stdout);
+  });
+
+  it('exports the state, and the log behind it, as JSON lines', async () => {
+    const { stdout } = x(['sessions', 'export', 's-1', '-w', directory, '-u', 'alice', '-a', 'coder']);
+    const [first, ...rest] = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(first).toMatchObject({ type: 'state', version: 1, key: { userId: 'alice', sessionId: 's-1' } });
+    const state = AgentState.fromJSON(first.state);
+    expect(state.context).toHaveLength(2);
+    expect(rest.map(({ type, message }) => [type, message])).toEqual(
+      state.context.map((message) => ['log', message]),
+    );
+  });
+
+  it('deletes a session and its log only when it is sure, and no other', async () => {
+    const workspace = new LocalWorkspace(directory);
+    const key = SessionKey.of({ userId: 'carol', sessionId: 's-3' });
+    const session = await openSession(new WorkspaceSession(workspace), key);
+    session.state.contextMutable().push(userMessage('Hello'));
+    const log = new WorkspaceSessionLog(workspace, key);
+    await log.append(session.state.context);
+    await session.commit();
+
+    const owner = ['-w', directory, '--user', 'carol'];
+    expect(x(['sessions', 'delete', 's-3', ...owner])).toMatchObject({ status: 2, stdout: '' });
+    expect(await new WorkspaceSession(workspace).load(key)).toBeDefined();
+    expect(x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({ status: 0, stderr: '' });
+    expect(await new WorkspaceSession(workspace).load(key)).toBeUndefined();
+    expect(await workspace.stat(log.location)).toBeUndefined();
+    expect(x(['sessions', 'delete', 's-3', ...owner, '--yes']).status).toBe(2);
+    expect(x(['sessions', '-w', directory]).stdout.trim().split('\n')).toHaveLength(2);
+  });
+
+  it.each(['redis', 'mysql'] as const)('lists, exports and deletes sessions in %s', async (kind) => {
+    const sessionId = `cli-${randomUUID()}`;
+    const key = SessionKey.of({ userId: 'alice', sessionId });
+    const url = inject(kind === 'redis' ? 'redisUrl' : 'mysqlUrl');
+    const { store, close } = await openStore({ workspace: directory, [kind]: url }, { readOnly: false });
+    if (store instanceof MysqlSession) await store.migrate();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(userMessage('Hello'));
+    await session.commit();
+
+    const where = [`--${kind}`, url, '--user', 'alice', '-w', directory];
+    expect(x(['sessions', 'list', ...where]).stdout).toContain(sessionId);
+    const [line = ''] = x(['sessions', 'export', sessionId, ...where]).stdout.split('\n');
+    expect(AgentState.fromJSON(JSON.parse(line).state).context).toEqual(session.state.context);
+    expect(x(['sessions', 'delete', sessionId, '--yes', ...where])).toMatchObject({ status: 0, stderr: '' });
+    expect(await store.load(key)).toBeUndefined();
+    await close();
+  });
+
+  it('says which packages a store needs', async () => {
+    const missing = Object.assign(new Error('Cannot find package'), { code: 'ERR_MODULE_NOT_FOUND' });
+    await expect(installed(['ioredis', '@x/session-redis'], () => Promise.reject(missing))).rejects.toThrow(
+      'npm install ioredis @x/session-redis',
+    );
+  });
+
   it('shows a log, whole or its end', () => {
     const owner = ['-w', directory, '-u', 'alice', '-a', 'coder'];
     const { stdout } = x(['show', 's-1', ...owner]);
@@ -76,6 +146,10 @@ describe('x', () => {
     const cases: readonly (readonly [readonly string[], string])[] = [
       [['frob'], 'There is no command "frob"'],
       [['sessions', '--frob'], 'Usage: x sessions'],
+      [['sessions', 'frob'], 'There is no command "sessions frob"'],
+      [['sessions', 'export', 'nobody', '-w', directory], 'There is no session'],
+      [['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
+      [['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'not both'],
       [['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
       [['show', 'nobody', '-w', directory], 'There is no log of session "nobody"'],
       [['show', 's-1', '--last', 'x'], '--last must be a whole number'],

@@ -1,0 +1,38 @@
+import type { SessionInfo } from '@x/core';
+import { type Command, readArguments, UsageError } from '../../command.js';
+import { identityOptions, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions } from '../../open-store.js';
+
+const usage =
+  'x sessions list [--workspace DIR | --redis URL | --mysql URL] [--agent ID] [--user ID] [--tenant ID] [--json]';
+
+/** Lists sessions, the latest first. */
+export const listSessions: Command = {
+  usage,
+  summary: 'Lists sessions, the latest first.',
+  async run(args, output) {
+    const { values, positionals } = readArguments(usage, args, {
+      ...identityOptions,
+      ...storeOptions,
+      json: { type: 'boolean' },
+    });
+    if (positionals.length > 0) throw new UsageError(`Usage: ${usage}`);
+    const found: SessionInfo[] = [];
+    const { store, close } = await openStore(values, { readOnly: true });
+    try {
+      for await (const info of store.list(scopeOf(values))) found.push(info);
+    } finally {
+      await close();
+    }
+    found.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
+    for (const { key, version, updatedAt } of found) {
+      const { tenantId, userId, agentId, sessionId } = key.parts;
+      if (values.json) output.write(`${JSON.stringify({ ...key.parts, version, updatedAt })}\n`);
+      else {
+        const owner = [tenantId, userId, agentId].filter((part) => part !== undefined).join(' / ');
+        output.write(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}\n`);
+      }
+    }
+    if (found.length === 0 && !values.json) output.write('No sessions.\n');
+  },
+};
