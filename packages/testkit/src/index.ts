@@ -1,3 +1,6 @@
+export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
+export { type RandomConversationOptions, randomConversation } from './compactor-suite/random-conversation.js';
+export { compactorSuite } from './compactor-suite.js';
 export { IncompleteScriptError } from './incomplete-script-error.js';
 export { ReplayModel } from './replay-model.js';
 export type {

@@ -1,5 +1,6 @@
 import { type Message, SessionConflictError, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { randomNumbers } from '../random-numbers.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -55,15 +56,4 @@ export function randomChanges(suite: StoreSuite): void {
       });
     }
   });
-}
-
-/** Whole numbers below a bound, the same for the same seed (mulberry32, Tommy Ettinger, public domain). */
-function randomNumbers(seed: number): (bound: number) => number {
-  let state = seed;
-  return (bound) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * bound);
-  };
 }
