@@ -4,9 +4,9 @@ import type { RankedMention } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
 
 /** Of an output, this share at most is kept as names … */
-const SHARE = 0.12;
+const SHARE = 0.2;
 /** … and this many UTF-16 units. */
-const LONGEST = 400;
+const LONGEST = 800;
 
 /**
  * The names that would vanish with these messages, each given to the newest message that has it: the most useful first,

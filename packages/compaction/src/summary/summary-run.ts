@@ -200,7 +200,7 @@ export class SummaryRun {
   }
 
   #mostLedger(): number {
-    return Math.min(this.#settings.ledgerTokens, this.#budget.targetTokens / 8);
+    return Math.min(this.#settings.ledgerTokens, this.#budget.targetTokens / 4);
   }
 
   /** The first request, where the ledger could quote it only in part and it is no burden: it stays as a message. */

@@ -64,7 +64,7 @@ describe('a summary', () => {
   });
 
   it('keeps a first request that is too long for the ledger as the message that it is', async () => {
-    const spec = userMessage(`The specification: ${'every word counts. '.repeat(250)}`);
+    const spec = userMessage(`The specification: ${'every word counts. '.repeat(450)}`);
     const chain = createCompactor({ strategy: 'summarization', contextWindow: 32_000 });
     let messages: readonly Message[] = [spec, ...history()];
     for (let index = 0; index < 3; index++) {
