@@ -33,6 +33,7 @@ export { dropOldest } from './reducers/drop-oldest.js';
 export { maskObservations } from './reducers/mask-observations.js';
 export { nativeCompaction } from './reducers/native-compaction.js';
 export { pruneToolCalls } from './reducers/prune-tool-calls.js';
+export { referenceMedia } from './reducers/reference-media.js';
 export { summarize } from './reducers/summarize.js';
 export { supersededOutputs } from './reducers/superseded-outputs.js';
 export { trimSynthetic } from './reducers/trim-synthetic.js';

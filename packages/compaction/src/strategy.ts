@@ -4,6 +4,7 @@ import { dropOldest } from './reducers/drop-oldest.js';
 import { maskObservations } from './reducers/mask-observations.js';
 import { nativeCompaction } from './reducers/native-compaction.js';
 import { pruneToolCalls } from './reducers/prune-tool-calls.js';
+import { referenceMedia } from './reducers/reference-media.js';
 import { summarize } from './reducers/summarize.js';
 import { supersededOutputs } from './reducers/superseded-outputs.js';
 import { trimSynthetic } from './reducers/trim-synthetic.js';
@@ -29,6 +30,7 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
     if (prune.mode !== 'off') reducers.push(pruneToolCalls(prune));
   }
   const masks = strategy === 'auto' || strategy === 'observation_masking';
+  if (masks && config.media) reducers.push(referenceMedia(config.media));
   if (masks && config.supersededOutputs) {
     reducers.push(supersededOutputs({ ...config.supersededOutputs, onlyForTokens: strategy === 'auto' }));
   }

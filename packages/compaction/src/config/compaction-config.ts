@@ -4,6 +4,7 @@ import type { Reducer } from '../reducer.js';
 import { refuseContradictions } from './contradictions.js';
 import {
   count,
+  mediaSchema,
   memoryTiersSchema,
   observationMaskingSchema,
   pruneSchema,
@@ -55,6 +56,7 @@ export const compactionShape = {
   truncateArgs: stage(truncateArgsSchema),
   syntheticTrim: stage(syntheticTrimSchema),
   prune: pruneSchema.prefault({}),
+  media: stage(mediaSchema),
   supersededOutputs: stage(supersededOutputsSchema),
   observationMasking: stage(observationMaskingSchema),
   /** A reduction counts when the conversation falls by this share … */

@@ -44,6 +44,12 @@ export const pruneSchema = z.strictObject({
   protectPercent: share.default(0.3),
 });
 
+/** Replaces old files by a text that says what they were. */
+export const mediaSchema = z.strictObject({
+  /** The newest turns, each begun by a user's request, whose files stay. */
+  keepUserTurns: count.default(2),
+});
+
 /** Replaces tool outputs that a newer one makes redundant. */
 export const supersededOutputsSchema = z.strictObject({
   /** Tools whose outputs stay whole; a name may end in `*`. */

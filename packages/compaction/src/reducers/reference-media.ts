@@ -1,0 +1,90 @@
+import { type FileBlock, type Message, parseWith, type TextBlock } from '@x/core';
+import type { z } from 'zod';
+import { alterMessages } from '../alter-messages.js';
+import { mediaSchema } from '../config/stage-schemas.js';
+import { startOfLive } from '../keep-newest.js';
+import { contentKey, mediaReference } from '../media-reference.js';
+import { isUserRequest, latestUserRequest } from '../pinned.js';
+import type { Reducer } from '../reducer.js';
+import { ifWorthwhile } from '../worthwhile.js';
+
+/** Which files go, and where the one copy of each content can be found. */
+interface Selection {
+  readonly going: ReadonlyMap<Message, ReadonlySet<FileBlock>>;
+  readonly whereIs: (message: Message, file: FileBlock) => string;
+}
+
+/**
+ * Replaces files (images, documents) older than the newest `keepUserTurns` 2 by a text that says what they were and
+ * where they are. Of files with the same content only the newest stays, and all references name one place. A file that
+ * the model has not seen yet, or that belongs to the latest request, is never touched. Runs early when it saves much.
+ */
+export function referenceMedia(options: z.input<typeof mediaSchema> = {}): Reducer {
+  const { keepUserTurns } = parseWith(mediaSchema, options, 'referenceMedia options');
+  return {
+    name: 'media',
+    cost: 'free',
+    early: (view) => select(view.messages, keepUserTurns).going.size > 0,
+    async reduce(view, budget, { meter }) {
+      const { going, whereIs } = select(view.messages, keepUserTurns);
+      const alteration = alterMessages(view.messages, 'masked', meter, (message) => {
+        const files = going.get(message);
+        return files && { content: withReferences(message, files, whereIs), marks: {} };
+      });
+      return ifWorthwhile(view, budget, alteration);
+    },
+  };
+}
+
+function select(messages: readonly Message[], keepUserTurns: number): Selection {
+  const live = messages.some(({ role }) => role === 'assistant') ? startOfLive(messages) : 0;
+  const latest = latestUserRequest(messages);
+  const kept = startOfTurns(messages, keepUserTurns);
+  const origin = new Map<string, string>();
+  const newest = new Map<string, number>();
+  messages.forEach((message, index) => {
+    for (const file of filesOf(message)) {
+      const key = contentKey(file);
+      if (!origin.has(key)) origin.set(key, message.id);
+      newest.set(key, index);
+    }
+  });
+  const going = new Map<Message, Set<FileBlock>>();
+  messages.slice(0, live).forEach((message, index) => {
+    if (index === latest || message.role === 'system') return;
+    const files = filesOf(message).filter((file) => index < kept || newest.get(contentKey(file)) !== index);
+    if (files.length > 0) going.set(message, new Set(files));
+  });
+  return { going, whereIs: (message, file) => `log message ${origin.get(contentKey(file)) ?? message.id}` };
+}
+
+/** Index of the user request that begins the newest turns; the end when none are kept. */
+function startOfTurns(messages: readonly Message[], turns: number): number {
+  let index = messages.length;
+  for (let left = turns; left > 0 && index > 0; ) {
+    index--;
+    if (isUserRequest(messages[index] as Message)) left--;
+  }
+  return index;
+}
+
+function filesOf(message: Message): readonly FileBlock[] {
+  return message.content.flatMap((block) => {
+    if (block.type === 'file') return [block];
+    return block.type === 'tool_result' ? block.output.filter((part) => part.type === 'file') : [];
+  });
+}
+
+function withReferences(
+  message: Message,
+  files: ReadonlySet<FileBlock>,
+  whereIs: Selection['whereIs'],
+): Message['content'] {
+  const reference = (file: FileBlock): FileBlock | TextBlock =>
+    files.has(file) ? { type: 'text', text: mediaReference(file, whereIs(message, file)) } : file;
+  return message.content.map((block) => {
+    if (block.type === 'file') return reference(block);
+    if (block.type !== 'tool_result' || !block.output.some((part) => part.type === 'file')) return block;
+    return { ...block, output: block.output.map((part) => (part.type === 'file' ? reference(part) : part)) };
+  });
+}
