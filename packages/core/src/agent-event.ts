@@ -53,6 +53,13 @@ export type AgentEventBody =
       readonly path: string;
       readonly chars: number;
     }
+  /** The text of a message was written to the workspace; the log has the message whole. */
+  | {
+      readonly type: 'message.evicted';
+      readonly messageId: string;
+      readonly path: string;
+      readonly chars: number;
+    }
   | {
       readonly type: 'context.compacting';
       readonly reason: CompactionReason;

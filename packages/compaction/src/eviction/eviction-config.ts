@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { count } from '../config/stage-schemas.js';
 
-/** When and where large tool results are written to the workspace. */
+/** When and where large texts are written to the workspace. */
 export const evictionConfigSchema = z
   .strictObject({
-    /** UTF-16 units of text above which a result is evicted; 0 switches eviction off. */
+    /** UTF-16 units of text above which a tool's result is evicted; 0: none is. */
     maxResultChars: count.default(80_000),
+    /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
+    maxUserChars: count.default(200_000),
     /** UTF-16 units of head and of tail that stay. */
     previewChars: count.default(2_000),
     /** Directory in the workspace. */
@@ -24,9 +26,13 @@ export const evictionConfigSchema = z
         'session_search',
       ]),
   })
-  .refine(({ maxResultChars, previewChars }) => maxResultChars === 0 || previewChars * 2 < maxResultChars, {
-    path: ['previewChars'],
-    message: 'head and tail together must be shorter than maxResultChars',
+  .superRefine(({ maxResultChars, maxUserChars, previewChars }, context) => {
+    for (const [name, limit] of Object.entries({ maxResultChars, maxUserChars })) {
+      if (limit === 0 || previewChars * 2 < limit) continue;
+      const message = `head and tail together must be shorter than ${name}`;
+      context.addIssue({ code: 'custom', path: ['previewChars'], message });
+    }
   });
 
 export type EvictionConfig = z.input<typeof evictionConfigSchema>;
+export type ResolvedEvictionConfig = z.output<typeof evictionConfigSchema>;

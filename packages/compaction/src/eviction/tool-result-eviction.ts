@@ -1,44 +1,38 @@
-import { createHash } from 'node:crypto';
-import {
-  type Capability,
-  fileSegment,
-  headOf,
-  parseWith,
-  SessionKey,
-  sessionPrefix,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  type ToolScope,
-  tailOf,
-} from '@x/core';
+import { type Capability, type Message, parseWith, type ToolOutputBlock } from '@x/core';
 import { describe } from '../describe.js';
 import { matchesTool } from '../match-tool.js';
-import { evictedBlock } from './evicted-path.js';
+import { evictText } from './evict-text.js';
+import { evictUserMessages } from './evict-user-messages.js';
 import { type EvictionConfig, evictionConfigSchema } from './eviction-config.js';
 
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves
- * its size, its head, its tail and a pointer for `read_file`. Files in the result stay. When the write fails the result
- * stays whole.
+ * its size, its head, its tail and a pointer for `read_file`; the same for a very long message of the user, before a
+ * model call (the log keeps the message whole). Files and other blocks stay. When the write fails the text stays whole.
+ * Use it in front of `compaction()`, so that it comes first.
  *
  * @throws {InvalidInputError} naming every bad key.
  */
 export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const settings = parseWith(evictionConfigSchema, config, 'toolResultEviction configuration');
-  const { maxResultChars, previewChars, excludeTools } = settings;
-  const directory = settings.evictionPath.replaceAll(/^\/+|\/+$/g, '');
+  const { maxResultChars, maxUserChars, excludeTools } = settings;
+  const settled = new WeakSet<Message>();
 
   return {
     name: 'tool_result_eviction',
+    async aroundReason(scope, next) {
+      if (maxUserChars > 0) await evictUserMessages(scope, settings, settled);
+      return next();
+    },
     async aroundTool(call, scope, next) {
       const result = await next(call);
       if (maxResultChars === 0 || matchesTool(excludeTools, call.name)) return result;
       const text = joinedText(result.output);
       if (text.length <= maxResultChars) return result;
-
-      const path = `${directory}/${pathFor(scope, result, text)}`;
       try {
-        await scope.workspace.write(path, text);
+        const { block, path } = await evictText(scope, settings, `The result of ${result.toolName}`, text);
+        scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
+        return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {
         scope.emit({
           type: 'warning',
@@ -47,32 +41,10 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
         });
         return result;
       }
-      scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
-      const files = result.output.filter((part) => part.type !== 'text');
-      return { ...result, output: [evictedBlock(preview(result, text, path, previewChars), path), ...files] };
     },
   };
 }
 
 function joinedText(output: readonly ToolOutputBlock[]): string {
   return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
-}
-
-/** Below the prefix of whoever the session belongs to; names are encoded, and the hash keeps results of a reused id apart. */
-function pathFor(scope: ToolScope, result: ToolResultBlock, text: string): string {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 8);
-  const { tenantId, userId, sessionId } = scope.state;
-  const key = SessionKey.of({ tenantId, userId, agentId: scope.agentId, sessionId });
-  return `${sessionPrefix(key)}${key.path.sessionId}/${fileSegment(result.toolUseId)}-${hash}.txt`;
-}
-
-function preview(result: ToolResultBlock, text: string, path: string, length: number): string {
-  const omitted = Math.max(0, text.length - 2 * length);
-  return [
-    `[The result of ${result.toolName} has ${text.length} characters in ${text.split('\n').length} lines. It was written ` +
-      `to ${path}: read the parts you need with read_file. Its beginning and end:]`,
-    headOf(text, length),
-    `[… ${omitted} characters …]`,
-    tailOf(text, length),
-  ].join('\n');
 }

@@ -100,6 +100,7 @@ describe('evictionConfigSchema', () => {
     expect(evictionConfigSchema.parse({})).toMatchObject({
       maxResultChars: 80_000,
       previewChars: 2_000,
+      maxUserChars: 200_000,
       evictionPath: '/large_tool_results',
     });
     expect(evictionConfigSchema.safeParse({ maxResultChars: 4_000 }).success).toBe(false);

@@ -42,7 +42,7 @@ describe('toolResultEviction', () => {
     const { text, scope } = await evict(full, { workspace });
     const [[path, stored]] = [...files] as [[string, string]];
     expect(stored).toBe(full);
-    expect(path).toMatch(/^large_tool_results\/agents\/coder\/s1\/call-1-[0-9a-f]{8}\.txt$/);
+    expect(path).toMatch(/^large_tool_results\/agents\/coder\/s1\/[0-9a-f]{32}\.txt$/);
     expect(text).toContain(`${full.length} characters in 12000 lines`);
     expect(text).toContain(path);
     expect(text).toContain('read_file');
@@ -71,10 +71,11 @@ describe('toolResultEviction', () => {
     expect(textOf([result]).length).toBeLessThan(5_000);
   });
 
-  it('keeps every id inside its directory, and results of a reused id apart', async () => {
+  it('writes the same text once and different ones apart, whatever the id', async () => {
     const { workspace, files } = memoryWorkspace();
     const use = call('execute', '../../etc/passwd');
     await evict('a'.repeat(90_000), { use, workspace });
+    await evict('a'.repeat(90_000), { workspace });
     await evict('b'.repeat(90_000), { use, workspace });
     expect(files.size).toBe(2);
     for (const path of files.keys()) {

@@ -1,0 +1,80 @@
+import { type Message, textOf, userMessage, type Workspace } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { type EvictionConfig, toolResultEviction } from '../../src/index.js';
+import { at } from '../build.js';
+import { said } from '../models.js';
+import { memoryLog, scopeOf } from '../scope.js';
+
+const files = new Map<string, string>();
+const workspace = {
+  reach: 'process',
+  async write(path: string, data: string) {
+    files.set(path, data);
+  },
+} as unknown as Workspace;
+
+async function reason(messages: readonly Message[], config: EvictionConfig = {}, more = {}) {
+  const scope = scopeOf(messages, { workspace, ...more });
+  const capability = toolResultEviction(config);
+  await capability.aroundReason?.(scope, async () => said('done'));
+  return { scope, again: () => capability.aroundReason?.(scope, async () => said('done')) };
+}
+
+const image = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AA' } } as const;
+const long = `HEAD${'🦊 '.repeat(80_000)}TAIL`;
+
+describe('toolResultEviction of user messages', () => {
+  it('leaves head, tail, a pointer and other blocks; file and log have all of it', async () => {
+    const message = userMessage([{ type: 'text', text: long }, image]);
+    const { scope } = await reason([userMessage('short'), message]);
+    const evicted = at(scope.state.context, 1);
+    expect(evicted).toMatchObject({ id: message.id, role: 'user', createdAt: message.createdAt });
+    expect(evicted.content[1]).toBe(image);
+    const [event] = scope.events;
+    if (event?.type !== 'message.evicted') throw new Error('there is no event');
+    expect(event).toMatchObject({ messageId: message.id, chars: long.length });
+    expect(files.get(event.path)).toBe(long);
+    expect(scope.log.messages).toEqual([message]);
+    const text = textOf(evicted);
+    expect(text).toContain(event.path);
+    expect(text).toContain('HEAD🦊');
+    expect(text.endsWith('TAIL')).toBe(true);
+    expect(text.length).toBeLessThan(4_400);
+    expect(() => encodeURIComponent(text)).not.toThrow();
+  });
+
+  it('does it once, also in another process', async () => {
+    const { scope, again } = await reason([userMessage(long)]);
+    const context = [...scope.state.context];
+    await again();
+    expect(scope.state.context).toEqual(context);
+    const elsewhere = await reason(context);
+    expect(elsewhere.scope.state.context[0]).toBe(context[0]);
+    expect(scope.events).toHaveLength(1);
+  });
+
+  it('leaves messages of exactly the limit, summaries and injected messages; 0 switches it off', async () => {
+    const messages = [
+      userMessage('x'.repeat(200_000)),
+      userMessage(long, { kind: 'summary' }),
+      userMessage(long, { kind: 'synthetic' }),
+    ];
+    expect((await reason(messages)).scope.state.context).toEqual(messages);
+    const whole = [userMessage(long)];
+    expect((await reason(whole, { maxUserChars: 0 })).scope.state.context).toEqual(whole);
+  });
+
+  it('leaves the message whole when it cannot be logged or written, and warns', async () => {
+    const log = { ...memoryLog(), append: () => Promise.reject(new Error('log is full')) };
+    const broken = { write: () => Promise.reject(new Error('disk is full')) } as unknown as Workspace;
+    for (const [more, why] of [
+      [{ log }, 'log is full'],
+      [{ workspace: broken }, 'disk is full'],
+    ] as const) {
+      const message = userMessage(long);
+      const { scope } = await reason([message], {}, more);
+      expect(scope.state.context[0]).toBe(message);
+      expect(scope.events).toMatchObject([{ type: 'warning', message: expect.stringContaining(why) }]);
+    }
+  });
+});
