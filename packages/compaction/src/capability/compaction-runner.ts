@@ -18,6 +18,7 @@ import { announce } from './announce.js';
 import { calibrate, calibrationOf } from './calibration.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
+import { heldUntil, holdOff } from './hold-off.js';
 import { callAfter, callBefore, flushRemoved } from './hooks.js';
 import { SessionTracker } from './session-tracker.js';
 import { swapContext } from './swap-context.js';
@@ -59,6 +60,7 @@ export class CompactionRunner {
     const { state } = scope;
     const tracker = this.#tracker(state);
     const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
+    if (tokens < heldUntil(state)) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
       if (!tracker.isSettled(state.context, tokens)) await this.run(scope, 'proactive_budget');
       return;
@@ -127,14 +129,18 @@ export class CompactionRunner {
     return outcome;
   }
 
-  /** Restores the list from before the last compaction; see {@link undoCompaction}. */
+  /** Restores the list from before the last compaction, and leaves it alone until it has grown. */
   async undo(scope: ReasonScope): Promise<boolean> {
     const tracker = this.#tracker(scope.state);
     if (tracker.busy) return false;
     tracker.busy = true;
     try {
       const undone = await undoCompaction(scope);
-      if (undone) tracker.rewritten();
+      if (undone) {
+        tracker.rewritten();
+        const tokens = this.measure(scope).counted * calibrationOf(scope.state, scope.model);
+        holdOff(scope.state, tokens * (1 + RETRY_GROWTH));
+      }
       return undone;
     } finally {
       tracker.busy = false;

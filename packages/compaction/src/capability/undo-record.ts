@@ -78,7 +78,7 @@ function alteredIn(state: AgentState): ReadonlySet<string> {
 }
 
 function setExtension(state: AgentState, undo: UndoRecord | undefined, altered: readonly Message[]): void {
-  const { undo: _, altered: __, ...rest } = state.extensions[EXTENSION] ?? {};
+  const { undo: _, altered: __, heldUntil: ___, ...rest } = state.extensions[EXTENSION] ?? {};
   state.extensions[EXTENSION] = {
     ...rest,
     ...(undo === undefined ? {} : { undo: undo as unknown as JsonValue }),

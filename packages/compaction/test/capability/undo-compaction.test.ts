@@ -64,6 +64,26 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
     expect(undos).toBeGreaterThan(15);
   });
 
+  it('is not done again at once, also after a restart, but by hand, or when the request has grown', async () => {
+    const capability = compaction(free);
+    const step = (scope: TestScope) =>
+      capability.aroundReason?.(scope, async () => ({ content: [], finishReason: 'stop' }));
+    const scope = scopeOf(long());
+    const before = [...scope.state.context];
+    await step(scope);
+    expect(scope.state.context.length).toBeLessThan(before.length);
+    expect(await capability.undo?.(scope)).toBe(true);
+
+    const again = restarted(scope);
+    await step(again);
+    expect(again.state.context).toEqual(before);
+    const byHand = restarted(scope);
+    expect((await capability.compact?.(byHand, {}))?.status).toBe('applied');
+    again.state.contextMutable().push(...rounds(4, () => ({ output: lines(40) })));
+    await step(again);
+    expect(again.state.context.length).toBeLessThan(before.length);
+  });
+
   it('has nothing to undo without a compaction, nor after the list was rewritten by somebody else', async () => {
     const scope = scopeOf(long());
     expect(await undoCompaction(scope)).toBe(false);
