@@ -71,7 +71,7 @@ async function serve(settings: DemoSettings): Promise<number> {
       triggerTokens: demo.triggerTokens,
       strategy: 'auto',
       workspace: settings.data,
-      abilities: { undo: false, decide: false },
+      abilities: { undo: true, decide: false },
       starters: STARTERS,
     },
   });

@@ -80,6 +80,21 @@ export class HarnessBackend implements Backend {
     );
   }
 
+  async undo(sessionId: string, compactionId: string): Promise<void> {
+    await this.#requireSession(sessionId);
+    const session = await this.#open(sessionId);
+    if (session.busy) throw busyError();
+    session.busy = true;
+    try {
+      if (!(await this.#demo.agent.undo(contextOf(sessionId)))) {
+        throw new BackendError('nothing_to_undo', 'There is no compaction that could be taken back.');
+      }
+      await session.restored(compactionId);
+    } finally {
+      session.busy = false;
+    }
+  }
+
   async remove(sessionId: string): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
@@ -139,12 +154,7 @@ export class HarnessBackend implements Backend {
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
     const session = await this.#open(sessionId);
-    if (session.busy) {
-      throw new BackendError(
-        'session_busy',
-        'The agent is still at work in this session; stop it, or wait until it is done.',
-      );
-    }
+    if (session.busy) throw busyError();
     session.busy = true;
     // What goes wrong is told by `call.failed`, which the page shows.
     void run()
@@ -205,6 +215,13 @@ export class HarnessBackend implements Backend {
     this.#summaries.set(sessionId, { version, summary });
     return summary;
   }
+}
+
+function busyError(): BackendError {
+  return new BackendError(
+    'session_busy',
+    'The agent is still at work in this session; stop it, or wait until it is done.',
+  );
 }
 
 function contextOf(sessionId: string): RuntimeContext {

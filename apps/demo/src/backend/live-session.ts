@@ -55,6 +55,18 @@ export class LiveSession {
       .catch((error) => process.emitWarning(`The page missed ${event.type}: ${String(error)}`));
   }
 
+  /** Tells the page that a compaction was taken back. */
+  async restored(compactionId: string): Promise<void> {
+    await this.#handled;
+    const state = await this.#state();
+    const before = this.feed.transcript.context;
+    const context = state && before && contextAfter(before, state.context, this.#options.counter);
+    const at = new Date().toISOString();
+    const event = { type: 'context.restored', compactionId, ...(context ? { context } : {}), at } as const;
+    this.feed.publish(event);
+    this.journal.append({ ...event, sessionId: this.feed.sessionId });
+  }
+
   /** Resolves when every event so far has been told. */
   async settled(): Promise<void> {
     await this.#handled;

@@ -49,6 +49,13 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       });
     case 'tool.evicted':
       return withToolRun(transcript, event.toolUseId, { evicted: { path: event.path, chars: event.chars } });
+    case 'message.evicted':
+      return withNotice(transcript, {
+        level: 'info',
+        at: event.at,
+        code: 'message_evicted',
+        message: `A message of ${event.chars} characters was written to ${event.path}; the model sees its beginning and end.`,
+      });
     case 'context.compacting':
       return { ...transcript, compacting: compactionOf(event) };
     case 'context.compacted':

@@ -16,7 +16,7 @@ const info: BackendInfo = {
   triggerTokens: 13_600,
   strategy: 'auto',
   workspace: '',
-  abilities: { undo: false, decide: false },
+  abilities: { undo: true, decide: false },
   starters: [],
 };
 
@@ -112,11 +112,38 @@ describe('HarnessBackend', () => {
     const dead = open({ id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) });
     await dead.send('s-1', 'Hello');
     await transcriptOnce(dead, ({ context }) => context !== undefined);
+    // A process that is gone holds no lease; this one only pretends to be gone.
+    rmSync(join(data, 'workspace/agents/guide/context/s-1/lease.json'));
     const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
     expect(await backend.resumeInterrupted()).toBe(1);
     const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
     expect(last?.type === 'message' && textOf(last.message)).toBe('Here I am');
     expect(await open(new ScriptedModel([])).resumeInterrupted()).toBe(0);
+  });
+
+  it('takes a compaction back', async () => {
+    const rounds = Array.from({ length: 14 }, (_, round) => ({
+      toolCalls: [{ name: 'execute', input: { command: `seq ${round} ${round + 400}` } }],
+    }));
+    const backend = open(new ScriptedModel([...rounds, { text: 'Done' }], { contextWindow: 200_000 }));
+    await backend.send('s-1', 'Count');
+    const before = await transcriptOnce(backend, answered(15));
+    while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
+    await backend.compact('s-1');
+    const isCompaction = (entry: Transcript['entries'][number]) => entry.type === 'compaction';
+    const compacted = await transcriptOnce(backend, ({ entries }) => entries.some(isCompaction));
+    const entry = compacted.entries.find(isCompaction);
+    expect(entry).toMatchObject({ compaction: { status: 'applied', undone: false } });
+    expect(Object.keys(compacted.fates).length).toBeGreaterThan(0);
+
+    while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
+    await backend.undo('s-1', entry?.id ?? '');
+    const restored = await transcriptOnce(backend, ({ fates }) => Object.keys(fates).length === 0);
+    expect(restored.entries.find(isCompaction)).toMatchObject({ compaction: { undone: true } });
+    expect(restored.context?.total).toBeGreaterThanOrEqual(before.context?.total ?? 0);
+    expect(compacted.context?.total).toBeLessThan(before.context?.total ?? 0);
+    await expect(backend.undo('s-1', entry?.id ?? '')).rejects.toMatchObject({ code: 'nothing_to_undo' });
+    expect((await open(new ScriptedModel([])).transcript('s-1')).transcript.fates).toEqual({});
   });
 
   it('tells a failure in words, and keeps what was said', async () => {
