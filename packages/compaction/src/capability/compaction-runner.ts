@@ -23,7 +23,7 @@ import { callAfter, callBefore, flushRemoved } from './hooks.js';
 import { SessionTracker } from './session-tracker.js';
 import { swapContext } from './swap-context.js';
 import { undoCompaction } from './undo-compaction.js';
-import { recordUndo } from './undo-record.js';
+import { storeUndo, undoRecordOf } from './undo-record.js';
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
@@ -180,10 +180,11 @@ export class CompactionRunner {
     if (outcome.status !== 'applied') return outcome;
 
     await flushRemoved(this.#config, scope, before, outcome);
+    const undo = await undoRecordOf(before, outcome.messages, scope.log);
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
-    const forget = recordUndo(scope.state, before, outcome.messages, this.#config.offloadBeforeCompact);
+    const forget = storeUndo(scope.state, undo);
     this.#tracker(scope.state).rewritten();
     try {
       await scope.checkpoint();

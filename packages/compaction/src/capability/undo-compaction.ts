@@ -1,6 +1,6 @@
 import type { AgentState, Message, SessionLog } from '@x/core';
 import { swapContext } from './swap-context.js';
-import { readUndo, settleUndo } from './undo-record.js';
+import { readUndo, storeUndo } from './undo-record.js';
 
 /** What an undo works on: a session's state, and its log. */
 export interface UndoScope {
@@ -27,7 +27,7 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
     restored.push(message);
   }
   if (!swapContext(state, after, restored)) return false;
-  settleUndo(state, record, restored);
+  storeUndo(state, undefined);
   return true;
 }
 

@@ -108,6 +108,20 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
     expect(await undoCompaction(scope)).toBe(true);
   });
 
+  it('restores what others had altered or the log never held', async () => {
+    const scope = scopeOf(long());
+    const context = scope.state.contextMutable();
+    await scope.log.append([context[3] as Message]);
+    context[3] = { ...(context[3] as Message), content: [{ type: 'text', text: 'evicted' }] };
+    const before = structuredClone(context);
+    await compaction({ ...free, offloadBeforeCompact: false }).compact?.(scope, {});
+    expect(scope.log.messages).toHaveLength(1);
+    expect(context.length).toBeLessThan(before.length);
+    const again = restarted(scope);
+    expect(await undoCompaction(again)).toBe(true);
+    expect(again.state.context).toEqual(before);
+  });
+
   it('keeps no copy of what the log holds, and nothing of a compaction that could not be stored', async () => {
     const scope = scopeOf(long());
     await compaction(free).compact?.(scope, {});
