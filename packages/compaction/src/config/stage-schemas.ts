@@ -83,7 +83,7 @@ const pattern = z.union([
 ]);
 
 /** Takes secrets out of everything that a summary is made of. */
-export const redactSchema = z.union([
+const redactSchema = z.union([
   z.boolean(),
   z.strictObject({
     /** Looked for before the built-in ones; a group named `secret` restricts what is replaced. */
@@ -112,8 +112,8 @@ export const summaryOptionsSchema = z.strictObject({
   truncationRetries: z.array(count).default([150, 100, 50, 0]),
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
-  /** The longest ledger, in tokens; an eighth of the budget at most. 0: no ledger. */
-  ledgerTokens: count.default(3_000),
+  /** The longest ledger, in tokens; a quarter of the budget at most. 0: no ledger. */
+  ledgerTokens: count.default(4_000),
   /** What stands in when the summariser fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
