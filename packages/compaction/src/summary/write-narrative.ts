@@ -1,4 +1,4 @@
-import { addUsage, ContextOverflowError, type Message, type Model, type Usage, userMessage } from '@x/core';
+import { addUsage, isContextOverflow, type Message, type Model, type Usage, userMessage } from '@x/core';
 import type { SummaryOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
 import type { Redact } from '../redaction/redact.js';
@@ -72,7 +72,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResu
       }
       return { ok: true, text: narrative ?? '', usage };
     } catch (error) {
-      if (!ContextOverflowError.isInstance(error)) throw error;
+      if (!isContextOverflow(error)) throw error;
       shrink /= 2;
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
     }
