@@ -1,40 +1,14 @@
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { brokenStores } from './broken-stores/broken-stores.js';
+import { runBroken } from './suite-report.js';
 
-interface Report {
-  readonly testResults: readonly {
-    readonly assertionResults: readonly {
-      readonly ancestorTitles: readonly string[];
-      readonly title: string;
-      readonly status: string;
-    }[];
-  }[];
-}
+let statuses: ReturnType<typeof runBroken>;
 
-let report: Report;
-
-/** A vitest of its own runs the suite over stores that must not pass. */
 beforeAll(() => {
-  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
-  const directory = mkdtempSync(join(tmpdir(), 'x-broken-stores-'));
-  const output = join(directory, 'report.json');
-  const config = join(import.meta.dirname, 'broken-stores/vitest.config.ts');
-  const options = ['run', '--config', config, '--reporter=json', `--outputFile=${output}`];
-  spawnSync(process.execPath, [vitest, ...options], { encoding: 'utf8' });
-  report = JSON.parse(readFileSync(output, 'utf8'));
-  rmSync(directory, { recursive: true });
+  statuses = runBroken('broken-stores');
 }, 120_000);
 
-function statusesOf(store: string): ReadonlyMap<string, string> {
-  const results = report.testResults.flatMap((file) => file.assertionResults);
-  const own = results.filter(({ ancestorTitles }) => ancestorTitles.includes(`SessionStore: ${store}`));
-  return new Map(own.map(({ title, status }) => [title, status]));
-}
+const statusesOf = (name: string) => statuses(`SessionStore: ${name}`);
 
 describe('the suite', () => {
   test.each(brokenStores)('finds what is wrong with %s', (name, _, finding) => {

@@ -1,0 +1,32 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+
+interface Report {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+      readonly status: string;
+    }[];
+  }[];
+}
+
+/** Runs suites that must not pass in a Vitest of their own; answers the status of each test below a title. */
+export function runBroken(folder: string): (title: string) => ReadonlyMap<string, string> {
+  const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
+  const directory = mkdtempSync(join(tmpdir(), `x-${folder}-`));
+  const output = join(directory, 'report.json');
+  const config = join(import.meta.dirname, folder, 'vitest.config.ts');
+  const options = ['run', '--config', config, '--reporter=json', `--outputFile=${output}`];
+  spawnSync(process.execPath, [vitest, ...options], { encoding: 'utf8' });
+  const report = JSON.parse(readFileSync(output, 'utf8')) as Report;
+  rmSync(directory, { recursive: true });
+  const results = report.testResults.flatMap((file) => file.assertionResults);
+  return (title) => {
+    const own = results.filter(({ ancestorTitles }) => ancestorTitles.includes(title));
+    return new Map(own.map((result) => [result.title, result.status]));
+  };
+}
