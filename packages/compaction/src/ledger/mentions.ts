@@ -7,49 +7,69 @@ export interface Mention {
 /** Text beyond this is scanned at its head and tail only: logs of many megabytes say little in their middle. */
 const SCANNED = 200_000;
 const LONGEST = 200;
+/** Names in one text: a dump of data has many, and few of them matter. */
 const MOST = 1_000;
 
-const CANDIDATE = /[\p{L}\p{N}_#@~./$:%+-]{3,}/gu;
-const EDGES = /^[.:,+%-]+|[.:,+%/$-]+$/g;
-const EXTENSION = /^[\p{L}\p{N}_@.+-]+\.[A-Za-z][A-Za-z0-9]{0,5}$/u;
-const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2,}\p{Ll}/u;
+/** A URL whole; else what may be a path, a name or an id, without the colon that parts a file from a line in it. */
+const CHUNK = /https?:\/\/[\p{L}\p{N}_#@~./$+%:?=&-]+|[\p{L}\p{N}_#@~./$+%-]{3,}/gu;
+const URL_START = /^https?:\/\//;
+const GENERIC = new Set(['/dev/null', 'and/or', 'e.g', 'i.e', 'n/a']);
+const PLAIN_WORD = /^[A-Z]?[a-z]+\.?$/;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|[nrtbf"\\])/g;
-const GENERIC = new Set(['/dev/null', 'and/or', 'e.g', 'i.e', 'n/a', 'http://', 'https://']);
-const PLAIN_WORD = /^[A-Z]?[a-z]+$/;
-const HEX = /^[0-9a-f]{7,40}$/;
+/** A leading dot is part of the name: `.github/x`, `./x`, `../x`. */
+const PATH = /^(?:~|\.{1,2})?(?:[\p{L}\p{N}_@+-][\p{L}\p{N}_@.+~%-]*)?(?:\/+[\p{L}\p{N}_@.+~%-]+)+/u;
+const FILE = /^[\p{L}_@][\p{L}\p{N}_@.+-]*\.(?:[a-z]{1,5}\d?|[A-Z]+)$/u;
+const WORD = /[\p{L}_$][\p{L}\p{N}_$]{3,}/gu;
+const ID = /#?[\p{L}\p{N}]+(?:[-_][\p{L}\p{N}]+)*/gu;
+const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2,}\p{Ll}/u;
+const UNDERSCORE = /[\p{L}\p{N}]_[\p{L}\p{N}]|^_+\p{L}/u;
+const HEX = /^[0-9a-f]{7,64}$/;
 
 /** The distinct names in a text, in the order in which they appear. */
 export function mentionsIn(text: string): readonly Mention[] {
   const scanned = text.length > SCANNED ? `${text.slice(0, SCANNED / 2)} ${text.slice(-SCANNED / 2)}` : text;
-  const found = new Map<string, Mention>();
   // JSON inside text: what is left of an escape would stick to the word behind it.
   const unescaped = scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned;
-  for (const [candidate] of unescaped.matchAll(CANDIDATE)) {
-    // Most candidates by far, dismissed at the least cost.
-    if (PLAIN_WORD.test(candidate)) continue;
-    const token = candidate.replace(EDGES, '');
-    if (token.length < 3 || token.length > LONGEST || found.has(token) || GENERIC.has(token)) continue;
-    const kind = kindOf(token);
-    if (kind) found.set(token, { token, kind });
-    if (found.size === MOST) break;
+  const found = new Map<string, Mention>();
+  const seen = new Set<string>();
+  for (const [chunk] of unescaped.matchAll(CHUNK)) {
+    // Most chunks by far, dismissed at the least cost.
+    if (PLAIN_WORD.test(chunk) || seen.has(chunk)) continue;
+    seen.add(chunk);
+    for (const mention of mentionsInChunk(chunk)) {
+      const { token } = mention;
+      if (token.length <= LONGEST && !found.has(token) && !GENERIC.has(token)) found.set(token, mention);
+    }
+    if (found.size >= MOST) break;
   }
   return [...found.values()];
 }
 
-function kindOf(token: string): Mention['kind'] | undefined {
-  if (!/\p{L}|\p{N}/u.test(token)) return undefined;
-  if (token.includes('/')) return isPath(token) ? 'path' : undefined;
-  if (/^\d+([.:,-]\d+)*$/.test(token)) return /^\d{5,}$/.test(token) ? 'id' : undefined;
-  if (token.startsWith('#') && token.length > 3) return 'id';
-  if (HEX.test(token) && /\d/.test(token)) return 'id';
-  if (EXTENSION.test(token) && !/^\d/.test(token)) return 'path';
-  if (/[\p{L}\p{N}]_[\p{L}\p{N}]/u.test(token) || /^_+\p{L}/u.test(token)) return 'identifier';
-  if (HUMPS.test(token) && /\p{Ll}/u.test(token)) return 'identifier';
-  if (/\p{L}/u.test(token) && /\p{N}/u.test(token) && token.length >= 4) return 'id';
-  return /^\p{L}+-\p{N}+$/u.test(token) ? 'id' : undefined;
+/** A path and what its parts are called: a later call may use either. */
+function* mentionsInChunk(chunk: string): Generator<Mention> {
+  if (URL_START.test(chunk)) {
+    yield { token: chunk.replace(/[.:,?&=/]+$/, ''), kind: 'path' };
+    return;
+  }
+  const path = PATH.exec(chunk)?.[0].replace(/[./]+$/, '') ?? '';
+  if (path.length >= 4 && /\p{L}/u.test(path) && path.split('/').filter(Boolean).length >= 2) {
+    yield { token: path, kind: 'path' };
+  }
+  const last = chunk.slice(chunk.lastIndexOf('/') + 1);
+  const file = last.replace(/^[.:,+%-]+|[.,+%$-]+$/g, '');
+  if (file.includes('.') && FILE.test(file)) yield { token: file, kind: 'path' };
+  for (const [word] of chunk.matchAll(WORD)) {
+    if (!PLAIN_WORD.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
+      yield { token: word, kind: 'identifier' };
+    }
+  }
+  if (!/\p{N}/u.test(last)) return;
+  for (const [id] of last.matchAll(ID)) if (isId(id)) yield { token: id, kind: 'id' };
 }
 
-function isPath(token: string): boolean {
-  const segments = token.split('/').filter(Boolean);
-  return segments.length >= 2 && segments.some((segment) => /\p{L}/u.test(segment));
+function isId(token: string): boolean {
+  if (token.length < 4 || !/\p{N}/u.test(token)) return false;
+  if (/^\d+$/.test(token)) return token.length >= 5;
+  if (HEX.test(token) || token.startsWith('#')) return true;
+  return /\p{L}/u.test(token) && (token.includes('-') || token.length <= 24);
 }
