@@ -149,7 +149,7 @@ describe('on a phone', () => {
       await v.page.getByRole('dialog', { name: 'Context' }).locator('.legend').waitFor();
       await v.picture('390-light-sheet');
       await v.page.keyboard.press('Escape');
-      expect(await v.page.locator('.panel').count()).toBe(0);
+      await v.page.locator('.panel').waitFor({ state: 'detached' });
     });
   });
 
