@@ -43,12 +43,12 @@ describe('a compaction', () => {
       /You asked for it[\s\S]*applied · As asked[\s\S]*2.5\ss/,
     );
     const rows = details.locator('.steps tbody tr');
-    expect(await rows.count()).toBe(2);
+    await expect.poll(() => rows.count()).toBe(2);
     expect(await textIn(rows.nth(0))).toMatch(/observation_masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
     expect(await textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
     expect(await textIn(details.locator('.removed-heading'))).toContain('30 summarised, 1 masked');
     await details.getByRole('button', { name: 'Show all 31' }).click();
-    expect(await details.locator('.removed-item').count()).toBe(31);
+    await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
     await details.getByRole('button', { name: /the summary/ }).click();
     expect(await textIn(details.locator('.compaction-summary'))).toContain('SESSION INTENT');
   });
@@ -83,7 +83,7 @@ describe('a compaction', () => {
 
   it('can be undone, the last one only', async () => {
     await dividers().nth(0).click();
-    expect(await v.page.getByRole('button', { name: 'Undo this compaction' }).count()).toBe(0);
+    await expect.poll(() => v.page.getByRole('button', { name: 'Undo this compaction' }).count()).toBe(0);
     await dividers().nth(2).click();
     await v.page.getByRole('button', { name: 'Undo this compaction' }).click();
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
@@ -97,7 +97,7 @@ describe('the commands', () => {
     await v.open('s');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill('/');
-    expect(await v.page.locator('.commands li').count()).toBe(2);
+    await expect.poll(() => v.page.locator('.commands li').count()).toBe(2);
     await composer.press('ArrowDown');
     await composer.press('ArrowUp');
     await composer.press('Enter');
@@ -178,8 +178,8 @@ describe('the context panel', () => {
   });
 
   it('marks each compaction on the time line, and tells of a step under the pointer', async () => {
-    expect(await v.page.locator('.timeline-mark').count()).toBe(2);
-    expect(await v.page.locator('.timeline-mark-void').count()).toBe(1);
+    await expect.poll(() => v.page.locator('.timeline-mark').count()).toBe(2);
+    await expect.poll(() => v.page.locator('.timeline-mark-void').count()).toBe(1);
     await v.page.locator('.timeline-before').first().hover({ force: true });
     expect(await textIn(v.page.locator('.timeline figcaption'))).toMatch(
       /Compaction applied: [\d,]+ → [\d,]+ tokens/,

@@ -23,7 +23,7 @@ const ending = 'Whatever goes is in the manifest';
 describe('a conversation', () => {
   it('begins with three things to do, and says who answers', async () => {
     await v.open();
-    expect(await v.page.locator('.empty-starters button').count()).toBe(3);
+    await expect.poll(() => v.page.locator('.empty-starters button').count()).toBe(3);
     expect(await textIn(v.page.locator('.empty-model'))).toContain('embedded guide: rules, no LLM');
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
     await said('This is a monorepo').waitFor();
@@ -38,7 +38,7 @@ describe('a conversation', () => {
     await composer.press('Enter');
     await v.page.locator('.agent-turn[aria-busy="true"] .markdown strong', { hasText: 'cascade' }).waitFor();
     expect(await composer.inputValue()).toBe('');
-    expect(await said(ending).count()).toBe(0);
+    await expect.poll(() => said(ending).count()).toBe(0);
     const before = await v.page.locator('.agent-turn .markdown').boundingBox();
 
     v.backend.release('mid-stream');
@@ -66,7 +66,7 @@ describe('a conversation', () => {
     v.backend.hold('mid-stream');
     await v.page.locator('.tool-time').first().waitFor();
     expect(await place()).toBe(before);
-    expect(await turns.count()).toBe(count);
+    await expect.poll(() => turns.count()).toBe(count);
   });
 
   it('survives a reload in the middle of an answer', async () => {
@@ -162,7 +162,7 @@ describe('a tool call', () => {
     await call.getByRole('button', { name: 'Copy input' }).click();
     expect(await evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
     await call.locator('.fold-line').click();
-    expect(await call.locator('pre').count()).toBe(0);
+    await expect.poll(() => call.locator('pre').count()).toBe(0);
   });
 
   it('leads to the whole of a result that was evicted, part by part', async () => {
@@ -196,8 +196,8 @@ describe('what a model writes', () => {
     });
     await v.open('s');
     const answer = v.page.locator('.markdown');
-    expect(await answer.locator('img, script, b').count()).toBe(0);
-    expect(await answer.locator('a').count()).toBe(1);
+    await expect.poll(() => answer.locator('img, script, b').count()).toBe(0);
+    await expect.poll(() => answer.locator('a').count()).toBe(1);
     expect(await answer.locator('a').getAttribute('href')).toBe('https://example.com/a');
     expect(await answer.locator('a').getAttribute('rel')).toContain('noopener');
     expect(await answer.locator('td').allInnerTexts()).toEqual(['1', '2']);

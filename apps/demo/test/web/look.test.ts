@@ -142,7 +142,7 @@ describe('on a phone', () => {
     await visiting(phone, async (v) => {
       v.backend.seed('long', longSession);
       await v.open('long');
-      expect(await v.page.locator('.panel').count()).toBe(0);
+      await expect.poll(() => v.page.locator('.panel').count()).toBe(0);
       expect((await v.page.locator('.conversation-gauge .gauge-parts').boundingBox())?.height).toBe(4);
       expect(await textIn(v.page.getByRole('button', { name: 'Context panel' }))).toMatch(/^\d+\s%$/);
       await v.page.getByRole('button', { name: 'What fills the window' }).click();
@@ -162,7 +162,7 @@ describe('on a phone', () => {
       await v.picture('390-light-drawer');
       await v.page.getByRole('link', { name: /The second/ }).click();
       await v.page.locator('.user-turn', { hasText: 'The second' }).waitFor();
-      expect(await v.page.locator('.sessions').count()).toBe(0);
+      await expect.poll(() => v.page.locator('.sessions').count()).toBe(0);
     });
   });
 });
@@ -182,13 +182,13 @@ describe('by keyboard', () => {
       await v.page.keyboard.press('o');
       await v.page.locator('.compaction-details').waitFor();
       await v.page.keyboard.press('o');
-      expect(await v.page.locator('.compaction-details').count()).toBe(0);
+      await expect.poll(() => v.page.locator('.compaction-details').count()).toBe(0);
       await v.page.keyboard.press('j');
       expect(await evaluate(v.page, focused)).toContain('user-turn');
       await v.page.keyboard.press('c');
-      expect(await v.page.locator('.panel').count()).toBe(0);
+      await expect.poll(() => v.page.locator('.panel').count()).toBe(0);
       await v.page.keyboard.press('c');
-      expect(await v.page.locator('.panel').count()).toBe(1);
+      await expect.poll(() => v.page.locator('.panel').count()).toBe(1);
       await v.page.keyboard.press('/');
       await v.page.keyboard.type('jk');
       expect(await v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('jk');
