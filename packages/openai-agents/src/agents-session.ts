@@ -1,0 +1,102 @@
+import type {
+  AgentInputItem,
+  SessionHistoryRewriteArgs,
+  SessionHistoryRewriteAwareSession,
+  SessionHistoryTransactionArgs,
+  SessionHistoryTransactionAwareSession,
+} from '@openai/agents';
+import { parseWith, type SessionKey, type SessionStore } from '@x/core';
+import { z } from 'zod';
+import { planMutations } from './history-mutations.js';
+import { planTransaction } from './history-transaction.js';
+import { StoredHistory } from './stored-history.js';
+import { fromStored, toStored } from './stored-item.js';
+
+export interface AgentsSessionOptions {
+  /** Where the items live; the session never closes it. */
+  readonly store: SessionStore;
+  /** Whose session it is. No item of one key can be read or changed under another. */
+  readonly key: SessionKey;
+}
+
+const optionsSchema = z.strictObject({
+  store: z.custom<SessionStore>(
+    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
+    'must be a SessionStore',
+  ),
+  key: z.custom<SessionKey>(
+    (value) => typeof (value as SessionKey | undefined)?.isWithin === 'function',
+    'must be a SessionKey; use SessionKey.of',
+  ),
+});
+
+/**
+ * A session of the OpenAI Agents SDK in any session store: `run(agent, input, { session })`. Items are kept whole, one
+ * message of the store each; writers of one session, in any process, never lose each other's items.
+ */
+export class AgentsSession
+  implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession
+{
+  readonly #id: string;
+  readonly #history: StoredHistory;
+
+  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  constructor(options: AgentsSessionOptions) {
+    const { store, key } = parseWith(optionsSchema, options, 'AgentsSessionOptions');
+    this.#id = key.toString();
+    this.#history = new StoredHistory(store, key);
+  }
+
+  /** The whole key as text: two users' sessions of one name have different ids. */
+  async getSessionId(): Promise<string> {
+    return this.#id;
+  }
+
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit !== undefined && limit <= 0) return [];
+    const { messages } = await this.#history.read();
+    const wanted = limit === undefined ? messages : messages.slice(-limit);
+    return wanted.map((message) => fromStored(message, this.#id));
+  }
+
+  async addItems(items: AgentInputItem[]): Promise<void> {
+    if (items.length === 0) return;
+    await this.#history.append(items.map(toStored));
+  }
+
+  async popItem(): Promise<AgentInputItem | undefined> {
+    const change = await this.#history.change(({ messages }) => {
+      const last = messages.at(-1);
+      if (last === undefined) return undefined;
+      return { keep: messages.length - 1, append: [], popped: fromStored(last, this.#id) };
+    });
+    return change?.popped;
+  }
+
+  /** Removes all items. The session stays, empty; `store.delete(key)` removes that too. */
+  async clearSession(): Promise<void> {
+    await this.#history.change(({ messages, operations }) =>
+      messages.length + operations.length === 0 ? undefined : { keep: 0, append: [], operations: [] },
+    );
+  }
+
+  /**
+   * Appends items or replaces the end of the history in one commit together with the operation's id, so that a
+   * repetition changes nothing, also in another process. The newest 256 operations are remembered.
+   *
+   * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
+   */
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    await this.#history.change((history) => planTransaction(args, history, this.#id));
+  }
+
+  /** Replaces function calls in place: what the runner does when a human changed one before approving it. */
+  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
+    await this.#history.change(({ messages }) => planMutations(mutations, messages, this.#id));
+  }
+
+  /** Replaces the whole history in one commit: what the runner does with a model's own compaction. */
+  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
+    await this.#history.change(() => ({ keep: 0, append: items.map(toStored) }));
+  }
+}

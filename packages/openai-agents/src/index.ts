@@ -1,0 +1,1 @@
+export { AgentsSession, type AgentsSessionOptions } from './agents-session.js';
