@@ -100,3 +100,10 @@ export type AgentEvent = AgentEventBody & {
   /** ISO 8601, UTC. */
   readonly at: string;
 };
+  /** A subagent's work began or ended, also after the call that gave it. */
+  | {
+      readonly type: 'task.changed';
+      readonly taskId: string;
+      readonly subagent: string;
+      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+    }

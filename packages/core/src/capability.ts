@@ -6,8 +6,20 @@ import type { Message } from './message.js';
 import type { Model, ModelRequest, ModelResponse, ToolDefinition } from './model.js';
 import type { RuntimeContext } from './runtime-context.js';
 import type { SessionLog } from './session-log.js';
+import type { SessionStore } from './session-store.js';
 import type { Tool } from './tool.js';
 import type { Workspace } from './workspace.js';
+
+/** What an agent is made of, for a capability that makes others like it or works beside its calls. */
+export interface AgentComposition {
+  readonly name: string;
+  readonly model: Model;
+  /** Those of its capabilities included. */
+  readonly tools: readonly Tool[];
+  readonly capabilities: readonly Capability[];
+  readonly workspace: Workspace;
+  readonly session: SessionStore;
+}
 
 /** What every hook knows of the running call. */
 export interface CallScope {
@@ -52,6 +64,8 @@ export interface Capability {
   readonly tools?: readonly Tool[];
   /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
+  /** Told once, when the agent is built, what it is part of. */
+  install?(agent: AgentComposition): void;
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /** Around a whole call, from the input to the reply. */

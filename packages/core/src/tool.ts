@@ -29,6 +29,8 @@ export interface Tool {
   readonly definition: ToolDefinition;
   /** Changes nothing: may run beside other tools, and while planning. Default false. */
   readonly readOnly: boolean;
+  /** May destroy what cannot be had again. Default false: it is not known to. */
+  readonly destructive?: boolean | undefined;
   /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -43,6 +45,7 @@ interface ToolOptions {
   readonly name: string;
   readonly description: string;
   readonly readOnly?: boolean;
+  readonly destructive?: boolean;
   readonly timeoutMs?: number;
 }
 
@@ -74,7 +77,7 @@ export function defineTool<Input>(
     execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
   },
 ): Tool {
-  const { name, description, readOnly = false, timeoutMs } = options;
+  const { name, description, readOnly = false, destructive, timeoutMs } = options;
   if (typeof options.input !== 'object' || options.input === null) {
     throw badSchema(name, 'must be a schema: zod, another Standard Schema, or JSON Schema');
   }
@@ -84,6 +87,7 @@ export function defineTool<Input>(
   return {
     definition: { name, description, inputSchema },
     readOnly,
+    ...(destructive === undefined ? {} : { destructive }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, context) {
       const value = await validate(name, schema, input);

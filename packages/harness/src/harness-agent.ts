@@ -64,6 +64,9 @@ export class HarnessAgent {
     this.#parts = parts;
     this.#tools = new Map(parts.tools.map((tool) => [tool.definition.name, tool]));
     this.#definitions = parts.tools.map((tool) => tool.definition);
+    const { tools, capabilities, model, workspace, session } = parts;
+    const composition = { name: this.name, model, tools, capabilities, workspace, session };
+    for (const capability of capabilities) capability.install?.(composition);
   }
 
   static builder(): HarnessAgentBuilder<HarnessAgent> {
