@@ -1,5 +1,6 @@
 import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
+import type { ModelErrorKind } from './errors/classify-model-error.js';
 import type { Message } from './message.js';
 import type { FinishReason, Usage } from './model.js';
 
@@ -35,6 +36,14 @@ export type AgentEventBody =
       readonly type: 'model.retrying';
       readonly attempt: number;
       readonly delayMs: number;
+      readonly error: string;
+    }
+  /** The model failed for good and another takes over for the rest of the call; deltas since `model.started` are void. */
+  | {
+      readonly type: 'model.fallback';
+      readonly from: string;
+      readonly to: string;
+      readonly reason: ModelErrorKind;
       readonly error: string;
     }
   | {
@@ -84,13 +93,64 @@ export type AgentEventBody =
       /** What became of every message that the model no longer sees as it was. */
       readonly manifest: readonly ManifestEntry[];
     }
+  /** The answer does not have the form that was asked for; the model is told why and asked again. */
+  | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
+  /** Tokens of a model call that is not a step of the conversation: of a compaction, a memory, a subagent. */
+  | {
+      readonly type: 'usage.reported';
+      /** Who called. */
+      readonly source: string;
+      readonly modelId: string;
+      readonly usage: Usage;
+    }
+  | {
+      readonly type: 'budget.exceeded';
+      readonly scope: 'call' | 'session';
+      readonly unit: 'tokens' | 'cost';
+      readonly used: number;
+      readonly limit: number;
+    }
+  /** What was worth remembering has been written to the day's note; `bullets` 0 when nothing was. */
+  | {
+      readonly type: 'memory.flushed';
+      /** Messages that were read for it. */
+      readonly messages: number;
+      readonly bullets: number;
+      /** The note, as a path in the workspace; left out when nothing was written. */
+      readonly path?: string | undefined;
+      readonly extraction: 'model' | 'mechanical';
+      readonly durationMs: number;
+    }
+  /** Notes were merged into MEMORY.md. */
+  | {
+      readonly type: 'memory.consolidated';
+      readonly path: string;
+      readonly charsBefore: number;
+      readonly charsAfter: number;
+      readonly durationMs: number;
+    }
+  /** Nothing was changed; it is tried again later. */
+  | {
+      readonly type: 'memory.failed';
+      readonly operation: 'flush' | 'consolidation' | 'maintenance';
+      readonly error: string;
+    }
   | { readonly type: 'permission.required'; readonly calls: readonly ToolUseBlock[] }
+  /** A subagent's work began or ended, also after the call that gave it. */
+  | {
+      readonly type: 'task.changed';
+      readonly taskId: string;
+      readonly subagent: string;
+      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+    }
   | { readonly type: 'warning'; readonly source: string; readonly message: string }
   | {
       readonly type: 'call.completed';
       readonly callId: string;
       readonly stopReason: StopReason;
       readonly usage: Usage;
+      /** The validated answer of a call that asked for one. */
+      readonly output?: unknown;
     }
   | { readonly type: 'call.failed'; readonly callId: string; readonly error: unknown };
 
@@ -100,10 +160,3 @@ export type AgentEvent = AgentEventBody & {
   /** ISO 8601, UTC. */
   readonly at: string;
 };
-  /** A subagent's work began or ended, also after the call that gave it. */
-  | {
-      readonly type: 'task.changed';
-      readonly taskId: string;
-      readonly subagent: string;
-      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
-    }

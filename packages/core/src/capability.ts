@@ -36,6 +36,8 @@ export interface CallScope {
   checkpoint(): Promise<void>;
   /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */
   background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
+  /** Tells every capability that messages are about to leave the context. Left out by callers without capabilities. */
+  beforeReduction?(removed: readonly Message[]): Promise<void>;
 }
 
 /** One reasoning step: what the model is about to be asked, beside the context in the state. */
@@ -62,10 +64,10 @@ export interface Capability {
   readonly name: string;
   /** Tools that it brings. */
   readonly tools?: readonly Tool[];
-  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
-  system?(scope: CallScope): string | undefined | Promise<string | undefined>;
   /** Told once, when the agent is built, what it is part of. */
   install?(agent: AgentComposition): void;
+  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
+  system?(scope: CallScope): string | undefined | Promise<string | undefined>;
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /** Around a whole call, from the input to the reply. */
@@ -84,6 +86,13 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
+  /** Hears every event of the agent's calls. What it throws is reported as a process warning and ignored. */
+  observe?(event: AgentEventBody, scope: CallScope): void;
+  /**
+   * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the
+   * reduction, so leave long work to `scope.background`.
+   */
+  beforeReduction?(removed: readonly Message[], scope: CallScope): void | Promise<void>;
   /** Reduces the context on demand: what `agent.compact()` runs. */
   compact?(
     scope: ReasonScope,

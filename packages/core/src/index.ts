@@ -51,6 +51,7 @@ export { type ModelErrorFacts, modelErrorFacts } from './errors/model-error-fact
 export { SessionConflictError } from './errors/session-conflict-error.js';
 export { SessionLeaseError } from './errors/session-lease-error.js';
 export { SessionStoreError } from './errors/session-store-error.js';
+export { StopCallError } from './errors/stop-call-error.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { hasBrand, XError } from './errors/x-error.js';
 export { estimateCounter } from './estimate-counter.js';
@@ -81,11 +82,19 @@ export {
   type ModelResponse,
   type ModelStreamPart,
   type NativeCompaction,
+  type ResponseFormat,
   type ToolDefinition,
   type Usage,
 } from './model.js';
 export { mountWorkspace } from './mount-workspace.js';
 export { formatPath, parseWith } from './parse.js';
+export {
+  type Redact,
+  redactJson,
+  redactSecrets,
+  secretRedactor,
+} from './redaction/redact-secrets.js';
+export type { SecretPattern } from './redaction/secret-patterns.js';
 export {
   RuntimeContext,
   type RuntimeContextBuilder,

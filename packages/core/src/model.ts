@@ -22,12 +22,23 @@ export interface ToolDefinition {
   readonly inputSchema: JsonObject;
 }
 
+/** The form that the text of an answer must have. */
+export interface ResponseFormat {
+  readonly type: 'json';
+  /** JSON Schema (draft 7) of an object. */
+  readonly schema: JsonObject;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+}
+
 export interface ModelRequest {
   readonly system?: string | undefined;
   readonly messages: readonly Message[];
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
+  /** Only for models with `structuredOutput`: the others may ignore it. Tools may be called before the answer. */
+  readonly responseFormat?: ResponseFormat | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -65,6 +76,8 @@ export interface Model {
   readonly id: string;
   /** Tokens that a request and its answer may hold together, where known. */
   readonly contextWindow?: number | undefined;
+  /** It keeps to `responseFormat`, also in requests that have tools. Left out, an answer's form is asked for by a tool. */
+  readonly structuredOutput?: boolean | undefined;
   generate(request: ModelRequest): Promise<ModelResponse>;
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
   /** The provider's own compaction of a conversation, where it has one. */

@@ -22,6 +22,8 @@ export interface ScriptedModelOptions {
   readonly id?: string | undefined;
   /** Tokens. Default unknown. */
   readonly contextWindow?: number | undefined;
+  /** It keeps to a request's `responseFormat`. Default false. */
+  readonly structuredOutput?: boolean | undefined;
   /**
    * Refuses a request that `counter` finds larger than `contextWindow`, as a provider would: with
    * `ContextOverflowError`, before any entry of the script is used.
@@ -38,6 +40,7 @@ export interface ScriptedModelOptions {
 export class ScriptedModel implements Model {
   readonly id: string;
   readonly contextWindow: number | undefined;
+  readonly structuredOutput: boolean;
   readonly #script: Script;
   readonly #counter: TokenCounter;
   readonly #enforced: boolean;
@@ -55,6 +58,7 @@ export class ScriptedModel implements Model {
     }
     this.id = id;
     this.contextWindow = contextWindow;
+    this.structuredOutput = options.structuredOutput ?? false;
     this.#script = new Script(script);
     this.#counter = enforceWindow?.counter ?? estimateCounter;
     this.#enforced = enforceWindow !== undefined;

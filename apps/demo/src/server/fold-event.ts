@@ -33,6 +33,13 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
         thinking: '',
         retry: { attempt: event.attempt, error: event.error },
       });
+    case 'model.fallback':
+      return withNotice(withCall(transcript, { text: '', thinking: '', retry: undefined }), {
+        level: 'warning',
+        at: event.at,
+        code: 'model_fallback',
+        message: `${event.from} failed (${event.error}); ${event.to} goes on.`,
+      });
     case 'model.completed': {
       const { message, usage, durationMs } = event;
       const replies = { ...transcript.replies, [message.id]: { usage, durationMs } };
@@ -87,6 +94,9 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     }
     case 'call.failed':
       return withNotice(endedCall(transcript), { level: 'error', at: event.at, ...event.error });
+    // What the page has no place for.
+    default:
+      return transcript;
   }
 }
 

@@ -16,6 +16,7 @@ function oneOfEach(copy: Package): Record<string, InstanceType<Package['XError']
       actualVersion: 2,
     }),
     SessionStoreError: new copy.SessionStoreError('session_corrupt', 'Damaged.'),
+    StopCallError: new copy.StopCallError('budget_exceeded', 'Enough.'),
     WorkspaceError: new copy.WorkspaceError('not_found', 'a.txt', 'There is no a.txt.'),
   };
 }
@@ -27,6 +28,7 @@ const classes = {
   ModelError: here.ModelError,
   SessionConflictError: here.SessionConflictError,
   SessionStoreError: here.SessionStoreError,
+  StopCallError: here.StopCallError,
   WorkspaceError: here.WorkspaceError,
 };
 const names = Object.keys(classes) as (keyof typeof classes)[];
