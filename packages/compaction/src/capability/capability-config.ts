@@ -45,7 +45,7 @@ const base = z.strictObject({
   ...compactionShape,
   /** Write all messages to the session's log before anything is reduced. */
   offloadBeforeCompact: z.boolean().default(true),
-  /** Call `flush` with what a compaction takes out, before it is taken out. */
+  /** Tell `flush`, and every capability with `beforeReduction`, what a compaction takes out, before it is taken out. */
   flushBeforeCompact: z.boolean().default(true),
   /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
   flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),

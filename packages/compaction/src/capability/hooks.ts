@@ -36,17 +36,19 @@ export async function callAfter(
   );
 }
 
-/** Hands what is about to go to `flush`. */
+/** Hands what is about to go to `flush`, and to every capability that wants to know. */
 export async function flushRemoved(
   { flush, flushBeforeCompact }: ResolvedCapabilityConfig,
   scope: ReasonScope,
   before: readonly Message[],
   outcome: CompactionOutcome,
 ): Promise<void> {
-  if (!flush || !flushBeforeCompact) return;
+  if (!flushBeforeCompact) return;
   const staying = new Set(outcome.messages.map((message) => message.id));
   const removed = before.filter((message) => message.kind === undefined && !staying.has(message.id));
-  if (removed.length > 0) await guarded(scope, 'flush', () => flush(removed, scope));
+  if (removed.length === 0) return;
+  await guarded(scope, 'flush', () => flush?.(removed, scope));
+  await guarded(scope, 'beforeReduction', () => scope.beforeReduction?.(removed));
 }
 
 /** A hook that throws is reported and has no other effect. */

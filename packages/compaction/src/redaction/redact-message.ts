@@ -1,6 +1,5 @@
-import type { ContentBlock, Message } from '@x/core';
+import { type ContentBlock, type Message, type Redact, redactJson } from '@x/core';
 import type { Ledger } from '../ledger/ledger.js';
-import { type Redact, redactJson } from './redact.js';
 
 /** The message with secrets taken out of its texts; the very same message where there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {

@@ -1,11 +1,11 @@
-import { addUsage, type Message, type Model, type Usage } from '@x/core';
+import { addUsage, type Message, type Model, type Redact, type Usage } from '@x/core';
 import type { SummarizeOptions } from '../config/summarize-options.js';
 import { describe } from '../describe.js';
 import { foldLedger } from '../ledger/fold-ledger.js';
 import { emptyLedger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
 import { firstUserRequest } from '../pinned.js';
-import { type Redact, redactorFor } from '../redaction/redact.js';
+import { redactorFor } from '../redaction/redact.js';
 import { redactLedger, redactMessage } from '../redaction/redact-message.js';
 import {
   type Budget,

@@ -1,7 +1,14 @@
-import { addUsage, isContextOverflow, type Message, type Model, type Usage, userMessage } from '@x/core';
+import {
+  addUsage,
+  isContextOverflow,
+  type Message,
+  type Model,
+  type Redact,
+  type Usage,
+  userMessage,
+} from '@x/core';
 import type { SummaryOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
-import type { Redact } from '../redaction/redact.js';
 import { checkAnswer, type Verdict } from './check-answer.js';
 import { fitToTokens, takeChunk } from './chunks.js';
 import { buildPrompt, type SummaryPrompt } from './prompt.js';

@@ -320,7 +320,8 @@ describe('compaction by hand', () => {
 
   it('tells the hooks what it does; one that throws is reported and ignored', async () => {
     const seen: unknown[] = [];
-    const scope = scopeOf(long());
+    const told: Message[] = [];
+    const scope = scopeOf(long(), { beforeReduction: async (removed) => void told.push(...removed) });
     const capability = compaction({
       summarizer: 'none',
       beforeCompaction: (input) => {
@@ -336,6 +337,7 @@ describe('compaction by hand', () => {
       expect.any(Number),
       { success: true, messagesBefore: 61, summaryLength: scope.state.summary?.length },
     ]);
+    expect(told).toHaveLength(seen[1] as number);
     expect(scope.events).toContainEqual(
       expect.objectContaining({ type: 'warning', message: expect.stringContaining('broken hook') }),
     );

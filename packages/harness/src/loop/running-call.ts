@@ -70,6 +70,9 @@ export class RunningCall {
             message: error instanceof Error ? error.message : String(error),
           }),
         ),
+      beforeReduction: async (removed) => {
+        for (const capability of parts.capabilities) await capability.beforeReduction?.(removed, this.scope);
+      },
     };
   }
 
