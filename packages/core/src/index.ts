@@ -24,6 +24,7 @@ export type {
   ManifestEntry,
   MessageFate,
 } from './compactor.js';
+export { type CompiledSchema, compileSchema } from './compile-schema.js';
 export {
   type ContentBlock,
   contentBlockSchema,
@@ -88,6 +89,7 @@ export {
 } from './model.js';
 export { mountWorkspace } from './mount-workspace.js';
 export { formatPath, parseWith } from './parse.js';
+export { type Line, readLines } from './read-lines.js';
 export {
   type Redact,
   redactJson,
