@@ -19,8 +19,6 @@ export interface Write {
   readonly change: SessionChange;
   readonly head: Buffer;
   readonly rows: readonly Buffer[];
-  /** Whether there was no such session a moment ago. */
-  readonly isNew: boolean;
   /**
    * Names this commit. When a connection breaks while a transaction commits, nobody knows whether it did: the next
    * attempt finds the name in the session's row, or does it all again.
@@ -42,6 +40,7 @@ interface FenceRow extends RowDataPacket {
 /**
  * Writes a change in a transaction and answers the new version.
  *
+ * @param isNew whether there was no such session a moment ago.
  * @throws {SessionConflictError} when another version is current.
  * @throws {InvalidInputError} when `keep` does not fit what is stored.
  * @throws {SessionLeaseError} `lease_lost` when its fence is not the newest.
@@ -50,6 +49,7 @@ export async function applyChange(
   connection: PoolConnection,
   statements: Statements,
   write: Write,
+  isNew: boolean,
 ): Promise<number> {
   const { expectedVersion, keep } = write.change;
   const appended = await append(connection, statements, write);
@@ -58,7 +58,7 @@ export async function applyChange(
     return Number(expectedVersion) + 1;
   }
   const isLeaseLost = await hasNewerFence(connection, statements, write);
-  if (write.isNew && keep === 0 && !isLeaseLost) {
+  if (isNew && keep === 0 && !isLeaseLost) {
     const created = await insert(connection, statements, write);
     if (created !== undefined) {
       await addMessages(connection, statements, write, created);

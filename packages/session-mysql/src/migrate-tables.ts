@@ -1,5 +1,6 @@
 import { SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
+import { createAppendProcedure } from './append-procedure.js';
 import { migrations } from './migrations.js';
 
 const DUPLICATE_COLUMN = 1060;
@@ -17,6 +18,7 @@ export async function migrateTables(pool: Pool, table: string): Promise<void> {
     const name = await lock(connection, table);
     try {
       await migrate(connection, table);
+      await createAppendProcedure(connection, table);
     } finally {
       await connection.query('DO RELEASE_LOCK(?)', [name]);
     }

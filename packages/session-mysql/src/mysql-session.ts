@@ -10,6 +10,7 @@ import {
 } from '@x/core';
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { z } from 'zod';
+import { AppendProcedure } from './append-procedure.js';
 import { applyChange } from './apply-change.js';
 import { decodeSession, isoTime, type LoadedRow } from './decode-session.js';
 import { deleteOlderThan } from './delete-older-than.js';
@@ -66,12 +67,14 @@ export class MysqlSession implements SessionStore {
   readonly #pool: Pool;
   readonly #table: string;
   readonly #statements: Statements;
+  readonly #procedure: AppendProcedure;
 
   constructor(options: MysqlSessionOptions) {
     const { pool, table } = parseWith(optionsSchema, options, 'MysqlSession options');
     this.#pool = pool;
     this.#table = table;
     this.#statements = statementsFor(table);
+    this.#procedure = new AppendProcedure(pool, table);
   }
 
   /**
@@ -101,9 +104,11 @@ export class MysqlSession implements SessionStore {
     };
     await checkPacketLimit(this.#pool, key, [write.head, ...write.rows]);
     return attempt(key, async () => {
+      const version = await this.#procedure.append(write);
+      if (version !== undefined) return version;
       const isNew = await this.#isNew(key, change);
       return inTransaction(this.#pool, (connection) =>
-        applyChange(connection, this.#statements, { ...write, isNew }),
+        applyChange(connection, this.#statements, write, isNew),
       );
     });
   }

@@ -1,8 +1,8 @@
 import { SessionKey, SessionStoreError } from '@x/core';
 import type { RowDataPacket } from 'mysql2/promise';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { MysqlSession } from '../src/index.js';
-import { messages, testPool, testStore } from './support/test-store.js';
+import { messages, testPool, testStore, uniqueTable } from './support/test-store.js';
 
 const key = SessionKey.of('s-1');
 
@@ -47,6 +47,42 @@ describe('migrate', () => {
     const refused = store.migrate();
     await expect(refused).rejects.toSatisfy(SessionStoreError.isInstance);
     await expect(refused).rejects.toThrow('upgrade @x/session-mysql');
+  });
+
+  it('does without the procedure where its user may not make one, and commits do too', async () => {
+    const table = uniqueTable();
+    await testPool().query(`CREATE DATABASE ${table}`);
+    const admin = testPool({ database: table });
+    // A server may have a nameless user of localhost, which goes before anybody of any host.
+    for (const user of [`${table}@'%'`, `${table}@localhost`]) {
+      await admin.query(`CREATE USER ${user} IDENTIFIED BY 'secret'`);
+      onTestFinished(async () => void (await admin.query(`DROP USER ${user}`)));
+      await admin.query(
+        `GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, ALTER, INDEX ON ${table}.* TO ${user}`,
+      );
+    }
+    const limited = { database: table, user: table, password: 'secret' };
+    const store = new MysqlSession({ pool: testPool(limited), table });
+    await store.migrate();
+    const [first, second] = messages(2);
+    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
+    expect(await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
+    expect(await procedures()).toEqual([]);
+
+    await new MysqlSession({ pool: admin, table }).migrate();
+    expect(await procedures()).toEqual([`${table}_append_1`]);
+    const again = new MysqlSession({ pool: testPool(limited), table });
+    // It is there, but this user may not call it.
+    expect(await again.commit(key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(3);
+    expect((await again.load(key))?.messages).toHaveLength(3);
+
+    async function procedures(): Promise<unknown[]> {
+      const [rows] = await admin.query<RowDataPacket[]>(
+        'SELECT routine_name AS name FROM information_schema.routines WHERE routine_name LIKE ?',
+        [`${table}%`],
+      );
+      return rows.map(({ name }) => name);
+    }
   });
 
   it('is what the error asks for when the tables are missing', async () => {

@@ -1,12 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { SessionKey } from '@x/core';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
 import { collect, messages, testPool, uniqueTable } from './support/test-store.js';
+import { writeVersionOne } from './support/version-one.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
-const fixture = readFileSync(new URL('fixtures/version-1.sql', import.meta.url), 'utf8');
 
 describe('tables of version 1', () => {
   it('are brought up to date with everything in them', async () => {
@@ -62,9 +61,7 @@ describe('tables of version 1', () => {
 async function versionOne() {
   const pool = testPool();
   const table = uniqueTable();
-  for (const statement of fixture.replaceAll('#', table).split(/;\n/)) {
-    if (statement.trim() !== '') await pool.query(statement);
-  }
+  await writeVersionOne(pool, table, key);
   return { pool, table, store: new MysqlSession({ pool, table }) };
 }
 
