@@ -1,8 +1,9 @@
-export type { AgentEvent, AgentEventBody, ContextUsage, StopReason } from './agent-event.js';
+export type { AgentEvent, AgentEventBody, ContextUsage, PendingCall, StopReason } from './agent-event.js';
 export {
   type ActiveCall,
   AGENT_STATE_VERSION,
   AgentState,
+  type PendingApproval,
   type PermissionContext,
   type PermissionRule,
   type PlanModeContext,

@@ -1,10 +1,8 @@
-import { z } from 'zod';
 import type { AgentState } from './agent-state.js';
+import { compileSchema } from './compile-schema.js';
 import { type ToolOutputBlock, type ToolUseBlock, toolOutputBlockSchema } from './content-block.js';
-import { InvalidInputError } from './errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { ToolDefinition } from './model.js';
-import { formatPath } from './parse.js';
 import type { RuntimeContext } from './runtime-context.js';
 import type { SessionLog } from './session-log.js';
 import type { StandardSchema } from './standard-schema.js';
@@ -78,71 +76,20 @@ export function defineTool<Input>(
   },
 ): Tool {
   const { name, description, readOnly = false, destructive, timeoutMs } = options;
-  if (typeof options.input !== 'object' || options.input === null) {
-    throw badSchema(name, 'must be a schema: zod, another Standard Schema, or JSON Schema');
-  }
-  const [schema, inputSchema] = isStandardSchema<Input>(options.input)
-    ? [options.input, jsonSchemaOf(name, options.input)]
-    : [standardSchemaOf<Input>(name, options.input), options.input];
+  const schema = compileSchema(options.input, {
+    owner: `tool ${name}`,
+    path: 'input',
+    value: `input of tool ${name}`,
+  });
   return {
-    definition: { name, description, inputSchema },
+    definition: { name, description, inputSchema: schema.jsonSchema },
     readOnly,
     ...(destructive === undefined ? {} : { destructive }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, context) {
-      const value = await validate(name, schema, input);
-      return toBlocks(await options.execute(value, context));
+      return toBlocks(await options.execute(await schema.parse(input), context));
     },
   };
-}
-
-function isStandardSchema<Input>(value: StandardSchema<Input> | JsonObject): value is StandardSchema<Input> {
-  return '~standard' in value;
-}
-
-function jsonSchemaOf<Input>(name: string, schema: StandardSchema<Input>): JsonObject {
-  const { vendor, jsonSchema } = schema['~standard'];
-  if (jsonSchema === undefined) {
-    throw badSchema(name, `the ${vendor} schema gives no JSON Schema; use zod 4, or pass JSON Schema`);
-  }
-  try {
-    const { $schema: _, ...rest } = jsonSchema.input({ target: 'draft-07' });
-    return rest as JsonObject;
-  } catch (cause) {
-    throw badSchema(name, `the ${vendor} schema cannot be told to a model`, cause);
-  }
-}
-
-function standardSchemaOf<Input>(name: string, input: JsonObject): StandardSchema<Input> {
-  const defaultTarget = '$defs' in input ? 'draft-2020-12' : 'draft-7';
-  try {
-    return z.fromJSONSchema(input as never, { defaultTarget }) as unknown as StandardSchema<Input>;
-  } catch (cause) {
-    throw badSchema(name, 'inputs cannot be checked against this JSON Schema', cause);
-  }
-}
-
-function badSchema(name: string, message: string, cause?: unknown): InvalidInputError {
-  const reason = cause instanceof Error ? `: ${cause.message}` : '';
-  return new InvalidInputError(`tool ${name}`, [{ path: 'input', message: `${message}${reason}` }], {
-    cause,
-  });
-}
-
-async function validate<Input>(
-  name: string,
-  schema: StandardSchema<Input>,
-  input: JsonValue,
-): Promise<Input> {
-  const result = await schema['~standard'].validate(input);
-  if (result.issues === undefined) return result.value;
-  throw new InvalidInputError(
-    `input of tool ${name}`,
-    result.issues.map((issue) => ({
-      path: formatPath((issue.path ?? []).map((step) => (typeof step === 'object' ? step.key : step))),
-      message: issue.message,
-    })),
-  );
 }
 
 function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
