@@ -1,3 +1,4 @@
+import type { PermissionRule } from './agent-state.js';
 import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
 import type { ModelErrorKind } from './errors/classify-model-error.js';
@@ -22,6 +23,16 @@ export interface ContextUsage {
   readonly reminders: number;
   readonly total: number;
   readonly contextWindow?: number | undefined;
+}
+
+/** A tool call that waits for a human's decision. */
+export interface PendingCall extends ToolUseBlock {
+  /** Why it is asked for, in words. */
+  readonly reason?: string | undefined;
+  /** What an approval for always would allow; left out where each call is asked for. */
+  readonly suggestion?: PermissionRule | undefined;
+  /** ISO 8601, UTC. */
+  readonly askedAt: string;
 }
 
 /** What happens in a call, without the fields that every event has. */
@@ -135,7 +146,15 @@ export type AgentEventBody =
       readonly operation: 'flush' | 'consolidation' | 'maintenance';
       readonly error: string;
     }
-  | { readonly type: 'permission.required'; readonly calls: readonly ToolUseBlock[] }
+  /** The call ends here: these tool calls wait for a human. The next call carries the decisions. */
+  | { readonly type: 'permission.required'; readonly calls: readonly PendingCall[] }
+  | {
+      readonly type: 'permission.decided';
+      readonly call: PendingCall;
+      readonly decision: 'approved' | 'edited' | 'denied' | 'expired' | 'superseded';
+      /** The rule that was kept, so that such calls are allowed from now on. */
+      readonly rule?: PermissionRule | undefined;
+    }
   /** A subagent's work began or ended, also after the call that gave it. */
   | {
       readonly type: 'task.changed';

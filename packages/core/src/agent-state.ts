@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InvalidInputError } from './errors/invalid-input-error.js';
-import { type JsonObject, jsonObjectSchema } from './json.js';
+import { type JsonObject, jsonObjectSchema, jsonValueSchema } from './json.js';
 import { type Message, messageSchema, textOf } from './message.js';
 import { parseWith } from './parse.js';
 
@@ -11,19 +11,49 @@ const todoSchema = z.strictObject({
   content: z.string().min(1),
   status: z.enum(['pending', 'in_progress', 'completed']),
 });
-const ruleSchema = z.strictObject({ tool: z.string().min(1), match: z.string().optional() });
+const ruleSchema = z.strictObject({
+  /** A tool's name, or a pattern of names. */
+  tool: z.string().min(1),
+  /** A pattern for its main argument. */
+  match: z.string().optional(),
+  /** Patterns for arguments by their names, all of which must fit. */
+  input: z.record(z.string(), z.string()).optional(),
+});
+const pendingApprovalSchema = z.strictObject({
+  toolUseId: z.string(),
+  /** ISO 8601, UTC. */
+  askedAt: z.string(),
+  reason: z.string().optional(),
+  /** The rule that would answer such calls from now on. */
+  suggestion: ruleSchema.optional(),
+  /** An answer that waits for the calls before it. */
+  decision: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('approve') }),
+      z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
+      z.strictObject({ type: z.literal('deny'), message: z.string() }),
+    ])
+    .optional(),
+});
 const permissionContextSchema = z.strictObject({
-  mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).default('default'),
+  /** Left out: as the agent is configured. */
+  mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).optional(),
   allow: z.array(ruleSchema).default([]),
   deny: z.array(ruleSchema).default([]),
   ask: z.array(ruleSchema).default([]),
+  /** The open tool calls that a human must decide on. */
+  pending: z.array(pendingApprovalSchema).optional(),
 });
 const planModeContextSchema = z.strictObject({
   active: z.boolean().default(false),
   planFile: z.string().optional(),
 });
 const tasksContextSchema = z.strictObject({ todos: z.array(todoSchema).default([]) });
-const toolContextSchema = z.strictObject({ activatedGroups: z.array(z.string()).default([]) });
+const toolContextSchema = z.strictObject({
+  activatedGroups: z.array(z.string()).default([]),
+  /** Groups that would be active by themselves. */
+  deactivatedGroups: z.array(z.string()).optional(),
+});
 
 const headSchema = z.strictObject({
   schemaVersion: z.literal(AGENT_STATE_VERSION),
@@ -41,6 +71,7 @@ const contextSchema = z.object({ context: z.array(messageSchema) });
 
 export type Todo = z.infer<typeof todoSchema>;
 export type PermissionRule = z.infer<typeof ruleSchema>;
+export type PendingApproval = z.infer<typeof pendingApprovalSchema>;
 export type PermissionContext = z.infer<typeof permissionContextSchema>;
 export type PlanModeContext = z.infer<typeof planModeContextSchema>;
 export type TasksContext = z.infer<typeof tasksContextSchema>;

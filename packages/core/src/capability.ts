@@ -1,5 +1,5 @@
 import type { AgentEventBody } from './agent-event.js';
-import type { AgentState } from './agent-state.js';
+import type { AgentState, PermissionRule } from './agent-state.js';
 import type { CompactionOutcome } from './compactor.js';
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
 import type { Message } from './message.js';
@@ -56,6 +56,16 @@ export interface ToolScope extends CallScope {
   readonly tool: Tool | undefined;
 }
 
+/** An objection to a tool call: the model reads why it is denied, or a human why they are asked. */
+export type Objection =
+  | { readonly type: 'deny'; readonly reason: string }
+  | {
+      readonly type: 'ask';
+      readonly reason?: string | undefined;
+      /** The rule that a human may keep, so that such calls are not asked for again. */
+      readonly suggestion?: PermissionRule | undefined;
+    };
+
 /**
  * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
  * installed outermost; a hook that does not call `next` replaces what lies within.
@@ -70,6 +80,11 @@ export interface Capability {
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
+  /**
+   * Which of the tools the model is offered in this step, in the order given. Return the same list for the same choice:
+   * it is cached.
+   */
+  offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
   /** Around a whole call, from the input to the reply. */
   aroundCall?(scope: CallScope, next: () => Promise<void>): Promise<void>;
   /** Around one reasoning step: may change `scope.state.context` before `next` assembles the view from it. */
@@ -80,7 +95,13 @@ export interface Capability {
     scope: ReasonScope,
     next: (request: ModelRequest) => Promise<ModelResponse>,
   ): Promise<ModelResponse>;
-  /** Around one tool call. */
+  /**
+   * Whether a tool call may run: nothing, or an objection. Asked before anything of its step runs, again when an earlier
+   * call of the step may have changed the answer, and for what a human has edited; so it must not have effects. Of all
+   * capabilities the strictest counts, a denial also against a human's approval. What it throws is a denial.
+   */
+  authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
+  /** Around one tool call that may run. */
   aroundTool?(
     call: ToolUseBlock,
     scope: ToolScope,

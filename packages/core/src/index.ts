@@ -11,7 +11,14 @@ export {
   type Todo,
   type ToolGroupContext,
 } from './agent-state.js';
-export type { AgentComposition, CallScope, Capability, ReasonScope, ToolScope } from './capability.js';
+export type {
+  AgentComposition,
+  CallScope,
+  Capability,
+  Objection,
+  ReasonScope,
+  ToolScope,
+} from './capability.js';
 export { checkChange } from './check-change.js';
 export { checkFence } from './check-fence.js';
 export { type Clock, systemClock } from './clock.js';

@@ -29,6 +29,11 @@ export interface Tool {
   readonly readOnly: boolean;
   /** May destroy what cannot be had again. Default false: it is not known to. */
   readonly destructive?: boolean | undefined;
+  /**
+   * Changes nothing but the session's own notes, such as a todo list or a plan: needs no permission, and works while
+   * planning. Default false.
+   */
+  readonly sessionOnly?: boolean | undefined;
   /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -44,6 +49,7 @@ interface ToolOptions {
   readonly description: string;
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
+  readonly sessionOnly?: boolean;
   readonly timeoutMs?: number;
 }
 
@@ -75,7 +81,7 @@ export function defineTool<Input>(
     execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
   },
 ): Tool {
-  const { name, description, readOnly = false, destructive, timeoutMs } = options;
+  const { name, description, readOnly = false, destructive, sessionOnly, timeoutMs } = options;
   const schema = compileSchema(options.input, {
     owner: `tool ${name}`,
     path: 'input',
@@ -85,6 +91,7 @@ export function defineTool<Input>(
     definition: { name, description, inputSchema: schema.jsonSchema },
     readOnly,
     ...(destructive === undefined ? {} : { destructive }),
+    ...(sessionOnly === undefined ? {} : { sessionOnly }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, context) {
       return toBlocks(await options.execute(await schema.parse(input), context));

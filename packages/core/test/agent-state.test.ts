@@ -49,7 +49,7 @@ describe('AgentState.create', () => {
     expect(stored(state)).toEqual({
       schemaVersion: AGENT_STATE_VERSION,
       sessionId: 's-001',
-      permissionContext: { mode: 'default', allow: [], deny: [], ask: [] },
+      permissionContext: { allow: [], deny: [], ask: [] },
       planModeContext: { active: false },
       tasksContext: { todos: [] },
       toolContext: { activatedGroups: [] },
