@@ -1,5 +1,6 @@
 import type { JsonObject } from '@x/core';
 import { z } from 'zod';
+import type { ProviderCompaction } from './compact/provider-compaction.js';
 import type { ProviderData } from './language-model.js';
 import type { ResolveFile } from './prompt/resolve-files.js';
 
@@ -27,6 +28,8 @@ export interface FromAiSdkOptions {
   readonly headers?: { readonly [name: string]: string } | undefined;
   /** Tools that the provider runs, as its package describes them to a model: `{ type: 'provider', id, name, args }`. */
   readonly providerTools?: readonly JsonObject[] | undefined;
+  /** The provider's own compaction: `openaiCompaction` or `anthropicCompaction`. Default: the model offers none. */
+  readonly compact?: ProviderCompaction | undefined;
   /** Fetches files that the model cannot: those of the workspace, of other providers, and URLs it does not fetch. */
   readonly resolveFile?: ResolveFile | undefined;
   /** Told what the provider could not do as asked, for example a setting that it does not know. Default: nobody. */
@@ -34,6 +37,10 @@ export interface FromAiSdkOptions {
 }
 
 const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
+const compactionSchema = z.custom<never>(
+  (value) => typeof (value as ProviderCompaction | null)?.compact === 'function',
+  'must be openaiCompaction() or anthropicCompaction()',
+);
 const objectSchema = z.record(z.string(), z.any());
 
 export const fromAiSdkOptionsSchema: z.ZodType<FromAiSdkOptions> = z.strictObject({
@@ -51,6 +58,7 @@ export const fromAiSdkOptionsSchema: z.ZodType<FromAiSdkOptions> = z.strictObjec
   providerOptions: z.record(z.string(), objectSchema).optional(),
   headers: z.record(z.string(), z.string()).optional(),
   providerTools: z.array(objectSchema).optional(),
+  compact: compactionSchema.optional(),
   resolveFile: functionSchema.optional(),
   onWarning: functionSchema.optional(),
 });

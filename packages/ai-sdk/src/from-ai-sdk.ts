@@ -4,12 +4,15 @@ import {
   ModelError,
   type ModelRequest,
   type ModelStreamPart,
+  type NativeCompaction,
   parseWith,
 } from '@x/core';
+import { checkReadable } from './compact/check-readable.js';
 import { toModelError } from './errors/to-model-error.js';
 import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
 import type { AiSdkLanguageModel, CallOptions } from './language-model.js';
 import { resolveFiles } from './prompt/resolve-files.js';
+import type { PromptTarget } from './prompt/target.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
 import { toResponse } from './response/to-response.js';
@@ -34,6 +37,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     contextWindow,
     resolveFile,
     onWarning,
+    compact,
     providerTools = [],
     ...callSettings
   } = settings;
@@ -44,21 +48,32 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
         `specification; @x/ai-sdk knows ${VERSIONS.join(', ')}. Install a matching version of either package.`,
     );
   }
+  if (compact !== undefined && !compact.supports(model)) {
+    throw new CapabilityError('compaction', `${compact.name} does not fit models of ${model.provider}.`);
+  }
   const id = givenId ?? `${model.provider}:${model.modelId}`;
   const described = { id, provider: model.provider, contextWindow };
+  const { specificationVersion, provider } = model;
+  const target: PromptTarget = {
+    specificationVersion,
+    provider,
+    ...(compact?.partOf === undefined ? {} : { compactedPart: compact.partOf }),
+  };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
     const { tools, maxOutputTokens, temperature, signal } = request;
+    checkReadable(request.messages, target);
     const sourceOf = await resolveFiles(request.messages, model, resolveFile, signal);
     const functions = tools.map((tool) => ({ type: 'function', ...tool }));
-    return {
+    const call: CallOptions = {
       ...callSettings,
-      prompt: toPrompt(request, model, sourceOf),
+      prompt: toPrompt(request, target, sourceOf),
       ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(signal === undefined ? {} : { abortSignal: signal }),
     };
+    return compact?.prepareCall?.(call, request.messages) ?? call;
   }
 
   function failed(error: unknown, request: ModelRequest): unknown {
@@ -113,6 +128,20 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
         throw failed(error, request);
       }
     },
+
+    ...(compact === undefined
+      ? {}
+      : {
+          async compact(request: ModelRequest): Promise<NativeCompaction> {
+            try {
+              request.signal?.throwIfAborted();
+              const call = await toCall(request);
+              return await unlessAborted(compact.compact(model, call, request), request.signal);
+            } catch (error) {
+              throw failed(error, request);
+            }
+          },
+        }),
   };
 }
 

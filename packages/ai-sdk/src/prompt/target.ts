@@ -1,7 +1,12 @@
+import type { OpaqueBlock } from '@x/core';
 import type { AiSdkLanguageModel } from '../language-model.js';
+import type { PromptPart } from './prompt.js';
 
 /** Whom a prompt is for. */
-export type PromptTarget = Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'>;
+export interface PromptTarget extends Pick<AiSdkLanguageModel, 'specificationVersion' | 'provider'> {
+  /** What stands for a compaction of the provider's own; `undefined` for all other blocks. */
+  readonly compactedPart?: (block: OpaqueBlock) => PromptPart | undefined;
+}
 
 /** `openai.responses` → `openai`: the name under which a provider keeps its files and options. */
 export function providerFamily(provider: string): string {

@@ -53,6 +53,8 @@ export function toPrompt(
 function roleOf(block: ContentBlock, part: PromptPart): PartRole | undefined {
   if (part.type === 'tool-approval-response') return 'tool';
   if (part.type === 'tool-result' && block.type === 'tool_result') return 'tool';
+  // A compaction travels as a user's words.
+  if (block.type === 'opaque' && part.type === 'text') return 'user';
   return block.type === 'text' || block.type === 'file' ? undefined : 'assistant';
 }
 
@@ -94,7 +96,8 @@ function partOf(
         ...optionsOf(providerMetadata ?? callMetadata.get(block.toolUseId)),
       };
     case 'opaque':
-      return block.provider === target.provider ? carriedPart(block) : undefined;
+      if (block.provider !== target.provider) return undefined;
+      return target.compactedPart?.(block) ?? carriedPart(block);
   }
 }
 

@@ -1,0 +1,193 @@
+import { createOpenAI } from '@ai-sdk/openai';
+import { createCompactor } from '@x/compaction';
+import {
+  assistantMessage,
+  CapabilityError,
+  InvalidInputError,
+  type Message,
+  ModelError,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import { expect, it } from 'vitest';
+import { fromAiSdk, openaiCompaction } from '../../src/index.js';
+import { collect, rejection } from '../support/collect.js';
+import { type Answer, modelServer } from '../support/model-server.js';
+
+const ENCRYPTED = `gAAAAA${'B-x_9='.repeat(40)}\u2028"\\`;
+const OUTPUT = [
+  {
+    id: 'msg_1',
+    type: 'message',
+    status: 'completed',
+    role: 'user',
+    content: [{ type: 'input_text', text: 'Weather?' }],
+  },
+  { id: 'cmp_1', type: 'compaction', encrypted_content: ENCRYPTED, created_by: 'later-field' },
+];
+const USAGE = {
+  input_tokens: 900,
+  input_tokens_details: { cached_tokens: 500 },
+  output_tokens: 120,
+  output_tokens_details: { reasoning_tokens: 20 },
+  total_tokens: 1_020,
+};
+const COMPACTED: Answer = {
+  json: { id: 'resp_9', object: 'response.compaction', created_at: 1, output: OUTPUT, usage: USAGE },
+};
+const ANSWERED: Answer = {
+  json: {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    model: 'gpt-5',
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    output: [
+      {
+        id: 'msg_2',
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: 'Sunny.', annotations: [] }],
+      },
+    ],
+    usage: USAGE,
+  },
+};
+const STREAMED: Answer = {
+  events: [
+    { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'gpt-5' } },
+    {
+      type: 'response.completed',
+      response: { id: 'resp_1', incomplete_details: null, usage: USAGE },
+    },
+  ],
+};
+const call = { type: 'tool_use', id: 'call_1', name: 'get_weather', input: { city: 'Bern' } } as const;
+const older = [
+  userMessage('Weather?'),
+  assistantMessage([call]),
+  toolResultMessage(call, 'Sunny'),
+  assistantMessage('It is sunny.'),
+];
+const tool = { name: 'get_weather', description: 'Weather', inputSchema: { type: 'object' } };
+
+async function connect(...answers: readonly Answer[]) {
+  const server = await modelServer(...answers);
+  const compact = openaiCompaction();
+  const openai = createOpenAI({ baseURL: `${server.url}/v1`, apiKey: 'secret', fetch: compact.fetch });
+  const options = { openai: { store: false } };
+  const model = fromAiSdk(openai('gpt-5'), { contextWindow: 400_000, compact, providerOptions: options });
+  return { server, model };
+}
+
+it('asks the endpoint for compactions and sends its items back byte for byte', async () => {
+  const { server, model } = await connect(COMPACTED, ANSWERED, STREAMED, COMPACTED);
+  const compacted = await model.compact?.({ system: 'Be brief.', messages: older, tools: [tool] });
+  expect(server.requests[0]).toMatchObject({
+    url: '/v1/responses/compact',
+    headers: { authorization: 'Bearer secret' },
+  });
+  expect(server.requests[0]?.headers['x-compaction-call']).toBeUndefined();
+  expect(Object.keys(server.bodies[0] ?? {}).sort()).toEqual(['input', 'instructions', 'model']);
+  expect(server.bodies[0]).toMatchObject({
+    model: 'gpt-5',
+    instructions: 'Be brief.',
+    input: [
+      { role: 'user' },
+      { type: 'function_call', call_id: 'call_1' },
+      { type: 'function_call_output', call_id: 'call_1', output: 'Sunny' },
+      { role: 'assistant' },
+    ],
+  });
+  expect(compacted?.usage).toMatchObject({ inputTokens: 900, outputTokens: 120, cachedInputTokens: 500 });
+  expect(compacted?.messages).toMatchObject([{ role: 'assistant', kind: 'summary' }]);
+
+  const stored = JSON.parse(JSON.stringify(compacted?.messages)) as Message[];
+  const messages = [...stored, userMessage('And tomorrow?')];
+  const request = { system: 'Be brief.', messages, tools: [tool] };
+  await model.generate(request);
+  await collect(model.stream?.(request));
+  await model.compact?.(request);
+  for (const body of server.bodies.slice(1, 3)) {
+    const [system, ...input] = body.input as readonly object[];
+    expect(system).toMatchObject({ role: 'developer', content: 'Be brief.' });
+    expect(JSON.stringify(input.slice(0, 2))).toBe(JSON.stringify(OUTPUT));
+    expect(input.slice(2)).toEqual([
+      { role: 'user', content: [{ type: 'input_text', text: 'And tomorrow?' }] },
+    ]);
+  }
+  const again = server.bodies[3]?.input as readonly object[];
+  expect(JSON.stringify(again.slice(0, 2))).toBe(JSON.stringify(OUTPUT));
+  expect(server.requests.map(({ url }) => url)).toEqual([
+    '/v1/responses/compact',
+    '/v1/responses',
+    '/v1/responses',
+    '/v1/responses/compact',
+  ]);
+});
+
+it('serves the strategy native of a compactor', async () => {
+  const { server, model } = await connect(COMPACTED);
+  const messages = Array.from({ length: 30 }, (_, turn) => [
+    userMessage(`Question ${turn}`),
+    assistantMessage(`A long answer. ${'It goes on. '.repeat(40)}`),
+  ]).flat();
+  const compactor = createCompactor({ model, strategy: 'native', keepMessages: 4 });
+  const outcome = await compactor.compact(messages);
+  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native', messagesAfter: 5 });
+  expect(outcome.messages[0]?.content).toEqual([
+    { type: 'opaque', provider: 'openai.responses', data: { type: 'compacted', items: OUTPUT } },
+  ]);
+  expect(outcome.messages.slice(1)).toEqual(messages.slice(-4));
+  expect(server.bodies[0]?.input).toHaveLength(56);
+});
+
+it('keeps what users write apart from items', async () => {
+  const { server, model } = await connect(ANSWERED);
+  const text = `3f0e:${JSON.stringify(OUTPUT)}`;
+  await model.generate({ messages: [userMessage(text)], tools: [] });
+  expect(server.bodies[0]?.input).toEqual([{ role: 'user', content: [{ type: 'input_text', text }] }]);
+});
+
+it('fails as a call of the model fails', async () => {
+  const { model } = await connect(
+    {
+      status: 429,
+      headers: { 'retry-after': '7' },
+      json: { error: { message: 'Slow down', code: 'rate_limit' } },
+    },
+    { json: { id: 'resp_9', object: 'response.compaction', created_at: 1, output: [], usage: USAGE } },
+  );
+  const request = { messages: older, tools: [] };
+  const [limited, empty] = [
+    await rejection(model.compact?.(request) ?? Promise.resolve()),
+    await rejection(model.compact?.(request) ?? Promise.resolve()),
+  ];
+  expect(limited).toMatchObject({ status: 429, retryable: true, retryAfterMs: 7_000 });
+  expect(ModelError.isInstance(empty)).toBe(true);
+  expect(String(empty)).toContain('no compaction item');
+});
+
+it('tells when the provider does not call through it', async () => {
+  const server = await modelServer(ANSWERED);
+  const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
+  const model = fromAiSdk(openai('gpt-5'), { compact: openaiCompaction() });
+  const failure = await rejection(model.compact?.({ messages: older, tools: [] }) ?? Promise.resolve());
+  expect(CapabilityError.isInstance(failure)).toBe(true);
+  expect(String(failure)).toContain('createOpenAI({ fetch: compact.fetch })');
+  expect(() => fromAiSdk(openai.chat('gpt-5'), { compact: openaiCompaction() })).toThrow(CapabilityError);
+});
+
+it('refuses to send a conversation without its compacted part', async () => {
+  const { model } = await connect(COMPACTED);
+  const compacted = await model.compact?.({ messages: older, tools: [] });
+  const server = await modelServer(ANSWERED);
+  const plain = fromAiSdk(createOpenAI({ baseURL: server.url, apiKey: 'key' })('gpt-5'));
+  const failure = await rejection(plain.generate({ messages: compacted?.messages ?? [], tools: [] }));
+  expect(InvalidInputError.isInstance(failure)).toBe(true);
+  expect(String(failure)).toContain('messages[0].content[0]');
+  expect(server.bodies).toEqual([]);
+});
