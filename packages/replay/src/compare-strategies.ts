@@ -1,0 +1,89 @@
+import { estimateCounter, type TokenCounter } from '@x/core';
+import type { RecordedConversation } from './conversation.js';
+import { type Prices, relativePrices } from './prices.js';
+import { findLongRangeReferences, type LongRangeReference } from './references.js';
+import { type ReplayResult, replayConversation } from './replay-conversation.js';
+import { ReplayError } from './replay-error.js';
+import { sendEverything } from './strategies/baselines.js';
+import type { ReplaySetting, Strategy } from './strategy.js';
+
+/** The share of the window from which on simple strategies reduce. */
+const TRIGGER_SHARE = 0.85;
+/** What system prompt and tool schemas of a coding agent take, where a recording does not have them. */
+const USUAL_OVERHEAD = 10_000;
+
+export interface CompareOptions {
+  /** The context window to replay in, in tokens. */
+  readonly window: number;
+  /** Default: the estimate of `@x/core`. */
+  readonly counter?: TokenCounter;
+  /** Default: relative ones, in units of an uncached token. */
+  readonly prices?: Prices;
+  /** Tokens of system prompt and tool schemas. Default: the recorded system prompt, at least 10 000. */
+  readonly systemTokens?: number;
+  /** See {@link findLongRangeReferences}. */
+  readonly minGapTokens?: number;
+}
+
+/** One conversation through every strategy. */
+export interface Comparison {
+  readonly conversation: RecordedConversation;
+  readonly setting: ReplaySetting;
+  readonly prices: Prices;
+  readonly references: readonly LongRangeReference[];
+  /** Nothing reduced, as if the window did not matter: what costs are measured against. */
+  readonly everything: ReplayResult;
+  readonly strategies: Readonly<Record<string, ReplayResult>>;
+}
+
+/**
+ * Replays a conversation through strategies.
+ *
+ * @throws {ReplayError} `empty_conversation` when no model ever answered in it.
+ */
+export async function compareStrategies(
+  conversation: RecordedConversation,
+  strategies: Readonly<Record<string, Strategy>>,
+  options: CompareOptions,
+): Promise<Comparison> {
+  const { counter = estimateCounter, prices = relativePrices } = options;
+  if (!conversation.messages.some(({ role }) => role === 'assistant')) {
+    throw new ReplayError(
+      'empty_conversation',
+      'Nobody answered in the recording: there is no model call to replay.',
+    );
+  }
+  const setting = settingOf(conversation, counter, options);
+  const references = findLongRangeReferences(conversation.messages, counter, options);
+  const input = { messages: conversation.messages, references };
+  const everything = await replayConversation(input, sendEverything, setting, prices);
+  const results: Record<string, ReplayResult> = {};
+  for (const [name, strategy] of Object.entries(strategies)) {
+    results[name] = await replayConversation(input, strategy, setting, prices);
+  }
+  return { conversation, setting, prices, references, everything, strategies: results };
+}
+
+function settingOf(
+  { system = '' }: RecordedConversation,
+  counter: TokenCounter,
+  { window, systemTokens }: CompareOptions,
+): ReplaySetting {
+  const recorded = counter.count(system);
+  const wanted = systemTokens ?? Math.max(recorded, USUAL_OVERHEAD);
+  const padded = wanted > recorded ? `${system}\n${filler(wanted - recorded, counter)}` : system;
+  return {
+    window,
+    trigger: Math.floor(window * TRIGGER_SHARE),
+    counter,
+    system: padded,
+    overhead: counter.count(padded),
+  };
+}
+
+/** A text of about so many tokens that names nothing, in place of tool schemas that the recording does not have. */
+function filler(tokens: number, counter: TokenCounter): string {
+  const unit = 'a '.repeat(1_000);
+  const text = unit.repeat(Math.ceil(tokens / counter.count(unit)));
+  return text.slice(0, Math.floor((text.length * tokens) / counter.count(text)));
+}

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { text } from './blocks.js';
+import type { ConversationBuilder } from './conversation-builder.js';
+import type { Importer } from './importer.js';
+import { readResponsesItem } from './openai-responses.js';
+
+const lineSchema = z.looseObject({
+  timestamp: z.string().optional(),
+  type: z.enum(['session_meta', 'turn_context', 'response_item', 'event_msg', 'compacted']),
+  payload: z.looseObject({ type: z.string().optional() }),
+});
+
+const metaSchema = z.looseObject({
+  id: z.string().optional(),
+  instructions: z.string().nullish(),
+  base_instructions: z.looseObject({ text: z.string() }).nullish(),
+});
+
+const usageSchema = z.looseObject({
+  info: z.looseObject({
+    last_token_usage: z.looseObject({
+      input_tokens: z.number(),
+      cached_input_tokens: z.number().default(0),
+      output_tokens: z.number(),
+    }),
+  }),
+});
+
+type Line = z.output<typeof lineSchema>;
+
+/**
+ * Rollout files of the Codex CLI, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: `response_item` lines are what
+ * went to and came from the model; events repeat that for display and add what was billed.
+ */
+export const codex: Importer = {
+  format: 'codex',
+  describes: 'Codex CLI rollout files (JSONL)',
+  recognises: (value) => lineSchema.safeParse(value).success,
+  read(values, builder) {
+    for (const value of values) {
+      const line = lineSchema.safeParse(value).data;
+      if (line === undefined) builder.unread('line of another shape');
+      else readers[line.type](line, builder);
+    }
+  },
+};
+
+const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationBuilder) => void>> = {
+  session_meta({ payload }, builder) {
+    const meta = metaSchema.safeParse(payload).data;
+    builder.identify({ id: meta?.id });
+    builder.system(meta?.base_instructions?.text ?? meta?.instructions ?? '');
+  },
+  turn_context({ payload }, builder) {
+    if (typeof payload.model === 'string') builder.identify({ model: payload.model });
+  },
+  response_item({ payload, timestamp }, builder) {
+    readResponsesItem(payload, timestamp, builder);
+  },
+  event_msg({ payload }, builder) {
+    const usage = payload.type === 'token_count' ? usageSchema.safeParse(payload).data : undefined;
+    if (usage === undefined) return;
+    const { input_tokens, cached_input_tokens, output_tokens } = usage.info.last_token_usage;
+    builder.usage({
+      inputTokens: Math.max(0, input_tokens - cached_input_tokens),
+      cachedInputTokens: cached_input_tokens,
+      cacheWriteTokens: 0,
+      outputTokens: output_tokens,
+    });
+  },
+  compacted({ payload }, builder) {
+    const [summary] = text(typeof payload.message === 'string' ? payload.message : '');
+    builder.compaction(summary === undefined ? {} : { summary: summary.text });
+  },
+};

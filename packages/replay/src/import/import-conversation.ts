@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { RecordedConversation } from '../conversation.js';
+import { ReplayError } from '../replay-error.js';
+import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';
+import { anthropicMessages } from './anthropic-messages.js';
+import { claudeCode } from './claude-code.js';
+import { codex } from './codex.js';
+import { ConversationBuilder } from './conversation-builder.js';
+import type { Importer } from './importer.js';
+import { openaiChat } from './openai-chat.js';
+import { openaiResponses } from './openai-responses.js';
+import { pi } from './pi.js';
+import { sessionLog } from './session-log.js';
+
+/** From the most telling shape to the most general: the first that recognises an entry reads them all. */
+const importers: readonly Importer[] = [
+  codex,
+  claudeCode,
+  pi,
+  sessionLog,
+  openaiResponses,
+  aiSdkUiMessages,
+  aiSdkModelMessages,
+  anthropicMessages,
+  openaiChat,
+];
+
+/** The formats that {@link importConversation} knows. */
+export const formats: readonly { readonly format: string; readonly describes: string }[] = importers.map(
+  ({ format, describes }) => ({ format, describes }),
+);
+
+/** Where APIs and exports keep the list of messages inside an object. */
+const wrapped = z.union([
+  z.looseObject({ messages: z.array(z.unknown()) }).transform(({ messages }) => messages),
+  z.looseObject({ context: z.array(z.unknown()) }).transform(({ context }) => context),
+  z
+    .looseObject({ input: z.array(z.unknown()), output: z.array(z.unknown()).default([]) })
+    .transform(({ input, output }) => [...input, ...output]),
+]);
+
+/**
+ * Reads a recorded conversation, in whatever known format it is.
+ *
+ * @param source The text of a file: JSON, or JSON lines. Lines that are no JSON, for example a torn last one, are counted
+ * in `unread`.
+ * @param options `format` names the format when the shape does not tell; see {@link formats}.
+ * @throws {ReplayError} `unknown_format` when nothing in it is known; `empty_conversation` when nothing was said.
+ */
+export function importConversation(
+  source: string,
+  options: { readonly format?: string } = {},
+): RecordedConversation {
+  const { entries, torn } = parse(source);
+  const importer = importers.find(({ format, recognises }) =>
+    options.format === undefined ? entries.some(recognises) : format === options.format,
+  );
+  if (importer === undefined) {
+    const known = formats.map(({ format, describes }) => `  ${format}: ${describes}`).join('\n');
+    const what =
+      options.format === undefined
+        ? 'No entry has a shape that is known.'
+        : `There is no format "${options.format}".`;
+    throw new ReplayError('unknown_format', `${what} These formats can be read:\n${known}`);
+  }
+  const builder = new ConversationBuilder(importer.format);
+  for (let count = 0; count < torn; count++) builder.unread('line that is no JSON');
+  importer.read(entries, builder);
+  const conversation = builder.build();
+  if (conversation.messages.length > 0) return conversation;
+  throw new ReplayError(
+    'empty_conversation',
+    `Read as ${importer.format}, the recording holds no message. Is it the right file, and the right format?`,
+  );
+}
+
+function parse(source: string): { readonly entries: readonly unknown[]; readonly torn: number } {
+  const whole = parseJson(source);
+  if (Array.isArray(whole)) return { entries: whole, torn: 0 };
+  const inner = wrapped.safeParse(whole).data;
+  if (inner !== undefined) return { entries: inner, torn: 0 };
+  const lines = source.split(/\r?\n/).filter((line) => line.trim() !== '');
+  const entries = lines.map(parseJson);
+  const read = entries.filter((entry) => entry !== undefined);
+  return { entries: read, torn: entries.length - read.length };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/^\uFEFF/, ''));
+  } catch {
+    return undefined;
+  }
+}

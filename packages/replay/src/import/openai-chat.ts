@@ -1,0 +1,87 @@
+import type { ToolOutputBlock } from '@x/core';
+import { z } from 'zod';
+import { fileAt, outputText, parseArguments, text } from './blocks.js';
+import type { Importer } from './importer.js';
+
+const call = z.looseObject({
+  id: z.string(),
+  function: z.looseObject({ name: z.string(), arguments: z.unknown().optional() }),
+});
+
+const content = z.union([z.string(), z.null(), z.array(z.unknown())]).optional();
+
+const messageSchema = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.literal('system'), content }),
+  z.looseObject({ role: z.literal('developer'), content }),
+  z.looseObject({ role: z.literal('user'), content }),
+  z.looseObject({
+    role: z.literal('assistant'),
+    content,
+    reasoning_content: z.string().nullish(),
+    tool_calls: z.array(call).nullish(),
+  }),
+  z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content }),
+]);
+
+const part = z.union([
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.literal('image_url'), image_url: z.looseObject({ url: z.string() }) }),
+]);
+
+/** Messages of OpenAI's Chat Completions API, which most other providers take too. */
+export const openaiChat: Importer = {
+  format: 'openai-chat',
+  describes: 'messages of the Chat Completions API (JSON array or JSONL)',
+  recognises: (value) => messageSchema.safeParse(value).success,
+  read(values, builder) {
+    for (const [index, value] of values.entries()) {
+      const message = messageSchema.safeParse(value).data;
+      // Answers that follow each other are two here: the format has one message for each.
+      const answer = `answer-${index}`;
+      if (message === undefined) {
+        builder.unread('message of another shape');
+        continue;
+      }
+      switch (message.role) {
+        case 'user':
+          builder.user(readParts(message.content));
+          break;
+        case 'assistant':
+          builder.assistant(
+            [
+              ...(message.reasoning_content
+                ? [{ type: 'thinking' as const, thinking: message.reasoning_content }]
+                : []),
+              ...readParts(message.content),
+              ...(message.tool_calls ?? []).map(({ id, function: { name, arguments: input } }) => ({
+                type: 'tool_use' as const,
+                id,
+                name,
+                input: parseArguments(input),
+              })),
+            ],
+            { answer },
+          );
+          break;
+        case 'tool':
+          builder.result(message.tool_call_id, readParts(message.content));
+          break;
+        default:
+          builder.system(
+            readParts(message.content)
+              .map((block) => (block.type === 'text' ? block.text : ''))
+              .join('\n'),
+          );
+      }
+    }
+  },
+};
+
+function readParts(value: z.output<typeof content>): readonly ToolOutputBlock[] {
+  if (!Array.isArray(value)) return text(value);
+  return value.flatMap((element): readonly ToolOutputBlock[] => {
+    const parsed = part.safeParse(element).data;
+    if (parsed === undefined) return outputText(element);
+    return parsed.type === 'text' ? text(parsed.text) : [fileAt(parsed.image_url.url, 'image/*')];
+  });
+}

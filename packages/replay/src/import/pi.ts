@@ -1,0 +1,168 @@
+import type { ContentBlock, ToolOutputBlock } from '@x/core';
+import { z } from 'zod';
+import { asJson, inlineFile, outputText, text } from './blocks.js';
+import type { ConversationBuilder } from './conversation-builder.js';
+import type { Importer } from './importer.js';
+
+const content = z.union([z.string(), z.array(z.unknown())]);
+
+const part = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
+  z.looseObject({ type: z.literal('thinking'), thinking: z.string() }),
+  z.looseObject({
+    type: z.literal('toolCall'),
+    id: z.string(),
+    name: z.string(),
+    arguments: z.unknown().optional(),
+  }),
+]);
+
+const message = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.literal('user'), content }),
+  z.looseObject({
+    role: z.literal('assistant'),
+    content,
+    model: z.string().optional(),
+    usage: z
+      .looseObject({ input: z.number(), output: z.number(), cacheRead: z.number(), cacheWrite: z.number() })
+      .optional()
+      .catch(undefined),
+  }),
+  z.looseObject({
+    role: z.literal('toolResult'),
+    toolCallId: z.string(),
+    content,
+    isError: z.boolean().optional(),
+  }),
+  z.looseObject({
+    role: z.literal('bashExecution'),
+    command: z.string(),
+    output: z.string(),
+    excludeFromContext: z.boolean().optional(),
+  }),
+  z.looseObject({ role: z.enum(['custom', 'hookMessage']), content }),
+]);
+
+const entrySchema = z.looseObject({
+  type: z.string(),
+  id: z.string().optional(),
+  parentId: z.string().nullish(),
+  timestamp: z.string().optional(),
+  message: z.unknown().optional(),
+  summary: z.string().optional(),
+  tokensBefore: z.number().optional(),
+  content: content.optional(),
+});
+
+type Entry = z.output<typeof entrySchema>;
+
+/**
+ * Session files of the pi coding agent, `~/.pi/agent/sessions/…/<time>_<id>.jsonl`: a tree of entries, of which the branch
+ * to the last entry counts. Files of version 1 have no tree and are read line by line.
+ */
+export const pi: Importer = {
+  format: 'pi',
+  describes: 'session files of the pi coding agent (JSONL)',
+  recognises: (value) => {
+    const entry = entrySchema.safeParse(value).data;
+    return entry?.type === 'message' && message.safeParse(entry.message).success;
+  },
+  read(values, builder) {
+    const entries: Entry[] = [];
+    for (const value of values) {
+      const entry = entrySchema.safeParse(value).data;
+      if (entry === undefined) builder.unread('entry of another shape');
+      else if (entry.type === 'session') builder.identify({ id: entry.id });
+      else entries.push(entry);
+    }
+    for (const entry of lastBranch(entries)) readEntry(entry, builder);
+  },
+};
+
+function lastBranch(entries: readonly Entry[]): readonly Entry[] {
+  const last = entries.at(-1);
+  if (last?.id === undefined) return entries;
+  const byId = new Map(entries.map((entry) => [entry.id, entry]));
+  const branch: Entry[] = [];
+  for (let entry: Entry | undefined = last; entry !== undefined && branch.length < entries.length; ) {
+    branch.push(entry);
+    entry = entry.parentId ? byId.get(entry.parentId) : undefined;
+  }
+  return branch.reverse();
+}
+
+function readEntry(entry: Entry, builder: ConversationBuilder): void {
+  const at = entry.timestamp;
+  if (entry.type === 'compaction') {
+    const { summary, tokensBefore } = entry;
+    builder.compaction({
+      ...(summary === undefined ? {} : { summary }),
+      ...(tokensBefore === undefined ? {} : { tokensBefore }),
+    });
+  } else if (entry.type === 'branch_summary') {
+    builder.user(text(entry.summary), { at });
+  } else if (entry.type === 'custom_message') {
+    builder.user(readParts(entry.content ?? ''), { at });
+  } else if (entry.type === 'message') {
+    readMessage(entry.message, entry, builder);
+  }
+}
+
+function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: ConversationBuilder): void {
+  const parsed = message.safeParse(value).data;
+  if (parsed === undefined) {
+    builder.unread('message of another shape');
+    return;
+  }
+  switch (parsed.role) {
+    case 'assistant': {
+      builder.identify({ model: parsed.model });
+      builder.assistant(readParts(parsed.content), { at, answer: id });
+      if (parsed.usage === undefined) return;
+      const { input, output, cacheRead, cacheWrite } = parsed.usage;
+      builder.usage({
+        inputTokens: input,
+        outputTokens: output,
+        cachedInputTokens: cacheRead,
+        cacheWriteTokens: cacheWrite,
+      });
+      return;
+    }
+    case 'toolResult':
+      builder.result(parsed.toolCallId, readParts(parsed.content).filter(isOutput), {
+        at,
+        isError: parsed.isError ?? false,
+      });
+      return;
+    case 'bashExecution':
+      if (parsed.excludeFromContext !== true)
+        builder.user(text(`$ ${parsed.command}\n${parsed.output}`), { at });
+      return;
+    default:
+      builder.user(readParts(parsed.content), { at });
+  }
+}
+
+function readParts(value: z.output<typeof content>): readonly ContentBlock[] {
+  return typeof value === 'string' ? text(value) : value.flatMap(readPart);
+}
+
+function readPart(value: unknown): readonly ContentBlock[] {
+  const parsed = part.safeParse(value).data;
+  if (parsed === undefined) return outputText(value);
+  switch (parsed.type) {
+    case 'text':
+      return text(parsed.text);
+    case 'image':
+      return [inlineFile(parsed.mimeType, parsed.data)];
+    case 'thinking':
+      return [{ type: 'thinking', thinking: parsed.thinking }];
+    case 'toolCall':
+      return [{ type: 'tool_use', id: parsed.id, name: parsed.name, input: asJson(parsed.arguments ?? {}) }];
+  }
+}
+
+function isOutput(block: ContentBlock): block is ToolOutputBlock {
+  return block.type === 'text' || block.type === 'file';
+}

@@ -1,0 +1,40 @@
+import { parseWith } from '@x/core';
+import { z } from 'zod';
+
+const price = z.number().min(0);
+
+const schema = z.strictObject({
+  /** Input that is neither read from nor written to a cache. */
+  input: price,
+  cachedInput: price.optional(),
+  cacheWrite: price.optional(),
+  output: price.default(0),
+});
+
+/** What a million tokens cost, in any one currency. */
+export interface Prices {
+  readonly input: number;
+  readonly cachedInput: number;
+  readonly cacheWrite: number;
+  readonly output: number;
+}
+
+/**
+ * Checks a price table.
+ *
+ * @param value `{input, cachedInput?, cacheWrite?, output?}` for a million tokens. Without `cachedInput` a tenth of `input`,
+ * without `cacheWrite` 1.25 times, as providers with prompt caches have it.
+ * @throws {InvalidInputError} with the path of a bad field.
+ */
+export function parsePrices(value: unknown): Prices {
+  const {
+    input,
+    cachedInput = input * 0.1,
+    cacheWrite = input * 1.25,
+    output,
+  } = parseWith(schema, value, 'prices');
+  return { input, cachedInput, cacheWrite, output };
+}
+
+/** Input alone, in units of an uncached token: for comparing strategies where no prices are known. */
+export const relativePrices: Prices = { input: 1, cachedInput: 0.1, cacheWrite: 1.25, output: 0 };

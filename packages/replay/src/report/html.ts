@@ -1,0 +1,30 @@
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Markup that may stand in a page as it is. */
+export class Html {
+  readonly markup: string;
+
+  constructor(markup: string) {
+    this.markup = markup;
+  }
+}
+
+type Value = string | number | Html | readonly Html[] | undefined;
+
+/** Markup from a template; every value that is not markup itself is escaped. */
+export function html(strings: TemplateStringsArray, ...values: readonly Value[]): Html {
+  return new Html(strings.reduce((text, part, index) => text + render(values[index - 1]) + part));
+}
+
+function render(value: Value): string {
+  if (value === undefined) return '';
+  if (value instanceof Html) return value.markup;
+  if (typeof value === 'object') return value.map(({ markup }) => markup).join('');
+  return String(value).replace(/[&<>"']/g, (character) => ESCAPES[character] ?? character);
+}

@@ -1,0 +1,26 @@
+import type { Compactor } from '@x/core';
+import type { ReplaySetting, Strategy } from '../strategy.js';
+
+/**
+ * A compactor as a strategy: asked before every model call, as a harness asks it.
+ *
+ * @param create Makes the compactor of one conversation, for the setting that it is replayed in.
+ */
+export function withCompactor(create: (setting: ReplaySetting) => Compactor): Strategy {
+  return (setting) => {
+    const compactor = create(setting);
+    return async (messages) => {
+      const outcome = await compactor.compact(messages, {
+        reason: 'proactive_budget',
+        system: setting.system,
+        contextWindow: setting.window,
+      });
+      if (outcome.status !== 'applied') return undefined;
+      return {
+        messages: outcome.messages,
+        manifest: outcome.manifest,
+        ...(outcome.usage === undefined ? {} : { summariserTokens: outcome.usage.inputTokens }),
+      };
+    };
+  };
+}

@@ -1,0 +1,28 @@
+import type { ManifestEntry, Message, TokenCounter } from '@x/core';
+
+/** What a strategy knows of the agent that it works for. Sizes in tokens. */
+export interface ReplaySetting {
+  /** The model's context window. */
+  readonly window: number;
+  /** The size of a request from which on simple strategies reduce. */
+  readonly trigger: number;
+  readonly counter: TokenCounter;
+  /** What is sent ahead of the messages and never reduced: a text of `overhead` tokens. */
+  readonly system: string;
+  readonly overhead: number;
+}
+
+/** A conversation made smaller. */
+export interface Reduced {
+  readonly messages: readonly Message[];
+  /** What became of every message that is gone or altered. */
+  readonly manifest: readonly ManifestEntry[];
+  /** What a summariser read for it. */
+  readonly summariserTokens?: number;
+}
+
+/** Called before each model call with what would be sent; answers nothing where that may stay. */
+export type Reduce = (messages: readonly Message[]) => Promise<Reduced | undefined>;
+
+/** Begins a conversation. */
+export type Strategy = (setting: ReplaySetting) => Reduce;
