@@ -1,82 +1,103 @@
-import { createHash } from 'node:crypto';
-import { parseWith, type Workspace } from '@x/core';
-import type { Database, Statement } from 'better-sqlite3';
+import { stat } from 'node:fs/promises';
+import { fileSegment, parseWith, type Workspace } from '@x/core';
+import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { openIndexDatabase } from './index-database.js';
+import { dayOf } from './index/day.js';
+import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
+import { LineSearch } from './index/line-search.js';
+import { LineWriter } from './index/line-writer.js';
+import { indexLog } from './index/log-indexer.js';
+import type { MemorySource } from './index/scope-of-path.js';
+import { parseQuery } from './index/search-query.js';
+import { LOG_SUFFIX } from './log-scope.js';
 import { memoryFiles } from './memory-files.js';
-import { queryTermsOf, termsOf } from './terms.js';
+import { MemoryIndexError } from './memory-index-error.js';
+import { excerpt } from './message-text.js';
 
+const day = z.iso.date().transform(dayOf);
 const searchOptionsSchema = z.strictObject({
   limit: z.int().min(0).max(1_000).default(10),
+  offset: z.int().min(0).max(10_000).default(0),
   prefix: z.string().optional(),
+  userId: z.string().optional(),
+  sources: z.array(z.enum(['memory', 'sessions', 'other'])).default(['memory', 'other']),
+  path: z.string().optional(),
+  since: day.optional(),
+  until: day.optional(),
+  snippetChars: z.int().min(0).default(0),
 });
+const openOptionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
 
 /** A line that matches. */
 export interface MemoryHit {
   /** The file's path, as it was indexed. */
   readonly path: string;
-  /** From 1. */
+  /** From 1; of a session log, the message's number. */
   readonly lineNumber: number;
   readonly content: string;
-  /** BM25 as SQLite reports it: the smaller, the better. Lines with all terms come before those with some. */
+  /** The smaller, the better. Lines with all keywords come before those with some. */
   readonly rank: number;
+  /** With `snippetChars`: so much of the content around the first match, on one line. */
+  readonly snippet?: string;
 }
 
 export interface MemorySearchOptions {
   /** Hits at most; default 10. */
   readonly limit?: number | undefined;
-  /** Only memory files below this prefix: `''` for those of the workspace's root. Default: all that is indexed. */
+  /** Hits to skip; default 0. */
+  readonly offset?: number | undefined;
+  /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
   readonly prefix?: string | undefined;
+  /** Only files of this user, whatever the tenant and agent. */
+  readonly userId?: string | undefined;
+  /** What to look into; default `['memory', 'other']`, all but the logs of sessions. */
+  readonly sources?: readonly MemorySource[] | undefined;
+  /** Only this file, or what lies in this folder if it ends with `/`. */
+  readonly path?: string | undefined;
+  /** Only lines of this day (`2026-01-31`) or later: of daily notes and of messages. */
+  readonly since?: string | undefined;
+  /** Only lines of this day or earlier. */
+  readonly until?: string | undefined;
+  /** Characters of a {@link MemoryHit.snippet}; 0, the default, for none. */
+  readonly snippetChars?: number | undefined;
 }
 
-interface IndexedLine {
-  readonly id: number;
-  readonly number: number;
-  readonly content: string;
+interface Opened {
+  readonly database: Database;
+  readonly writer: LineWriter;
+  readonly lines: LineSearch;
+  /** Tells a file from another one that took its place. */
+  readonly inode: number | undefined;
 }
 
 /**
- * A full-text index over lines of text files, in SQLite (FTS5). It can be deleted at any time: everything in it comes
- * from the files. Several processes may use one index.
+ * A full-text index over lines of text files and messages of session logs, in SQLite (FTS5). It can be deleted at any
+ * time: everything in it comes from the files. Several processes may use one index; readers never wait.
  */
 export class MemoryIndex {
-  readonly #database: Database;
-  readonly #find: Statement<
-    [{ match: string; core: string | null; folder: string | null; limit: number }],
-    MemoryHit
-  >;
-  readonly #replaceFile: (path: string, hash: string, text: string) => void;
+  readonly #path: string;
+  #opened: Opened;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(database: Database) {
-    this.#database = database;
-    this.#find = database.prepare(`
-      SELECT files.path, lines.number AS lineNumber, lines.content, line_terms.rank
-      FROM line_terms JOIN lines ON lines.id = line_terms.rowid JOIN files ON files.id = lines.file_id
-      WHERE line_terms MATCH :match
-        AND (:core IS NULL OR files.path = :core OR substr(files.path, 1, length(:folder)) = :folder)
-      ORDER BY line_terms.rank, lines.id DESC LIMIT :limit`);
-    const replace = database.transaction((path: string, hash: string, text: string) =>
-      this.#replace(path, hash, text),
-    );
-    this.#replaceFile = (path, hash, text) => replace.immediate(path, hash, text);
+  private constructor(path: string, opened: Opened) {
+    this.#path = path;
+    this.#opened = opened;
   }
 
   /**
    * Opens the index at `path`, or creates it; `:memory:` for one that ends with the process.
    *
+   * @param options `readOnly`: searches an index that another process maintains. Default false.
    * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
    */
-  static async open(path: string): Promise<MemoryIndex> {
-    return new MemoryIndex(await openIndexDatabase(path));
+  static async open(path: string, options: { readonly readOnly?: boolean } = {}): Promise<MemoryIndex> {
+    const settings = parseWith(openOptionsSchema, options, 'MemoryIndex options');
+    return new MemoryIndex(path, await openParts(path, settings));
   }
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
   async indexFromString(path: string, text: string): Promise<void> {
-    const hash = createHash('sha256').update(text).digest('base64');
-    const known = this.#hashOf(path);
-    const isSame = text === '' ? known === undefined : known === hash;
-    if (!isSame) this.#replaceFile(path, hash, text);
+    await this.#write(async ({ writer }) => writer.replaceText(path, text));
   }
 
   /**
@@ -89,117 +110,109 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
-    const gone = new Set(this.#pathsBelow(prefix));
-    for await (const { path, text } of memoryFiles(workspace, prefix)) {
-      gone.delete(path);
-      await this.indexFromString(path, text);
-    }
-    for (const path of gone) await this.indexFromString(path, '');
+    await this.#write(async ({ database, writer }) => {
+      const gone = new Set(pathsOf(database, prefix, 'memory'));
+      for await (const { path, text } of memoryFiles(workspace, prefix)) {
+        gone.delete(path);
+        writer.replaceText(path, text);
+      }
+      for (const path of gone) writer.replaceText(path, '');
+    });
   }
 
   /**
-   * The best lines. Any text is a query: it is cut into words like the lines themselves, and has no operators.
+   * Indexes the session logs of a tenant, user and agent, and forgets those that are gone. Costs what was added.
+   *
+   * @param prefix where `sessions/` lies in the workspace; empty, or ends with `/`.
+   */
+  async indexSessionLogs(
+    workspace: Workspace,
+    { prefix = '' }: { readonly prefix?: string } = {},
+  ): Promise<void> {
+    await this.#write(async (parts) => {
+      const gone = new Set(pathsOf(parts.database, prefix, 'sessions'));
+      for await (const { path, type } of workspace.list(`${prefix}sessions`)) {
+        if (type !== 'file' || !path.endsWith(LOG_SUFFIX)) continue;
+        gone.delete(path);
+        await indexLog(workspace, path, parts);
+      }
+      for (const path of gone) parts.writer.replaceText(path, '');
+    });
+  }
+
+  /**
+   * The best lines. Any text is a query. `"…"` asks for words in that order and `*` behind a word for what begins with
+   * it; nothing else is an operator. A sentence finds lines that have some of its words.
    *
    * @throws {InvalidInputError} for unknown or bad options.
+   * @throws {MemoryIndexError} when the index turned out to be damaged. It has been made anew: index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
-    const { limit, prefix } = parseWith(searchOptionsSchema, options, 'search options');
-    const terms = queryTermsOf(query).map(({ text, prefix: isPrefix }) => `"${text}"${isPrefix ? '*' : ''}`);
-    if (terms.length === 0) return [];
-    const find = (match: string) =>
-      this.#find.all({
-        match,
-        core: prefix === undefined ? null : `${prefix}MEMORY.md`,
-        folder: prefix === undefined ? null : `${prefix}memory/`,
-        limit,
-      });
-    const best = find(terms.join(' AND '));
-    if (best.length === limit || terms.length === 1) return best;
-    const seen = new Set(best.map(place));
-    return [...best, ...find(terms.join(' OR ')).filter((hit) => !seen.has(place(hit)))].slice(0, limit);
+    const settings = parseWith(searchOptionsSchema, options, 'search options');
+    const { limit, offset, userId, snippetChars, ...filter } = settings;
+    const parsed = parseQuery(query);
+    const userSegment = userId === undefined ? undefined : fileSegment(userId);
+    try {
+      const found = this.#opened.lines.search(parsed, { ...filter, userSegment }, offset + limit);
+      return found.slice(offset).map(({ path, number, content, score }) => ({
+        path,
+        lineNumber: number,
+        content,
+        rank: -score,
+        ...(snippetChars > 0 ? { snippet: excerpt(content, parsed.terms, snippetChars) } : {}),
+      }));
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await this.#remake();
+      throw new MemoryIndexError(
+        this.#path,
+        `The memory index ${this.#path} was damaged and has been made anew, empty: index the files again.`,
+        error,
+      );
+    }
   }
 
   close(): void {
-    this.#database.close();
+    this.#opened.database.close();
   }
 
-  #hashOf(path: string): string | undefined {
-    return this.#database
-      .prepare<[string], string>('SELECT hash FROM files WHERE path = ?')
-      .pluck()
-      .get(path);
-  }
-
-  #pathsBelow(prefix: string): string[] {
-    return this.#database
-      .prepare<[{ core: string; folder: string }], string>(
-        `SELECT path FROM files WHERE path = :core OR substr(path, 1, length(:folder)) = :folder`,
-      )
-      .pluck()
-      .all({ core: `${prefix}MEMORY.md`, folder: `${prefix}memory/` });
-  }
-
-  #replace(path: string, hash: string, text: string): void {
-    const database = this.#database;
-    const fileId = database
-      .prepare<[string, string], number>(
-        `INSERT INTO files (path, hash) VALUES (?, ?)
-         ON CONFLICT (path) DO UPDATE SET hash = excluded.hash RETURNING id`,
-      )
-      .pluck()
-      .get(path, hash);
-    if (fileId === undefined) return;
-
-    const insertLine = database.prepare('INSERT INTO lines (file_id, number, content) VALUES (?, ?, ?)');
-    const insertTerms = database.prepare('INSERT INTO line_terms (rowid, terms) VALUES (?, ?)');
-    const move = database.prepare('UPDATE lines SET number = ? WHERE id = ?');
-    const stored = new LinesByContent(
-      database
-        .prepare<[number], IndexedLine>(
-          'SELECT id, number, content FROM lines WHERE file_id = ? ORDER BY number',
-        )
-        .all(fileId),
-    );
-    for (const [index, content] of text.split(/\r\n|\n|\r/).entries()) {
-      if (content.trim() === '') continue;
-      const number = index + 1;
-      const line = stored.take(content);
-      if (line === undefined) {
-        const { lastInsertRowid } = insertLine.run(fileId, number, content);
-        insertTerms.run(lastInsertRowid, termsOf(content).join(' '));
-      } else if (line.number !== number) {
-        move.run(number, line.id);
-      }
-    }
-    const remove = ['lines WHERE id = ?', 'line_terms WHERE rowid = ?'].map((rest) =>
-      database.prepare(`DELETE FROM ${rest}`),
-    );
-    for (const { id } of stored.left()) for (const statement of remove) statement.run(id);
-    if (text === '') database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
-  }
-}
-
-/** Lines that are indexed already, to be found again by what they say. */
-class LinesByContent {
-  readonly #lines = new Map<string, IndexedLine[]>();
-
-  constructor(lines: readonly IndexedLine[]) {
-    for (const line of lines) {
-      const same = this.#lines.get(line.content);
-      if (same === undefined) this.#lines.set(line.content, [line]);
-      else same.push(line);
+  /** Writes, and once more into a new index if this one turns out to be damaged. */
+  async #write(task: (opened: Opened) => Promise<void>): Promise<void> {
+    try {
+      await task(this.#opened);
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      await this.#remake();
+      await task(this.#opened);
     }
   }
 
-  take(content: string): IndexedLine | undefined {
-    return this.#lines.get(content)?.shift();
-  }
-
-  left(): IndexedLine[] {
-    return [...this.#lines.values()].flat();
+  /** Puts a new index in the place of a damaged one, unless another process has done so. */
+  async #remake(): Promise<void> {
+    this.#opened.database.close();
+    if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
+    this.#opened = await openParts(this.#path, { readOnly: false });
   }
 }
 
-function place({ path, lineNumber }: MemoryHit): string {
-  return `${lineNumber} ${path}`;
+async function openParts(path: string, options: { readonly readOnly: boolean }): Promise<Opened> {
+  const database = await openIndexDatabase(path, options);
+  const inode = await inodeOf(path);
+  return { database, inode, writer: new LineWriter(database, path), lines: new LineSearch(database) };
+}
+
+async function inodeOf(path: string): Promise<number | undefined> {
+  return stat(path).then(
+    ({ ino }) => ino,
+    () => undefined,
+  );
+}
+
+function pathsOf(database: Database, prefix: string, source: MemorySource): string[] {
+  return database
+    .prepare<[string, string], string>(
+      `SELECT path FROM files JOIN scopes ON scopes.id = files.scope_id WHERE prefix = ? AND source = ?`,
+    )
+    .pluck()
+    .all(prefix, source);
 }

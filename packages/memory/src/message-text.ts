@@ -1,5 +1,4 @@
 import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
-import type { QueryTerm } from './terms.js';
 
 /** Tools whose calls and results only repeat what stands elsewhere. */
 const ECHOES = new Set([
@@ -58,7 +57,7 @@ export function cut(text: string, maxChars: number): string {
 }
 
 /** One line of at most about `maxChars` around the first place where a term stands. */
-export function excerpt(text: string, terms: readonly QueryTerm[], maxChars: number): string {
+export function excerpt(text: string, terms: readonly { readonly text: string }[], maxChars: number): string {
   const lower = text.toLowerCase();
   const places = terms.map((term) => lower.indexOf(term.text)).filter((place) => place >= 0);
   // Lower case may be longer or shorter than the text by a character or two in rare scripts: an excerpt bears it.

@@ -1,7 +1,7 @@
-import { Bm25Scan } from '../bm25.js';
+import { Bm25Scan } from '../index/bm25-scan.js';
+import { parseQuery } from '../index/search-query.js';
 import type { LoggedSession } from '../logged-sessions.js';
 import { excerpt, searchableText } from '../message-text.js';
-import { queryTermsOf } from '../terms.js';
 import type { HistorySettings } from './history-config.js';
 import { heading, numbered } from './numbered-message.js';
 
@@ -24,7 +24,7 @@ export async function searchMessages(
   settings: HistorySettings,
 ): Promise<string> {
   const { limit, offset, from = 1, to = Number.POSITIVE_INFINITY, signal } = options;
-  const terms = queryTermsOf(query);
+  const { terms } = parseQuery(query);
   if (terms.length === 0) return 'The query has no word to search for.';
   const scan = new Bm25Scan<string>(terms);
   // The last changed session comes last, so that of equal hits its are the first.

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryTermsOf, termsOf } from '../src/terms.js';
+import { queryTermsOf, termsOf } from '../../src/index/terms.js';
 
 describe('termsOf', () => {
   it.each([

@@ -1,8 +1,7 @@
-import { type QueryTerm, termsOf } from './terms.js';
+import { inverseFrequency, KEYWORDS, saturation } from './bm25.js';
+import { matchesTerm, type SearchTerm } from './search-query.js';
+import { indexTermsOf } from './terms.js';
 
-/** The usual parameters: how soon repetition stops counting, and how much length does. */
-const K1 = 1.2;
-const B = 0.75;
 /** So many matches are kept at most while scanning; the weaker ones go when there are more. */
 const MAX_MATCHES = 10_000;
 const KEPT_MATCHES = 1_000;
@@ -19,14 +18,14 @@ interface Match<Item> {
  * Framework", 2009) over the texts that were added.
  */
 export class Bm25Scan<Item> {
-  readonly #terms: readonly QueryTerm[];
+  readonly #terms: readonly SearchTerm[];
   readonly #documentFrequencies: number[];
   #matches: Match<Item>[] = [];
   #texts = 0;
   #totalLength = 0;
   #matched = 0;
 
-  constructor(terms: readonly QueryTerm[]) {
+  constructor(terms: readonly SearchTerm[]) {
     this.#terms = terms;
     this.#documentFrequencies = terms.map(() => 0);
   }
@@ -38,7 +37,7 @@ export class Bm25Scan<Item> {
 
   /** Considers a text; `item` is asked for only when it matches. */
   add(text: string, item: () => Item): void {
-    const terms = termsOf(text);
+    const terms = indexTermsOf(text);
     this.#texts++;
     this.#totalLength += terms.length;
     const frequencies = countTerms(this.#terms, terms);
@@ -60,17 +59,15 @@ export class Bm25Scan<Item> {
 
   #ranked(): Match<Item>[] {
     const averageLength = this.#totalLength / Math.max(1, this.#texts);
-    const weights = this.#documentFrequencies.map((count) =>
-      Math.log(1 + (this.#texts - count + 0.5) / (count + 0.5)),
+    const weights = this.#documentFrequencies.map(
+      (count, index) => (this.#terms[index]?.weight ?? 1) * inverseFrequency(count, this.#texts),
     );
-    const score = ({ frequencies, length }: Match<Item>) => {
-      const saturation = K1 * (1 - B + (B * length) / averageLength);
-      let sum = 0;
-      for (const [index, count] of frequencies.entries()) {
-        sum += ((weights[index] ?? 0) * count * (K1 + 1)) / (count + saturation);
-      }
-      return sum;
-    };
+    const score = ({ frequencies, length }: Match<Item>) =>
+      frequencies.reduce(
+        (sum, count, index) =>
+          sum + (weights[index] ?? 0) * saturation(count, length, averageLength, KEYWORDS),
+        0,
+      );
     return this.#matches
       .map((match, order) => ({ match, order, score: score(match) }))
       .sort((left, right) => right.score - left.score || right.order - left.order)
@@ -78,11 +75,11 @@ export class Bm25Scan<Item> {
   }
 }
 
-function countTerms(wanted: readonly QueryTerm[], terms: readonly string[]): number[] {
+function countTerms(wanted: readonly SearchTerm[], terms: readonly string[]): number[] {
   const counts = wanted.map(() => 0);
   for (const term of terms) {
-    for (const [index, { text, prefix }] of wanted.entries()) {
-      if (term === text || (prefix && term.startsWith(text))) counts[index] = (counts[index] ?? 0) + 1;
+    for (const [index, sought] of wanted.entries()) {
+      if (matchesTerm(sought, term)) counts[index] = (counts[index] ?? 0) + 1;
     }
   }
   return counts;

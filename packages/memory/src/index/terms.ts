@@ -1,6 +1,11 @@
+import { stem } from './stem.js';
+
 /** Scripts that are written without spaces between words. */
-const UNSPACED = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆`;
-const RUNS = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{N}_])+`, 'gu');
+const UNSPACED = [
+  String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー々〆`,
+  String.raw`\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}`,
+].join('');
+const RUNS = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{M}\\p{N}_])+`, 'gu');
 const UNSPACED_START = new RegExp(`^[${UNSPACED}]`, 'u');
 /** Most text is ASCII, and found out to be so far sooner than the rest is done. */
 const IS_ASCII = /^[\0-\x7f]*$/;
@@ -11,7 +16,7 @@ const PART_BOUNDARY = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll
 /** Longer runs are hashes and encoded bytes; their beginning is enough to find them by. */
 const MAX_TERM = 64;
 
-/** A term to look for. */
+/** A term to look for, as {@link indexTermsOf} makes them. */
 export interface QueryTerm {
   readonly text: string;
   /** Matches every term that begins with it: a single character of an unspaced script. */
@@ -20,7 +25,7 @@ export interface QueryTerm {
 
 /**
  * The terms by which a text can be found: words in lower case without diacritics, names also by their parts, and text of
- * unspaced scripts (Chinese, Japanese, Korean) as overlapping pairs of characters, the usual unit for searching them.
+ * unspaced scripts (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) as overlapping pairs of characters, the usual unit for searching them.
  */
 export function termsOf(text: string): string[] {
   const terms: string[] = [];
@@ -38,6 +43,13 @@ export function termsOf(text: string): string[] {
     const parts = run.split(PART_BOUNDARY).filter(Boolean);
     if (parts.length > 1) terms.push(...parts.map(fold));
   }
+  return terms;
+}
+
+/** The terms of a text, words by their stems: what an index holds. */
+export function indexTermsOf(text: string): string[] {
+  const terms = termsOf(text);
+  for (const [index, term] of terms.entries()) terms[index] = stem(term);
   return terms;
 }
 

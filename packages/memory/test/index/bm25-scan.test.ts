@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { Bm25Scan } from '../src/bm25.js';
-import { queryTermsOf } from '../src/terms.js';
+import { Bm25Scan } from '../../src/index/bm25-scan.js';
+import { parseQuery } from '../../src/index/search-query.js';
 
 function rank(query: string, texts: readonly string[]): Bm25Scan<string> {
-  const scan = new Bm25Scan<string>(queryTermsOf(query));
+  const scan = new Bm25Scan<string>(parseQuery(query).terms);
   for (const text of texts) scan.add(text, () => text);
   return scan;
 }

@@ -1,0 +1,75 @@
+import type { Database } from 'better-sqlite3';
+import { type IdRange, idsOfScope } from './line-id.js';
+import type { MemorySource } from './scope-of-path.js';
+
+/** Which lines a search may find. */
+export interface LineFilter {
+  readonly prefix?: string | undefined;
+  readonly userSegment?: string | undefined;
+  readonly sources: readonly MemorySource[];
+  /** A file, or a folder that ends with `/`. */
+  readonly path?: string | undefined;
+  /** Days since 1970, both included; undated lines are left out. */
+  readonly since?: number | undefined;
+  readonly until?: number | undefined;
+}
+
+/** The part of an index that a search looks at. */
+export interface Collection {
+  readonly ranges: readonly IdRange[];
+  readonly lines: number;
+  /** Terms of a line, on average. */
+  readonly averageLength: number;
+}
+
+interface ScopeRow {
+  readonly id: number;
+  readonly prefix: string;
+  readonly source: MemorySource;
+  readonly lines: number;
+  readonly terms: number;
+}
+
+/** The scopes that a filter allows: what is outside of them is neither found nor counted. */
+export function collectionOf(database: Database, filter: LineFilter): Collection {
+  const rows = database
+    .prepare<[{ prefix: string | null }], ScopeRow>(
+      'SELECT id, prefix, source, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
+    )
+    .all({ prefix: filter.prefix ?? null })
+    .filter(({ source }) => filter.sources.includes(source))
+    .filter(({ prefix }) => filter.userSegment === undefined || userOf(prefix) === filter.userSegment);
+  const sum = (pick: (row: ScopeRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
+  const lines = sum((row) => row.lines);
+  return {
+    ranges: rows.map(({ id }) => idsOfScope(id)),
+    lines,
+    averageLength: sum((row) => row.terms) / Math.max(1, lines),
+  };
+}
+
+/** A condition on `files` and `lines`, and its parameters; none when every line of the scopes will do. */
+export function conditionOf(
+  filter: LineFilter,
+): { readonly sql: string; readonly values: Readonly<Record<string, string | number>> } | undefined {
+  const parts: string[] = [];
+  const values: Record<string, string | number> = {};
+  if (filter.path !== undefined) {
+    values.path = filter.path;
+    const isFolder = filter.path === '' || filter.path.endsWith('/');
+    parts.push(isFolder ? 'substr(files.path, 1, length(:path)) = :path' : 'files.path = :path');
+  }
+  if (filter.since !== undefined) {
+    values.since = filter.since;
+    parts.push('lines.day >= :since');
+  }
+  if (filter.until !== undefined) {
+    values.until = filter.until;
+    parts.push('lines.day <= :until');
+  }
+  return parts.length === 0 ? undefined : { sql: parts.join(' AND '), values };
+}
+
+function userOf(prefix: string): string | undefined {
+  return /^(?:tenants\/[^/]+\/)?users\/([^/]+)\//.exec(prefix)?.[1];
+}
