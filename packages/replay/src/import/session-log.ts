@@ -1,4 +1,5 @@
-import { messageSchema, toolResultsOf } from '@x/core';
+import { type Message, messageSchema, toolResultsOf } from '@x/core';
+import { z } from 'zod';
 import type { Importer } from './importer.js';
 
 /** The session log that an agent of `@x/harness` keeps, or the messages that `x sessions export` writes. */
@@ -6,12 +7,12 @@ export const sessionLog: Importer = {
   format: 'x-session-log',
   describes:
     "session logs of @x/harness, `agents/<agent>/sessions/<session>.log.jsonl`, and AgentState's context",
-  recognises: (value) => messageSchema.safeParse(value).success,
+  recognises: (value) => readMessage(value) !== undefined,
   read(values, builder) {
     for (const value of values) {
-      const message = messageSchema.safeParse(value).data;
+      const message = readMessage(value);
       if (message === undefined) {
-        builder.unread('message of another shape');
+        if (!state.safeParse(value).success) builder.unread('message of another shape');
         continue;
       }
       const { role, content, createdAt: at, id: answer } = message;
@@ -24,3 +25,11 @@ export const sessionLog: Importer = {
     }
   },
 };
+
+/** `x sessions export` writes the state first, and wraps messages. */
+const state = z.looseObject({ type: z.literal('state') });
+const exported = z.looseObject({ type: z.literal('log'), message: messageSchema });
+
+function readMessage(value: unknown): Message | undefined {
+  return messageSchema.safeParse(value).data ?? exported.safeParse(value).data?.message;
+}

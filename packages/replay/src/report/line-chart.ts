@@ -24,6 +24,8 @@ const HEIGHT = 300;
 const MARGIN = { top: 16, right: 16, bottom: 36, left: 56 };
 /** More points than pixels show nothing more. */
 const MAX_POINTS = 400;
+/** More marks on a line hide it. */
+const MAX_MARKS = 60;
 
 /** A line chart as one SVG element, coloured by the classes `series-0`, `series-1`, …. */
 export function lineChart(series: readonly Series[], { title, x, y, limit }: ChartOptions): Html {
@@ -45,7 +47,7 @@ ${series.map(
       .map(([at, value], point) => `${point === 0 ? 'M' : 'L'}${place(at, value)}`)
       .join(
         '',
-      )}"/>${marks.map((at) => html`<circle class="series-${index}" cx="${left(at)}" cy="${top(values[at] ?? 0)}" r="3"/>`)}`,
+      )}"/>${(marks.length > MAX_MARKS ? [] : marks).map((at) => html`<circle class="series-${index}" cx="${left(at)}" cy="${top(values[at] ?? 0)}" r="3"/>`)}`,
 )}
 </svg>`;
 }

@@ -54,19 +54,19 @@ function section(comparison: Comparison, index: number, currency: string | undef
 <p class="facts">${conversation.format}${conversation.model === undefined ? '' : ` · ${conversation.model}`} · ${conversation.messages.length} messages · ${everything.calls.length} model calls · ${formatNumber(setting.overhead)} tokens of system prompt and tools${conversation.compactions.length === 0 ? '' : ` · compacted ${conversation.compactions.length} times when it was recorded`}</p>
 ${unread.length === 0 ? undefined : html`<p class="facts">Not read: ${unread.map(([reason, count]) => `${count} × ${reason}`).join(', ')}.</p>`}
 <figure>
-${lineChart(
-  series.map(({ name, result }) => ({
-    name,
-    values: result.calls.map(({ request }) => request),
-    marks: result.calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
-  })),
-  {
-    title: 'Tokens of each request by strategy',
-    x: 'model calls',
-    y: 'tokens of the request',
-    limit: { name: 'window', value: setting.window },
-  },
-)}
+<div class="scroll">${lineChart(
+    series.map(({ name, result }) => ({
+      name,
+      values: result.calls.map(({ request }) => request),
+      marks: result.calls.flatMap(({ reduced }, at) => (reduced ? [at] : [])),
+    })),
+    {
+      title: 'Tokens of each request by strategy',
+      x: 'model calls',
+      y: 'tokens of the request',
+      limit: { name: 'window', value: setting.window },
+    },
+  )}</div>
 <figcaption>${series.map(({ name }, at) => html`<span class="key"><i class="series-${at}"></i>${name}</span>`)}<span class="key">dots: reductions</span></figcaption>
 </figure>
 ${table(figuresOf([comparison]), currency)}

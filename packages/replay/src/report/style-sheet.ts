@@ -20,7 +20,7 @@ body{margin:0;background:var(--page);color:var(--text);font:15px/24px system-ui,
 main{max-width:920px;margin:0 auto;padding:24px 16px 64px}
 h1{font-size:22px;line-height:32px}h2{font-size:17px;margin:40px 0 0;overflow-wrap:anywhere}
 .facts{color:var(--quiet);font-size:13px;line-height:20px;margin:4px 0 12px}
-figure{margin:16px 0}svg{width:100%;height:auto;display:block}svg text{font-size:12px;fill:var(--quiet)}
+figure{margin:16px 0}svg{width:100%;min-width:640px;height:auto;display:block}svg text{font-size:12px;fill:var(--quiet)}
 path{fill:none;stroke-width:1.75;stroke-linejoin:round}.grid{stroke:var(--line)}.limit{stroke:var(--text);stroke-dasharray:4 4}
 figcaption{font-size:13px;color:var(--quiet)}.key{margin-right:16px;white-space:nowrap}
 .key i{display:inline-block;width:16px;height:3px;margin-right:6px;vertical-align:middle}

@@ -1,0 +1,36 @@
+import { readFile } from 'node:fs/promises';
+import { createCompactor, parseCompactionConfig } from '@x/compaction';
+import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } from '@x/replay';
+import { parse } from 'yaml';
+import { UsageError } from '../../command.js';
+
+/** What recordings are compared by. None calls a model. */
+export const strategies: Readonly<Record<string, Strategy>> = {
+  'tail-20': keepTail(20),
+  'mask-5': maskOutputs(5),
+  'mask-then-tail': maskThenTail(5, 20),
+  ours: withCompactor(({ window, counter }) =>
+    createCompactor({ model: null, contextWindow: window, counter, triggerMessages: 0, triggerTokens: 0 }),
+  ),
+};
+
+/**
+ * The compactor of a configuration file (JSON or YAML), without the summariser that it may name.
+ *
+ * @throws {InvalidInputError} naming every bad field.
+ */
+export async function fromConfiguration(file: string): Promise<Strategy> {
+  const { options } = parseCompactionConfig(await readConfiguration(file));
+  const { offloadBeforeCompact: _log, flushBeforeCompact: _memory, ...config } = options;
+  return withCompactor(({ window, counter }) =>
+    createCompactor({ ...config, model: null, contextWindow: window, counter }),
+  );
+}
+
+async function readConfiguration(file: string): Promise<unknown> {
+  try {
+    return parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

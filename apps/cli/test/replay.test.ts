@@ -1,0 +1,99 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+let directory: string;
+let log: string;
+
+/** An agent that reads forty files and returns to the first, as Chat Completions messages. */
+function recording(): string {
+  const read = (index: number, id: string) => [
+    {
+      role: 'assistant',
+      tool_calls: [
+        {
+          id,
+          type: 'function',
+          function: { name: 'read_file', arguments: `{"path":"src/module${index}.ts"}` },
+        },
+      ],
+    },
+    { role: 'tool', tool_call_id: id, content: `export const module${index} = 1;\n`.repeat(60) },
+  ];
+  const messages = Array.from({ length: 40 }, (_, index) => read(index, `call-${index}`)).flat();
+  return JSON.stringify([{ role: 'user', content: 'Survey.' }, ...messages, ...read(0, 'again')]);
+}
+
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-cli-replay-'));
+  log = join(directory, 'log.json');
+  writeFileSync(log, recording());
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function replay(args: readonly string[], input = '') {
+  const node = ['--conditions=@x/source', '--import', 'tsx', main, 'replay', ...args];
+  const { status, stdout, stderr } = spawnSync(process.execPath, node, { input, encoding: 'utf8' });
+  return { status, stdout, stderr };
+}
+
+describe('x replay', () => {
+  it('prints a row a strategy, and writes a page', () => {
+    const page = join(directory, 'report.html');
+    const { status, stdout } = replay([log, '--window', '20000', '--html', page]);
+    expect(status).toBe(0);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)[0]);
+    expect(rows.slice(-5)).toEqual(['everything', 'tail-20', 'mask-5', 'mask-then-tail', 'ours']);
+    expect(readFileSync(page, 'utf8')).toContain('</html>');
+  });
+
+  it('reads standard input, prices and a configuration, and answers programs', () => {
+    const config = join(directory, 'compaction.yaml');
+    writeFileSync(config, 'threshold: 60\nkeep_messages: 6\n');
+    const args = [
+      '-',
+      '--json',
+      '--window',
+      '20000',
+      '--strategy',
+      'ours',
+      '--config',
+      config,
+      '--prices',
+      'input=3,output=15',
+    ];
+    const { status, stdout } = replay(args, recording());
+    expect(status).toBe(0);
+    const { total, conversations } = JSON.parse(stdout);
+    expect(total.map(({ strategy }: { strategy: string }) => strategy)).toEqual([
+      'everything',
+      'ours',
+      'config',
+    ]);
+    expect(total[0].cost).toBeGreaterThan(total[1].cost);
+    expect(conversations[0]).toMatchObject({ format: 'openai-chat', messages: 83 });
+  });
+
+  it.each([
+    [[], /at least one file/],
+    [['missing.json'], /missing\.json cannot be read/],
+    [[main], /These formats can be read/],
+    [['-', '--window', 'big'], /--window must be a whole number/],
+    [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
+    [['-', '--prices', 'input=free'], /--prices takes input/],
+    [['-', '--counter', 'fingers'], /--counter must be one of/],
+    [['-', '--frobnicate'], /Unknown option/],
+  ])('refuses %j and says why', (args, message) => {
+    const { status, stdout, stderr } = replay(args, recording());
+    expect(stderr).toMatch(message);
+    expect(status).toBe(2);
+    expect(stdout).toBe('');
+  });
+});
