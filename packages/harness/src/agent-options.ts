@@ -9,6 +9,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { z } from 'zod';
+import type { ModelFallback } from './loop/model-fallback.js';
 
 /** The plain settings of an agent; the builder validates them. */
 export const settingsSchema = z.strictObject({
@@ -44,6 +45,8 @@ export type AgentSettings = z.output<typeof settingsSchema>;
 export interface AgentParts {
   readonly settings: AgentSettings;
   readonly model: Model;
+  /** The models that take over when it fails for good. */
+  readonly fallback: ModelFallback;
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
   readonly workspace: Workspace;

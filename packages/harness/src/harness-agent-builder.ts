@@ -16,6 +16,7 @@ import {
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-options.js';
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
 import { HarnessConfigError } from './errors/harness-config-error.js';
+import { isWorthAnother, type ModelFailure, type ModelFallback } from './loop/model-fallback.js';
 
 const DEFAULT_WORKSPACE = './workspace';
 
@@ -28,6 +29,7 @@ export class HarnessAgentBuilder<Agent> {
   readonly #listeners: ((event: AgentEvent) => void)[] = [];
   #registry = new CapabilityRegistry();
   #model: Model | undefined;
+  #fallback: ModelFallback = { models: [], when: isWorthAnother };
   #workspace: string | Workspace = DEFAULT_WORKSPACE;
   #session: SessionStore | undefined;
   #counter: TokenCounter = defaultCounter;
@@ -47,8 +49,23 @@ export class HarnessAgentBuilder<Agent> {
     return this.settings({ systemPrompt });
   }
 
-  model(model: Model): this {
+  /**
+   * The model; and, in order, those that take over for the rest of a call when it fails for good: after its retries, for
+   * what `fallbackWhen` says. Each reads a history that was made to fit its window first, if the agent compacts.
+   */
+  model(
+    model: Model,
+    options: {
+      readonly fallback?: readonly Model[];
+      /**
+       * Default: outages, rate limits, exhausted quotas and refused keys; a request that is too large, when the next
+       * model has a larger window.
+       */
+      readonly fallbackWhen?: (failure: ModelFailure) => boolean;
+    } = {},
+  ): this {
     this.#model = model;
+    this.#fallback = { models: options.fallback ?? [], when: options.fallbackWhen ?? isWorthAnother };
     return this;
   }
 
@@ -171,6 +188,7 @@ export class HarnessAgentBuilder<Agent> {
     return this.#create({
       settings,
       model: this.#model,
+      fallback: this.#fallback,
       tools,
       capabilities: found,
       workspace,

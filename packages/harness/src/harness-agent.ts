@@ -14,11 +14,17 @@ import {
   type Tool,
   type ToolDefinition,
   takeTurn,
-  userMessage,
   WorkspaceSessionLog,
 } from '@x/core';
 import type { AgentParts } from './agent-options.js';
 import { BackgroundQueue } from './background-queue.js';
+import {
+  type CallInput,
+  type CallOptions,
+  type OutputOptions,
+  requestedOutput,
+  toMessages,
+} from './call-options.js';
 import { HarnessError } from './errors/harness-error.js';
 import { Interruption } from './errors/interruption.js';
 import { EventChannel } from './event-channel.js';
@@ -26,15 +32,9 @@ import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { KeyedMutex } from './keyed-mutex.js';
 import { runCall } from './loop/run-call.js';
 import { RunningCall } from './loop/running-call.js';
-import type { Reply } from './reply.js';
-
-/** What a user may say: text, a message, or several. */
-export type CallInput = string | Message | readonly Message[];
-
-export interface CallOptions {
-  /** Interrupts the call when aborted, as `agent.interrupt` does. */
-  readonly signal?: AbortSignal;
-}
+import { Steering } from './loop/steering.js';
+import type { RequestedOutput } from './output/requested-output.js';
+import type { OutputReply, Reply } from './reply.js';
 
 /** Session logs that are kept ready; each remembers the ids it holds. */
 const MAX_OPEN_LOGS = 64;
@@ -54,7 +54,11 @@ export class HarnessAgent {
   /** Calls that run, or wait for their session's turn: these have no state yet. */
   readonly #running = new Map<
     string,
-    { readonly abort: AbortController; readonly state?: AgentState | undefined }
+    {
+      readonly abort: AbortController;
+      readonly steering: Steering;
+      readonly state?: AgentState | undefined;
+    }
   >();
   #closing: Promise<void> | undefined;
 
@@ -82,8 +86,16 @@ export class HarnessAgent {
    * @throws {SessionLeaseError} `lease_unavailable` when the session's turn could not be had; `lease_lost` when another
    * process took it, because this one was silent for too long: nothing was stored since.
    * @throws {ContextOverflowError} when the request does not fit and nothing could make it fit.
+   * @throws {OutputError} when the model gave no answer of the form that `output` asks for, however often it was told.
+   * @throws {InvalidInputError} for an `output` that cannot be told to a model.
    * @throws {HarnessError} `agent_closed`.
    */
+  call<Output>(
+    input: CallInput,
+    context: RuntimeContext | undefined,
+    options: OutputOptions<Output>,
+  ): Promise<OutputReply<Output>>;
+  call(input: CallInput, context?: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async call(input: CallInput, context?: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
     return this.#run(toMessages(input), context, options);
   }
@@ -103,6 +115,8 @@ export class HarnessAgent {
    *
    * @throws {HarnessError} `nothing_to_resume` when the session does not exist or ended in an orderly way.
    */
+  resume<Output>(context: RuntimeContext, options: OutputOptions<Output>): Promise<OutputReply<Output>>;
+  resume(context: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async resume(context: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
     return this.#run([], context, options);
   }
@@ -126,7 +140,7 @@ export class HarnessAgent {
       throw new CapabilityError('compact', 'No capability can compact: add compaction() with .use().');
     }
     const compact = capability.compact.bind(capability);
-    return this.#exclusively(context, options, undefined, async (call) => {
+    return this.#exclusively(context, { ...options, output: undefined }, undefined, async (call) => {
       const outcome = await compact(await call.reasonScope(), { instructions: options.instructions });
       await call.save();
       return outcome;
@@ -145,7 +159,7 @@ export class HarnessAgent {
       throw new CapabilityError('undo', 'No capability can undo a compaction: add compaction() with .use().');
     }
     const undo = capability.undo.bind(capability);
-    return this.#exclusively(context, options, undefined, async (call) => {
+    return this.#exclusively(context, { ...options, output: undefined }, undefined, async (call) => {
       const undone = await undo(await call.reasonScope());
       if (undone) await call.save();
       return undone;
@@ -174,6 +188,17 @@ export class HarnessAgent {
   }
 
   /**
+   * Says something to the running call of this session, here in this process: the model reads it at its next step,
+   * behind the results of the tools that run now, and answers it before the call ends. Whether it was read: resolves
+   * with true once it has entered the conversation, and with false when no call runs, or it ended first; then say it
+   * with {@link HarnessAgent.call}. Either way it is in the conversation once or not at all.
+   */
+  steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
+    const running = this.#running.get(this.#identify(context).key.toString());
+    return running?.steering.send(toMessages(input)) ?? Promise.resolve(false);
+  }
+
+  /**
    * Refuses new calls, stops running ones where they can be resumed (`shutdown`), waits for background work and closes
    * the capabilities. The session store and its client stay open: they are the user's.
    */
@@ -195,7 +220,10 @@ export class HarnessAgent {
     options: CallOptions,
     listener?: (event: AgentEvent) => void,
   ): Promise<Reply> {
-    return this.#exclusively(context ?? RuntimeContext.empty(), options, listener, (call, isNew) => {
+    const output = requestedOutput(options, new Set(this.#tools.keys()));
+    const { signal } = options;
+    const asked = { ...(signal === undefined ? {} : { signal }), output };
+    return this.#exclusively(context ?? RuntimeContext.empty(), asked, listener, (call, isNew) => {
       if (input.length === 0) this.#refuseNothingToResume(call, isNew);
       return runCall(call, { input, streaming: listener !== undefined, tools: this.#tools });
     });
@@ -209,7 +237,7 @@ export class HarnessAgent {
     const channel = new EventChannel();
     const abandoned = new AbortController();
     const signal = options.signal ? AbortSignal.any([options.signal, abandoned.signal]) : abandoned.signal;
-    const running = this.#run(input, context, { signal }, (event) => channel.push(event)).then(
+    const running = this.#run(input, context, { ...options, signal }, (event) => channel.push(event)).then(
       () => channel.end(),
       (cause: unknown) => channel.end({ cause }),
     );
@@ -224,7 +252,7 @@ export class HarnessAgent {
   /** Takes the session's turn, opens it and runs `task`. */
   async #exclusively<Result>(
     context: RuntimeContext,
-    options: { readonly signal?: AbortSignal },
+    options: { readonly signal?: AbortSignal; readonly output?: RequestedOutput | undefined },
     listener: ((event: AgentEvent) => void) | undefined,
     task: (call: RunningCall, isNew: boolean) => Promise<Result>,
   ): Promise<Result> {
@@ -238,17 +266,26 @@ export class HarnessAgent {
       const onAbort = () => abort.abort(new Interruption('interrupted'));
       if (options.signal?.aborted) onAbort();
       else options.signal?.addEventListener('abort', onAbort, { once: true });
-      this.#running.set(id, { abort });
+      const steering = new Steering();
+      this.#running.set(id, { abort, steering });
       let turn: SessionTurn | undefined;
       try {
         turn = await this.#takeTurn(key, abort.signal);
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
-        const call = await this.#open(key, runtime, { turn, signal: abort.signal, listener });
-        this.#running.set(id, { abort, state: call.scope.state });
+        const { output } = options;
+        const call = await this.#open(key, runtime, {
+          turn,
+          signal: abort.signal,
+          listener,
+          steering,
+          output,
+        });
+        this.#running.set(id, { abort, steering, state: call.scope.state });
         return await task(call, call.options.session.version === 0);
       } finally {
         this.#running.delete(id);
+        steering.close();
         options.signal?.removeEventListener('abort', onAbort);
         await turn?.release();
       }
@@ -274,6 +311,8 @@ export class HarnessAgent {
       readonly turn: SessionTurn;
       readonly signal: AbortSignal;
       readonly listener: ((event: AgentEvent) => void) | undefined;
+      readonly steering: Steering;
+      readonly output: RequestedOutput | undefined;
     },
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
@@ -292,6 +331,8 @@ export class HarnessAgent {
       callId: randomUUID(),
       signal: options.signal,
       background: this.#background,
+      steering: options.steering,
+      output: options.output,
       emit: (event) => this.#emit(event, options.listener),
     });
   }
@@ -357,9 +398,4 @@ function busy(key: SessionKey): SessionLeaseError {
       ".turns('queue') to wait for it, or use another session.",
     { sessionKey: key.toString() },
   );
-}
-
-function toMessages(input: CallInput): readonly Message[] {
-  if (typeof input === 'string') return [userMessage(input)];
-  return 'role' in input ? [input] : input;
 }

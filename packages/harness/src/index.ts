@@ -1,4 +1,5 @@
 export type { AgentSettings } from './agent-options.js';
+export type { CallInput, CallOptions, OutputOptions } from './call-options.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { renderTodos, taskList } from './capabilities/task-list.js';
 export { type WorkspaceToolsConfig, workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
@@ -9,7 +10,10 @@ export {
 } from './capability-registry.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
-export { type CallInput, type CallOptions, HarnessAgent } from './harness-agent.js';
+export { OutputError } from './errors/output-error.js';
+export { HarnessAgent } from './harness-agent.js';
 export type { HarnessAgentBuilder } from './harness-agent-builder.js';
-export type { Reply } from './reply.js';
+export type { ModelFailure } from './loop/model-fallback.js';
+export type { OutputSchema } from './output/output-format.js';
+export type { OutputReply, Reply } from './reply.js';
 export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './shutdown-on-signals.js';

@@ -12,4 +12,13 @@ export interface Reply {
   readonly stopReason: StopReason;
   /** Reasoning steps taken. */
   readonly steps: number;
+  /** The validated answer, when the call asked for one with `output` and was completed. */
+  readonly output?: unknown;
 }
+
+/** What a call ends with that asked for an answer of a certain form. It has one if, and only if, it was completed. */
+export type OutputReply<Output> = Reply &
+  (
+    | { readonly stopReason: 'completed'; readonly output: Output }
+    | { readonly stopReason: Exclude<StopReason, 'completed'>; readonly output?: undefined }
+  );

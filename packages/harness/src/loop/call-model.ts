@@ -13,6 +13,8 @@ const MAX_DELAY_MS = 30_000;
 interface CallModelOptions {
   readonly model: Model;
   readonly streaming: boolean;
+  /** The tool whose input is the answer: streamed as text. */
+  readonly answerTool: string | undefined;
   readonly maxRetries: number;
   readonly retryDelayMs: number;
   readonly signal: AbortSignal;
@@ -55,6 +57,9 @@ async function once(request: ModelRequest, options: CallModelOptions): Promise<M
     if (part.type === 'text-delta') {
       options.onText(part.text);
       emit({ type: 'text.delta', text: part.text });
+    } else if (part.type === 'tool-call-delta' && part.name === options.answerTool) {
+      options.onText(part.inputDelta);
+      emit({ type: 'text.delta', text: part.inputDelta });
     } else if (part.type === 'thinking-delta') emit({ type: 'thinking.delta', text: part.text });
   }
   throw new ModelError(`Model ${model.id} ended its stream without a response.`, {

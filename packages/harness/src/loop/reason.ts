@@ -5,28 +5,20 @@ import {
   type ModelResponse,
   type ReasonScope,
 } from '@x/core';
+import { answerAsText } from '../output/answer-as-text.js';
 import { callModel } from './call-model.js';
+import { authorship, readableBy } from './foreign-thoughts.js';
 import { onion } from './onion.js';
 import type { RunningCall } from './running-call.js';
 
 /** One reasoning step: assembles the view, calls the model, appends what it answered. */
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
-  const { capabilities } = call.options.parts;
-  const scope = await call.reasonScope();
-  const hooks = capabilities.flatMap(({ aroundReason }, index) =>
-    aroundReason
-      ? [
-          (_: undefined, next: (argument: undefined) => Promise<ModelResponse>) =>
-            aroundReason.call(capabilities[index], scope, () => next(undefined)),
-        ]
-      : [],
-  );
   const startedAt = performance.now();
-  const response = await onion(hooks, () => ask(call, scope, streaming))(undefined);
+  const response = await respond(call, streaming);
   call.partialText = '';
   call.addUsage(response.usage);
 
-  const message = assistantMessage(response.content);
+  const message = assistantMessage(response.content, authorship(response.content, call.scope.model));
   // An empty answer is none: providers refuse empty messages in the next request.
   if (response.content.length > 0) call.add([message]);
   call.emit({
@@ -40,14 +32,37 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   return response.content.length > 0 ? message : undefined;
 }
 
+/** The model's response, or that of the next one when it failed for good: then for a view that fits the new window. */
+async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
+  const { capabilities } = call.options.parts;
+  for (;;) {
+    const scope = await call.reasonScope();
+    const hooks = capabilities.flatMap(({ aroundReason }, index) =>
+      aroundReason
+        ? [
+            (_: undefined, next: (argument: undefined) => Promise<ModelResponse>) =>
+              aroundReason.call(capabilities[index], scope, () => next(undefined)),
+          ]
+        : [],
+    );
+    try {
+      return await onion(hooks, () => ask(call, scope, streaming))(undefined);
+    } catch (error) {
+      if (!call.fallBack(error)) throw error;
+    }
+  }
+}
+
 /** The innermost layer: the view as it is now, through the hooks around the request, to the model. */
 async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
-  const { parts } = call.options;
+  const { parts, output } = call.options;
   const { settings, capabilities } = parts;
+  const answerTool = call.answerTool?.name;
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: [...scope.state.context, ...scope.reminders],
+    messages: [...readableBy(scope.model, scope.state.context), ...scope.reminders],
     tools: scope.tools,
+    ...(scope.model.structuredOutput && output ? { responseFormat: output.format.responseFormat } : {}),
     maxOutputTokens: settings.maxOutputTokens,
     temperature: settings.temperature,
     signal: scope.signal,
@@ -62,17 +77,24 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
         ]
       : [],
   );
-  return onion(hooks, (argument) =>
-    callModel(argument, {
-      model: parts.model,
-      streaming,
-      maxRetries: settings.maxRetries,
-      retryDelayMs: settings.retryDelayMs,
-      signal: scope.signal,
-      emit: (event) => call.emit(event),
-      onText: (text) => {
-        call.partialText = text === undefined ? '' : call.partialText + text;
-      },
-    }),
-  )(request);
+  return onion(hooks, async (argument) => {
+    try {
+      const response = await callModel(argument, {
+        model: scope.model,
+        streaming,
+        answerTool,
+        maxRetries: settings.maxRetries,
+        retryDelayMs: settings.retryDelayMs,
+        signal: scope.signal,
+        emit: (event) => call.emit(event),
+        onText: (text) => {
+          call.partialText = text === undefined ? '' : call.partialText + text;
+        },
+      });
+      return answerTool === undefined ? response : answerAsText(response, answerTool);
+    } catch (error) {
+      call.modelFailure = error;
+      throw error;
+    }
+  })(request);
 }

@@ -2,6 +2,7 @@ import {
   assistantMessage,
   type Message,
   SessionLeaseError,
+  StopCallError,
   type StopReason,
   type Tool,
   textOf,
@@ -10,6 +11,7 @@ import {
 import { Interruption } from '../errors/interruption.js';
 import type { Reply } from '../reply.js';
 import { act } from './act.js';
+import { settleAnswer, withoutEarlyAnswers } from './answer.js';
 import { onion } from './onion.js';
 import { closeDangling, danglingCalls, repairPairing } from './pairing.js';
 import { reason } from './reason.js';
@@ -59,7 +61,14 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     call.emit({ type: 'call.failed', callId, error });
     throw error;
   }
-  call.emit({ type: 'call.completed', callId, stopReason, usage: call.usage });
+  const output = stopReason === 'completed' ? call.options.output?.value : undefined;
+  call.emit({
+    type: 'call.completed',
+    callId,
+    stopReason,
+    usage: call.usage,
+    ...(output === undefined ? {} : { output }),
+  });
   return {
     sessionId: state.sessionId,
     text: call.lastAssistant ? textOf(call.lastAssistant) : '',
@@ -67,20 +76,26 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     usage: call.usage,
     stopReason,
     steps: call.step,
+    output,
   };
 }
 
 async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Promise<StopReason> {
   const { maxIterations } = call.options.parts.settings;
   const { scope } = call;
+  const { steering } = call.options;
   while (call.step < maxIterations) {
     scope.signal.throwIfAborted();
+    if (steering.deliver((messages) => call.add(messages))) await scope.checkpoint();
     call.step++;
     const message = await reason(call, streaming);
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
-    if (uses.length === 0) return 'completed';
-    await act(call, uses, tools);
+    if (uses.length > 0) await act(call, withoutEarlyAnswers(call, uses), tools);
+    // What was said meanwhile is answered too, if there are steps left for it.
+    else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {
+      return 'completed';
+    }
     await scope.checkpoint();
   }
   return 'max_iterations';
@@ -109,6 +124,7 @@ async function settleFailure(call: RunningCall, error: unknown): Promise<StopRea
   }
   call.add(closeDangling(danglingCalls(state.context), interruption?.kind ?? 'crash'));
   if (interruption) return interruption.kind;
+  if (StopCallError.isInstance(error)) return error.stopReason;
 
   state.activeCall = undefined;
   try {

@@ -3,8 +3,10 @@ import {
   type AgentEventBody,
   addUsage,
   type CallScope,
+  type Capability,
   type ContextUsage,
   type Message,
+  type Model,
   type ReasonScope,
   type RuntimeContext,
   type Session,
@@ -14,7 +16,10 @@ import {
 } from '@x/core';
 import type { AgentParts } from '../agent-options.js';
 import type { BackgroundQueue } from '../background-queue.js';
+import type { RequestedOutput } from '../output/requested-output.js';
 import { ContextMeter } from './context-meter.js';
+import { ModelChoice } from './model-fallback.js';
+import type { Steering } from './steering.js';
 
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
@@ -29,6 +34,10 @@ export interface RunningCallOptions {
   readonly callId: string;
   readonly signal: AbortSignal;
   readonly background: BackgroundQueue;
+  /** What is said to the call while it runs. */
+  readonly steering: Steering;
+  /** The form that the answer must have, where one was asked for. */
+  readonly output?: RequestedOutput | undefined;
   readonly emit: (event: AgentEvent) => void;
 }
 
@@ -38,19 +47,27 @@ export interface RunningCallOptions {
  */
 export class RunningCall {
   readonly options: RunningCallOptions;
-  readonly scope: CallScope;
+  /** Its model is the one in use: another one after a fallback. */
+  readonly scope: CallScope & { model: Model };
   usage: Usage = NO_USAGE;
   step = 0;
   lastAssistant: Message | undefined;
   /** Text that the model has streamed in the current step. */
   partialText = '';
+  /** What the model itself failed with last, in distinction to what hooks throw. */
+  modelFailure: unknown;
+  readonly #models: ModelChoice;
+  readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
+  #withAnswer: readonly ToolDefinition[] | undefined;
 
   constructor(options: RunningCallOptions) {
     const { parts, session, log, runtime, callId, signal } = options;
     this.options = options;
     this.#meter = new ContextMeter(parts.counter);
+    this.#models = new ModelChoice(parts.model, parts.fallback);
+    this.#observers = parts.capabilities.filter((capability) => capability.observe !== undefined);
     this.scope = {
       agentId: parts.settings.name,
       callId,
@@ -78,7 +95,37 @@ export class RunningCall {
 
   emit(event: AgentEventBody): void {
     const { session } = this.options;
+    for (const observer of this.#observers) {
+      try {
+        observer.observe?.(event, this.scope);
+      } catch (error) {
+        process.emitWarning(`Capability "${observer.name}" threw while observing: ${String(error)}`);
+      }
+    }
     this.options.emit({ ...event, sessionId: session.state.sessionId, at: new Date().toISOString() });
+  }
+
+  /** Goes on with another model for the rest of the call, if this is the model's failure and one is worth a try. */
+  fallBack(error: unknown): boolean {
+    if (error !== this.modelFailure || this.scope.signal.aborted) return false;
+    const failure = this.#models.advance(error);
+    if (failure === undefined) return false;
+    const { model, next, kind } = failure;
+    this.scope.model = next;
+    this.partialText = '';
+    this.emit({
+      type: 'model.fallback',
+      from: model.id,
+      to: next.id,
+      reason: kind,
+      error: error instanceof Error ? error.message : String(error),
+    });
+    return true;
+  }
+
+  /** The tool by which the model is to give its answer, where it has no other way to be told the form. */
+  get answerTool(): ToolDefinition | undefined {
+    return this.scope.model.structuredOutput ? undefined : this.options.output?.format.tool;
   }
 
   /** Appends messages to the conversation. */
@@ -138,7 +185,7 @@ export class RunningCall {
 
   /** What the hooks of one reasoning step see. */
   async reasonScope(): Promise<ReasonScope> {
-    const { parts, toolDefinitions } = this.options;
+    const { parts } = this.options;
     const sections = [parts.settings.systemPrompt];
     const reminders: Message[] = [];
     for (const capability of parts.capabilities) {
@@ -151,8 +198,16 @@ export class RunningCall {
       ...this.scope,
       step: this.step,
       system: sections.filter(Boolean).join('\n\n'),
-      tools: toolDefinitions,
+      tools: this.#toolsWith(this.answerTool),
       reminders,
     };
+  }
+
+  /** The same list as long as nothing changes: what measures it remembers it. */
+  #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
+    const { toolDefinitions } = this.options;
+    if (answer === undefined) return toolDefinitions;
+    this.#withAnswer ??= [...toolDefinitions, answer];
+    return this.#withAnswer;
   }
 }

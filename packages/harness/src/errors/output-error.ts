@@ -1,0 +1,27 @@
+import { hasBrand, type InvalidInputError, type Issue, XError } from '@x/core';
+
+/** The model did not give an answer of the form that was asked for, however often it was told what was wrong. */
+export class OutputError extends XError {
+  /** The last answer. */
+  readonly text: string;
+  /** Answers that were refused. */
+  readonly attempts: number;
+  /** What is wrong with the last one. */
+  readonly issues: readonly Issue[];
+
+  constructor(text: string, attempts: number, cause: InvalidInputError) {
+    super(
+      'output_invalid',
+      `The model gave no valid answer in ${attempts} attempts. ${cause.message} The conversation is stored; allow more ` +
+        'repairs (outputRepairs), describe the fields in the schema, or use a stronger model.',
+      { cause, brands: ['OutputError'] },
+    );
+    this.text = text;
+    this.attempts = attempts;
+    this.issues = cause.issues;
+  }
+
+  static override isInstance(error: unknown): error is OutputError {
+    return hasBrand(error, 'OutputError');
+  }
+}

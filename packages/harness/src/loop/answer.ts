@@ -1,0 +1,26 @@
+import type { Message, ToolUseBlock } from '@x/core';
+import { refuseEarlyAnswer } from '../output/answer-as-text.js';
+import type { RunningCall } from './running-call.js';
+
+/** Whether the answer will do. If it has not the form that was asked for, the model is told so. */
+export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
+  const { output } = call.options;
+  if (output === undefined) return true;
+  const judgement = await output.judge(message, call.answerTool !== undefined);
+  if (judgement.taken) return true;
+  const { attempt, error, complaint } = judgement;
+  call.emit({ type: 'output.rejected', attempt, error });
+  call.add([complaint]);
+  return false;
+}
+
+/** The calls that are to be run. An answer that was given beside them is refused at once. */
+export function withoutEarlyAnswers(
+  call: RunningCall,
+  uses: readonly ToolUseBlock[],
+): readonly ToolUseBlock[] {
+  const name = call.answerTool?.name;
+  const early = uses.filter((use) => use.name === name);
+  call.add(early.map(refuseEarlyAnswer));
+  return early.length === 0 ? uses : uses.filter((use) => use.name !== name);
+}

@@ -1,0 +1,60 @@
+import { classifyModelError, type Model, type ModelErrorKind } from '@x/core';
+
+/** A model that failed for good, and why. */
+export interface ModelFailure {
+  readonly error: unknown;
+  readonly kind: ModelErrorKind;
+  readonly model: Model;
+  /** The model that would go on. */
+  readonly next: Model;
+}
+
+/** The models that take over, in order, and when. */
+export interface ModelFallback {
+  readonly models: readonly Model[];
+  readonly when: (failure: ModelFailure) => boolean;
+}
+
+/** What another model may get right: everything but a request that is refused as it is, anywhere. */
+const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'quota', 'auth', 'unknown']);
+
+/**
+ * The default: outages, rate limits, exhausted quotas and refused keys, after the retries of what may pass; a request
+ * that is too large, when the next model has a larger window. Not a request that is refused for what it says.
+ */
+export function isWorthAnother({ kind, model, next }: ModelFailure): boolean {
+  if (kind !== 'overflow') return WORTH_ANOTHER.has(kind);
+  return (next.contextWindow ?? 0) > (model.contextWindow ?? Number.POSITIVE_INFINITY);
+}
+
+/** The models of one call: the one in use, and those that are left. It never goes back within the call. */
+export class ModelChoice {
+  readonly #fallback: ModelFallback;
+  #current: Model;
+  #used = 0;
+
+  constructor(primary: Model, fallback: ModelFallback) {
+    this.#current = primary;
+    this.#fallback = fallback;
+  }
+
+  get current(): Model {
+    return this.#current;
+  }
+
+  /** Goes on to the next model that is worth a try after this error; `undefined` when there is none. */
+  advance(error: unknown): ModelFailure | undefined {
+    const kind = classifyModelError(error);
+    const { models, when } = this.#fallback;
+    for (; this.#used < models.length; this.#used++) {
+      const next = models[this.#used];
+      if (next === undefined) continue;
+      const failure = { error, kind, model: this.#current, next };
+      if (!when(failure)) continue;
+      this.#used++;
+      this.#current = next;
+      return failure;
+    }
+    return undefined;
+  }
+}

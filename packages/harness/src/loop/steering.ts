@@ -1,0 +1,42 @@
+import type { Message } from '@x/core';
+
+interface Waiting {
+  readonly messages: readonly Message[];
+  readonly settle: (seen: boolean) => void;
+}
+
+/** What is said to a call while it runs, until its next step. */
+export class Steering {
+  #waiting: Waiting[] = [];
+  #closed = false;
+
+  /** Whether nothing waits. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  /** Whether the messages entered the conversation: settled when they do, or when the call ends without them. */
+  send(messages: readonly Message[]): Promise<boolean> {
+    if (this.#closed) return Promise.resolve(false);
+    return new Promise((settle) => {
+      this.#waiting.push({ messages, settle });
+    });
+  }
+
+  /** Hands over everything that waits, in the order in which it was said. Whether there was anything. */
+  deliver(add: (messages: readonly Message[]) => void): boolean {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { messages, settle } of waiting) {
+      add(messages);
+      settle(true);
+    }
+    return waiting.length > 0;
+  }
+
+  /** Nothing is taken any more. */
+  close(): void {
+    this.#closed = true;
+    for (const { settle } of this.#waiting.splice(0)) settle(false);
+  }
+}

@@ -1,0 +1,85 @@
+import {
+  compileSchema,
+  type JsonObject,
+  type JsonValue,
+  type ResponseFormat,
+  type StandardSchema,
+  type ToolDefinition,
+} from '@x/core';
+import { closeObjects } from './close-objects.js';
+import { parseAnswer } from './parse-answer.js';
+
+/** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
+export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
+
+/** How an answer of a certain form is asked for, and read. */
+export interface OutputFormat<Output = unknown> {
+  /** For models that keep to it. */
+  readonly responseFormat: ResponseFormat;
+  /** For all others: the answer is the input of this tool. */
+  readonly tool: ToolDefinition;
+  /**
+   * Reads an answer.
+   *
+   * @throws {InvalidInputError} saying what is wrong with it.
+   */
+  read(text: string): Promise<Output>;
+}
+
+const NAME = 'final_answer';
+/** The field that holds what is no object: providers and tools take objects alone. */
+const WRAPPER = 'value';
+
+/**
+ * Prepares a schema for asking.
+ *
+ * @param taken Names of tools, which the answer's tool must not have.
+ * @throws {InvalidInputError} when the schema cannot be told to a model.
+ */
+export function outputFormat<Output>(
+  schema: OutputSchema<Output>,
+  taken: ReadonlySet<string>,
+): OutputFormat<Output> {
+  const compiled = compileSchema<Output>(schema, { owner: 'call options', path: 'output', value: 'answer' });
+  const isObject = compiled.jsonSchema.type === 'object';
+  const asked = closeObjects(isObject ? compiled.jsonSchema : wrapped(compiled.jsonSchema));
+  return {
+    responseFormat: { type: 'json', schema: asked, name: NAME },
+    tool: {
+      name: freeName(taken),
+      description:
+        'Gives your final answer. Call it once, alone, when everything else is done; its input is the whole answer.',
+      inputSchema: asked,
+    },
+    async read(text) {
+      const answer = parseAnswer(text);
+      return compiled.parse(isObject ? answer : unwrapped(answer));
+    },
+  };
+}
+
+function freeName(taken: ReadonlySet<string>): string {
+  let name = NAME;
+  for (let number = 2; taken.has(name); number++) name = `${NAME}_${number}`;
+  return name;
+}
+
+/** `schema` as the only field of an object. What it defines moves to the root, where references look for it. */
+function wrapped(schema: JsonObject): JsonObject {
+  const { definitions, $defs, ...value } = schema;
+  return {
+    type: 'object',
+    properties: { [WRAPPER]: value },
+    required: [WRAPPER],
+    ...(definitions === undefined ? {} : { definitions }),
+    ...($defs === undefined ? {} : { $defs }),
+  };
+}
+
+/** The wrapped value; a model that left the wrapper out is understood too. */
+function unwrapped(answer: JsonValue): JsonValue {
+  const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer);
+  if (!isObject) return answer;
+  const { [WRAPPER]: value, ...rest } = answer as JsonObject;
+  return value !== undefined && Object.keys(rest).length === 0 ? value : answer;
+}
