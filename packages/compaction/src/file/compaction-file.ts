@@ -1,8 +1,8 @@
+import { parseFileConfig } from '@x/core';
 import { z } from 'zod';
 import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
 import { refuseContradictions } from '../config/contradictions.js';
 import { share } from '../config/stage-schemas.js';
-import { parseFile } from './parse-file.js';
 
 const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
 const DEFAULT_BUDGET = compactionShape.budgetPercent.parse(undefined);
@@ -72,7 +72,7 @@ export interface ParsedCompactionConfig {
 export function parseCompactionConfig(value: unknown): ParsedCompactionConfig {
   const subject = 'compaction configuration';
   const data = isReference(value) ? value.config : value;
-  const { prompt, agent, ...options } = parseFile(compactionFileSchema, data ?? {}, subject);
+  const { prompt, agent, ...options } = parseFileConfig(compactionFileSchema, data ?? {}, subject);
   return { options, prompt, agent };
 }
 

@@ -1,9 +1,8 @@
-import type { Capability } from '@x/core';
+import { type Capability, parseFileConfig } from '@x/core';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { toolResultEviction } from '../eviction/tool-result-eviction.js';
 import { parseCompactionConfig } from './compaction-file.js';
-import { parseFile } from './parse-file.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
 /** Makes a capability from the configuration in a file. */
@@ -22,7 +21,9 @@ export function createCompactionFactories(sources: SummarizerSources = { default
       return compaction({ ...parsed.options, ...resolveSummarizer(parsed, sources) });
     },
     tool_result_eviction: (config) =>
-      toolResultEviction(parseFile(evictionConfigSchema, config ?? {}, 'toolResultEviction configuration')),
+      toolResultEviction(
+        parseFileConfig(evictionConfigSchema, config ?? {}, 'toolResultEviction configuration'),
+      ),
   };
 }
 

@@ -1,4 +1,4 @@
-import { InvalidInputError, type Issue } from '@x/core';
+import { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
 
 const CAMEL_WORD = /\b[a-z]+\d*(?:[A-Z][a-z0-9]*)+\b/g;
 

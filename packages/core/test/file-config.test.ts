@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { fileJsonSchema, InvalidInputError, parseFileConfig } from '../src/index.js';
+
+const schema = z.strictObject({
+  keepMessages: z.number().default(20),
+  summaryModel: z.strictObject({ contextWindow: z.number() }).optional(),
+  maxTokens: z.number(),
+});
+
+describe('a configuration file', () => {
+  it('writes keys in snake_case', () => {
+    expect(parseFileConfig(schema, { keep_messages: 0, max_tokens: 5 }, 'file')).toEqual({
+      keepMessages: 0,
+      maxTokens: 5,
+    });
+  });
+
+  it.each([
+    [{ keepMessages: 1, max_tokens: 1 }, 'keepMessages', 'files write keep_messages'],
+    [{ max_tokens: 1, summary_model: { context_windw: 1 } }, 'summary_model.context_window', 'number'],
+    [{ max_tokens: 1, extra_key: 1 }, 'extra_key', 'unknown key'],
+  ])('is told what is wrong, as it wrote it: %j', (value, path, message) => {
+    const error = (() => {
+      try {
+        parseFileConfig(schema, value, 'file');
+      } catch (thrown) {
+        return thrown;
+      }
+    })();
+    expect(InvalidInputError.isInstance(error)).toBe(true);
+    const issues = (error as InvalidInputError).issues;
+    expect(issues.find((issue) => issue.path === path)?.message).toContain(message);
+  });
+
+  it('has a JSON Schema with the same keys', () => {
+    const json = fileJsonSchema(schema);
+    expect(json).toMatchObject({
+      additionalProperties: false,
+      required: ['max_tokens'],
+      properties: { keep_messages: { default: 20 }, summary_model: { required: ['context_window'] } },
+    });
+  });
+});
