@@ -33,6 +33,8 @@ export const settingsSchema = z.strictObject({
   retryDelayMs: z.int().min(0).default(500),
   /** Milliseconds that a tool may take unless it has its own limit; 0 for none. */
   toolTimeoutMs: z.int().min(0).default(120_000),
+  /** Milliseconds after which a tool call that waits for a human counts as denied; 0 for never. */
+  approvalTimeoutMs: z.int().min(0).default(0),
   /** Read-only tools that may run side by side. */
   maxParallelTools: z.int().min(1).default(8),
   maxOutputTokens: z.int().min(1).optional(),

@@ -1,5 +1,6 @@
 import { type JsonObject, type Message, parseWith, type StandardSchema, userMessage } from '@x/core';
 import { z } from 'zod';
+import type { Decisions } from './decision.js';
 import { type OutputSchema, outputFormat } from './output/output-format.js';
 import { RequestedOutput } from './output/requested-output.js';
 
@@ -9,6 +10,11 @@ export type CallInput = string | Message | readonly Message[];
 export interface CallOptions {
   /** Interrupts the call when aborted, as `agent.interrupt` does. */
   readonly signal?: AbortSignal;
+  /**
+   * What a human says to the tool calls that wait for them, by the id of the call. Those left out go on waiting, unless
+   * something new is said: then they are denied.
+   */
+  readonly decisions?: Decisions;
   /**
    * The form that the answer must have: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
    * `structuredOutput` is given it as its response format, any other as the tool `final_answer`.

@@ -25,11 +25,13 @@ import {
   requestedOutput,
   toMessages,
 } from './call-options.js';
+import { parseDecisions } from './decision.js';
 import { HarnessError } from './errors/harness-error.js';
 import { Interruption } from './errors/interruption.js';
 import { EventChannel } from './event-channel.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { KeyedMutex } from './keyed-mutex.js';
+import { refuseNothingToResume } from './loop/refuse-nothing-to-resume.js';
 import { runCall } from './loop/run-call.js';
 import { RunningCall } from './loop/running-call.js';
 import { Steering } from './loop/steering.js';
@@ -110,9 +112,10 @@ export class HarnessAgent {
   }
 
   /**
-   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit. Calls that were left without a
-   * result are closed with an error result, which the model reads.
+   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit, or to have a human's `decisions` on
+   * tool calls carried out. Calls that were left without a result are closed with an error result, which the model reads.
    *
+   * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
    * @throws {HarnessError} `nothing_to_resume` when the session does not exist or ended in an orderly way.
    */
   resume<Output>(context: RuntimeContext, options: OutputOptions<Output>): Promise<OutputReply<Output>>;
@@ -222,10 +225,11 @@ export class HarnessAgent {
   ): Promise<Reply> {
     const output = requestedOutput(options, new Set(this.#tools.keys()));
     const { signal } = options;
+    const decisions = parseDecisions(options.decisions ?? {});
     const asked = { ...(signal === undefined ? {} : { signal }), output };
     return this.#exclusively(context ?? RuntimeContext.empty(), asked, listener, (call, isNew) => {
-      if (input.length === 0) this.#refuseNothingToResume(call, isNew);
-      return runCall(call, { input, streaming: listener !== undefined, tools: this.#tools });
+      if (input.length === 0) refuseNothingToResume(call.scope.state, isNew);
+      return runCall(call, { input, decisions, streaming: listener !== undefined, tools: this.#tools });
     });
   }
 
@@ -375,19 +379,6 @@ export class HarnessAgent {
         `Agent "${this.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
       );
     }
-  }
-
-  #refuseNothingToResume(call: RunningCall, isNew: boolean): void {
-    const { state } = call.scope;
-    const last = state.context.at(-1);
-    const open = state.activeCall !== undefined || last?.role === 'tool' || last?.role === 'user';
-    if (!isNew && open) return;
-    throw new HarnessError(
-      'nothing_to_resume',
-      isNew
-        ? `Session "${state.sessionId}" does not exist; begin it with call().`
-        : `Session "${state.sessionId}" ended in an orderly way; go on with call().`,
-    );
   }
 }
 

@@ -8,11 +8,13 @@ export {
   type CapabilityReference,
   CapabilityRegistry,
 } from './capability-registry.js';
+export type { Decision, Decisions } from './decision.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
 export { HarnessAgent } from './harness-agent.js';
 export type { HarnessAgentBuilder } from './harness-agent-builder.js';
+export { pendingCalls } from './loop/pending-approvals.js';
 export type { ModelFailure } from './loop/model-fallback.js';
 export type { OutputSchema } from './output/output-format.js';
 export type { OutputReply, Reply } from './reply.js';

@@ -1,4 +1,4 @@
-import type { Message, StopReason, Usage } from '@x/core';
+import type { Message, PendingCall, StopReason, Usage } from '@x/core';
 
 /** What a call ends with. */
 export interface Reply {
@@ -10,6 +10,8 @@ export interface Reply {
   /** Tokens of all model calls of this call, retries left out. */
   readonly usage: Usage;
   readonly stopReason: StopReason;
+  /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
+  readonly pendingCalls: readonly PendingCall[];
   /** Reasoning steps taken. */
   readonly steps: number;
   /** The validated answer, when the call asked for one with `output` and was completed. */

@@ -1,6 +1,6 @@
 import { hasBrand, XError } from '@x/core';
 
-export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume';
+export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume' | 'not_pending';
 
 /** A call that the agent refuses. */
 export class HarnessError extends XError {

@@ -1,50 +1,95 @@
 import { randomUUID } from 'node:crypto';
-import type { Message, Tool, ToolResultBlock, ToolScope, ToolUseBlock } from '@x/core';
+import {
+  type Message,
+  type Tool,
+  type ToolResultBlock,
+  type ToolScope,
+  type ToolUseBlock,
+  toolResultBlock,
+} from '@x/core';
 import { Interruption } from '../errors/interruption.js';
+import { type Allowed, type Clearance, clear, type Denied } from './clearance.js';
 import { onion } from './onion.js';
+import { openCalls, waitingCalls } from './open-calls.js';
 import { closeDangling } from './pairing.js';
+import { prunePending } from './pending-approvals.js';
 import { runTool } from './run-tool.js';
 import type { RunningCall } from './running-call.js';
 
 /**
- * Runs the tool calls of one assistant message and appends their results in the order of the calls. Read-only tools
- * that stand side by side run in parallel, all others alone and in order. An interruption closes what has not
- * finished and keeps what has.
+ * Runs the open tool calls of the last step and appends their results in the order of the calls. Read-only tools that
+ * stand side by side run in parallel, all others alone and in order. A call that a human must decide on holds up those
+ * behind it, which may build on it. An interruption closes what has not finished and keeps what has.
+ *
+ * @returns whether every call has its result now: not while one waits for a human.
  */
-export async function act(
-  call: RunningCall,
-  uses: readonly ToolUseBlock[],
-  tools: ReadonlyMap<string, Tool>,
-): Promise<void> {
+export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): Promise<boolean> {
+  const { state } = call.scope;
+  const uses = openCalls(state.context);
   const results = new Map<ToolUseBlock, ToolResultBlock>();
+  let waits = false;
   try {
-    for (const batch of batches(uses, tools, call.options.parts.settings.maxParallelTools)) {
+    let rest = await clear(call, uses, tools);
+    while (rest.length > 0 && !waits) {
+      const batch = nextBatch(rest, call.options.parts.settings.maxParallelTools);
+      waits = batch.length === 0;
       await Promise.all(
-        batch.map(async (use) => {
-          results.set(use, await runOne(call, use, tools));
+        batch.map(async (clearance) => {
+          results.set(clearance.use, await runOne(call, clearance, tools));
         }),
       );
+      rest = rest.slice(batch.length);
+      // What ran may have changed what is allowed: plan mode, a tool group.
+      if (rest.length > 0 && batch.some(changesSomething)) {
+        rest = await clear(
+          call,
+          rest.map(({ use }) => use),
+          tools,
+        );
+      }
     }
-  } finally {
+  } catch (error) {
     const { signal } = call.scope;
     const reason = signal.reason instanceof Interruption ? signal.reason.kind : 'interrupted';
+    // Who interrupts wants nothing of this step any more; a shutdown or an error keeps what waits for a human.
+    const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
       uses.flatMap((use): readonly Message[] => {
         const result = results.get(use);
-        return result ? [resultMessage(result)] : closeDangling([use], reason);
+        if (result) return [resultMessage(result)];
+        return kept.has(use) ? [] : closeDangling([use], reason);
       }),
     );
+    prunePending(state);
+    throw error;
   }
+  call.add(
+    uses.flatMap((use) => {
+      const result = results.get(use);
+      return result ? [resultMessage(result)] : [];
+    }),
+  );
+  prunePending(state);
+  return !waits;
 }
 
 async function runOne(
   call: RunningCall,
-  use: ToolUseBlock,
+  clearance: Allowed | Denied,
   tools: ReadonlyMap<string, Tool>,
 ): Promise<ToolResultBlock> {
   const { settings, capabilities } = call.options.parts;
   call.scope.signal.throwIfAborted();
-  const scope: ToolScope = { ...call.scope, tool: tools.get(use.name) };
+  const { use } = clearance;
+  const startedAt = performance.now();
+  if (clearance.type === 'deny') {
+    const denied = toolResultBlock(use, clearance.message, true);
+    call.emit({ type: 'tool.call', call: use });
+    call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
+    return denied;
+  }
+  const { tool, edited } = clearance;
+  const scope: ToolScope = { ...call.scope, tool };
   const hooks = capabilities.flatMap((capability) =>
     capability.aroundTool
       ? [
@@ -53,30 +98,40 @@ async function runOne(
         ]
       : [],
   );
-  call.emit({ type: 'tool.call', call: use });
-  const startedAt = performance.now();
-  const result = await onion(hooks, (argument) =>
+  call.emit({ type: 'tool.call', call: edited ?? use });
+  const answer = await onion(hooks, (argument) =>
     runTool(argument, scope, { defaultTimeoutMs: settings.toolTimeoutMs, toolNames: [...tools.keys()] }),
-  )(use);
+  )(edited ?? use);
+  const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
 }
 
-function batches(
-  uses: readonly ToolUseBlock[],
-  tools: ReadonlyMap<string, Tool>,
-  size: number,
-): readonly (readonly ToolUseBlock[])[] {
-  const groups: ToolUseBlock[][] = [];
-  let parallel = false;
-  for (const use of uses) {
-    const readOnly = tools.get(use.name)?.readOnly ?? false;
-    const last = groups.at(-1);
-    if (last && readOnly && parallel && last.length < size) last.push(use);
-    else groups.push([use]);
-    parallel = readOnly;
+/** The call stays in the conversation as the model made it, which providers sign and cache: the result tells the change. */
+function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBlock {
+  const text = `[The user changed the input of this call before it ran, to ${JSON.stringify(edited.input)}]`;
+  return { ...result, output: [{ type: 'text', text }, ...result.output] };
+}
+
+/** What comes next: one call, or several read-only ones; nothing when the first must wait. */
+function nextBatch(rest: readonly Clearance[], size: number): readonly (Allowed | Denied)[] {
+  const [first] = rest;
+  if (first === undefined || first.type === 'wait') return [];
+  if (!isReadOnly(first)) return [first];
+  const batch: Allowed[] = [];
+  for (const clearance of rest) {
+    if (!isReadOnly(clearance) || batch.length === size) break;
+    batch.push(clearance);
   }
-  return groups;
+  return batch;
+}
+
+function isReadOnly(clearance: Clearance): clearance is Allowed {
+  return clearance.type === 'run' && (clearance.tool?.readOnly ?? false);
+}
+
+function changesSomething(clearance: Clearance): boolean {
+  return clearance.type === 'run' && !isReadOnly(clearance);
 }
 
 function resultMessage(result: ToolResultBlock): Message {

@@ -10,18 +10,6 @@ export const INTERRUPTED = {
     'No result: the agent was shut down before this call finished. It may or may not have taken effect.',
 } as const;
 
-/** The tool calls of the last assistant message that have no result yet. */
-export function danglingCalls(context: readonly Message[]): readonly ToolUseBlock[] {
-  const answered = new Set<string>();
-  for (let index = context.length - 1; index >= 0; index--) {
-    const message = context[index];
-    if (message === undefined) break;
-    for (const result of toolResultsOf(message)) answered.add(result.toolUseId);
-    if (message.role === 'assistant') return toolUsesOf(message).filter((call) => !answered.has(call.id));
-  }
-  return [];
-}
-
 /** Error results for calls that will not finish. */
 export function closeDangling(
   calls: readonly ToolUseBlock[],
@@ -32,9 +20,10 @@ export function closeDangling(
 
 /**
  * Makes calls and results a bijection again, each result right behind its call: gives every unanswered call an error
- * result and leaves out results that answer nothing. Returns the very list when nothing was wrong.
+ * result and leaves out results that answer nothing. With `waiting`, calls at the very end stay open. Returns the very list
+ * when nothing was wrong.
  */
-export function repairPairing(context: readonly Message[]): readonly Message[] {
+export function repairPairing(context: readonly Message[], waiting: boolean): readonly Message[] {
   const repaired: Message[] = [];
   let open = new Map<string, ToolUseBlock>();
   let changed = false;
@@ -62,6 +51,6 @@ export function repairPairing(context: readonly Message[]): readonly Message[] {
       if (content.length > 0) repaired.push({ ...message, content });
     }
   }
-  closeOpen();
+  if (!waiting) closeOpen();
   return changed ? repaired : context;
 }

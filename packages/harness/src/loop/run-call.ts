@@ -8,18 +8,25 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
+import type { Decisions } from '../decision.js';
 import { Interruption } from '../errors/interruption.js';
 import type { Reply } from '../reply.js';
 import { act } from './act.js';
 import { settleAnswer, withoutEarlyAnswers } from './answer.js';
+import { closeWaiting } from './close-waiting.js';
 import { onion } from './onion.js';
-import { closeDangling, danglingCalls, repairPairing } from './pairing.js';
+import { abandonedCalls, openCalls, waitingCalls } from './open-calls.js';
+import { closeDangling, repairPairing } from './pairing.js';
+import { pendingCalls, prunePending } from './pending-approvals.js';
 import { reason } from './reason.js';
+import { recordDecisions } from './record-decisions.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {
   /** What the user says; nothing to go on where an earlier call stopped. */
   readonly input: readonly Message[];
+  /** What a human says to the tool calls that wait for them. */
+  readonly decisions: Decisions;
   readonly streaming: boolean;
   readonly tools: ReadonlyMap<string, Tool>;
 }
@@ -32,13 +39,30 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   const { callId, state } = call.scope;
   const resumed = options.input.length === 0;
   settleEarlierCall(call);
+  const decided = recordDecisions(state, {
+    decisions: options.decisions,
+    superseding: !resumed,
+    timeoutMs: call.options.parts.settings.approvalTimeoutMs,
+  });
   state.activeCall = { callId, startedAt: new Date().toISOString() };
   call.emit({ type: 'call.started', callId, resumed });
-  call.add(options.input);
+  for (const announcement of decided) call.emit(announcement);
+  // Without decisions a new message ends what waited; with some, what they allow is done before it.
+  if (!resumed && Object.keys(options.decisions).length === 0) call.add(closeWaiting(state));
+  prunePending(state);
+  let unsaid = options.input;
+  const say = () => {
+    call.add(unsaid);
+    unsaid = [];
+  };
+  // What was allowed in the step before comes before what is said now.
+  if (openCalls(state.context).length === 0) say();
 
   let stopReason: StopReason = 'completed';
   try {
-    await call.scope.checkpoint();
+    // What a human has allowed is done once at most: another process that was told the same fails here, before it.
+    if (decided.length > 0) await call.save();
+    else await call.scope.checkpoint();
     const hooks = call.options.parts.capabilities.flatMap((capability) =>
       capability.aroundCall
         ? [
@@ -48,10 +72,12 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
         : [],
     );
     await onion(hooks, async () => {
-      stopReason = await loop(call, options);
+      const earlier = await finishStep(call, options);
+      say();
+      stopReason = earlier ?? (await loop(call, options));
     })(undefined);
   } catch (error) {
-    stopReason = await settleFailure(call, error);
+    stopReason = await settleFailure(call, error, say);
   }
   // A call that a shutdown cut short stays open, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
@@ -75,6 +101,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     message: call.lastAssistant,
     usage: call.usage,
     stopReason,
+    pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
     steps: call.step,
     output,
   };
@@ -91,7 +118,10 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     const message = await reason(call, streaming);
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
-    if (uses.length > 0) await act(call, withoutEarlyAnswers(call, uses), tools);
+    if (uses.length > 0) {
+      withoutEarlyAnswers(call, uses);
+      if (!(await act(call, tools))) return askHuman(call);
+    }
     // What was said meanwhile is answered too, if there are steps left for it.
     else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {
       return 'completed';
@@ -101,16 +131,39 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   return 'max_iterations';
 }
 
+/** Runs what a human has decided on. A reason to stop when they must be asked again. */
+async function finishStep(
+  call: RunningCall,
+  { input, tools }: RunCallOptions,
+): Promise<StopReason | undefined> {
+  const { state } = call.scope;
+  if (openCalls(state.context).length === 0) return undefined;
+  while (!(await act(call, tools))) {
+    if (input.length === 0) return askHuman(call);
+    // Nobody will answer what is asked only now: the user has gone on.
+    const denied = recordDecisions(state, { decisions: {}, superseding: true, timeoutMs: 0 });
+    for (const announcement of denied) call.emit(announcement);
+  }
+  await call.scope.checkpoint();
+  return undefined;
+}
+
+function askHuman(call: RunningCall): StopReason {
+  call.emit({ type: 'permission.required', calls: pendingCalls(call.scope.state) });
+  return 'permission_required';
+}
+
 /** Makes the conversation sound before anything is added: an earlier process may have died between call and result. */
 function settleEarlierCall(call: RunningCall): void {
-  const context = call.scope.state.contextMutable();
-  call.add(closeDangling(danglingCalls(context), 'crash'));
-  const repaired = repairPairing(context);
+  const { state } = call.scope;
+  const context = state.contextMutable();
+  call.add(closeDangling(abandonedCalls(state), 'crash'));
+  const repaired = repairPairing(context, waitingCalls(state).length > 0);
   if (repaired !== context) call.replace(repaired);
 }
 
 /** An interruption is an orderly end; any other error is passed on, once what there is has been stored. */
-async function settleFailure(call: RunningCall, error: unknown): Promise<StopReason> {
+async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
   const lost = [signal.reason, error].find((reason) => SessionLeaseError.isInstance(reason));
   if (lost !== undefined) {
@@ -122,7 +175,10 @@ async function settleFailure(call: RunningCall, error: unknown): Promise<StopRea
   if (interruption && call.partialText !== '') {
     call.add([assistantMessage(call.partialText, { metadata: { interrupted: true } })]);
   }
-  call.add(closeDangling(danglingCalls(state.context), interruption?.kind ?? 'crash'));
+  const ended = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
+  call.add(closeDangling(ended, interruption?.kind ?? 'crash'));
+  prunePending(state);
+  say();
   if (interruption) return interruption.kind;
   if (StopCallError.isInstance(error)) return error.stopReason;
 

@@ -60,7 +60,9 @@ export class RunningCall {
   readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
-  #withAnswer: readonly ToolDefinition[] | undefined;
+  #withAnswer:
+    | { readonly offered: readonly ToolDefinition[]; readonly tools: readonly ToolDefinition[] }
+    | undefined;
 
   constructor(options: RunningCallOptions) {
     const { parts, session, log, runtime, callId, signal } = options;
@@ -205,9 +207,12 @@ export class RunningCall {
 
   /** The same list as long as nothing changes: what measures it remembers it. */
   #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
-    const { toolDefinitions } = this.options;
-    if (answer === undefined) return toolDefinitions;
-    this.#withAnswer ??= [...toolDefinitions, answer];
-    return this.#withAnswer;
+    let offered = this.options.toolDefinitions;
+    for (const capability of this.options.parts.capabilities) {
+      offered = capability.offerTools?.(offered, this.scope) ?? offered;
+    }
+    if (answer === undefined) return offered;
+    if (this.#withAnswer?.offered !== offered) this.#withAnswer = { offered, tools: [...offered, answer] };
+    return this.#withAnswer.tools;
   }
 }
