@@ -33,7 +33,7 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   const directory = await mkdtemp(join(tmpdir(), `x-${server.name}-`));
   const commands = JSON.stringify(server.commands(directory, port));
   const child = spawn(process.execPath, [supervisor, directory, commands], {
-    stdio: ['pipe', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe', 'ipc'],
     // Out of the terminal's process group: Ctrl+C is for the runner, which then lets go of us.
     detached: true,
   });
@@ -42,11 +42,11 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
   const keep = (chunk: Buffer) => {
     output = (output + chunk).slice(-4000);
   };
-  child.stdout.on('data', keep);
-  child.stderr.on('data', keep);
+  child.stdout?.on('data', keep);
+  child.stderr?.on('data', keep);
 
   const stop = async () => {
-    child.stdin.end();
+    child.stdin?.end();
     await exited;
   };
   const url = server.url('127.0.0.1', port);
@@ -61,5 +61,11 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
     await stop();
     throw error;
   }
-  return { address: url, stop };
+  const crash = async () => {
+    const crashed = once(child, 'message');
+    child.send('crash');
+    await Promise.race([crashed, gone]);
+    await untilReady(() => server.ping(url));
+  };
+  return { address: url, stop, crash };
 }

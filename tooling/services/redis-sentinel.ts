@@ -33,14 +33,7 @@ async function startSentinels(program: string): Promise<Running> {
   const stop = () => stopAll(running);
   try {
     const { hostname, port } = new URL(master.address);
-    running.push(
-      await startRedisNode(
-        program,
-        'redis-replica',
-        () => ['--replicaof', hostname, port],
-        (address) => withRedis(address, isLinked),
-      ),
-    );
+    running.push(await startReplica(program, hostname, port));
     const starts = Array.from({ length: SENTINELS }, () => startSentinel(program, hostname, port));
     const sentinels = await startAll(starts);
     running.push(...sentinels);
@@ -51,6 +44,16 @@ async function startSentinels(program: string): Promise<Running> {
     await stop();
     throw error;
   }
+}
+
+/** A replica that has all that its master has. */
+export function startReplica(program: string, host: string, port: string): Promise<Running> {
+  return startRedisNode(
+    program,
+    'redis-replica',
+    () => ['--replicaof', host, port],
+    (address) => withRedis(address, isLinked),
+  );
 }
 
 function startSentinel(program: string, host: string, port: string): Promise<Running> {

@@ -22,6 +22,8 @@ export interface Running {
   readonly address: string;
   /** Ends what was started for these tests, and nothing else. */
   stop(): Promise<void>;
+  /** Kills it (SIGKILL) and starts it again on the same data and port; returns once it answers. Of servers of our own alone. */
+  crash?(): Promise<void>;
 }
 
 /** A service that needs no ending by us. */

@@ -42,3 +42,6 @@ const container: Strategy = {
 
 /** The ways to a service, in the order in which they are tried: the cheapest and least intrusive first. */
 export const strategies: readonly Strategy[] = [environment, installedProgram, debianPackage, container];
+
+/** Those that start a server of our own, for tests that kill it. */
+export const ownServers: readonly Strategy[] = [installedProgram, debianPackage];

@@ -1,3 +1,6 @@
+export { checkTurns } from './chaos/check-turns.js';
+export { type RunWritersOptions, runWriters } from './chaos/run-writers.js';
+export { type AcknowledgedTurn, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
 export { type RandomConversationOptions, randomConversation } from './compactor-suite/random-conversation.js';
 export { compactorSuite } from './compactor-suite.js';

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { startLocalServer } from '../../services/local-server.js';
 import { untilReady } from '../../services/until-ready.js';
@@ -24,6 +25,29 @@ test('a server runs until it is stopped, and leaves nothing behind', async () =>
   const { address, stop } = await startLocalServer(server);
   const directory = await directoryOf(address);
   expect(existsSync(directory)).toBe(true);
+  await stop();
+  await expect(directoryOf(address)).rejects.toThrow();
+  expect(existsSync(directory)).toBe(false);
+});
+
+test('a server that crashes is there again, on the same data', async () => {
+  const { address, stop, crash } = await startLocalServer({
+    ...server,
+    // Counts in its directory how often it was started.
+    commands: (directory, port) => [
+      [
+        process.execPath,
+        '-e',
+        `require('node:fs').appendFileSync(process.argv[1] + '/starts', 'x'); ${program}`,
+        directory,
+        `${port}`,
+      ],
+    ],
+  });
+  const directory = await directoryOf(address);
+  await crash?.();
+  expect(await directoryOf(address)).toBe(directory);
+  expect(readFileSync(join(directory, 'starts'), 'utf8')).toBe('xx');
   await stop();
   await expect(directoryOf(address)).rejects.toThrow();
   expect(existsSync(directory)).toBe(false);

@@ -1,4 +1,8 @@
 import { Redis } from 'ioredis';
+import { findProgram } from '../../../../tooling/services/find-program.js';
+import { redisSentinel, startReplica } from '../../../../tooling/services/redis-sentinel.js';
+import type { Running } from '../../../../tooling/services/service.js';
+import { untilReady } from '../../../../tooling/services/until-ready.js';
 
 /** What a URL like `redis+sentinel://host:port,host:port/master` says, as options of ioredis. */
 export function sentinelOptions(address: string) {
@@ -21,4 +25,34 @@ export async function endMaster(address: string): Promise<void> {
   // There is nobody left to answer.
   await client.call('SHUTDOWN', 'NOSAVE').catch(() => {});
   client.disconnect();
+}
+
+/**
+ * Kills the master (SIGKILL), waits until the Sentinels have made the replica one, and gives that a new replica. Neither
+ * takes writes while it has no replica, as is advisable: a master that is cut off would go on alone.
+ */
+export async function failOver(address: string): Promise<Running> {
+  const { sentinels, name } = sentinelOptions(address);
+  const client = new Redis({ ...sentinelOptions(address), maxRetriesPerRequest: 0 });
+  const sentinel = new Redis(sentinels[0] ?? {});
+  client.on('error', () => {});
+  const master = async () => String(await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name));
+  const before = await master();
+  process.kill(Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]), 'SIGKILL');
+  await untilReady(async () => {
+    if ((await master()) === before) throw new Error('the Sentinels have not changed the master yet');
+  });
+  const [host = '', port = ''] = (await master()).split(',');
+  client.disconnect();
+  sentinel.disconnect();
+  return startReplica(findProgram(redisSentinel.programs), host, port);
+}
+
+/** Forbids writes without a replica, to the master now and to who may become it. */
+export async function requireReplica(address: string): Promise<void> {
+  for (const role of ['slave', 'master'] as const) {
+    const client = new Redis({ ...sentinelOptions(address), role });
+    await client.config('SET', 'min-replicas-to-write', '1');
+    client.disconnect();
+  }
 }

@@ -1,0 +1,34 @@
+import { checkTurns, runWriters } from '@x/testkit';
+import { Cluster } from 'ioredis';
+import { expect, it, onTestFinished } from 'vitest';
+import { redisCluster } from '../../../../tooling/services/redis-cluster.js';
+import { resolve } from '../../../../tooling/services/resolve.js';
+import { ownServers } from '../../../../tooling/services/strategies.js';
+import { RedisSession } from '../../src/index.js';
+import { load, writer } from '../support/chaos.js';
+import { reshard } from '../support/reshard.js';
+
+const TIMEOUT = 600_000;
+
+it('sessions whose slots move to another master lose no turn', { timeout: TIMEOUT }, async () => {
+  const { address, stop } = await resolve(redisCluster, ownServers);
+  onTestFinished(stop);
+  const users = Array.from({ length: 10 }, (_, user) => `x:{/u-${user}}:index`);
+  const move = async () => {
+    await reshard(address, users);
+    moves += 1;
+  };
+  let moves = 0;
+  const acknowledged = await runWriters({
+    ...load,
+    seed: 3,
+    start: (plan) => writer('cluster', address, plan),
+    disruptions: [move, move, move],
+  });
+  expect(moves).toBe(3);
+  expect(acknowledged.length).toBeGreaterThan((load.sessions * load.turns) / 2);
+  const { hostname, port } = new URL(address);
+  const client = new Cluster([{ host: hostname, port: Number(port) }]);
+  onTestFinished(() => client.disconnect());
+  await checkTurns(new RedisSession({ client }), load, acknowledged);
+});
