@@ -1,6 +1,13 @@
 export type { AgentSettings } from './agent-options.js';
 export type { CallInput, CallOptions, OutputOptions } from './call-options.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
+export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
+export { subagents } from './capabilities/subagents/subagents.js';
+export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
+export type { TaskRecord, TaskStatus } from './capabilities/subagents/task-record.js';
+export type { TaskRepository } from './capabilities/subagents/task-repository.js';
+export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
+export { WorkspaceTaskRepository } from './capabilities/subagents/workspace-task-repository.js';
 export { renderTodos, taskList } from './capabilities/task-list.js';
 export { type WorkspaceToolsConfig, workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
 export {

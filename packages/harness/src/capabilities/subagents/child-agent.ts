@@ -1,0 +1,115 @@
+import type { AgentComposition, AgentEvent, Capability, Model, SessionStore, Tool } from '@x/core';
+import picomatch from 'picomatch';
+import type { AgentSettings } from '../../agent-options.js';
+import type { CapabilityRegistry } from '../../capability-registry.js';
+import { HarnessConfigError } from '../../errors/harness-config-error.js';
+import { HarnessAgent } from '../../harness-agent.js';
+import { inheritance } from './inherited-context.js';
+import { shareCapability } from './share-capability.js';
+import type { Subagent } from './subagent-definition.js';
+import { TASK_TOOLS } from './tools/task-tools.js';
+
+/** Leaving plan mode is between the parent and its user. */
+const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
+
+export interface ChildAgentOptions {
+  readonly parent: AgentComposition;
+  readonly session: SessionStore;
+  readonly models: Readonly<Record<string, Model>>;
+  readonly registry: CapabilityRegistry;
+  readonly settings: Partial<AgentSettings>;
+  /** Names of the parent's capabilities that no subagent gets. */
+  readonly withhold: readonly string[];
+  /** The subagents of the subagent, where it may have some. */
+  readonly nested: Capability | undefined;
+  /** Whether the capabilities in definitions are this agent's to install and close; else a team above has done so. */
+  readonly isOwner: boolean;
+  readonly onEvent: ((event: AgentEvent) => void) | undefined;
+}
+
+/** The id of a subagent, which keeps its sessions apart from its parent's: names of subagents hold no `/`. */
+export function childName(parent: string, subagent: string): string {
+  return `${parent}/${subagent}`;
+}
+
+/**
+ * Makes the agent of a subagent: what its parent is made of, less what its definition leaves out.
+ *
+ * @throws {HarnessConfigError} when the definition names what does not exist.
+ */
+export function childAgent(subagent: Subagent, options: ChildAgentOptions): HarnessAgent {
+  const { parent, nested } = options;
+  const { capabilities } = subagent;
+  const given = options.isOwner ? capabilities : capabilities.map(shareCapability);
+  const givenTools = options.isOwner ? [] : capabilities.flatMap((capability) => capability.tools ?? []);
+  const own = [...given, ...configured(subagent, options)];
+  const replaced = new Set(own.map((capability) => capability.name));
+  const shared = parent.capabilities.filter(
+    ({ name }) =>
+      !options.withhold.includes(name) && !replaced.has(name) && subagent.features[name] !== false,
+  );
+  const mayUse = subagent.tools === undefined ? () => true : picomatch([...subagent.tools]);
+  const tools = [
+    ...handedDown(parent, shared).filter((tool) => mayUse(tool.definition.name)),
+    ...subagent.ownTools,
+    ...givenTools,
+  ];
+  const additions = nested !== undefined && mayUse('agent_spawn') ? [...own, nested] : own;
+  const builder = HarnessAgent.builder()
+    .name(childName(parent.name, subagent.name))
+    .systemPrompt(subagent.systemPrompt)
+    .model(modelOf(subagent, options))
+    .tools(...tools)
+    .workspace(parent.workspace)
+    .session(options.session)
+    .use(inheritance(), ...shared.map(shareCapability), ...additions)
+    .settings(settingsOf(subagent, options.settings));
+  if (options.onEvent) builder.onEvent(options.onEvent);
+  return builder.build();
+}
+
+/** The tools of the agent itself and of the capabilities that are shared. */
+function handedDown(
+  { tools, capabilities }: AgentComposition,
+  shared: readonly Capability[],
+): readonly Tool[] {
+  const withheld = new Set(
+    capabilities.filter((capability) => !shared.includes(capability)).flatMap(({ tools = [] }) => tools),
+  );
+  return tools.filter((tool) => !withheld.has(tool) && !NEVER_HANDED_DOWN.includes(tool.definition.name));
+}
+
+/** The capabilities that its `features` configure. */
+function configured(subagent: Subagent, { parent, registry }: ChildAgentOptions): readonly Capability[] {
+  return Object.entries(subagent.features).flatMap(([name, config]) => {
+    if (config === false) return [];
+    const path = `subagents.${subagent.name}.features`;
+    if (config !== true) return [registry.resolve({ ref: name, config }, path)];
+    if (parent.capabilities.some((capability) => capability.name === name)) return [];
+    return [registry.resolve(name, path)];
+  });
+}
+
+function modelOf({ name, model }: Subagent, { parent, models }: ChildAgentOptions): Model {
+  if (model === undefined || model === 'inherit') return parent.model;
+  if (typeof model !== 'string') return model;
+  const found = models[model];
+  if (found !== undefined) return found;
+  const known = Object.keys(models).sort().join(', ') || 'none';
+  throw new HarnessConfigError([
+    {
+      path: `subagents.${name}.model`,
+      message: `there is no model named "${model}" (known: ${known}); add it to subagents(…, { models })`,
+    },
+  ]);
+}
+
+function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Partial<AgentSettings> {
+  const { maxIterations, temperature, maxOutputTokens } = subagent;
+  return {
+    ...settings,
+    ...(maxIterations === undefined ? {} : { maxIterations }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+  };
+}

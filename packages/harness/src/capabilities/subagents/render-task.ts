@@ -1,0 +1,43 @@
+import { headOf } from '@x/core';
+import type { TaskRecord } from './task-record.js';
+
+/** Characters of each result in a reminder: it names results, tools hand them out. */
+const REMINDER_CHARS = 1_500;
+const TASK_CHARS = 100;
+
+/** One line: `task-1a2b3c4d explorer-5e6f7a running: Find the tests`. */
+export function taskLine({ taskId, agentId, status, task }: TaskRecord): string {
+  return `${taskId} ${agentId} ${status}: ${headOf(task.replace(/\s+/g, ' '), TASK_CHARS)}`;
+}
+
+/** A task with its result, as a tool hands it out. */
+export function taskReport(record: TaskRecord): string {
+  const { taskId, agentId, status, result, resultPath, error } = record;
+  const lines = [`[${taskId} of ${agentId}: ${status}]`];
+  if (error !== undefined) lines.push(error);
+  if (result !== undefined && result !== '') lines.push(result);
+  if (resultPath !== undefined)
+    lines.push(`[cut here; the whole result is in ${resultPath}: read_file pages it]`);
+  if (status === 'running' || status === 'pending') {
+    lines.push(
+      'It goes on in the background; you will be told when it ends. wait_async_results waits for it.',
+    );
+  }
+  return lines.join('\n');
+}
+
+/** What stands in the view, once, when tasks have ended. */
+export function tasksReminder(records: readonly TaskRecord[]): string {
+  const reports = records.map((record) => {
+    const { result = '', taskId } = record;
+    if (result.length <= REMINDER_CHARS) return taskReport(record);
+    const cut = `${headOf(result, REMINDER_CHARS)}\n[cut here; task_output ${taskId} has more]`;
+    return taskReport({ ...record, result: cut, resultPath: undefined });
+  });
+  return [
+    '<finished_tasks>',
+    'These tasks of subagents have ended. You are told once; task_output shows a result again.',
+    ...reports,
+    '</finished_tasks>',
+  ].join('\n');
+}

@@ -1,0 +1,63 @@
+import type { AgentState } from '@x/core';
+import { NAME } from './subagents-config.js';
+import { isEnded, type TaskRecord } from './task-record.js';
+
+/**
+ * Which tasks of a session its model has been told the end of. Kept in the state, so that it is stored in the very commit
+ * that stores what the model said to it: the end of a task is told once, also across a crash.
+ */
+export class SessionTasks {
+  readonly #state: AgentState;
+  /** Tasks whose end has not been told yet, as far as this call knows. */
+  readonly #open: Set<string>;
+  /** In the view of the step that is being made. */
+  #showing: readonly string[] = [];
+
+  /** @param records The session's tasks as the call begins. */
+  constructor(state: AgentState, records: readonly TaskRecord[]) {
+    this.#state = state;
+    const announced = announcedIn(state);
+    this.#open = new Set(records.map(({ taskId }) => taskId).filter((taskId) => !announced.includes(taskId)));
+    // What was forgotten there need not be remembered here.
+    const known = new Set(records.map(({ taskId }) => taskId));
+    if (announced.some((taskId) => !known.has(taskId))) {
+      this.#store(announced.filter((taskId) => known.has(taskId)));
+    }
+  }
+
+  get open(): ReadonlySet<string> {
+    return this.#open;
+  }
+
+  begun(taskId: string): void {
+    this.#open.add(taskId);
+  }
+
+  /** The tasks among `records` whose end is to be told in this step's view. */
+  show(records: readonly TaskRecord[]): readonly TaskRecord[] {
+    const news = records.filter((record) => isEnded(record) && this.#open.has(record.taskId));
+    this.#showing = news.map(({ taskId }) => taskId);
+    return news;
+  }
+
+  /** The model has answered: it knows what was shown. */
+  answered(): void {
+    this.told(this.#showing);
+    this.#showing = [];
+  }
+
+  /** The model is told the end of these tasks, in a tool's result. */
+  told(taskIds: readonly string[]): void {
+    const news = taskIds.filter((taskId) => this.#open.delete(taskId));
+    if (news.length > 0) this.#store([...announcedIn(this.#state), ...news]);
+  }
+
+  #store(announced: readonly string[]): void {
+    this.#state.extensions[NAME] = { ...this.#state.extensions[NAME], announced };
+  }
+}
+
+function announcedIn(state: AgentState): readonly string[] {
+  const announced = state.extensions[NAME]?.announced;
+  return Array.isArray(announced) ? announced.filter((taskId) => typeof taskId === 'string') : [];
+}

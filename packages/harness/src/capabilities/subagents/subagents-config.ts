@@ -1,0 +1,77 @@
+import { type AgentEvent, type Clock, type Model, parseWith, type SessionStore } from '@x/core';
+import { z } from 'zod';
+import type { AgentSettings } from '../../agent-options.js';
+import type { CapabilityRegistry } from '../../capability-registry.js';
+import type { TaskRepository } from './task-repository.js';
+import type { TaskRunner } from './task-runner.js';
+
+/** The capability's. */
+export const NAME = 'subagents';
+
+const milliseconds = z.int().min(0);
+
+const configSchema = z.strictObject({
+  /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
+  folder: z.string().default('subagents'),
+  /** Whether there is a subagent for any task, named `general-purpose`. */
+  generalPurpose: z.boolean().default(true),
+  /** Levels of subagents below the agent; 1: subagents have none of their own. */
+  maxDepth: z.int().min(1).max(5).default(2),
+  /** Tasks of one session that may run at a time. */
+  maxRunning: z.int().min(1).default(8),
+  /** Milliseconds that a tool waits for a subagent, unless the model says otherwise, before it goes on in the background. */
+  timeoutMs: milliseconds.default(120_000),
+  /** The most that the model may ask for. */
+  maxTimeoutMs: milliseconds.default(600_000),
+  /** Milliseconds between signs of life of a running task. */
+  heartbeatMs: z.int().min(1).default(15_000),
+  /** Milliseconds without one after which its process is taken for dead. */
+  orphanAfterMs: z.int().min(1).default(300_000),
+  /** Milliseconds between looks at a task that another process runs. */
+  pollMs: z.int().min(1).default(500),
+  /** Tasks of one session that are remembered; the oldest that have ended are forgotten first, with their results. */
+  maxRecords: z.int().min(1).default(100),
+  /** Characters of a result that the model is given; the rest is in a file of the workspace. */
+  maxResultChars: z.int().min(200).default(20_000),
+  /** Names of capabilities that subagents do not get. */
+  withhold: z.array(z.string()).default(['memory', 'session_history']),
+  runner: z.custom<TaskRunner>().optional(),
+  repository: z.custom<TaskRepository>().optional(),
+  session: z.custom<SessionStore>().optional(),
+  models: z.record(z.string(), z.custom<Model>()).default({}),
+  registry: z.custom<CapabilityRegistry>().optional(),
+  settings: z.custom<Partial<AgentSettings>>().default({}),
+  onEvent: z.custom<(event: AgentEvent) => void>().optional(),
+  clock: z.custom<Clock>().optional(),
+});
+
+type Parsed = z.input<typeof configSchema>;
+
+export interface SubagentsConfig
+  extends Omit<
+    Parsed,
+    'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent' | 'clock'
+  > {
+  /** Where subagents run. Default: in this process. */
+  readonly runner?: TaskRunner | undefined;
+  /** Where tasks are kept. Default: files of the workspace, a `WorkspaceTaskRepository`. */
+  readonly repository?: TaskRepository | undefined;
+  /** Where the sessions of subagents are kept. Default: where the agent keeps its own. */
+  readonly session?: SessionStore | undefined;
+  /** Models that definitions name. */
+  readonly models?: Readonly<Record<string, Model>> | undefined;
+  /** What configures capabilities that definitions name in `features`. */
+  readonly registry?: CapabilityRegistry | undefined;
+  /** Settings of every subagent, such as `toolTimeoutMs`. */
+  readonly settings?: Partial<AgentSettings> | undefined;
+  /** Hears every event of every subagent. */
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export type SubagentsSettings = z.output<typeof configSchema>;
+
+/** @throws {InvalidInputError} naming the path of every bad field. */
+export function parseSubagentsConfig(config: SubagentsConfig): SubagentsSettings {
+  return parseWith(configSchema, config, 'subagents configuration');
+}

@@ -1,0 +1,77 @@
+import { type Capability, userMessage } from '@x/core';
+import { tasksReminder } from './render-task.js';
+import { parseSubagent, type Subagent, type SubagentDefinition } from './subagent-definition.js';
+import {
+  NAME,
+  parseSubagentsConfig,
+  type SubagentsConfig,
+  type SubagentsSettings,
+} from './subagents-config.js';
+import { Team } from './team.js';
+import { agentListTool } from './tools/agent-list.js';
+import { agentSendTool } from './tools/agent-send.js';
+import { agentSpawnTool } from './tools/agent-spawn.js';
+import { taskCancelTool } from './tools/task-cancel.js';
+import { taskListTool } from './tools/task-list.js';
+import { taskOutputTool } from './tools/task-output.js';
+import { waitAsyncResultsTool } from './tools/wait-async-results.js';
+
+/**
+ * Lets the agent give work to subagents: agents made of its own parts, each with a window, a compaction and a session of
+ * its own, held to the permissions and the plan mode that it is held to. They come from `definitions`, from Markdown files
+ * in `subagents/` of the workspace, and one is built in (`general-purpose`).
+ *
+ * Work takes the model's time, or goes on in the background; its records survive the process, and the end of each task is
+ * told the model exactly once.
+ *
+ * @throws {InvalidInputError} for a malformed definition or configuration.
+ */
+export function subagents(
+  definitions: readonly SubagentDefinition[] = [],
+  config: SubagentsConfig = {},
+): Capability {
+  const declared = definitions.map((definition, index) => parseSubagent(definition, `subagents[${index}]`));
+  return subagentsAt(1, declared, parseSubagentsConfig(config));
+}
+
+function subagentsAt(depth: number, declared: readonly Subagent[], settings: SubagentsSettings): Capability {
+  // What a subagent gives to others runs where it runs itself.
+  const below = { ...settings, runner: undefined };
+  const team = new Team(
+    declared,
+    settings,
+    depth === 1,
+    depth < settings.maxDepth ? () => subagentsAt(depth + 1, declared, below) : undefined,
+  );
+  return {
+    name: NAME,
+    tools: [
+      agentSpawnTool(team),
+      agentSendTool(team),
+      agentListTool(team),
+      taskOutputTool(team),
+      taskListTool(team),
+      taskCancelTool(team),
+      waitAsyncResultsTool(team),
+    ],
+    install: (agent) => team.install(agent),
+    async system(scope) {
+      const { subagents: known } = await team.session(scope);
+      const lines = [...known.values()].map(({ name, description }) => `- ${name}: ${description}`);
+      return ['# Subagents', 'agent_spawn gives a task to one of these:', ...lines].join('\n');
+    },
+    async remind(scope) {
+      const { owner, tasks } = await team.session(scope);
+      const mayHaveEnded = [...tasks.open].some((taskId) => !team.desk.isLive(taskId));
+      const ended = tasks.show(mayHaveEnded ? await team.desk.list(owner) : []);
+      if (ended.length === 0) return [];
+      return [userMessage(tasksReminder(ended), { id: 'finished-tasks', kind: 'synthetic' })];
+    },
+    async aroundReason(scope, next) {
+      const response = await next();
+      (await team.session(scope)).tasks.answered();
+      return response;
+    },
+    close: () => team.close(),
+  };
+}

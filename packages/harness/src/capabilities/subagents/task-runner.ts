@@ -1,0 +1,31 @@
+import type { JsonObject, RuntimeContext } from '@x/core';
+
+/** What a subagent is to do, as it can travel to another process. */
+export interface TaskOrder {
+  readonly taskId: string;
+  /** The session that gave it: `SessionKey.toString()`. */
+  readonly owner: string;
+  readonly agentId: string;
+  readonly subagent: string;
+  readonly message: string;
+  /** What the subagent must not do because its parent must not. */
+  readonly inherited: JsonObject;
+}
+
+/** How an order ended: for good, or to be carried out again by another process because this one stops. */
+export type TaskEnd = 'ended' | 'again';
+
+/** Carries out an order in this process. Never rejects. `runtime` is there where the order was given in this process. */
+export type ExecuteTask = (order: TaskOrder, runtime?: RuntimeContext) => Promise<TaskEnd>;
+
+/** Where subagents run: in this process, or wherever a worker is free. */
+export interface TaskRunner {
+  /** Orders may be carried out by another process, and are kept when this one dies. */
+  readonly durable: boolean;
+  /** Told once how this agent carries out orders, before any is submitted. */
+  attach(agentName: string, execute: ExecuteTask): void;
+  /** Resolves once the order will be carried out. */
+  submit(order: TaskOrder, runtime: RuntimeContext): Promise<void>;
+  /** Takes no more orders, and resolves when none runs here. The agent has told running ones to stop. */
+  close(): Promise<void>;
+}

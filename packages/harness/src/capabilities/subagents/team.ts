@@ -1,0 +1,266 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AgentComposition,
+  type AgentState,
+  type CallScope,
+  type Capability,
+  RuntimeContext,
+  SessionKey,
+  systemClock,
+} from '@x/core';
+import { CapabilityRegistry } from '../../capability-registry.js';
+import { HarnessConfigError } from '../../errors/harness-config-error.js';
+import type { HarnessAgent } from '../../harness-agent.js';
+import { KeyedMutex } from '../../keyed-mutex.js';
+import { childAgent } from './child-agent.js';
+import { INHERITANCE, InheritedContext, inheritedFrom } from './inherited-context.js';
+import { type LoadedSubagents, loadSubagents } from './load-subagents.js';
+import { LocalTaskRunner } from './local-task-runner.js';
+import { SessionTasks } from './session-tasks.js';
+import { GENERAL_PURPOSE, type Subagent } from './subagent-definition.js';
+import { NAME, type SubagentsSettings } from './subagents-config.js';
+import { TaskDesk, type TaskOutcome } from './task-desk.js';
+import { isEnded, type TaskRecord } from './task-record.js';
+import type { TaskOrder, TaskRunner } from './task-runner.js';
+import { workAt } from './work-at.js';
+import { WorkspaceTaskRepository } from './workspace-task-repository.js';
+
+/** What one call of the parent knows of its subagents. */
+export interface TeamSession {
+  readonly scope: CallScope;
+  readonly owner: SessionKey;
+  readonly subagents: ReadonlyMap<string, Subagent>;
+  readonly tasks: SessionTasks;
+}
+
+/** What a subagent is to do. */
+export interface GivenWork {
+  readonly subagent: Subagent;
+  readonly message: string;
+  readonly agentId?: string | undefined;
+}
+
+interface Installed {
+  readonly agent: AgentComposition;
+  readonly desk: TaskDesk;
+  readonly runner: TaskRunner;
+}
+
+/** The subagents of one agent: who they are, the agents that were made of them, and their tasks. */
+export class Team {
+  readonly #declared: readonly Subagent[];
+  readonly #settings: SubagentsSettings;
+  readonly #isTop: boolean;
+  readonly #nest: (() => Capability) | undefined;
+  readonly #givers = new Map<string, CallScope>();
+  readonly #turns = new KeyedMutex();
+  readonly #sessions = new WeakMap<AgentState, Promise<TeamSession>>();
+  readonly #agents = new Map<string, { readonly definition: string; readonly agent: HarnessAgent }>();
+  readonly #outdated: HarnessAgent[] = [];
+  #installed: Installed | undefined;
+
+  /**
+   * @param isTop Whether it serves the agent itself, and not one of its subagents.
+   * @param nest Makes the capability of subagents that may have some of their own.
+   */
+  constructor(
+    declared: readonly Subagent[],
+    settings: SubagentsSettings,
+    isTop: boolean,
+    nest: (() => Capability) | undefined,
+  ) {
+    this.#declared = declared;
+    this.#settings = settings;
+    this.#isTop = isTop;
+    this.#nest = nest;
+  }
+
+  install(agent: AgentComposition): void {
+    if (this.#installed !== undefined) {
+      throw new HarnessConfigError([
+        { path: 'capabilities', message: 'one subagents() serves one agent; make another for the second' },
+      ]);
+    }
+    const { clock = systemClock, runner = new LocalTaskRunner(), ...settings } = this.#settings;
+    const repository = settings.repository ?? new WorkspaceTaskRepository(agent.workspace);
+    const desk = new TaskDesk({
+      ...settings,
+      clock,
+      runner,
+      repository,
+      work: (order, runtime, signal) => this.#work(order, runtime, signal),
+    });
+    this.#installed = { agent, desk, runner };
+    try {
+      // A definition in code that cannot be built is a mistake in code: it should show when the agent is built.
+      for (const subagent of this.#declared) this.#agentFor(subagent);
+    } catch (error) {
+      this.#installed = undefined;
+      throw error;
+    }
+    runner.attach(agent.name, (order, runtime) => desk.execute(order, runtime));
+  }
+
+  get desk(): TaskDesk {
+    return this.#parts.desk;
+  }
+
+  get settings(): SubagentsSettings {
+    return this.#settings;
+  }
+
+  /** The subagents and tasks of a session, read once a call. */
+  session(scope: CallScope): Promise<TeamSession> {
+    const session = this.#sessions.get(scope.state) ?? this.#open(scope);
+    this.#sessions.set(scope.state, session);
+    return session;
+  }
+
+  /** The same, for a tool: it runs in a call that has begun. */
+  sessionOf(state: AgentState): Promise<TeamSession> {
+    const session = this.#sessions.get(state);
+    return session ?? Promise.reject(new Error('Subagents work only within a call of their agent.'));
+  }
+
+  /** Gives a subagent work; `agentId` of one that has worked before goes on in its session. Resolves to the task's id. */
+  begin(session: TeamSession, given: GivenWork): Promise<string> {
+    // One after the other, or calls of one step would all find room for one more.
+    return this.#turns.run(session.owner.toString(), () => this.#begin(session, given));
+  }
+
+  async #begin(
+    { scope, owner, tasks }: TeamSession,
+    { subagent, message, agentId }: GivenWork,
+  ): Promise<string> {
+    const running = (await this.desk.list(owner)).filter((record) => !isEnded(record));
+    if (running.length >= this.#settings.maxRunning) {
+      throw new Error(
+        `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
+      );
+    }
+    const busy = running.find((record) => record.agentId === agentId);
+    if (busy !== undefined) {
+      throw new Error(
+        `${agentId} still works on ${busy.taskId}. Wait for it, or cancel it, then send again.`,
+      );
+    }
+    this.#agentFor(subagent);
+    const order: TaskOrder = {
+      taskId: `task-${shortId()}`,
+      owner: owner.toString(),
+      agentId: agentId ?? `${subagent.name}-${shortId()}`,
+      subagent: subagent.name,
+      message,
+      inherited: inheritedFrom(scope.state, subagent.deny),
+    };
+    this.#givers.set(order.taskId, scope);
+    await this.desk.submit(order, scope.runtime);
+    tasks.begun(order.taskId);
+    scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status: 'running' });
+    return order.taskId;
+  }
+
+  async record(session: TeamSession, taskId: string): Promise<TaskRecord> {
+    const records = await this.desk.list(session.owner);
+    const record = records.find((candidate) => candidate.taskId === taskId);
+    if (record !== undefined) return record;
+    throw new Error(`There is no task "${taskId}" in this session. task_list shows those there are.`);
+  }
+
+  /** Stops what runs, so that it can be gone on with, and waits until that is recorded. */
+  async close(): Promise<void> {
+    const agents = [...this.#agents.values()].map(({ agent }) => agent);
+    await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
+    await this.#installed?.runner.close();
+  }
+
+  get #parts(): Installed {
+    if (this.#installed === undefined) throw new Error('subagents() is not part of an agent yet.');
+    return this.#installed;
+  }
+
+  async #open(scope: CallScope): Promise<TeamSession> {
+    const { tenantId, userId, sessionId } = scope.state;
+    const owner = SessionKey.of({ tenantId, userId, agentId: scope.agentId, sessionId });
+    const { subagents, problems } = await this.#known();
+    for (const message of problems) scope.emit({ type: 'warning', source: 'subagents', message });
+    const tasks = new SessionTasks(scope.state, await this.desk.list(owner));
+    return { scope, owner, subagents, tasks };
+  }
+
+  /** By name; what code declares stands before what files do. */
+  async #known(): Promise<{
+    readonly subagents: ReadonlyMap<string, Subagent>;
+    readonly problems: readonly string[];
+  }> {
+    const { folder, generalPurpose } = this.#settings;
+    const loaded: LoadedSubagents =
+      folder === ''
+        ? { subagents: [], problems: [] }
+        : await loadSubagents(this.#parts.agent.workspace, folder);
+    const subagents = new Map(this.#declared.map((subagent) => [subagent.name, subagent]));
+    for (const subagent of loaded.subagents) {
+      if (!subagents.has(subagent.name)) subagents.set(subagent.name, subagent);
+    }
+    if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name))
+      subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
+    return { subagents, problems: loaded.problems };
+  }
+
+  /** Lets a subagent carry out an order that was given here, or to another process with the same agent. */
+  async #work(
+    order: TaskOrder,
+    runtime: RuntimeContext | undefined,
+    signal: AbortSignal,
+  ): Promise<TaskOutcome> {
+    const { subagents } = await this.#known();
+    const subagent = subagents.get(order.subagent);
+    if (subagent === undefined) throw new Error(`There is no subagent named "${order.subagent}" any more.`);
+    const { tenantId, userId, sessionId } = SessionKey.parse(order.owner).parts;
+    const from = runtime ?? RuntimeContext.of({ tenantId, userId });
+    const context = RuntimeContext.builder(from)
+      .sessionId(`${sessionId}/${order.agentId}`)
+      .put(InheritedContext, new InheritedContext(order.inherited))
+      .build();
+    const outcome = await workAt(this.#agentFor(subagent), order, context, signal);
+    const scope = this.#givers.get(order.taskId);
+    this.#givers.delete(order.taskId);
+    const status = outcome.status === 'shutdown' ? 'failed' : outcome.status;
+    scope?.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status });
+    return outcome;
+  }
+
+  #agentFor(subagent: Subagent): HarnessAgent {
+    const definition = JSON.stringify(subagent);
+    const known = this.#agents.get(subagent.name);
+    if (known?.definition === definition) return known.agent;
+    const {
+      models,
+      registry = new CapabilityRegistry(),
+      settings,
+      withhold,
+      onEvent,
+      session,
+    } = this.#settings;
+    const parent = this.#parts.agent;
+    const agent = childAgent(subagent, {
+      parent,
+      session: session ?? parent.session,
+      models,
+      registry,
+      settings,
+      withhold: [...withhold, NAME, INHERITANCE],
+      nested: this.#nest?.(),
+      isOwner: this.#isTop,
+      onEvent,
+    });
+    // A file may have changed; tasks may still run by what it said before.
+    if (known !== undefined) this.#outdated.push(known.agent);
+    this.#agents.set(subagent.name, { definition, agent });
+    return agent;
+  }
+}
+
+function shortId(): string {
+  return randomUUID().slice(0, 8);
+}

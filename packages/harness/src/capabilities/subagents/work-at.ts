@@ -1,0 +1,50 @@
+import { type RuntimeContext, textOf, userMessage } from '@x/core';
+import { HarnessError } from '../../errors/harness-error.js';
+import type { HarnessAgent } from '../../harness-agent.js';
+import type { Reply } from '../../reply.js';
+import type { TaskOutcome } from './task-desk.js';
+import type { TaskOrder } from './task-runner.js';
+
+const GO_ON = 'agent_send lets it go on.';
+
+/**
+ * Lets an agent carry out an order, once, however often it is given: what an earlier process began is gone on with, and
+ * what it finished is only read.
+ */
+export async function workAt(
+  agent: HarnessAgent,
+  { taskId, message }: TaskOrder,
+  context: RuntimeContext,
+  signal: AbortSignal,
+): Promise<TaskOutcome> {
+  try {
+    const state = await agent.state(context);
+    const isBegun =
+      state !== undefined &&
+      (state.context.some(({ id }) => id === taskId) || (await agent.log(context).get(taskId)) !== undefined);
+    const reply = isBegun
+      ? await agent.resume(context, { signal })
+      : await agent.call(userMessage(message, { id: taskId }), context, { signal });
+    return outcomeOf(reply);
+  } catch (error) {
+    if (!HarnessError.isInstance(error)) throw error;
+    if (error.code === 'agent_closed') return { status: 'shutdown' };
+    if (error.code !== 'nothing_to_resume') throw error;
+    const last = (await agent.state(context))?.context.findLast(({ role }) => role === 'assistant');
+    return { status: 'completed', result: last === undefined ? '' : textOf(last) };
+  }
+}
+
+function outcomeOf({ stopReason, text: result, steps }: Reply): TaskOutcome {
+  if (stopReason === 'completed') return { status: 'completed', result };
+  if (stopReason === 'interrupted') return { status: 'cancelled', result };
+  if (stopReason === 'shutdown') return { status: 'shutdown', result };
+  const why: Partial<Record<typeof stopReason, string>> = {
+    max_iterations: `It was stopped after ${steps} steps, as many as it may take. ${GO_ON}`,
+    permission_required:
+      'It stopped before a call that needs approval, which nobody can give to a subagent. Make that call yourself, or ' +
+      'let it go another way with agent_send.',
+    budget_exceeded: `It used up its budget. ${GO_ON}`,
+  };
+  return { status: 'failed', result, error: why[stopReason] ?? `It stopped: ${stopReason}. ${GO_ON}` };
+}
