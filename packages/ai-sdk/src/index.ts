@@ -1,4 +1,8 @@
 export { isContextOverflow } from '@x/core';
+export type { AgentCompactionOptions } from './agent/agent-options.js';
+export { type EvictingToolsOptions, evictingTools, type SdkTool } from './agent/evicting-tools.js';
+export { prepareStepWith } from './agent/prepare-step-with.js';
+export { withOverflowRecovery } from './agent/with-overflow-recovery.js';
 export { anthropicCompaction } from './compact/anthropic-compaction.js';
 export { type OpenaiCompaction, openaiCompaction } from './compact/openai-compaction.js';
 export type { ProviderCompaction } from './compact/provider-compaction.js';

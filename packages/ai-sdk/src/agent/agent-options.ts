@@ -1,0 +1,29 @@
+import type { CompactionOutcome, ToolDefinition } from '@x/core';
+import { z } from 'zod';
+
+/** What a compactor is told about the agent whose conversation it reduces. */
+export interface AgentCompactionOptions {
+  /** The agent's instructions, so that they count: the SDK does not hand them over. */
+  readonly system?: string | undefined;
+  /** The agent's tools, so that they count. */
+  readonly tools?: readonly ToolDefinition[] | undefined;
+  /** The window of the agent's model, in tokens; overrides the compactor's own. */
+  readonly contextWindow?: number | undefined;
+  /** Told of every run of the compactor. */
+  readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
+  /** How many reductions are remembered, over all conversations. Default 1 000. */
+  readonly maxReductions?: number | undefined;
+}
+
+export const agentCompactionSchema = z.strictObject({
+  system: z.string().optional(),
+  tools: z.array(z.custom<ToolDefinition>((value) => typeof value === 'object')).optional(),
+  contextWindow: z.int().positive().optional(),
+  onCompaction: z
+    .custom<(outcome: CompactionOutcome) => void>(
+      (value) => typeof value === 'function',
+      'must be a function',
+    )
+    .optional(),
+  maxReductions: z.int().positive().default(1_000),
+});

@@ -1,0 +1,110 @@
+import type { AgentEventBody, Capability, RuntimeIdentity, ToolResultBlock, Workspace } from '@x/core';
+import { parseWith } from '@x/core';
+import { z } from 'zod';
+import { readFileTool } from './read-file-tool.js';
+import type { OpenPart, SdkPart } from './sdk-message.js';
+import { outputBlocks, partOf } from './to-message.js';
+import { toolScope } from './tool-scope.js';
+
+/** A tool of the AI SDK as far as it is read here. */
+export interface SdkTool {
+  readonly toModelOutput?: unknown;
+}
+
+export interface EvictingToolsOptions {
+  /**
+   * Where texts are written. Give it to one user or session alone: the tool that reads them back reads all of it.
+   */
+  readonly workspace: Workspace;
+  /** What decides and writes: `toolResultEviction()` of `@x/compaction`, or any capability with `aroundTool`. */
+  readonly eviction: Capability;
+  /** Whose session it is, for the paths. Default: session `default` of nobody. */
+  readonly session?: RuntimeIdentity | undefined;
+  /** Told what was evicted (`tool.evicted`), and what could not be (`warning`). */
+  readonly onEvent?: ((event: AgentEventBody) => void) | undefined;
+}
+
+const optionsSchema = z.strictObject({
+  workspace: z.custom<Workspace>(
+    (value) => typeof (value as Workspace | undefined)?.write === 'function',
+    'must be a Workspace',
+  ),
+  eviction: z.custom<Capability>(
+    (value) => typeof (value as Capability | undefined)?.aroundTool === 'function',
+    'must be a capability with aroundTool, such as toolResultEviction()',
+  ),
+  session: z.custom<RuntimeIdentity>((value) => typeof value === 'object').optional(),
+  onEvent: z
+    .custom<(event: AgentEventBody) => void>((value) => typeof value === 'function', 'must be a function')
+    .optional(),
+});
+
+/**
+ * A tool set whose large outputs the model sees as their size, head, tail and a path; the whole text lies in the
+ * workspace. What the tools return stays whole for the application (`toolResults`, UI messages): only what the model is
+ * told of it changes. `read_file`, with which the model reads a text back in parts, is added unless there is one.
+ *
+ * @throws {InvalidInputError} for options that do not fit.
+ */
+export function evictingTools<Tools extends { readonly [name: string]: SdkTool }>(
+  tools: Tools,
+  options: EvictingToolsOptions,
+): Tools & { readonly read_file: ReturnType<typeof readFileTool> } {
+  const { workspace, eviction, session, onEvent } = parseWith(
+    optionsSchema,
+    options,
+    'evictingTools options',
+  );
+  const scope = toolScope(workspace, session ?? {}, onEvent ?? (() => {}));
+
+  async function evicted(name: string, call: ModelOutputCall, output: OpenPart): Promise<OpenPart> {
+    const use = { type: 'tool_use', id: call.toolCallId, name, input: null } as const;
+    const result: ToolResultBlock = {
+      type: 'tool_result',
+      toolUseId: call.toolCallId,
+      toolName: name,
+      output: outputBlocks(output),
+      isError: output.type.startsWith('error'),
+    };
+    const seen = await (eviction.aroundTool?.(use, scope, async () => result) ?? result);
+    return seen === result ? output : toOutput(seen);
+  }
+
+  const wrapped = Object.entries(tools).map(([name, tool]) => [
+    name,
+    Object.assign(Object.create(Object.getPrototypeOf(tool) as object) as object, tool, {
+      toModelOutput: async (call: ModelOutputCall) => evicted(name, call, await modelOutput(tool, call)),
+    }),
+  ]);
+  return { read_file: readFileTool(workspace), ...Object.fromEntries(wrapped) } as ReturnType<
+    typeof evictingTools<Tools>
+  >;
+}
+
+interface ModelOutputCall {
+  readonly toolCallId: string;
+  readonly input: unknown;
+  readonly output: unknown;
+}
+
+/** What the model would have been told. */
+async function modelOutput(tool: SdkTool, call: ModelOutputCall): Promise<OpenPart> {
+  const { toModelOutput } = tool;
+  if (typeof toModelOutput === 'function') return (await toModelOutput.call(tool, call)) as OpenPart;
+  const { output } = call;
+  return typeof output === 'string'
+    ? { type: 'text', value: output }
+    : { type: 'json', value: output === undefined ? null : output };
+}
+
+function toOutput({ output, isError }: ToolResultBlock): OpenPart {
+  const texts = output.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  if (texts.length === output.length)
+    return { type: isError ? 'error-text' : 'text', value: texts.join('\n') };
+  const value = output.flatMap((part): (SdkPart | OpenPart)[] => {
+    if (part.type === 'text') return [{ type: 'text', text: part.text }];
+    const own = partOf(part);
+    return own === undefined ? [] : [own];
+  });
+  return { type: 'content', value };
+}

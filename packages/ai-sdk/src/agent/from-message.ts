@@ -1,0 +1,80 @@
+import {
+  type ContentBlock,
+  InvalidInputError,
+  type JsonObject,
+  type Message,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
+import type { OpenPart, SdkMessage, SdkPart } from './sdk-message.js';
+import { partOf, sourceOf } from './to-message.js';
+
+/**
+ * A message in the words of the SDK: the very object it was made from unless it was altered, and of an altered one every
+ * part that is still the same.
+ *
+ * @param original What it was made from, when it was altered since.
+ * @throws {InvalidInputError} for a block that the SDK has no words for, such as another library's own item.
+ */
+export function fromMessage(message: Message, original: SdkMessage | undefined): SdkMessage {
+  const source = sourceOf(message);
+  if (source !== undefined) return source;
+  const options =
+    original?.providerOptions === undefined ? {} : { providerOptions: original.providerOptions };
+  if (message.role === 'system') return { role: 'system', content: textOf(message), ...options };
+  const content = message.content.map((block) => partOf(block) ?? rebuilt(block, original));
+  return { role: message.role, content, ...options };
+}
+
+function rebuilt(block: ContentBlock, original: SdkMessage | undefined): OpenPart {
+  const options = optionsOf(block.providerMetadata);
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', text: block.text, ...options };
+    case 'thinking':
+      return { type: 'reasoning', text: block.thinking, ...options };
+    case 'tool_use':
+      return {
+        type: 'tool-call',
+        toolCallId: block.id,
+        toolName: block.name,
+        ...partOfCall(original, 'tool-call', block.id),
+        input: block.input,
+      };
+    case 'tool_result':
+      return {
+        type: 'tool-result',
+        toolCallId: block.toolUseId,
+        toolName: block.toolName,
+        ...partOfCall(original, 'tool-result', block.toolUseId),
+        output: toolOutput(block),
+      };
+    default: {
+      const message = `a ${block.type} block cannot be given to the AI SDK; use reducers that write text`;
+      throw new InvalidInputError('reduced conversation', [{ path: 'content', message }]);
+    }
+  }
+}
+
+/** The part that a changed call or result was made from: what else it carries stays. */
+function partOfCall(original: SdkMessage | undefined, type: string, id: string): OpenPart | undefined {
+  if (original === undefined || typeof original.content === 'string') return undefined;
+  return (original.content as readonly OpenPart[]).find(
+    (part) => part.type === type && part.toolCallId === id,
+  );
+}
+
+function toolOutput({ output, isError }: ToolResultBlock): OpenPart {
+  if (output.every((part) => part.type === 'text')) {
+    return { type: isError ? 'error-text' : 'text', value: output.map((part) => part.text).join('\n') };
+  }
+  const value = output.map(
+    (part): SdkPart | OpenPart =>
+      partOf(part) ?? { type: 'text', text: part.type === 'text' ? part.text : `[${part.mediaType}]` },
+  );
+  return { type: 'content', value } as OpenPart;
+}
+
+function optionsOf(metadata: JsonObject | undefined): { readonly providerOptions?: JsonObject } {
+  return metadata === undefined ? {} : { providerOptions: metadata };
+}

@@ -1,0 +1,213 @@
+import { createCompactor } from '@x/compaction';
+import type { CompactionOutcome } from '@x/core';
+import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { prepareStepWith } from '../../src/index.js';
+import { answer, streamOf } from '../support/mock-model.js';
+
+const STEPS = 24;
+const read = tool({
+  description: 'Reads a file',
+  inputSchema: z.object({ path: z.string() }),
+  execute: async ({ path }) => ({ path, text: `contents of ${path}\n`.repeat(60) }),
+});
+
+/** A model that reads one file after the other, then is done. */
+const reader = () =>
+  new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => {
+      const done = prompt.filter(({ role }) => role === 'tool').length;
+      const step = Math.max(done, calls++);
+      return step < STEPS
+        ? answer({ tool: 'read', id: `call-${step}`, input: { path: `src/file-${step}.ts` } })
+        : answer('All read.');
+    },
+  });
+let calls = 0;
+
+function observed() {
+  const outcomes: CompactionOutcome[] = [];
+  const compactor = createCompactor({ contextWindow: 8_000, keepMessages: 6, triggerMessages: 0 });
+  return { compactor, outcomes, onCompaction: (outcome: CompactionOutcome) => void outcomes.push(outcome) };
+}
+
+it('keeps an agent of the SDK within its window, with a beginning that stays byte for byte', async () => {
+  calls = 0;
+  const { compactor, outcomes, onCompaction } = observed();
+  const model = reader();
+  const agent = new ToolLoopAgent({
+    model,
+    tools: { read },
+    stopWhen: stepCountIs(40),
+    prepareStep: prepareStepWith(compactor, { onCompaction }),
+  });
+  const result = await agent.generate({ prompt: 'Read all files' });
+  expect(result.text).toBe('All read.');
+  expect(model.doGenerateCalls).toHaveLength(STEPS + 1);
+
+  const applied = outcomes.map(({ status }) => status === 'applied');
+  const reductions = applied.filter(Boolean).length;
+  expect(reductions).toBeGreaterThan(1);
+  expect(reductions).toBeLessThan(STEPS / 2);
+  const prompts = model.doGenerateCalls.map(({ prompt }) => prompt.map((message) => JSON.stringify(message)));
+  prompts.slice(1).forEach((prompt, index) => {
+    const before = prompts[index] ?? [];
+    if (!applied[index + 1]) expect(prompt.slice(0, before.length)).toEqual(before);
+  });
+  for (const { prompt } of model.doGenerateCalls) {
+    expect(JSON.stringify(prompt).length / 4).toBeLessThan(8_000);
+    const ids = (type: string) =>
+      prompt.flatMap(({ content }) =>
+        typeof content === 'string'
+          ? []
+          : content.flatMap((part) => (part.type === type && 'toolCallId' in part ? [part.toolCallId] : [])),
+      );
+    expect(ids('tool-call')).toEqual(ids('tool-result'));
+    expect(JSON.stringify(prompt)).toContain('Read all files');
+  }
+});
+
+it('leaves every object as it is while nothing is due', async () => {
+  const { compactor } = observed();
+  const messages: ModelMessage[] = [
+    {
+      role: 'system',
+      content: 'Rules',
+      providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+    },
+    {
+      role: 'user',
+      content: [
+        { type: 'image', image: new Uint8Array([1, 2, 3]) },
+        { type: 'text', text: 'Look' },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'reasoning', text: 'Hm', providerOptions: { anthropic: { signature: 'abc' } } },
+        { type: 'tool-call', toolCallId: '1', toolName: 'read', input: { path: 'a' } },
+        { type: 'tool-approval-request', approvalId: 'ok', toolCallId: '1' },
+      ],
+    },
+    { role: 'tool', content: [{ type: 'tool-approval-response', approvalId: 'ok', approved: true }] },
+    {
+      role: 'tool',
+      content: [
+        { type: 'tool-result', toolCallId: '1', toolName: 'read', output: { type: 'json', value: [1] } },
+      ],
+    },
+  ];
+  const prepared = await prepareStepWith(compactor)({ messages });
+  expect(prepared.messages).toHaveLength(messages.length);
+  for (const [index, message] of prepared.messages.entries()) expect(message).toBe(messages[index]);
+});
+
+it('finds a conversation again that comes as new objects, in generateText and in streamText', async () => {
+  const { compactor, outcomes, onCompaction } = observed();
+  const prepareStep = prepareStepWith(compactor, { onCompaction });
+  const history: ModelMessage[] = Array.from({ length: 60 }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(40)}` }] },
+  ]).flat();
+  const model = new MockLanguageModelV3({ doGenerate: answer('Yes'), doStream: streamOf('Yes') });
+  const first: ModelMessage[] = [...history, { role: 'user', content: 'One more' }];
+  await generateText({ model, messages: first, prepareStep });
+  const second: ModelMessage[] = structuredClone([
+    ...first,
+    { role: 'assistant', content: 'Yes' },
+    { role: 'user', content: 'And one more' },
+  ]);
+  await streamText({ model, messages: second, prepareStep }).consumeStream();
+
+  expect(outcomes.map(({ status }) => status)).toEqual(['applied', 'skipped']);
+  const [sent] = model.doGenerateCalls;
+  const [streamed] = model.doStreamCalls;
+  expect(sent?.prompt.length).toBeLessThan(20);
+  expect(JSON.stringify(streamed?.prompt.slice(0, sent?.prompt.length))).toBe(JSON.stringify(sent?.prompt));
+  expect(streamed?.prompt.length).toBe((sent?.prompt.length ?? 0) + 2);
+});
+
+it('changes of a message only what the compactor changed', async () => {
+  const compactor = createCompactor({
+    contextWindow: 100_000,
+    triggerMessages: 4,
+    strategy: 'observation_masking',
+    observationMasking: { keepRecentToolOutputs: 1 },
+    supersededOutputs: false,
+  });
+  const result = (id: string, value: string) => ({
+    role: 'tool' as const,
+    content: [
+      {
+        type: 'tool-result' as const,
+        toolCallId: id,
+        toolName: 'read',
+        output: { type: 'text' as const, value },
+        providerOptions: { openai: { itemId: `item-${id}` } },
+      },
+    ],
+  });
+  const callOf = (id: string) => ({
+    role: 'assistant' as const,
+    content: [{ type: 'tool-call' as const, toolCallId: id, toolName: 'read', input: { path: id } }],
+  });
+  const messages: ModelMessage[] = [
+    { role: 'user', content: 'Read both' },
+    callOf('1'),
+    result('1', 'a line\n'.repeat(500)),
+    callOf('2'),
+    result('2', 'b'),
+    { role: 'assistant', content: 'Read.' },
+    { role: 'user', content: 'Go on' },
+  ];
+  const prepared = await prepareStepWith(compactor)({ messages });
+  const changed = prepared.messages.filter((message, index) => message !== messages[index]);
+  expect(changed).toEqual([
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool-result',
+          toolCallId: '1',
+          toolName: 'read',
+          output: { type: 'text', value: expect.stringContaining('lines') },
+          providerOptions: { openai: { itemId: 'item-1' } },
+        },
+      ],
+    },
+  ]);
+});
+
+it('stays with the conversation when a compactor writes what the SDK has no words for', async () => {
+  const outcomes: CompactionOutcome[] = [];
+  const real = createCompactor();
+  const prepareStep = prepareStepWith(
+    {
+      ...real,
+      compact: async (messages, options) => ({
+        ...(await real.compact(messages, options)),
+        status: 'applied',
+        messages: [
+          {
+            id: 'x',
+            role: 'assistant',
+            createdAt: '',
+            content: [{ type: 'opaque', provider: 'openai.responses', data: {} }],
+          },
+        ],
+      }),
+    },
+    { onCompaction: (outcome) => void outcomes.push(outcome) },
+  );
+  const messages: ModelMessage[] = [{ role: 'user', content: 'Hi' }];
+  expect((await prepareStep({ messages })).messages).toEqual(messages);
+  expect(outcomes).toMatchObject([{ status: 'failed', reason: expect.stringContaining('opaque') }]);
+});
+
+it('refuses options that it does not know', () => {
+  const { compactor } = observed();
+  expect(() => prepareStepWith(compactor, { window: 3 } as never)).toThrow('window');
+});

@@ -1,0 +1,145 @@
+import { APICallError } from '@ai-sdk/provider';
+import { createCompactor } from '@x/compaction';
+import type { CompactionOutcome } from '@x/core';
+import { generateText, type ModelMessage, streamText } from 'ai';
+import { MockLanguageModelV3 } from 'ai/test';
+import { expect, it } from 'vitest';
+import { withOverflowRecovery } from '../../src/index.js';
+import { rejection } from '../support/collect.js';
+import { answer, partsOf, streamOf } from '../support/mock-model.js';
+
+/** A provider's window, in characters of the prompt. */
+const WINDOW = 20_000;
+const tooLong = () =>
+  new APICallError({
+    message: 'prompt is too long: 213462 tokens > 200000 maximum',
+    url: 'https://api.example',
+    requestBodyValues: {},
+    statusCode: 400,
+    isRetryable: false,
+  });
+const fits = (prompt: unknown) => JSON.stringify(prompt).length <= WINDOW;
+
+const history = (turns: number): ModelMessage[] => [
+  { role: 'system', content: 'You help.' },
+  ...Array.from({ length: turns }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: `Answer ${turn}. ${'More of it. '.repeat(40)}` },
+  ]).flat(),
+  { role: 'user', content: 'The latest question' },
+];
+const compactor = createCompactor({ contextWindow: 200_000, keepMessages: 6 });
+
+it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
+  'compacts and asks once more when %s',
+  async (how) => {
+    const outcomes: CompactionOutcome[] = [];
+    const mock = new MockLanguageModelV3({
+      doGenerate: async ({ prompt }) => {
+        if (!fits(prompt)) throw tooLong();
+        return answer('Fits.');
+      },
+      doStream: async ({ prompt }) => {
+        if (fits(prompt)) return streamOf('Fits.');
+        if (how === 'doStream throws') throw tooLong();
+        return partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error: tooLong() });
+      },
+    });
+    const model = withOverflowRecovery(mock, compactor, {
+      onCompaction: (outcome) => void outcomes.push(outcome),
+    });
+    const messages = history(60);
+    const ask = async (asked: ModelMessage[]) => {
+      const call = { model, messages: asked, allowSystemInMessages: true, maxRetries: 0 } as const;
+      return how === 'doGenerate throws' ? (await generateText(call)).text : await streamText(call).text;
+    };
+    const calls = () => [...mock.doGenerateCalls, ...mock.doStreamCalls];
+    expect(await ask(messages)).toBe('Fits.');
+    expect(outcomes.map(({ status }) => status)).toEqual(['applied']);
+    expect(calls()).toHaveLength(2);
+    expect(calls()[1]?.prompt[0]).toEqual({ role: 'system', content: 'You help.' });
+    expect(JSON.stringify(calls()[1]?.prompt)).toContain('The latest question');
+
+    // What grew out of it is sent reduced at once.
+    expect(
+      await ask([...messages, { role: 'assistant', content: 'Fits.' }, { role: 'user', content: 'On' }]),
+    ).toBe('Fits.');
+    expect(calls()).toHaveLength(3);
+    const [, second, third] = calls().map(({ prompt }) => prompt.map((message) => JSON.stringify(message)));
+    expect(third?.slice(0, second?.length)).toEqual(second);
+  },
+);
+
+it('passes the error on when the second request fails too, or nothing can be reduced', async () => {
+  const mock = new MockLanguageModelV3({
+    doGenerate: async () => {
+      throw tooLong();
+    },
+  });
+  const model = withOverflowRecovery(mock, compactor);
+  const call = (messages: ModelMessage[]) =>
+    rejection(generateText({ model, messages, allowSystemInMessages: true, maxRetries: 0 }));
+  expect(String(await call(history(60)))).toContain('prompt is too long');
+  expect(mock.doGenerateCalls).toHaveLength(2);
+  expect(String(await call([{ role: 'user', content: 'Hi' }]))).toContain('prompt is too long');
+  expect(mock.doGenerateCalls).toHaveLength(3);
+});
+
+it('takes no other error for an overflow', async () => {
+  const limited = new APICallError({
+    message: 'Limit 30000 tokens per min (TPM)',
+    url: 'https://api.example',
+    requestBodyValues: {},
+    statusCode: 429,
+    isRetryable: false,
+  });
+  const mock = new MockLanguageModelV3({
+    doGenerate: async () => {
+      throw limited;
+    },
+    doStream: partsOf(
+      { type: 'text-start', id: '1' },
+      { type: 'text-delta', id: '1', delta: 'Half' },
+      { type: 'error', error: tooLong() },
+    ),
+  });
+  const model = withOverflowRecovery(mock, compactor);
+  expect(String(await rejection(generateText({ model, prompt: 'Hi', maxRetries: 0 })))).toContain('TPM');
+  expect(mock.doGenerateCalls).toHaveLength(1);
+  const stream = streamText({ model, messages: history(60), allowSystemInMessages: true, onError: () => {} });
+  const types: string[] = [];
+  for await (const { type } of stream.fullStream) types.push(type);
+  expect(types).toEqual(expect.arrayContaining(['text-delta', 'error']));
+  expect(mock.doStreamCalls).toHaveLength(1);
+});
+
+it('recovers from a window that ran full without an error', async () => {
+  const full = {
+    ...answer(''),
+    content: [],
+    finishReason: { unified: 'length', raw: 'model_context_window_exceeded' },
+  } as const;
+  const mock = new MockLanguageModelV3({
+    doGenerate: async ({ prompt }) => (fits(prompt) ? answer('Fits.') : { ...full, content: [] }),
+  });
+  const model = withOverflowRecovery(mock, compactor);
+  expect((await generateText({ model, messages: history(60), allowSystemInMessages: true })).text).toBe(
+    'Fits.',
+  );
+});
+
+it('is the model in everything else', async () => {
+  const mock = new MockLanguageModelV3({
+    provider: 'acme',
+    modelId: 'large',
+    supportedUrls: { 'image/*': [/x/] },
+  });
+  const model = withOverflowRecovery(mock, compactor);
+  const { specificationVersion, provider, modelId, supportedUrls } = model;
+  expect({ specificationVersion, provider, modelId, supportedUrls: await supportedUrls }).toEqual({
+    specificationVersion: 'v3',
+    provider: 'acme',
+    modelId: 'large',
+    supportedUrls: { 'image/*': [/x/] },
+  });
+});
