@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { InvalidInputError } from './errors/invalid-input-error.js';
 import { type JsonObject, type JsonValue, jsonObjectSchema } from './json.js';
 import { parseWith } from './parse.js';
-import { toSnake, withCamelKeys, withSnakeIssues } from './snake-case.js';
+import { toSnakeCase, withCamelKeys, withSnakeIssues } from './snake-case.js';
 
 /**
  * Validates what a configuration file holds: keys in snake_case, checked by a schema in camelCase.
@@ -37,11 +37,11 @@ function inSnakeCase(schema: JsonValue): JsonValue {
   if (!isObject(schema)) return schema;
   const entries = Object.entries(schema).map(([keyword, value]): [string, JsonValue] => {
     if (keyword === 'required' && Array.isArray(value)) {
-      return [keyword, value.map((name) => toSnake(String(name)))];
+      return [keyword, value.map((name) => toSnakeCase(String(name)))];
     }
     if (keyword !== 'properties' || !isObject(value)) return [keyword, inSnakeCase(value)];
     const properties = Object.entries(value).map(([name, property]) => [
-      toSnake(name),
+      toSnakeCase(name),
       inSnakeCase(property),
     ]);
     return [keyword, Object.fromEntries(properties)];

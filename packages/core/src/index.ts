@@ -125,6 +125,7 @@ export type {
   StoredSession,
 } from './session-store.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './session-turn.js';
+export { toSnakeCase } from './snake-case.js';
 export type { StandardResult, StandardSchema } from './standard-schema.js';
 export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';

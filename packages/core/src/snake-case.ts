@@ -3,7 +3,7 @@ import { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
 const CAMEL_WORD = /\b[a-z]+\d*(?:[A-Z][a-z0-9]*)+\b/g;
 
 /** `keepMessages` → `keep_messages` */
-export function toSnake(name: string): string {
+export function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
@@ -25,7 +25,7 @@ function convert(value: unknown, path: string, issues: Issue[]): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).map(([key, item]) => {
     const at = path ? `${path}.${key}` : key;
-    if (/[A-Z]/.test(key)) issues.push({ path: at, message: `unknown key; files write ${toSnake(key)}` });
+    if (/[A-Z]/.test(key)) issues.push({ path: at, message: `unknown key; files write ${toSnakeCase(key)}` });
     return [toCamel(key), convert(item, at, issues)];
   });
   return Object.fromEntries(entries);
@@ -40,8 +40,8 @@ export function withSnakeIssues({ subject, issues }: InvalidInputError): Invalid
   return new InvalidInputError(
     subject,
     issues.map(({ path, message }) => ({
-      path: toSnake(path),
-      message: message.replaceAll(CAMEL_WORD, toSnake),
+      path: toSnakeCase(path),
+      message: message.replaceAll(CAMEL_WORD, toSnakeCase),
     })),
   );
 }

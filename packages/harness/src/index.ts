@@ -15,14 +15,27 @@ export {
   type CapabilityReference,
   CapabilityRegistry,
 } from './capability-registry.js';
+export {
+  type AgentConfig,
+  agentJsonSchema,
+  type ModelReference,
+  type ParseAgentOptions,
+  type PartReference,
+  parseAgentConfig,
+} from './config/agent-file.js';
+export {
+  type AgentFromConfigOptions,
+  agentFromConfig,
+  type PartProviders,
+} from './config/agent-from-config.js';
 export type { Decision, Decisions } from './decision.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
 export { HarnessAgent } from './harness-agent.js';
 export type { HarnessAgentBuilder } from './harness-agent-builder.js';
-export { pendingCalls } from './loop/pending-approvals.js';
 export type { ModelFailure } from './loop/model-fallback.js';
+export { pendingCalls } from './loop/pending-approvals.js';
 export type { OutputSchema } from './output/output-format.js';
 export type { OutputReply, Reply } from './reply.js';
 export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './shutdown-on-signals.js';

@@ -1,0 +1,143 @@
+import { type JsonObject, jsonObjectSchema, parseWith, toSnakeCase } from '@x/core';
+import { z } from 'zod';
+import { type AgentSettings, settingsSchema } from '../agent-options.js';
+import type { CapabilityReference } from '../capability-registry.js';
+import { substituteEnvironment } from './substitute-environment.js';
+
+const name = z.string().min(1);
+
+/** A part by name, with its configuration where it takes one. */
+export type PartReference = string | { readonly ref: string; readonly config?: unknown };
+
+const reference = z.union([name, z.strictObject({ ref: name, config: z.unknown().optional() })]);
+
+/** What the file says of a model. */
+export interface ModelReference {
+  /** As the program names models, for example `openai:gpt-5`. */
+  readonly id: string;
+  /** In tokens, where the program cannot know it. */
+  readonly contextWindow?: number | undefined;
+}
+
+const model = z.union([
+  name.transform((id): ModelReference => ({ id })),
+  z
+    .strictObject({ id: name, context_window: z.int().min(1).optional() })
+    .transform(({ id, context_window: contextWindow }): ModelReference => ({ id, contextWindow })),
+]);
+
+const { name: agentName, systemPrompt, ...settings } = settingsSchema.shape;
+
+/** The plain settings of an agent, as files write them. */
+const settingsShape = Object.fromEntries(
+  Object.entries(settings).map(([key, schema]) => [toSnakeCase(key), schema.optional()]),
+);
+
+const schema = z.strictObject({
+  /** For editors. */
+  $schema: z.string().optional(),
+  name: agentName,
+  system_prompt: systemPrompt,
+  model,
+  /** What takes over, in this order, when the model fails for good. */
+  fallback: z.array(model).default([]),
+  /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
+  workspace: reference.optional(),
+  /** A session store by reference or address; without one, files in the workspace. */
+  session: reference.optional(),
+  capabilities: z.array(reference).default([]),
+  /** The same as the capability `permissions`, ahead of all others. */
+  permissions: z.unknown().optional(),
+  /** The same as the capability `subagents`. */
+  subagents: z.unknown().optional(),
+  /** The same as the capability `mcp`. */
+  mcp_servers: z.unknown().optional(),
+  ...settingsShape,
+});
+
+/** What an agent's file said. */
+export interface AgentConfig {
+  readonly settings: Partial<AgentSettings>;
+  readonly model: ModelReference;
+  readonly fallback: readonly ModelReference[];
+  readonly workspace?: PartReference | undefined;
+  readonly session?: PartReference | undefined;
+  readonly capabilities: readonly CapabilityReference[];
+}
+
+export interface ParseAgentOptions {
+  /** What `${NAME}` is looked up in. Default `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Reads the configuration of an agent as JSON or YAML files hold it, once they are parsed: keys in snake_case,
+ * `${NAME}` for environment variables. The configuration of capabilities is checked by those, when the agent is made.
+ *
+ * @throws {InvalidInputError} naming the path of every bad field and every variable that is not set.
+ */
+export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}): AgentConfig {
+  const subject = 'agent configuration';
+  const { environment = process.env } = options;
+  const file = parseWith(schema, substituteEnvironment(value, environment, subject), subject);
+  const given = Object.entries(settings).flatMap(([key]) => {
+    const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
+    return setting === undefined ? [] : [[key, setting] as const];
+  });
+  return {
+    settings: { ...Object.fromEntries(given), name: file.name, systemPrompt: file.system_prompt },
+    model: file.model,
+    fallback: file.fallback,
+    workspace: file.workspace,
+    session: file.session,
+    capabilities: [
+      ...named('permissions', file.permissions),
+      ...file.capabilities,
+      ...named('subagents', file.subagents),
+      ...named('mcp', file.mcp_servers),
+    ],
+  };
+}
+
+function named(ref: string, config: unknown): readonly CapabilityReference[] {
+  return config === undefined ? [] : [{ ref, config }];
+}
+
+/**
+ * JSON Schema of an agent's file, for editors.
+ *
+ * @param capabilities Schemas of the configuration of capabilities, by the name that files use; `undefined` for one that
+ *   takes none.
+ */
+export function agentJsonSchema(
+  capabilities: Readonly<Record<string, JsonObject | undefined>> = {},
+): JsonObject {
+  const json = jsonObjectSchema.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+  const names = Object.keys(capabilities);
+  if (names.length === 0) return json;
+  const configured = names.map((ref) => ({
+    type: 'object',
+    properties: { ref: { const: ref }, config: withoutDialect(capabilities[ref] ?? {}) },
+    required: ['ref'],
+    additionalProperties: false,
+  }));
+  const shorthand = { permissions: 'permissions', subagents: 'subagents', mcp_servers: 'mcp' } as const;
+  const properties = jsonObjectSchema.parse(json.properties);
+  return {
+    ...json,
+    properties: {
+      ...properties,
+      ...Object.fromEntries(
+        Object.entries(shorthand).flatMap(([key, ref]) => {
+          const known = capabilities[ref];
+          return known === undefined ? [] : [[key, withoutDialect(known)]];
+        }),
+      ),
+      capabilities: { type: 'array', items: { anyOf: [{ enum: names }, ...configured] } },
+    },
+  };
+}
+
+function withoutDialect({ $schema: _dialect, ...rest }: JsonObject): JsonObject {
+  return rest;
+}

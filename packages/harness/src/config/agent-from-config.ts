@@ -1,0 +1,100 @@
+import { resolve } from 'node:path';
+import {
+  InvalidInputError,
+  type Issue,
+  type Model,
+  type SessionStore,
+  type Workspace,
+  XError,
+} from '@x/core';
+import type { CapabilityRegistry } from '../capability-registry.js';
+import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { HarnessAgent } from '../harness-agent.js';
+import type { HarnessAgentBuilder } from '../harness-agent-builder.js';
+import {
+  type ModelReference,
+  type ParseAgentOptions,
+  type PartReference,
+  parseAgentConfig,
+} from './agent-file.js';
+
+/** What a program offers to those who configure its agents by file. */
+export interface PartProviders {
+  model(reference: ModelReference): Model | Promise<Model>;
+  readonly registry: CapabilityRegistry;
+  /** Opens what `session` names. Without it, files cannot name a store. */
+  session?(reference: PartReference): SessionStore | Promise<SessionStore>;
+  /** Opens a workspace that is no directory. */
+  workspace?(reference: PartReference): Workspace | Promise<Workspace>;
+}
+
+export interface AgentFromConfigOptions extends ParseAgentOptions {
+  /** What relative directories in the file start from. Default: the current directory. */
+  readonly directory?: string;
+}
+
+/**
+ * Makes a builder out of an agent's configuration; the program may add what only code can say, and builds.
+ *
+ * @param config What the file holds, once it is parsed as JSON or YAML.
+ * @throws {InvalidInputError} naming the path of every bad field and every variable that is not set.
+ * @throws {HarnessConfigError} naming every part that could not be made, and why.
+ */
+export async function agentFromConfig(
+  config: unknown,
+  parts: PartProviders,
+  options: AgentFromConfigOptions = {},
+): Promise<HarnessAgentBuilder<HarnessAgent>> {
+  const { settings, model, fallback, workspace, session, capabilities } = parseAgentConfig(config, options);
+  const { directory = process.cwd() } = options;
+  const builder = HarnessAgent.builder().settings(settings);
+  const issues: Issue[] = [];
+  const make = async (path: string, create: () => unknown): Promise<void> => {
+    try {
+      await create();
+    } catch (error) {
+      issues.push(...issuesOf(error, path));
+    }
+  };
+  await make('model', async () => {
+    const others: Model[] = [];
+    for (const reference of fallback) others.push(await parts.model(reference));
+    builder.model(await parts.model(model), { fallback: others });
+  });
+  await make('workspace', async () => {
+    if (workspace === undefined) builder.workspace(resolve(directory, 'workspace'));
+    else if (typeof workspace === 'string' && !workspace.includes('://')) {
+      builder.workspace(resolve(directory, workspace));
+    } else builder.workspace(await offered(parts.workspace, workspace, 'workspaces'));
+  });
+  await make('session', async () => {
+    if (session !== undefined) builder.session(await offered(parts.session, session, 'session stores'));
+  });
+  for (const [index, reference] of capabilities.entries()) {
+    await make(`capabilities[${index}]`, async () => {
+      builder.use(await parts.registry.load(reference, `capabilities[${index}]`));
+    });
+  }
+  if (issues.length > 0) throw new HarnessConfigError(issues);
+  return builder;
+}
+
+function offered<Part>(
+  open: ((reference: PartReference) => Part | Promise<Part>) | undefined,
+  reference: PartReference,
+  what: string,
+): Part | Promise<Part> {
+  if (open !== undefined) return open(reference);
+  throw new XError('part_unknown', `this program offers no ${what} by name; leave the key out`);
+}
+
+function issuesOf(error: unknown, path: string): readonly Issue[] {
+  if (HarnessConfigError.isInstance(error)) return error.issues;
+  if (InvalidInputError.isInstance(error)) {
+    return error.issues.map((issue) => ({
+      path: issue.path === '' ? path : `${path}.${issue.path}`,
+      message: issue.message,
+    }));
+  }
+  return [{ path, message: error instanceof Error ? error.message : String(error) }];
+}

@@ -1,0 +1,52 @@
+import { formatPath, InvalidInputError, type Issue } from '@x/core';
+
+/** `${NAME}`, `${NAME:-what stands in for it}`; `$${` is a literal `${`. */
+const REFERENCE = /\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/**
+ * Replaces references to environment variables in all strings of a configuration: secrets stay out of files.
+ *
+ * @throws {InvalidInputError} naming every variable that is not set, and where it is needed; never a value.
+ */
+export function substituteEnvironment(
+  value: unknown,
+  environment: Readonly<Record<string, string | undefined>>,
+  subject: string,
+): unknown {
+  const issues: Issue[] = [];
+  const substituted = substitute(value, [], environment, issues);
+  if (issues.length > 0) throw new InvalidInputError(subject, issues);
+  return substituted;
+}
+
+function substitute(
+  value: unknown,
+  path: readonly PropertyKey[],
+  environment: Readonly<Record<string, string | undefined>>,
+  issues: Issue[],
+): unknown {
+  if (typeof value === 'string') {
+    return value.replaceAll(
+      REFERENCE,
+      (reference, name: string | undefined, otherwise: string | undefined) => {
+        if (name === undefined) return '${';
+        // As in a shell: what stands in counts for an empty variable too.
+        const found = environment[name];
+        if (found !== undefined && (found !== '' || otherwise === undefined)) return found;
+        if (otherwise !== undefined) return otherwise;
+        issues.push({
+          path: formatPath(path),
+          message: `needs the environment variable ${name}; set it, or write \${${name}:-default}`,
+        });
+        return reference;
+      },
+    );
+  }
+  if (Array.isArray(value)) {
+    return value.map((item, index) => substitute(item, [...path, index], environment, issues));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, substitute(item, [...path, key], environment, issues)]),
+  );
+}
