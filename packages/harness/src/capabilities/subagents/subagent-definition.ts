@@ -19,8 +19,8 @@ const definitionSchema = z.strictObject({
   maxOutputTokens: z.int().min(1).optional(),
   features: z.record(z.string(), z.unknown()).default({}),
   deny: z.array(z.strictObject({ tool: z.string().min(1), match: z.string().optional() })).default([]),
-  ownTools: z.array(z.custom<Tool>()).default([]),
-  capabilities: z.array(z.custom<Capability>()).default([]),
+  ownTools: z.array(z.custom<Tool>(isTool, 'must be a Tool')).default([]),
+  capabilities: z.array(z.custom<Capability>(isCapability, 'must be a Capability')).default([]),
 });
 
 /** A subagent, as code declares it. */
@@ -67,6 +67,14 @@ export const GENERAL_PURPOSE = parseSubagent(
   },
   'general-purpose',
 );
+
+function isTool(value: unknown): boolean {
+  return typeof (value as { run?: unknown } | null)?.run === 'function';
+}
+
+function isCapability(value: unknown): boolean {
+  return typeof (value as { name?: unknown } | null)?.name === 'string';
+}
 
 function isModel(value: unknown): boolean {
   return typeof (value as { generate?: unknown } | null)?.generate === 'function';

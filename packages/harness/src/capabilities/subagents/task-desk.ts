@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, headOf, type RuntimeContext, SessionKey } from '@x/core';
-import { isEnded, type TaskRecord } from './task-record.js';
+import { isEnded, type TaskRecord, type TaskStatus } from './task-record.js';
 import type { TaskRepository } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
@@ -26,6 +26,8 @@ export interface TaskDeskOptions {
     runtime: RuntimeContext | undefined,
     signal: AbortSignal,
   ) => Promise<TaskOutcome>;
+  /** Told once the end of a task that ran here has been recorded. */
+  readonly ended: (order: TaskOrder, status: TaskStatus) => void;
 }
 
 interface LiveTask {
@@ -91,12 +93,15 @@ export class TaskDesk {
 
   /** Carries out an order in this process; see `ExecuteTask`. */
   execute(order: TaskOrder, runtime?: RuntimeContext): Promise<TaskEnd> {
+    const { taskId } = order;
     const owner = SessionKey.parse(order.owner);
     const abort = new AbortController();
-    const end = this.#execute(order, owner, runtime, abort.signal).finally(() =>
-      this.#live.delete(order.taskId),
-    );
-    this.#live.set(order.taskId, { owner, abort, done: end.then(() => {}) });
+    const end = this.#execute(order, owner, runtime, abort.signal).then(({ end, status }) => {
+      this.#live.delete(taskId);
+      if (status !== undefined) this.#options.ended(order, status);
+      return end;
+    });
+    this.#live.set(taskId, { owner, abort, done: end.then(() => {}) });
     void this.#beat();
     return end;
   }
@@ -167,11 +172,11 @@ export class TaskDesk {
     owner: SessionKey,
     runtime: RuntimeContext | undefined,
     signal: AbortSignal,
-  ): Promise<TaskEnd> {
+  ): Promise<{ readonly end: TaskEnd; readonly status?: TaskStatus }> {
     const { taskId } = order;
     let outcome: TaskOutcome;
     try {
-      if (!(await this.#begin(owner, taskId))) return 'ended';
+      if (!(await this.#begin(owner, taskId))) return { end: 'ended' };
       outcome = await this.#options.work(order, runtime, signal);
     } catch (error) {
       outcome = { status: 'failed', error: describe(error) };
@@ -179,14 +184,14 @@ export class TaskDesk {
     try {
       if (outcome.status === 'shutdown' && this.#options.runner.durable) {
         await this.#change(owner, taskId, { status: 'pending' });
-        return 'again';
+        return { end: 'again' };
       }
       await this.#end(owner, taskId, outcome);
     } catch (error) {
       // The record stays as it is; its heartbeat stops, and whoever reads it next takes it for failed.
       process.emitWarning(`The end of task ${taskId} could not be recorded: ${describe(error)}`);
     }
-    return 'ended';
+    return { end: 'ended', status: outcome.status === 'shutdown' ? 'failed' : outcome.status };
   }
 
   /** Whether it is to be done at all: it may have been cancelled before it began. */

@@ -20,7 +20,7 @@ import { SessionTasks } from './session-tasks.js';
 import { GENERAL_PURPOSE, type Subagent } from './subagent-definition.js';
 import { NAME, type SubagentsSettings } from './subagents-config.js';
 import { TaskDesk, type TaskOutcome } from './task-desk.js';
-import { isEnded, type TaskRecord } from './task-record.js';
+import { isEnded, type TaskRecord, type TaskStatus } from './task-record.js';
 import type { TaskOrder, TaskRunner } from './task-runner.js';
 import { workAt } from './work-at.js';
 import { WorkspaceTaskRepository } from './workspace-task-repository.js';
@@ -89,6 +89,7 @@ export class Team {
       runner,
       repository,
       work: (order, runtime, signal) => this.#work(order, runtime, signal),
+      ended: (order, status) => this.#ended(order, status),
     });
     this.#installed = { agent, desk, runner };
     try {
@@ -153,7 +154,8 @@ export class Team {
       message,
       inherited: inheritedFrom(scope.state, subagent.deny),
     };
-    this.#givers.set(order.taskId, scope);
+    // One that another process carries out never ends here.
+    if (!this.#parts.runner.durable) this.#givers.set(order.taskId, scope);
     await this.desk.submit(order, scope.runtime);
     tasks.begun(order.taskId);
     scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status: 'running' });
@@ -222,12 +224,12 @@ export class Team {
       .sessionId(`${sessionId}/${order.agentId}`)
       .put(InheritedContext, new InheritedContext(order.inherited))
       .build();
-    const outcome = await workAt(this.#agentFor(subagent), order, context, signal);
-    const scope = this.#givers.get(order.taskId);
-    this.#givers.delete(order.taskId);
-    const status = outcome.status === 'shutdown' ? 'failed' : outcome.status;
-    scope?.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status });
-    return outcome;
+    return workAt(this.#agentFor(subagent), order, context, signal);
+  }
+
+  #ended({ taskId, subagent }: TaskOrder, status: TaskStatus): void {
+    this.#givers.get(taskId)?.emit({ type: 'task.changed', taskId, subagent, status });
+    this.#givers.delete(taskId);
   }
 
   #agentFor(subagent: Subagent): HarnessAgent {

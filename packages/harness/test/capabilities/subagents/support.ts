@@ -1,5 +1,4 @@
 import {
-  type AgentComposition,
   type Capability,
   type Clock,
   type Message,
@@ -69,6 +68,10 @@ export class TestClock implements Clock {
   #now = Date.parse('2026-01-01T00:00:00Z');
   #sleepers: { readonly at: number; readonly wake: () => void }[] = [];
 
+  get sleeping(): number {
+    return this.#sleepers.length;
+  }
+
   now(): number {
     return this.#now;
   }
@@ -87,9 +90,4 @@ export class TestClock implements Clock {
     this.#sleepers = this.#sleepers.filter(({ at }) => at > this.#now);
     for (const { wake } of due) wake();
   }
-}
-
-/** What an agent of these parts would be, for what looks at it without calls. */
-export function compositionOf(agent: Partial<AgentComposition>): AgentComposition {
-  return agent as AgentComposition;
 }

@@ -1,0 +1,361 @@
+import { InMemorySession, JsonSession, LocalWorkspace, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import {
+  type SubagentDefinition,
+  type SubagentsConfig,
+  subagents,
+  type TaskRecord,
+  WorkspaceTaskRepository,
+} from '../../../src/index.js';
+import { isPaired, scratch } from '../../support.js';
+import { announced, blocksOf, context, held, parentWith, resultsOf, TestClock, until } from './support.js';
+
+const owner = SessionKey.of({ userId: 'alice', agentId: 'lead', sessionId: 's-1' });
+const background = {
+  toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } }],
+};
+
+function worker(model: ScriptedModel): SubagentDefinition {
+  return { name: 'worker', description: 'Works', model };
+}
+
+function tasksIn(root: string): Promise<readonly TaskRecord[]> {
+  return new WorkspaceTaskRepository(new LocalWorkspace(root)).list(owner);
+}
+
+async function statusIn(root: string): Promise<string | undefined> {
+  return (await tasksIn(root))[0]?.status;
+}
+
+function lead(model: ScriptedModel, child: ScriptedModel, root: string, config: SubagentsConfig = {}) {
+  return parentWith(model, subagents([worker(child)], config))
+    .workspace(root)
+    .session(new JsonSession({ directory: `${root}/json` }));
+}
+
+describe('a task in the background', () => {
+  it('goes on after the reply, and its end is told in exactly one view', async () => {
+    const root = scratch();
+    const work = held();
+    const model = new ScriptedModel([
+      background,
+      { text: 'begun' },
+      { text: 'A' },
+      { text: 'B' },
+      { text: 'C' },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root).build();
+    await agent.call('go', context);
+    await work.started;
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('running');
+    await agent.call('still there?', context);
+    expect(announced(model.requests[2]?.messages ?? [])).toBe('');
+
+    work.release('THE RESULT');
+    await until(async () => (await statusIn(root)) === 'completed');
+    await agent.call('and now?', context);
+    await agent.call('and then?', context);
+    expect(announced(model.requests[3]?.messages ?? [])).toContain('THE RESULT');
+    expect(announced(model.requests[4]?.messages ?? [])).toBe('');
+    const state = await agent.state(context);
+    expect(JSON.stringify(state?.context)).not.toContain('THE RESULT');
+    await agent.close();
+  });
+
+  it('is told once also across a restart, and again when the step that saw it was lost', async () => {
+    const root = scratch();
+    const first = lead(
+      new ScriptedModel([background, { text: 'begun' }]),
+      new ScriptedModel([{ text: 'RESULT' }]),
+      root,
+    ).build();
+    await first.call('go', context);
+    await until(async () => (await statusIn(root)) === 'completed');
+    await first.close();
+
+    const none = new ScriptedModel([]);
+    const failing = new ScriptedModel([{ error: new Error('down') }]);
+    const second = lead(failing, none, root).build();
+    await expect(second.call('a', context)).rejects.toThrow('down');
+    expect(announced(failing.requests[0]?.messages ?? [])).toContain('RESULT');
+    await second.close();
+
+    const model = new ScriptedModel([{ text: 'b' }, { text: 'c' }]);
+    const third = lead(model, none, root).build();
+    await third.call('b', context);
+    expect(announced(model.requests[0]?.messages ?? [])).toContain('RESULT');
+    await third.close();
+    const last = new ScriptedModel([{ text: 'd' }]);
+    const fourth = lead(last, none, root).build();
+    await fourth.call('d', context);
+    expect(announced(last.requests[0]?.messages ?? [])).toBe('');
+    await fourth.close();
+  });
+
+  it('is told within a call as soon as it has ended', async () => {
+    const changes: string[] = [];
+    const work = held();
+    const root = scratch();
+    const model = new ScriptedModel([
+      background,
+      async () => {
+        work.release('EARLY');
+        await until(() => changes.includes('completed'));
+        return { toolCalls: [{ name: 'task_list', input: {} }] };
+      },
+      { toolCalls: [{ name: 'task_list', input: {} }] },
+      { text: 'ok' },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root)
+      .onEvent((event) => event.type === 'task.changed' && changes.push(event.status))
+      .build();
+    await agent.call('go', context);
+    expect(changes).toEqual(['running', 'completed']);
+    const views = model.requests.map(({ messages }) => announced(messages).includes('EARLY'));
+    expect(views).toEqual([false, false, true, false]);
+    for (const { messages } of model.requests) expect(isPaired(messages)).toBe(true);
+    await agent.close();
+  });
+
+  it('is not told again when a tool has returned its result', async () => {
+    const work = held();
+    const root = scratch();
+    const model = new ScriptedModel([
+      background,
+      () => {
+        work.release('ONCE');
+        return { toolCalls: [{ name: 'wait_async_results', input: {} }] };
+      },
+      { text: 'ok' },
+      { text: 'later' },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root).build();
+    await agent.call('go', context);
+    await agent.call('more', context);
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'wait_async_results')[0]).toContain('ONCE');
+    for (const { messages } of model.requests) expect(announced(messages)).toBe('');
+    await agent.close();
+  });
+
+  it('is what a call becomes that takes longer than the model would wait', async () => {
+    const work = held();
+    const root = scratch();
+    const slow = {
+      toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', timeoutMs: 1 } }],
+    };
+    const model = new ScriptedModel([
+      slow,
+      ({ messages }) => {
+        const [result = ''] = resultsOf(messages, 'agent_spawn');
+        const taskId = /\[(task-\w+) /.exec(result)?.[1] ?? '';
+        work.release('LATE');
+        return { toolCalls: [{ name: 'task_output', input: { taskId, timeoutMs: 60_000 } }] };
+      },
+      { text: 'ok' },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root).build();
+    await agent.call('go', context);
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
+      'goes on in the background',
+    );
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'task_output')[0]).toContain('LATE');
+    await agent.close();
+  });
+
+  it('stops when it is cancelled, and its subagent can go on', async () => {
+    const work = held();
+    const root = scratch();
+    const idOf = (pattern: RegExp, text = '') => pattern.exec(text)?.[1] ?? '';
+    const model = new ScriptedModel([
+      background,
+      async ({ messages }) => {
+        await work.started;
+        const taskId = idOf(/\[(task-\w+) /, resultsOf(messages, 'agent_spawn')[0]);
+        return { toolCalls: [{ name: 'task_cancel', input: { taskId } }] };
+      },
+      ({ messages }) => {
+        const agentId = idOf(/of (worker-\w+)/, resultsOf(messages, 'agent_spawn')[0]);
+        return { toolCalls: [{ name: 'agent_send', input: { agentId, message: 'Go on' } }] };
+      },
+      { text: 'ok' },
+    ]);
+    const child = new ScriptedModel([work.reply, { text: 'went on' }]);
+    const agent = lead(model, child, root).build();
+    await agent.call('go', context);
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'task_cancel')[0]).toContain('cancelled');
+    expect(resultsOf(model.requests[3]?.messages ?? [], 'agent_send')[0]).toContain('went on');
+    expect((await tasksIn(root)).map(({ status }) => status)).toEqual(['cancelled', 'completed']);
+    await agent.close();
+  });
+});
+
+describe('interruption and shutdown', () => {
+  it('interrupting the parent interrupts the subagent that it waits for, and no other', async () => {
+    const root = scratch();
+    const [waited, apart] = [held(), held()];
+    const child = new ScriptedModel([apart.reply, waited.reply]);
+    const model = new ScriptedModel([
+      background,
+      { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Wait' } }] },
+    ]);
+    const agent = lead(model, child, root).build();
+    const call = agent.call('go', context);
+    await waited.started;
+    agent.interrupt(context);
+    const reply = await call;
+    expect(reply.stopReason).toBe('interrupted');
+    await until(async () => (await tasksIn(root))[1]?.status === 'cancelled');
+    expect((await tasksIn(root))[0]?.status).toBe('running');
+    apart.release('still worked');
+    await until(async () => (await statusIn(root)) === 'completed');
+    await agent.close();
+  });
+
+  it('close() stops what runs, records it, and another process goes on with it', async () => {
+    const root = scratch();
+    const work = held();
+    const first = lead(
+      new ScriptedModel([background, { text: 'begun' }]),
+      new ScriptedModel([work.reply]),
+      root,
+    ).build();
+    await first.call('go', context);
+    await work.started;
+    await first.close();
+    const [record] = await tasksIn(root);
+    expect(record).toMatchObject({ status: 'failed' });
+    expect(record?.error).toContain('agent_send lets it go on');
+
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'agent_send', input: { agentId: record?.agentId ?? '', message: 'Go on' } }] },
+      { text: 'ok' },
+    ]);
+    const child = new ScriptedModel([{ text: 'DONE' }]);
+    const second = lead(model, child, root).build();
+    await second.call('again', context);
+    expect(announced(model.requests[0]?.messages ?? [])).toContain('shut down');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_send')[0]).toContain('DONE');
+    expect(child.requests[0]?.messages.map((message) => textOf(message))).toEqual(['Work', 'Go on']);
+    await second.close();
+  });
+
+  it('a task whose process died is taken for failed when its heartbeat is old, and not before', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    const config = { clock, heartbeatMs: 1_000, orphanAfterMs: 10_000 };
+    // Never closed: as if its process had been killed. Its heart beats by a clock that stands still.
+    const dead = lead(
+      new ScriptedModel([background, { text: 'begun' }]),
+      new ScriptedModel([held().reply]),
+      root,
+      {
+        ...config,
+        clock: { now: () => clock.now(), sleep: () => new Promise(() => {}) },
+      },
+    ).build();
+    await dead.call('go', context);
+
+    const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }]);
+    const agent = lead(model, new ScriptedModel([]), root, config).build();
+    clock.pass(9_000);
+    await agent.call('a', context);
+    expect(announced(model.requests[0]?.messages ?? [])).toBe('');
+    clock.pass(2_000);
+    await agent.call('b', context);
+    expect(announced(model.requests[1]?.messages ?? [])).toContain('The process that ran it died');
+    await agent.close();
+  });
+
+  it('a running task shows that it lives', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    const work = held();
+    const config = { clock, heartbeatMs: 1_000, orphanAfterMs: 3_000 };
+    const agent = lead(
+      new ScriptedModel([background, { text: 'begun' }]),
+      new ScriptedModel([work.reply]),
+      root,
+      config,
+    ).build();
+    await agent.call('go', context);
+    await work.started;
+    for (let second = 1; second <= 6; second++) {
+      await until(() => clock.sleeping > 0);
+      clock.pass(1_000);
+      const beat = new Date(clock.now()).toISOString();
+      await until(async () => (await tasksIn(root))[0]?.heartbeatAt === beat);
+    }
+    const watcher = new ScriptedModel([{ text: 'a' }]);
+    const other = lead(watcher, new ScriptedModel([]), root, config).build();
+    await other.call('a', context);
+    expect(await statusIn(root)).toBe('running');
+    work.release('ok');
+    await until(async () => (await statusIn(root)) === 'completed');
+    await agent.close();
+  });
+
+  it('is stopped by another process through its record', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    const work = held();
+    const config = { clock, heartbeatMs: 1_000 };
+    const agent = lead(
+      new ScriptedModel([background, { text: 'begun' }]),
+      new ScriptedModel([work.reply]),
+      root,
+      config,
+    ).build();
+    await agent.call('go', context);
+    await work.started;
+    await until(() => clock.sleeping > 0);
+    const [record] = await tasksIn(root);
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'task_cancel', input: { taskId: record?.taskId ?? '' } }] },
+      { text: 'ok' },
+    ]);
+    const other = lead(model, new ScriptedModel([]), root, config).build();
+    await other.call('stop it', context);
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'task_cancel')[0]).toContain('another process');
+    clock.pass(1_000);
+    await until(async () => (await statusIn(root)) === 'cancelled');
+    await Promise.all([agent.close(), other.close()]);
+  });
+});
+
+describe('two parents', () => {
+  it('neither sees, waits for nor cancels the tasks of the other', async () => {
+    const work = held();
+    const root = scratch();
+    const store = new InMemorySession();
+    const bob = RuntimeContext.of({ userId: 'bob', sessionId: 's-1' });
+    let taskId = '';
+    const model = new ScriptedModel([
+      background,
+      { text: 'begun' },
+      () => ({
+        toolCalls: [
+          { name: 'task_list', input: {} },
+          { name: 'task_output', input: { taskId } },
+          { name: 'task_cancel', input: { taskId } },
+        ],
+      }),
+      { text: 'ok' },
+    ]);
+    const agent = lead(model, new ScriptedModel([work.reply]), root)
+      .session(store)
+      .build();
+    await agent.call('go', context);
+    taskId = (await tasksIn(root))[0]?.taskId ?? '';
+    await agent.call('spy', bob);
+    const seen = model.requests[3]?.messages ?? [];
+    expect(resultsOf(seen, 'task_list')).toEqual(['No tasks.']);
+    for (const tool of ['task_output', 'task_cancel']) {
+      const [block] = blocksOf(seen, tool);
+      expect(block?.isError).toBe(true);
+      expect(textOf(block ? [block] : [])).toContain('There is no task');
+    }
+    expect(await statusIn(root)).toBe('running');
+    await agent.close();
+  });
+});

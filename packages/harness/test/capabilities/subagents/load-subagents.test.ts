@@ -1,0 +1,129 @@
+import { compaction, compactionFactories } from '@x/compaction';
+import { type AgentEvent, LocalWorkspace } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { CapabilityRegistry, subagents, workspaceTools } from '../../../src/index.js';
+import { scratch } from '../../support.js';
+import { context, parentWith, resultsOf } from './support.js';
+
+const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'reviewer', task: 'Review' } }] };
+
+async function workspaceWith(files: Readonly<Record<string, string>>) {
+  const workspace = new LocalWorkspace(scratch());
+  for (const [path, text] of Object.entries(files)) await workspace.write(path, text);
+  return workspace;
+}
+
+describe('subagents in files', () => {
+  it('are defined by front matter, with the text behind it as the system prompt', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': [
+        '---',
+        'description: Reviews changes',
+        'tools: read_file, grep_files',
+        'model: cheap',
+        'max_iterations: 3',
+        '---',
+        '',
+        'You review.',
+        '',
+      ].join('\n'),
+    });
+    const cheap = new ScriptedModel([{ text: 'Fine.' }]);
+    const model = new ScriptedModel([spawn, { text: 'ok' }]);
+    const agent = parentWith(model, workspaceTools(), subagents([], { models: { cheap } }))
+      .workspace(workspace)
+      .build();
+    await agent.call('go', context);
+    expect(model.requests[0]?.system).toContain('- reviewer: Reviews changes');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('Fine.');
+    expect(cheap.requests[0]?.system).toBe('You review.');
+    expect(cheap.requests[0]?.tools.map(({ name }) => name)).toEqual(['read_file', 'grep_files']);
+    await agent.close();
+  });
+
+  it('configure a compaction of their own', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': [
+        '---',
+        'description: Reviews',
+        'features:',
+        '  compaction:',
+        '    trigger_messages: 4',
+        '    keep_messages: 2',
+        '---',
+        'Review.',
+      ].join('\n'),
+    });
+    const registry = new CapabilityRegistry();
+    for (const [name, factory] of Object.entries(compactionFactories)) registry.register(name, factory);
+    const events: AgentEvent[] = [];
+    const list = { toolCalls: [{ name: 'list_files', input: {} }] };
+    const model = new ScriptedModel([
+      { when: (request) => request.system?.startsWith('Review.') ?? false, reply: list, times: 4 },
+      {
+        when: (request) => request.system === undefined,
+        reply: { text: 'no summary' },
+        times: Number.POSITIVE_INFINITY,
+      },
+      spawn,
+      { text: 'ok' },
+      { text: 'ok' },
+    ]);
+    const agent = parentWith(
+      model,
+      workspaceTools(),
+      compaction({ triggerMessages: 0, triggerTokens: 0 }),
+      subagents([], { registry, onEvent: (event) => events.push(event) }),
+    )
+      .workspace(workspace)
+      .build();
+    await agent.call('go', context);
+    const compacted = events.filter((event) => event.type === 'context.compacted');
+    expect(compacted.length).toBeGreaterThan(0);
+    for (const event of compacted) expect(event.sessionId).toMatch(/^s-1\/reviewer-/);
+    await agent.close();
+  });
+
+  it('that are malformed are reported and harm no other', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': '---\ndescription: Reviews\n---\nReview.',
+      'subagents/no-description.md': 'Just text.',
+      'subagents/unknown-key.md': '---\ndescription: x\ncolour: red\n---\n',
+      'subagents/torn.md': '---\ndescription: x\n',
+      'subagents/code.md': '---\ndescription: x\nownTools: [a]\n---\n',
+      'subagents/notes.txt': 'not a subagent',
+    });
+    const events: AgentEvent[] = [];
+    const model = new ScriptedModel([{ text: 'ok' }]);
+    const agent = parentWith(model, subagents())
+      .workspace(workspace)
+      .onEvent((event) => events.push(event))
+      .build();
+    await agent.call('go', context);
+    const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+    expect(warnings).toHaveLength(4);
+    expect(warnings.join('\n')).toContain('subagents/no-description.md');
+    expect(warnings.join('\n')).toContain('colour: unknown key');
+    expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
+    await agent.close();
+  });
+
+  it('give way to those that code declares, and are read anew for every call', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': '---\ndescription: From a file\n---\n',
+    });
+    const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }]);
+    const declared = { name: 'reviewer', description: 'From code' };
+    const agent = parentWith(model, subagents([declared]))
+      .workspace(workspace)
+      .build();
+    await agent.call('a', context);
+    await workspace.write('subagents/writer.md', '---\ndescription: Writes\n---\n');
+    await agent.call('b', context);
+    expect(model.requests[0]?.system).toContain('From code');
+    expect(model.requests[0]?.system).not.toContain('From a file');
+    expect(model.requests[1]?.system).toContain('- writer: Writes');
+    await agent.close();
+  });
+});
