@@ -1,9 +1,11 @@
+import { benchSessions } from './sessions.js';
 import { benchSteps } from './steps.js';
 import { benchTokens } from './tokens.js';
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   tokens: () => benchTokens(),
   steps: benchSteps,
+  sessions: benchSessions,
 };
 
 const wanted = process.argv.slice(2);

@@ -1,0 +1,101 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalWorkspace, SessionKey, type SessionStore, type Workspace, WorkspaceSession } from '@x/core';
+import { MysqlSession } from '@x/session-mysql';
+import { RedisSession } from '@x/session-redis';
+import type { Redis } from 'ioredis';
+import type { Pool } from 'mysql2/promise';
+import { bytesReceived, bytesToDisk } from './sessions-bytes.js';
+import { type Contender, someHead, someMessages, someTurn } from './sessions-conversation.js';
+
+let sessions = 0;
+
+export function redisSession(client: Redis): Contender {
+  const store = new RedisSession({ client, keyPrefix: 'ours:' });
+  return contender(
+    'RedisSession',
+    appending(store, () => bytesToDisk(client)),
+  );
+}
+
+/** As an agent does that keeps nothing between its turns: what is read grows with the conversation, whoever stores it. */
+export function redisSessionLoaded(client: Redis): Contender {
+  const store = new RedisSession({ client, keyPrefix: 'loaded:' });
+  return {
+    ...contender(
+      'RedisSession, loaded at every turn',
+      appending(store, () => bytesToDisk(client), { load: true }),
+    ),
+    isOurs: false,
+  };
+}
+
+export async function mysqlSession(pool: Pool): Promise<Contender> {
+  const store = new MysqlSession({ pool, table: 'ours' });
+  await store.migrate();
+  return contender(
+    'MysqlSession',
+    appending(store, () => bytesReceived(pool)),
+  );
+}
+
+export function workspaceSession(): Contender & { close(): void } {
+  const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
+  let bytes = 0;
+  const count = (text: string | Uint8Array) => {
+    bytes += Buffer.byteLength(text);
+  };
+  const store = new WorkspaceSession(counting(new LocalWorkspace(directory), count));
+  return {
+    ...contender(
+      'WorkspaceSession (fsync)',
+      appending(store, async () => bytes),
+    ),
+    close: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+function contender(name: string, open: Contender['open']): Contender {
+  return { name, isOurs: true, samples: 100, open };
+}
+
+function appending(
+  store: SessionStore,
+  written: () => Promise<number>,
+  { load = false }: { readonly load?: boolean } = {},
+): Contender['open'] {
+  return async (messages) => {
+    const key = SessionKey.of({ userId: 'alice', sessionId: `s-${++sessions}` });
+    let keep = messages;
+    const first = { expectedVersion: 0, head: someHead, keep: 0, append: someMessages(messages) };
+    let version = await store.commit(key, first);
+    return {
+      written,
+      turn: async () => {
+        if (load) await store.load(key);
+        version = await store.commit(key, {
+          expectedVersion: version,
+          head: someHead,
+          keep,
+          append: someTurn(),
+        });
+        keep += 2;
+      },
+    };
+  };
+}
+
+/** The same workspace; tells what is written to it. */
+function counting(workspace: Workspace, count: (content: string | Uint8Array) => void): Workspace {
+  return new Proxy(workspace, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target) as unknown;
+      if (typeof value !== 'function') return value;
+      return (...values: unknown[]) => {
+        if (name === 'write' || name === 'append') count(values[1] as string | Uint8Array);
+        return value.apply(target, values);
+      };
+    },
+  });
+}
