@@ -1,4 +1,7 @@
 export type { AgentSettings } from './agent-options.js';
+export { budget } from './budget/budget.js';
+export type { BudgetConfig } from './budget/budget-config.js';
+export { type Spending, spendingOf } from './budget/spending.js';
 export type { CallInput, CallOptions, OutputOptions } from './call-options.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';

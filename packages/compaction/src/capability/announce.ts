@@ -1,7 +1,16 @@
 import type { CompactionOutcome, CompactionReason, ReasonScope } from '@x/core';
 
-/** Tells everybody who listens what came of a compaction. */
-export function announce(scope: ReasonScope, reason: CompactionReason, outcome: CompactionOutcome): void {
+/**
+ * Tells everybody who listens what came of a compaction.
+ *
+ * @param modelId Whose tokens the outcome counts.
+ */
+export function announce(
+  scope: ReasonScope,
+  reason: CompactionReason,
+  outcome: CompactionOutcome,
+  modelId: string,
+): void {
   const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, steps } = outcome;
   scope.emit({
     type: 'context.compacted',
@@ -20,4 +29,7 @@ export function announce(scope: ReasonScope, reason: CompactionReason, outcome: 
     steps,
     manifest: outcome.manifest,
   });
+  if (outcome.usage) {
+    scope.emit({ type: 'usage.reported', source: 'compaction', modelId, usage: outcome.usage });
+  }
 }

@@ -123,7 +123,7 @@ export class CompactionRunner {
       else if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
         tracker.settle(state.context, tokens, RETRY_GROWTH);
       }
-      announce(scope, reason, outcome);
+      announce(scope, reason, outcome, (this.#summariser(scope.model) ?? scope.model).id);
     }
     await callAfter(this.#config, scope, outcome);
     return outcome;

@@ -14,13 +14,8 @@ export async function settleAnswer(call: RunningCall, message: Message | undefin
   return false;
 }
 
-/** The calls that are to be run. An answer that was given beside them is refused at once. */
-export function withoutEarlyAnswers(
-  call: RunningCall,
-  uses: readonly ToolUseBlock[],
-): readonly ToolUseBlock[] {
+/** Refuses at once an answer that was given beside other calls: those are run first. */
+export function refuseEarlyAnswers(call: RunningCall, uses: readonly ToolUseBlock[]): void {
   const name = call.answerTool?.name;
-  const early = uses.filter((use) => use.name === name);
-  call.add(early.map(refuseEarlyAnswer));
-  return early.length === 0 ? uses : uses.filter((use) => use.name !== name);
+  call.add(uses.filter((use) => use.name === name).map(refuseEarlyAnswer));
 }

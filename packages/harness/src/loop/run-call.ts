@@ -12,7 +12,7 @@ import type { Decisions } from '../decision.js';
 import { Interruption } from '../errors/interruption.js';
 import type { Reply } from '../reply.js';
 import { act } from './act.js';
-import { settleAnswer, withoutEarlyAnswers } from './answer.js';
+import { settleAnswer, refuseEarlyAnswers } from './answer.js';
 import { closeWaiting } from './close-waiting.js';
 import { onion } from './onion.js';
 import { abandonedCalls, openCalls, waitingCalls } from './open-calls.js';
@@ -119,7 +119,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
     if (uses.length > 0) {
-      withoutEarlyAnswers(call, uses);
+      refuseEarlyAnswers(call, uses);
       if (!(await act(call, tools))) return askHuman(call);
     }
     // What was said meanwhile is answered too, if there are steps left for it.

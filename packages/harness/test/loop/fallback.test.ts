@@ -1,0 +1,198 @@
+import { compaction } from '@x/compaction';
+import {
+  type AgentEvent,
+  ContextOverflowError,
+  countRequest,
+  defineTool,
+  estimateCounter,
+  ModelError,
+  RuntimeContext,
+  textOf,
+} from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HarnessAgent } from '../../src/index.js';
+import { collect, scratch } from '../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const overloaded = () => ({ error: new ModelError('Overloaded', { status: 529, retryable: true }) });
+const refused = () => ({ error: new ModelError('Invalid API key', { status: 401 }) });
+
+const look = defineTool({
+  name: 'look',
+  description: 'Looks',
+  readOnly: true,
+  input: z.object({ at: z.number() }),
+  execute: ({ at }) => `${at}: ${'word '.repeat(400)}`,
+});
+const LOOK = (at: number) => ({ toolCalls: [{ name: 'look', input: { at } }] });
+
+function modelOf(id: string, script: readonly ScriptEntry[], contextWindow?: number) {
+  const enforceWindow = contextWindow === undefined ? undefined : { counter: estimateCounter };
+  return new ScriptedModel(script, { id, contextWindow, enforceWindow });
+}
+
+function build(primary: ScriptedModel, ...fallback: ScriptedModel[]) {
+  return HarnessAgent.builder()
+    .model(primary, { fallback })
+    .workspace(scratch())
+    .tools(look)
+    .settings({ maxRetries: 2, retryDelayMs: 0 })
+    .build();
+}
+
+const fallbacks = (events: readonly AgentEvent[]) =>
+  events.filter((event) => event.type === 'model.fallback');
+
+describe('a fallback model', () => {
+  it('takes over when the retries of what may pass are used up', async () => {
+    const first = modelOf('first', [overloaded(), overloaded(), overloaded()]);
+    const second = modelOf('second', [{ text: 'here' }]);
+    const events = await collect(build(first, second).stream('Hi', context));
+    expect(events.filter((event) => event.type === 'model.retrying')).toHaveLength(2);
+    expect(fallbacks(events)).toMatchObject([
+      { from: 'first', to: 'second', reason: 'unknown', error: 'Overloaded' },
+    ]);
+    expect(events.at(-1)).toMatchObject({ stopReason: 'completed' });
+    first.assertComplete();
+  });
+
+  it.each([
+    ['a refused key', refused(), 'auth'],
+    ['an exhausted quota', { error: new ModelError('Billing quota exceeded', { status: 402 }) }, 'quota'],
+    ['what no adapter has wrapped', { error: new Error('socket hang up') }, 'unknown'],
+  ])('takes over at once after %s', async (_, failure, reason) => {
+    const second = modelOf('second', [{ text: 'here' }]);
+    const events = await collect(build(modelOf('first', [failure]), second).stream('Hi', context));
+    expect(fallbacks(events)).toMatchObject([{ reason }]);
+    expect(second.requests).toHaveLength(1);
+  });
+
+  it('stays for the rest of the call, and for that alone', async () => {
+    const first = modelOf('first', [refused(), { text: 'back again' }]);
+    const second = modelOf('second', [LOOK(1), { text: 'here' }]);
+    const agent = build(first, second);
+    expect((await agent.call('Hi', context)).text).toBe('here');
+    expect((await agent.call('And now?', context)).text).toBe('back again');
+    first.assertComplete();
+    second.assertComplete();
+  });
+
+  it('is followed by the next one, and by the last one’s error', async () => {
+    const agent = build(
+      modelOf('first', [refused()]),
+      modelOf('second', [refused()]),
+      modelOf('third', [refused()]),
+    );
+    const events: AgentEvent[] = [];
+    const read = async () => {
+      for await (const event of agent.stream('Hi', context)) events.push(event);
+    };
+    await expect(read()).rejects.toThrow('Invalid API key');
+    expect(fallbacks(events)).toMatchObject([{ to: 'second' }, { to: 'third' }]);
+  });
+
+  it.each([
+    ['a request that is refused for what it says', { error: new ModelError('flagged', { status: 400 }) }],
+    ['a request that is too large for it too', { error: new ContextOverflowError() }],
+  ])('does not take over after %s', async (_, failure) => {
+    const second = modelOf('second', []);
+    await expect(build(modelOf('first', [failure]), second).call('Hi', context)).rejects.toThrow();
+    expect(second.requests).toHaveLength(0);
+  });
+
+  it('takes over a request that is too large when it has a larger window', async () => {
+    const small = modelOf('small', [], 1_000);
+    const large = modelOf('large', [{ text: 'read' }], 100_000);
+    const reply = await build(small, large).call('word '.repeat(5_000), context);
+    expect(reply.text).toBe('read');
+  });
+
+  it('is left alone when `fallbackWhen` says so', async () => {
+    const second = modelOf('second', []);
+    const agent = HarnessAgent.builder()
+      .model(modelOf('first', [refused()]), {
+        fallback: [second],
+        fallbackWhen: ({ kind }) => kind !== 'auth',
+      })
+      .workspace(scratch())
+      .build();
+    await expect(agent.call('Hi', context)).rejects.toThrow('Invalid API key');
+  });
+
+  it('does not take over what the user interrupts', async () => {
+    const second = modelOf('second', []);
+    const first = modelOf('first', [
+      () => {
+        agent.interrupt(context);
+        return refused();
+      },
+    ]);
+    const agent = build(first, second);
+    expect((await agent.call('Hi', context)).stopReason).toBe('interrupted');
+  });
+
+  it('with a smaller window reads a history that fits, from its first call on', async () => {
+    const rounds = Array.from({ length: 20 }, (_, at) => LOOK(at));
+    const large = modelOf('large', [...rounds, refused()], 100_000);
+    const small = modelOf('small', [{ text: 'done' }], 6_000);
+    const agent = HarnessAgent.builder()
+      .model(large, { fallback: [small] })
+      .workspace(scratch())
+      .tools(look)
+      .use(compaction({ model: null, triggerMessages: 0, keepTokens: 800, counter: estimateCounter }))
+      .build();
+    const events = await collect(agent.stream('Look', context));
+    const [request] = small.requests;
+    expect(small.requests).toHaveLength(1);
+    expect(request && countRequest(estimateCounter, request)).toBeLessThanOrEqual(6_000);
+    expect(events.filter((event) => event.type === 'context.compacted')).toMatchObject([
+      { reason: 'proactive_budget', status: 'applied' },
+    ]);
+  });
+
+  it('does not read the signed thoughts of another model, nor does that one read its', async () => {
+    const signed = (thinking: string) => ({
+      content: [
+        { type: 'thinking', thinking, signature: `signed by ${thinking}` } as const,
+        { type: 'opaque', provider: thinking, data: { id: 1 } } as const,
+      ],
+    });
+    const first = modelOf('first', [
+      { ...signed('first'), ...LOOK(1) },
+      refused(),
+      { ...signed('first'), text: 'again' },
+    ]);
+    const second = modelOf('second', [
+      { ...signed('second'), ...LOOK(2) },
+      { ...signed('second'), text: 'here' },
+    ]);
+    const agent = build(first, second);
+    await agent.call('Hi', context);
+    await agent.call('And now?', context);
+    const authors = (
+      request: { readonly messages: readonly { readonly content: readonly object[] }[] } | undefined,
+    ) =>
+      request?.messages.flatMap((message) =>
+        message.content.flatMap((block) => ('thinking' in block ? [block.thinking] : [])),
+      );
+    expect(authors(second.requests[0])).toEqual([]);
+    expect(authors(second.requests[1])).toEqual(['second']);
+    expect(authors(first.requests[2])).toEqual(['first']);
+    const texts = first.requests[2]?.messages.map((message) => [message.role, textOf(message).slice(0, 8)]);
+    expect(texts?.map(([role]) => role)).toEqual([
+      'user',
+      'assistant',
+      'tool',
+      'assistant',
+      'tool',
+      'assistant',
+      'user',
+    ]);
+    const state = await agent.state(context);
+    expect(
+      state?.context.filter((message) => message.content.some((block) => block.type === 'opaque')),
+    ).toHaveLength(4);
+  });
+});
