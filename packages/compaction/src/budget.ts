@@ -7,7 +7,7 @@ export const FALLBACK_CONTEXT_WINDOW = 128_000;
 
 type Triggers = Pick<
   ResolvedCompactionConfig,
-  'triggerMessages' | 'triggerTokens' | 'budgetPercent' | 'maxTokens' | 'headroom'
+  'triggerMessages' | 'triggerTokens' | 'budgetPercent' | 'maxTokens' | 'headroom' | 'summaryHeadroom'
 >;
 
 /** Tokens from which on a reduction is due; `Infinity` when every token trigger is off. */
@@ -46,6 +46,7 @@ export function budgetFor(
     contextWindow,
     limitTokens: limit,
     targetTokens: Math.floor(limit * free),
+    condensedTokens: Math.floor(limit * Math.min(free, 1 - config.summaryHeadroom)),
     targetMessages:
       config.triggerMessages > 0 ? Math.floor(config.triggerMessages * free) : Number.POSITIVE_INFINITY,
     forced: reason !== 'proactive_budget',

@@ -20,9 +20,10 @@ import { reducersOf } from './strategy.js';
  */
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
-  const reducers = reducersOf(config);
   const meter = new Meter(config.counter ?? defaultCounter);
   const model = config.model ?? undefined;
+  const summariser = config.summarizer === 'none' ? undefined : model;
+  const reducers = reducersOf(config, summariser !== undefined);
   const run = (messages: readonly Message[], compactOptions: CompactOptions, dryRun: boolean) =>
     runCompaction({
       config,
@@ -30,16 +31,13 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       meter,
       messages,
       options: compactOptions,
-      summariser: config.summarizer === 'none' ? undefined : model,
+      summariser,
       model,
       dryRun,
     });
   return {
     compact: (messages, compactOptions = {}): Promise<CompactionOutcome> =>
       run(messages, compactOptions, false),
-    async plan(messages, compactOptions = {}) {
-      const outcome = await run(messages, compactOptions, true);
-      return outcome;
-    },
+    plan: (messages, compactOptions = {}) => run(messages, compactOptions, true),
   };
 }

@@ -1,5 +1,6 @@
-import type { Message } from '@x/core';
+import { type Message, toolUsesOf } from '@x/core';
 import type { Meter } from './meter.js';
+import { latestUserRequest } from './pinned.js';
 
 /** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
 export interface KeepWindow {
@@ -27,4 +28,12 @@ export function startOfWindow(messages: readonly Message[], window: KeepWindow, 
 export function startOfLive(messages: readonly Message[]): number {
   const index = messages.findLastIndex((message) => message.role === 'assistant');
   return index === -1 ? messages.length : index;
+}
+
+/** Index from which on there are results that the model waits for; the end when there are none. */
+export function startOfUnseen(messages: readonly Message[]): number {
+  const index = startOfLive(messages);
+  const message = messages[index];
+  const waits = message && toolUsesOf(message).length > 0 && latestUserRequest(messages) < index;
+  return waits ? index : messages.length;
 }

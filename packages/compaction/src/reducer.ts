@@ -19,6 +19,8 @@ export interface Budget {
   readonly limitTokens: number;
   /** What a reduction aims for: the limit less a headroom, so that reductions come in batches. */
   readonly targetTokens: number;
+  /** What a reducer aims for that condenses the older part as a whole: at most the target. */
+  readonly condensedTokens: number;
   /** Messages to aim for; `Infinity` when their number does not matter. */
   readonly targetMessages: number;
   /** Asked for by hand or by an overflow: worth doing even when it saves little. */

@@ -10,18 +10,19 @@ import { supersededOutputs } from './reducers/superseded-outputs.js';
 import { trimSynthetic } from './reducers/trim-synthetic.js';
 import { truncateToolArgs } from './reducers/truncate-tool-args.js';
 
-/** The reducers of a configuration, in the order in which they run: free ones first. */
-export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[] {
+/**
+ * The reducers of a configuration, in the order in which they run: free ones first. Masking comes before a summary that a
+ * model writes, because it may spare the call. Where the ledger alone is the summary, that is as cheap, leaves the newest
+ * outputs readable, and saves more at once, so that reductions are rarer and provider caches last: there masking
+ * comes behind it, for what is still too large.
+ *
+ * @param written Whether a model writes the summaries.
+ */
+export function reducersOf(config: ResolvedCompactionConfig, written: boolean): readonly Reducer[] {
   const { strategy } = config;
   if (typeof strategy !== 'string') return strategy;
 
-  const { memoryTiers, truncateArgs, syntheticTrim, prune, observationMasking } = config;
-  const keep = memoryTiers
-    ? { keepMessages: memoryTiers.hotMessages + memoryTiers.warmMessages, keepTokens: 0 }
-    : { keepMessages: config.keepMessages, keepTokens: config.keepTokens };
-  const { minSavingPercent, minSavingTokens } = config;
-  const saving = { minSavingPercent, minSavingTokens };
-
+  const { memoryTiers, truncateArgs, syntheticTrim, prune, ledgerTokens } = config;
   const reducers: Reducer[] = [];
   if (strategy !== 'native') {
     // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
@@ -32,13 +33,36 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
   const masks = strategy === 'auto' || strategy === 'observation_masking';
   if (masks && config.media) reducers.push(referenceMedia(config.media));
   if (masks && config.supersededOutputs) {
-    reducers.push(supersededOutputs({ ...config.supersededOutputs, onlyForTokens: strategy === 'auto' }));
-  }
-  if (masks && observationMasking) {
-    const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
     const onlyForTokens = strategy === 'auto';
-    reducers.push(maskObservations({ ...observationMasking, ...tiers, onlyForTokens }));
+    reducers.push(supersededOutputs({ ...config.supersededOutputs, onlyForTokens }));
   }
+  const masking = masks ? maskingOf(config) : [];
+  const condensing = condensingOf(config);
+  const ledgerFirst = strategy === 'auto' && !written && !memoryTiers && ledgerTokens > 0;
+  return [
+    ...reducers,
+    ...(ledgerFirst ? [...condensing, ...masking] : [...masking, ...condensing]),
+    dropOldest(),
+  ];
+}
+
+function maskingOf({
+  strategy,
+  memoryTiers,
+  observationMasking,
+}: ResolvedCompactionConfig): readonly Reducer[] {
+  if (!observationMasking) return [];
+  const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
+  return [maskObservations({ ...observationMasking, ...tiers, onlyForTokens: strategy === 'auto' })];
+}
+
+function condensingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
+  const { strategy, memoryTiers, minSavingPercent, minSavingTokens } = config;
+  const keep = memoryTiers
+    ? { keepMessages: memoryTiers.hotMessages + memoryTiers.warmMessages, keepTokens: 0 }
+    : { keepMessages: config.keepMessages, keepTokens: config.keepTokens };
+  const saving = { minSavingPercent, minSavingTokens };
+  const reducers: Reducer[] = [];
   if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
   if (strategy !== 'observation_masking') {
     const { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries } = config;
@@ -48,6 +72,5 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
       summarize({ ...writing, maxSummaryTokens, ledgerTokens, fallback, redact, ...keep, ...saving }),
     );
   }
-  reducers.push(dropOldest());
   return reducers;
 }

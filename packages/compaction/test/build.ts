@@ -51,6 +51,7 @@ export function budgetOf(budget: Partial<Budget> = {}): Budget {
     contextWindow: 32_000,
     limitTokens: 16_000,
     targetTokens: 14_000,
+    condensedTokens: 14_000,
     targetMessages: Number.POSITIVE_INFINITY,
     forced: true,
     early: false,

@@ -1,4 +1,4 @@
-import { compactorSuite } from '@x/testkit';
+import { compactorSuite } from '@x/testkit/suites';
 import { createCompactor } from '../src/index.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 

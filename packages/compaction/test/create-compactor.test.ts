@@ -1,7 +1,7 @@
-import { type Message, textOf, userMessage } from '@x/core';
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, type Reducer } from '../src/index.js';
+import { type CompactionConfig, createCompactor, type Reducer } from '../src/index.js';
 import { at, lines, round, rounds } from './build.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
@@ -24,6 +24,23 @@ describe('createCompactor', () => {
     expect(outcome.status).toBe('applied');
     expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
     expect(model.requests).toEqual([]);
+  });
+
+  it('without a model goes to the ledger before masking, which leaves the newest outputs readable', async () => {
+    const outputs = rounds(12, () => ({ output: lines(500) }));
+    const messages = [userMessage('go'), ...outputs, assistantMessage('ok')];
+    const names = async (config: CompactionConfig) => {
+      const compactor = createCompactor({ contextWindow: 20_000, triggerMessages: 0, ...config });
+      const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+      const worked = outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore);
+      return worked.map((step) => step.strategy);
+    };
+    expect(await names({})).toEqual(['summarization']);
+    // With tiers, or with no ledger, there is nothing that masking could spoil.
+    expect(await names({ ledgerTokens: 0 })).toContain('observation_masking');
+    expect(await names({ memoryTiers: { hotMessages: 2, warmMessages: 20 } })).toContain(
+      'observation_masking',
+    );
   });
 
   it('keeps a cheap pass that ran by its own trigger, although no summary follows', async () => {

@@ -44,11 +44,12 @@ describe('a compactor', () => {
       ...rounds(10, () => ({ output: lines(2_000) })),
       assistantMessage('ok'),
     ];
-    const outcome = await createCompactor({
-      contextWindow: Math.floor(meter.messages(messages) * 0.9),
-    }).compact(messages, {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const contextWindow = Math.floor(meter.messages(messages) * 0.9);
+    const outcome = await createCompactor({ model, contextWindow }).compact(messages, {
       reason: 'request_too_large',
     });
+    expect(model.requests).toEqual([]);
     expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
     expect(outcome.messagesAfter).toBe(messages.length);
   });

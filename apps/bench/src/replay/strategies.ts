@@ -17,7 +17,5 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   }),
   ours: compactorStrategy(),
   'ours-keep-8k': compactorStrategy({ keepTokens: 8_000 }),
-  'ours-unmasked': compactorStrategy({ observationMasking: false }),
-  'ours-batched': compactorStrategy({ observationMasking: false, headroom: 0.3 }),
   'ours-summarised': compactorStrategy({ summaryTokens: 2_000 }),
 };

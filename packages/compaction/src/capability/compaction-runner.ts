@@ -45,7 +45,7 @@ export class CompactionRunner {
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
-    this.#reducers = reducersOf(config);
+    this.#reducers = reducersOf(config, config.summarizer !== 'none' && config.model !== null);
   }
 
   /** What the next request would count, uncalibrated, and which version of the conversation that is. */

@@ -5,14 +5,16 @@ import { errorLine } from '../observation-stub.js';
 import { isUserRequest } from '../pinned.js';
 import { decisionsIn } from './decisions.js';
 import { type Mention, mentionsIn } from './mentions.js';
-import { changedPaths, effectOf, type ToolEffect } from './tool-effect.js';
+import { shellFiles } from './shell-files.js';
+import { changedPaths, effectOf } from './tool-effect.js';
 
 /** A tool call, as far as a ledger cares. */
 export interface CallFact {
   readonly id: string;
   readonly tool: string;
-  readonly effect: ToolEffect;
-  readonly paths: readonly string[];
+  readonly read: readonly string[];
+  readonly changed: readonly string[];
+  /** A command line, unless the files that it reads say it all. */
   readonly command?: string | undefined;
 }
 
@@ -123,15 +125,22 @@ function stringsOf(value: unknown): string {
 }
 
 function callFact(call: ToolUseBlock): CallFact {
+  const { id, name } = call;
   const command = commandOf(call);
-  const path = pathOf(call);
   const patched = changedPaths(stringsOf(call.input));
+  if (command !== undefined) {
+    const { read, written, onlyReads } = shellFiles(command);
+    const said = onlyReads ? {} : { command: oneLine(command) };
+    return { id, tool: name, read, changed: [...new Set([...patched, ...written])], ...said };
+  }
+  const effect = patched.length > 0 ? 'change' : effectOf(name, false);
+  const path = pathOf(call);
+  const paths = [...new Set(path === undefined ? patched : [path, ...patched])];
   return {
-    id: call.id,
-    tool: call.name,
-    effect: patched.length > 0 ? 'change' : effectOf(call.name, command !== undefined),
-    paths: path === undefined ? patched : [path, ...patched.filter((other) => other !== path)],
-    ...(command === undefined ? {} : { command: oneLine(command) }),
+    id,
+    tool: name,
+    read: effect === 'change' ? [] : paths,
+    changed: effect === 'change' ? paths : [],
   };
 }
 

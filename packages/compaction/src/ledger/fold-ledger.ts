@@ -84,10 +84,10 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
   for (const text of facts.decisions) renew(draft.decisions, text, { text, at });
   for (const call of facts.calls) {
     calls.set(call.id, call);
-    for (const path of call.effect === 'run' ? [] : call.paths) {
-      const changed = call.effect === 'change' || (draft.files.get(path)?.changed ?? false);
-      renew(draft.files, path, { path, changed, at });
+    for (const path of call.read) {
+      renew(draft.files, path, { path, changed: draft.files.get(path)?.changed ?? false, at });
     }
+    for (const path of call.changed) renew(draft.files, path, { path, changed: true, at });
   }
   for (const { callId, tool, failed, exitCode, error } of facts.results) {
     const command = calls.get(callId)?.command;
@@ -117,8 +117,10 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
 function fileOf(facts: Facts, calls: ReadonlyMap<string, CallFact>): string | undefined {
   const [result] = facts.results;
   const call = result && facts.results.length === 1 ? calls.get(result.callId) : facts.calls[0];
-  if (!call || facts.calls.length > 1 || call.effect === 'run') return undefined;
-  return call.paths[0];
+  if (!call || facts.calls.length > 1) return undefined;
+  const files = [...call.changed, ...call.read];
+  // What a command printed of several files belongs to none of them.
+  return call.command === undefined || files.length === 1 ? files[0] : undefined;
 }
 
 function renew<Entry>(map: Map<string, Entry>, key: string, entry: Entry): void {

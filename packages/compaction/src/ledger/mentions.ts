@@ -23,6 +23,8 @@ const WORD = /[\p{L}_$][\p{L}\p{N}_$]{3,}/gu;
 const ID = /#?[\p{L}\p{N}]+(?:[-_][\p{L}\p{N}]+)*/gu;
 const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2,}\p{Ll}/u;
 const UNDERSCORE = /[\p{L}\p{N}]_[\p{L}\p{N}]|^_+\p{L}/u;
+/** Times and quantities: `1m42s`, `250ms`, `180p`, `T0642Z`. */
+const QUANTITY = /^T?(?:\d+[a-zµ]{1,2}){1,3}$|^T?\d+Z$/i;
 const HEX = /^[0-9a-f]{7,64}$/;
 
 /** The distinct names in a text, in the order in which they appear. */
@@ -53,13 +55,14 @@ function* mentionsInChunk(chunk: string): Generator<Mention> {
   }
   const path = PATH.exec(chunk)?.[0].replace(/[./]+$/, '') ?? '';
   if (path.length >= 4 && /\p{L}/u.test(path) && path.split('/').filter(Boolean).length >= 2) {
-    yield { token: path, kind: 'path' };
+    // What is left of a URL whose scheme stood apart.
+    yield { token: path.replace(/^\/\//, ''), kind: 'path' };
   }
   const last = chunk.slice(chunk.lastIndexOf('/') + 1);
   const file = last.replace(/^[.:,+%-]+|[.,+%$-]+$/g, '');
   if (file.includes('.') && FILE.test(file)) yield { token: file, kind: 'path' };
   for (const [word] of chunk.matchAll(WORD)) {
-    if (!PLAIN_WORD.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
+    if (!PLAIN_WORD.test(word) && !QUANTITY.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
       yield { token: word, kind: 'identifier' };
     }
   }
@@ -71,5 +74,6 @@ function isId(token: string): boolean {
   if (token.length < 4 || !/\p{N}/u.test(token)) return false;
   if (/^\d+$/.test(token)) return token.length >= 5;
   if (HEX.test(token) || token.startsWith('#')) return true;
+  if (QUANTITY.test(token)) return false;
   return /\p{L}/u.test(token) && (token.includes('-') || token.length <= 24);
 }

@@ -13,13 +13,17 @@ export function rankMentions(mentions: Iterable<RankedMention>, now: number): re
 }
 
 function worthOf({ token, kind, weight, at }: RankedMention, now: number): number {
-  const recency = 0.5 + 0.5 * 0.5 ** ((now - at) / 400);
+  const recency = 0.5 + 0.5 * 0.5 ** ((now - at) / 200);
   const price = Math.sqrt(token.length / 4 + 0.6);
   return (Math.log2(1 + weight) * kindFactor(token, kind) * recency) / price;
 }
 
+/** `read/write`: more often words side by side than a path. */
+const ALTERNATIVES = /^[A-Za-z]+(?:\/[A-Za-z]+){1,2}$/;
+
 function kindFactor(token: string, kind: RankedMention['kind']): number {
   if (kind === 'identifier') return 1;
   if (kind === 'id') return 0.4;
+  if (ALTERNATIVES.test(token)) return 0.4;
   return token.includes('/') ? 0.7 : 0.2;
 }

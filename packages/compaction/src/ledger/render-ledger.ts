@@ -4,19 +4,22 @@ import type { Ledger } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
 
 /** How much of a ledger the first request may fill; a longer one is quoted in part. */
-export const FIRST_REQUEST_SHARE = 0.28;
+export const FIRST_REQUEST_SHARE = 0.17;
 
 /** Shares of the budget; what a section does not use goes to those after it, and the rest to the names. */
 const SHARES = {
   request: FIRST_REQUEST_SHARE,
-  requests: 0.16,
-  changed: 0.12,
-  read: 0.05,
-  errors: 0.05,
-  commands: 0.06,
-  decisions: 0.04,
+  requests: 0.1,
+  changed: 0.07,
+  read: 0.03,
+  errors: 0.03,
+  commands: 0.04,
+  decisions: 0.03,
   names: 1,
 };
+
+/** What names that belong to no file of the ledger are headed by. */
+const OTHERS = { path: 'Other paths', identifier: 'Other names', id: 'Ids and numbers' };
 
 /**
  * The ledger as text of at most `budget` tokens, newest first within each section. Empty when there is nothing to say.
@@ -31,7 +34,7 @@ export function renderLedger(ledger: Ledger, budget: number, meter: Meter, holds
   const requests = allotment.lines(
     SHARES.requests,
     'Requests since',
-    later.toReversed().map(({ text, done }) => (done ? text : `(open) ${text}`)),
+    later.toReversed().map(({ text, done }) => indented(done ? text : `(open) ${text}`)),
   );
 
   const files = ledger.files.toReversed();
@@ -52,12 +55,12 @@ export function renderLedger(ledger: Ledger, budget: number, meter: Meter, holds
 
   const ranked = rankMentions(ledger.mentions, ledger.messages);
   const tokens = ranked.map(({ token }) => token);
-  const chosen = new Set(allotment.names(SHARES.names, 'Other names', tokens));
+  const chosen = new Set(allotment.names(SHARES.names, Object.values(OTHERS).join(': '), tokens));
   const shown = new Set([...changed, ...read]);
   const namesIn = new Map<string, string[]>([...shown].map((path) => [path, []]));
-  const others: string[] = [];
-  for (const { token, file } of ranked) {
-    if (chosen.has(token)) (namesIn.get(file ?? '') ?? others).push(token);
+  const others = { path: [] as string[], identifier: [] as string[], id: [] as string[] };
+  for (const { token, kind, file } of ranked) {
+    if (chosen.has(token)) (namesIn.get(file ?? '') ?? others[kind]).push(token);
   }
   const withNames = (path: string) => {
     const names = namesIn.get(path) ?? [];
@@ -72,10 +75,17 @@ export function renderLedger(ledger: Ledger, budget: number, meter: Meter, holds
     section('Errors, as tools printed them', errors),
     section('Commands', commands),
     section('Stated by the assistant', stated),
-    others.length > 0 && `Other names: ${others.join(' ')}`,
+    ...(['path', 'identifier', 'id'] as const).map(
+      (kind) => others[kind].length > 0 && `${OTHERS[kind]}: ${others[kind].join(' ')}`,
+    ),
   ]
     .filter(Boolean)
     .join('\n');
+}
+
+/** The lines behind the first one belong to the same item of a list. */
+function indented(text: string): string {
+  return text.replaceAll(/\n\s*/g, '\n  ');
 }
 
 function section(title: string, lines: readonly string[]): string {

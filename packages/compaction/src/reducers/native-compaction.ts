@@ -25,8 +25,8 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
     async reduce(view, budget, { model, meter, system, tools = [], signal }) {
       if (!model?.compact) return unchanged(view, 'the model offers no compaction of its own');
       const pinned = pinnedIn(view.messages);
-      const [cut = 0] = candidateCuts(view, budget, settings, pinned, 0, meter);
-      const part = partitionAt(view.messages, cut, pinned);
+      const [cut] = candidateCuts(view, budget, settings, pinned, 0, meter);
+      const part = partitionAt(view.messages, cut?.index ?? 0, pinned);
       const older = [...part.previous, ...part.covered];
       if (part.covered.length === 0) return unchanged(view, 'there is nothing older than what is kept');
       const { messages: condensed, usage } = await model.compact({

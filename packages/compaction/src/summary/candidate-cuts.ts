@@ -1,8 +1,9 @@
 import type { Message } from '@x/core';
 import { pairingOf } from '../groups.js';
+import { startOfUnseen } from '../keep-newest.js';
 import type { Meter } from '../meter.js';
 import type { Budget, View } from '../reducer.js';
-import { chooseCut } from './choose-cut.js';
+import { chooseCut, type TailLimits } from './choose-cut.js';
 
 /** How much a summary is asked to leave verbatim. */
 export interface Keep {
@@ -11,9 +12,16 @@ export interface Keep {
   readonly keepTokens: number;
 }
 
+/** Where to cut. */
+export interface Cut {
+  readonly index: number;
+  /** Gives up results that no model has seen: only where nothing else fits the limit. */
+  readonly lastResort: boolean;
+}
+
 /**
- * The indexes to cut at, in the order in which to try them: first keeping what is asked for as far as it leaves room for
- * the summary, then ever less, in the end nothing but open calls.
+ * Where to cut, in the order in which to try: first keeping what is asked for as far as it leaves room for the summary,
+ * then ever less, then nothing but open calls and results that no model has seen, in the end not even those.
  *
  * @param pinned Messages that stay on whichever side of the cut they are.
  * @param reserve Tokens that the summary itself may need.
@@ -25,26 +33,31 @@ export function candidateCuts(
   pinned: ReadonlySet<Message>,
   reserve: number,
   meter: Meter,
-): readonly number[] {
+): readonly Cut[] {
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
-  const room = budget.targetTokens - fixedTokens - reserve - meter.messages(pinned);
-  const limits = { mostMessages: mostMessages(budget, keep), pinned };
+  const taken = fixedTokens + reserve + meter.messages(pinned);
+  const room = budget.condensedTokens - taken;
+  const limits = {
+    mostMessages: mostMessages(budget, keep),
+    pinned,
+    unseen: startOfUnseen(messages),
+  };
+  const unseenRoom = budget.limitTokens - taken;
 
-  const cuts: number[] = [];
+  const cuts: Cut[] = [];
+  const tryWith = (own: Pick<TailLimits, 'keepMessages' | 'room' | 'unseenRoom'>, lastResort = false) => {
+    const index = chooseCut(messages, groups, { ...limits, ...own }, meter);
+    if (index > (cuts.at(-1)?.index ?? 0)) cuts.push({ index, lastResort });
+  };
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
-    const cut = chooseCut(
-      messages,
-      groups,
-      {
-        ...limits,
-        keepMessages: wanted(messages, budget, keep) * factor || 0,
-        room: Math.min(room, keep.keepTokens > 0 ? keep.keepTokens * factor : room),
-      },
-      meter,
-    );
-    if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
+    tryWith({
+      keepMessages: wanted(messages, budget, keep) * factor || 0,
+      room: Math.min(room, keep.keepTokens > 0 ? keep.keepTokens * factor : room),
+      unseenRoom,
+    });
   }
+  tryWith({ keepMessages: 0, room: 0, unseenRoom: 0 }, true);
   return cuts;
 }
 

@@ -10,6 +10,10 @@ export interface TailLimits {
   readonly mostMessages: number;
   /** Never more tokens than these. */
   readonly room: number;
+  /** From this index on no model has seen the results: they stay whatever is wanted … */
+  readonly unseen: number;
+  /** … up to these tokens. */
+  readonly unseenRoom: number;
   /** Messages that stay anyway, and whose tokens are accounted for. */
   readonly pinned: ReadonlySet<Message>;
 }
@@ -30,9 +34,10 @@ export function chooseCut(
     const members = messages.slice(start, end);
     const total = tokens + meter.messages(members.filter((message) => !limits.pinned.has(message)));
     const kept = messages.length - cut;
-    const stays =
+    const wanted =
       kept < limits.keepMessages && messages.length - start <= limits.mostMessages && total <= limits.room;
-    if (!open && !stays) break;
+    const unseen = start >= limits.unseen && total <= limits.unseenRoom;
+    if (!open && !wanted && !unseen) break;
     tokens = total;
     cut = start;
   }

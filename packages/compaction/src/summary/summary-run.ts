@@ -24,6 +24,9 @@ import { writeNarrative } from './write-narrative.js';
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
 
+/** Tokens of what stands around a ledger: tags, a headline, where the log is. */
+const FRAME = 40;
+
 /** The share of the budget that the first request may take to stay verbatim. */
 const MOST_ANCHORED = 0.1;
 
@@ -114,17 +117,22 @@ export class SummaryRun {
     const reserve = (this.#writer ? this.#maxNarrative : 0) + this.#mostLedger();
     let best: Candidate | undefined;
     for (const cut of candidateCuts(this.#view, this.#budget, this.#settings, this.#pinned, reserve, meter)) {
-      const part = partitionAt(this.#view.messages, cut, this.#pinned);
+      if (cut.lastResort && best && this.#total(best) <= this.#budget.limitTokens) break;
+      const part = partitionAt(this.#view.messages, cut.index, this.#pinned);
       if (part.covered.length === 0 || !this.#savesEnough(this.#compose(part, undefined, 0))) continue;
       await this.#tell(part);
       if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
       if (!this.#savesEnough(candidate)) continue;
-      const total = this.#view.fixedTokens + candidate.tokens;
-      if (total <= (this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens)) return candidate;
+      const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
+      if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
     return best;
+  }
+
+  #total(candidate: Candidate): number {
+    return this.#view.fixedTokens + candidate.tokens;
   }
 
   /** Has the model take in what the narrative does not cover yet; without success there is no model any more. */
@@ -172,11 +180,11 @@ export class SummaryRun {
     const covered = part.covered.map((message) => this.#source(message));
     const ledger = mostLedger > 0 ? redactLedger(foldLedger(earlier, covered), this.#redact) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
-    const budget = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
+    const room = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
     const summary = summaryMessage({
       narrative,
       ledger,
-      ledgerText: renderLedger(ledger, budget, meter, !this.#anchor),
+      ledgerText: renderLedger(ledger, Math.max(0, room - FRAME), meter, !this.#anchor),
       carry,
       logLocation,
       covers: [...part.previous, ...part.covered].map((message) => message.id),

@@ -45,6 +45,28 @@ describe('a ledger', () => {
     expect(text).toContain('- The root cause is the wrong TTL.');
   });
 
+  it('knows the files of an agent that has a shell alone, and groups by them what they hold', () => {
+    const run = (command: string, output = '') => round({ name: 'exec', input: { command }, output });
+    const text = render([
+      userMessage('go'),
+      ...run("sed -n '1,80p' src/auth/token.ts", 'const TOKEN_TTL = refreshWindow'),
+      ...run('cat > src/auth/new.ts <<EOF\nexport const rotateKeys = 1\nEOF'),
+      ...run('git rev-parse HEAD', '3fa85f64c'),
+      ...run('ls lib/vendor/legacyParser.ts', 'buildLegacyTree'),
+    ]);
+    expect(text).toContain('Files changed, with names in them:\n- src/auth/new.ts');
+    expect(text).toMatch(/Files read, with names in them:\n- src\/auth\/token\.ts: .*TOKEN_TTL/);
+    expect(text).not.toMatch(/- sed -n/);
+    expect(text).toContain('- git rev-parse HEAD → ok');
+    expect(text).toMatch(/^Other names: .*buildLegacyTree/m);
+    expect(text).toMatch(/^Ids and numbers: 3fa85f64c$/m);
+  });
+
+  it('keeps a request of several lines one item of its list', () => {
+    const text = render([userMessage('go'), userMessage('now\n\n- this\n- that')]);
+    expect(text).toContain('- (open) now\n  - this\n  - that');
+  });
+
   it('says that the first request is done when the model ended its turn', () => {
     const ledger = foldLedger([], session);
     expect(ledger.requests.map((request) => request.done)).toEqual([true, false]);

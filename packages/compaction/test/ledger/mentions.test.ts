@@ -8,6 +8,7 @@ describe('mentionsIn', () => {
     ['a path in prose', 'See src/auth/login.ts, please.', ['src/auth/login.ts']],
     ['an absolute path', 'cat /etc/nginx/nginx.conf;', ['/etc/nginx/nginx.conf']],
     ['a URL', 'from https://example.com/api/v2/users?', ['https://example.com/api/v2/users']],
+    ['a URL whose scheme stands apart', 'git+https://host.example/a/b', ['host.example/a/b']],
     ['a bare file name', 'open package.json', ['package.json']],
     ['camelCase and PascalCase', 'validateToken of AuthService', ['validateToken', 'AuthService']],
     ['snake_case and constants', 'user_id MAX_SIZE', ['user_id', 'MAX_SIZE']],
@@ -18,6 +19,10 @@ describe('mentionsIn', () => {
     ['Cyrillic and Chinese beside names', 'файл src/Файл.ts и 文件 read_me', ['src/Файл.ts', 'read_me']],
   ])('finds %s', (_, text, expected) => {
     expect(tokens(text)).toEqual(expect.arrayContaining(expected));
+  });
+
+  it('leaves out times and quantities', () => {
+    expect(tokens('took 1m42s, 9082899Z, 250ms at T0642Z, lines 120p 180p')).toEqual([]);
   });
 
   it('leaves out plain words, small numbers, versions, dates and punctuation', () => {

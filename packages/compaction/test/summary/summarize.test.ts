@@ -1,4 +1,5 @@
 import {
+  assistantMessage,
   type CompactOptions,
   ContextOverflowError,
   type Message,
@@ -82,9 +83,37 @@ describe('a summary', () => {
     const messages = history();
     const tokens = await compact(messages, { keepTokens: 300, keepMessages: 49 });
     expect(tokens.messagesAfter).toBeLessThan(12);
-    const nothing = await compact(messages, { keepMessages: 0 });
+    const nothing = await compact([...messages, assistantMessage('Done.')], { keepMessages: 0 });
     expect(nothing.messagesAfter).toBe(2);
     expect(textOf(at(nothing.messages, 1))).toBe('Now the logout.');
+  });
+
+  it('keeps results that the model waits for, whatever it is to keep, unless they alone are too much', async () => {
+    const before = [userMessage('go'), ...rounds(10, () => ({ output: lines(500) }))];
+    const waiting = [...before, ...round({ output: lines(1_500) })];
+    const options = { keepMessages: 0, contextWindow: 20_000 };
+    const kept = await compact(waiting, options, { reason: 'proactive_budget' });
+    expect(kept.messages.slice(-2)).toEqual(waiting.slice(-2));
+    expect(kept.messagesAfter).toBe(4);
+
+    const tooMuch = [...before, ...round({ output: lines(9_000) })];
+    const without = await compact(tooMuch, options, { reason: 'proactive_budget' });
+    expect(without.messagesAfter).toBe(2);
+    expect(without.tokensAfter).toBeLessThan(20_000);
+  });
+
+  it('aims lower than other reducers, because it rewrites the request from its beginning', async () => {
+    const messages = [
+      userMessage('go'),
+      ...rounds(30, () => ({ output: lines(100) })),
+      assistantMessage('ok'),
+    ];
+    const size = async (summaryHeadroom: number) => {
+      const config = { contextWindow: 10_000, triggerMessages: 0, keepMessages: 40, summaryHeadroom };
+      return (await compact(messages, config, { reason: 'proactive_budget' })).tokensAfter;
+    };
+    expect(await size(0.6)).toBeLessThanOrEqual(8_500 * 0.4);
+    expect(await size(0.2)).toBeGreaterThan(8_500 * 0.4);
   });
 
   it('shows the summariser names, arguments and outcomes, but no thinking and little of results', async () => {
