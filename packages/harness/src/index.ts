@@ -3,6 +3,9 @@ export { budget } from './budget/budget.js';
 export type { BudgetConfig } from './budget/budget-config.js';
 export { type Spending, spendingOf } from './budget/spending.js';
 export type { CallInput, CallOptions, OutputOptions } from './call-options.js';
+export { type PermissionsConfig, permissions } from './capabilities/permissions/permissions.js';
+export { formatRule } from './capabilities/permissions/rule.js';
+export { type PlanModeConfig, planMode } from './capabilities/plan-mode/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
@@ -12,6 +15,7 @@ export type { TaskRepository } from './capabilities/subagents/task-repository.js
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
 export { WorkspaceTaskRepository } from './capabilities/subagents/workspace-task-repository.js';
 export { renderTodos, taskList } from './capabilities/task-list.js';
+export { type ToolGroup, toolGroups } from './capabilities/tool-groups/tool-groups.js';
 export { type WorkspaceToolsConfig, workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
 export {
   type CapabilityFactory,

@@ -17,6 +17,7 @@ const todoWrite = defineTool({
   description:
     'Replaces your todo list. Write the whole list each time, with at most one item in_progress. Use it for work of ' +
     'more than a few steps, and keep it up to date: it stays in front of you when older messages are compacted.',
+  sessionOnly: true,
   input: z.strictObject({
     todos: z
       .array(

@@ -1,0 +1,92 @@
+import type { PermissionRule, Tool, ToolUseBlock } from '@x/core';
+import { kindOf, mainArgument, textsOf } from './argument.js';
+import { allowsCommand, catchesCommand } from './command-pattern.js';
+import { matchPath, mayHold, pathPattern, plainPath } from './path-pattern.js';
+import { matchWildcard } from './wildcard.js';
+
+/** Tools of the workspace, for which a leading `/` means the root; and those that read all that is in a directory. */
+const ROOTED = new Set(['read_file', 'write_file', 'edit_file', 'list_files', 'glob_files', 'grep_files']);
+const WALKING = new Set(['list_files', 'glob_files', 'grep_files']);
+
+interface Condition {
+  /** `undefined` when the tool has no main argument. */
+  readonly name: string | undefined;
+  readonly pattern: string;
+}
+
+/**
+ * Whether a rule that forbids or asks concerns a call. In doubt it does: letters count alike in upper and lower case, a
+ * search in a directory concerns what is in it, and an argument that cannot be judged is taken for one that fits.
+ */
+export function concerns(rule: PermissionRule, call: ToolUseBlock, tool: Tool | undefined): boolean {
+  if (!matchWildcard(folded(rule.tool), folded(call.name))) return false;
+  return conditionsOf(rule, call, tool).every(({ name, pattern }) => {
+    const texts = name === undefined ? undefined : textsOf(call, name);
+    if (name === undefined || texts === undefined) return true;
+    const kind = kindOf(name);
+    if (kind === 'path') {
+      return (texts.length === 0 ? [''] : texts).some((text) => concernsPath(pattern, text, call.name));
+    }
+    const matches = kind === 'command' ? catchesCommand : matchWildcard;
+    return texts.some((text) => matches(folded(pattern), folded(text)));
+  });
+}
+
+/**
+ * Whether rules that allow cover a call. In doubt they do not. The commands of one command line may be covered by several
+ * rules; anything else by one.
+ */
+export function covers(
+  rules: readonly PermissionRule[],
+  call: ToolUseBlock,
+  tool: Tool | undefined,
+): boolean {
+  const commands: string[] = [];
+  for (const rule of rules) {
+    if (!matchWildcard(rule.tool, call.name)) continue;
+    const conditions = conditionsOf(rule, call, tool);
+    if (conditions.every((condition) => isCovered(condition, call))) return true;
+    const [only, ...others] = conditions;
+    if (only?.name === 'command' && others.length === 0) commands.push(only.pattern);
+  }
+  const lines = textsOf(call, 'command') ?? [];
+  return commands.length > 0 && lines.length > 0 && lines.every((line) => allowsCommand(commands, line));
+}
+
+function isCovered({ name, pattern }: Condition, call: ToolUseBlock): boolean {
+  const texts = name === undefined ? undefined : textsOf(call, name);
+  if (name === undefined || texts === undefined || texts.length === 0) return false;
+  const kind = kindOf(name);
+  return texts.every((text) => {
+    if (kind === 'command') return allowsCommand([pattern], text);
+    return kind === 'path' ? coversPath(pattern, text, call.name) : matchWildcard(pattern, text);
+  });
+}
+
+function concernsPath(pattern: string, text: string, toolName: string): boolean {
+  const wanted = pathPattern(folded(pattern));
+  const path = plainPath(folded(text).replaceAll('\\', '/'));
+  return matchPath(wanted, path) || (WALKING.has(toolName) && mayHold(wanted, path));
+}
+
+function coversPath(pattern: string, text: string, toolName: string): boolean {
+  const wanted = pathPattern(pattern);
+  const path = plainPath(text);
+  if (text.includes('\\') || path.names[0] === '..') return false;
+  if (!ROOTED.has(toolName) && wanted.absolute !== path.absolute) return false;
+  return matchPath(wanted, path);
+}
+
+function conditionsOf(
+  { match, input }: PermissionRule,
+  call: ToolUseBlock,
+  tool: Tool | undefined,
+): readonly Condition[] {
+  const named = Object.entries(input ?? {}).map(([name, pattern]) => ({ name, pattern }));
+  return match === undefined ? named : [{ name: mainArgument(call, tool), pattern: match }, ...named];
+}
+
+/** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
+function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}

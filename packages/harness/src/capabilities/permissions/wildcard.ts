@@ -1,0 +1,39 @@
+import { matchSequence } from './match-sequence.js';
+
+interface Token {
+  readonly type: 'any' | 'one' | 'literal';
+  readonly text: string;
+}
+
+/** Whether a text fits a pattern: `*` stands for any characters, `?` for one, `\` takes the next one as it is. */
+export function matchWildcard(pattern: string, text: string): boolean {
+  return matchSequence(tokensOf(pattern), text, {
+    isAny: ({ type }) => type === 'any',
+    isOne: (token, character: string) => token.type === 'one' || token.text === character,
+  });
+}
+
+/** What a pattern says when nothing in it stands for anything else; else `undefined`. */
+export function literalOf(pattern: string): string | undefined {
+  const tokens = tokensOf(pattern);
+  if (tokens.some(({ type }) => type !== 'literal')) return undefined;
+  return tokens.map(({ text }) => text).join('');
+}
+
+/** The pattern that fits this text alone. */
+export function escapeWildcards(text: string): string {
+  return text.replace(/[*?\\]/g, '\\$&');
+}
+
+function tokensOf(pattern: string): readonly Token[] {
+  const tokens: Token[] = [];
+  for (let index = 0; index < pattern.length; index++) {
+    const text = pattern[index] ?? '';
+    if (text === '*') tokens.push({ type: 'any', text });
+    else if (text === '?') tokens.push({ type: 'one', text });
+    else if (text === '\\' && index + 1 < pattern.length) {
+      tokens.push({ type: 'literal', text: pattern[++index] ?? '' });
+    } else tokens.push({ type: 'literal', text });
+  }
+  return tokens;
+}

@@ -1,0 +1,165 @@
+import { execFileSync } from 'node:child_process';
+import { readdirSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
+import { scratch } from '../../support.js';
+
+describe('allowsCommand', () => {
+  it.each([
+    'npm test',
+    'npm test -- --watch',
+    '  npm   test  ',
+    'npm test && npm test',
+    'npm test 2>&1',
+    'npm test >/dev/null 2>&1; npm test',
+    "npm test 'a; rm -rf /'",
+    'npm test "$HOME" ${USER}',
+    'npm test \\; x',
+    'npm \\\n test',
+  ])('npm test* allows %j', (line) => {
+    expect(allowsCommand(['npm test*'], line)).toBe(true);
+  });
+
+  it.each([
+    'npm test; rm -rf /',
+    'npm test && rm -rf /',
+    'npm test || rm -rf /',
+    'npm test | sh',
+    'npm test & rm -rf /',
+    'npm test\nrm -rf /',
+    'npm test $(rm -rf /)',
+    'npm test "$(rm -rf /)"',
+    'npm test `rm -rf /`',
+    'npm test "`rm -rf /`"',
+    'npm test ${x:-$(rm -rf /)}',
+    'npm test > /etc/passwd',
+    'npm test < /etc/passwd',
+    'npm test <<EOF',
+    'npm test >(rm -rf /)',
+    "npm test $'\\n'",
+    'npm test 2>&1 > out',
+    'npm test >/dev/null/../../etc/passwd',
+    '(npm test)',
+    '{ npm test; }',
+    '! npm test',
+    'npm test # comment',
+    'npm test "',
+    "npm test '",
+    'npm test \\',
+    'PATH=/tmp npm test',
+    'npm "test"x; ls',
+    'npm',
+    '',
+    ';',
+  ])('npm test* does not allow %j', (line) => {
+    expect(allowsCommand(['npm test*'], line)).toBe(false);
+  });
+
+  it('lets several patterns cover one line', () => {
+    expect(allowsCommand(['npm test *', 'git status'], 'npm test && git status | npm test x')).toBe(true);
+    expect(allowsCommand(['npm test *'], 'npm testify')).toBe(false);
+    expect(allowsCommand(['git status'], 'git status && npm test')).toBe(false);
+  });
+
+  it('takes a pattern without wildcards for the very same text, whatever it holds', () => {
+    const line = 'grep -c "\\*" $(ls) > out.txt';
+    expect(allowsCommand([line.replace(/[*?\\]/g, '\\$&')], ` ${line}\n`)).toBe(true);
+    expect(allowsCommand([line.replace(/[*?\\]/g, '\\$&')], `${line}; ls`)).toBe(false);
+  });
+
+  it('never lets a shell do anything but what is allowed', { timeout: 60_000 }, () => {
+    const token = fc.constantFrom(
+      ...[
+        'echo ',
+        'echo',
+        'touch pwned',
+        '> pwned',
+        ' ',
+        'x',
+        '\n',
+        '\t',
+        ';',
+        '&',
+        '&&',
+        '|',
+        '||',
+        '$(',
+        '${',
+        '`',
+      ],
+      ...[
+        '(',
+        ')',
+        '{',
+        '}',
+        '"',
+        "'",
+        '\\',
+        '#',
+        '$',
+        '!',
+        '=',
+        ':-',
+        '2>&1',
+        '>/dev/null',
+        '<',
+        '<<',
+        'if ',
+        '*',
+      ],
+    );
+    const directory = scratch();
+    let ran = 0;
+    fc.assert(
+      fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
+        const line = `echo ${tokens.join('')}`;
+        if (!allowsCommand(['echo*'], line)) return;
+        ran++;
+        try {
+          execFileSync('sh', ['-c', line], { cwd: directory, stdio: 'ignore', timeout: 5_000 });
+        } catch {
+          // A syntax error is nothing that was done.
+        }
+        expect(readdirSync(directory), line).toEqual([]);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(ran).toBeGreaterThan(50);
+  });
+});
+
+describe('catchesCommand', () => {
+  it.each([
+    'rm -rf x',
+    '/bin/rm -rf x',
+    'cd y && rm -rf x',
+    'echo $(rm -rf x)',
+    'echo "$(rm -rf x)"',
+    'echo "`rm x`"',
+    '`rm x`',
+    '(rm x)',
+    '{ rm x; }',
+    '! rm x',
+    'A=1 B=2 rm x',
+    'sudo -u root rm x',
+    'env A=1 rm x',
+    "sh -c 'cd y; rm x'",
+    'find . -exec rm {} \\;',
+    'ls | xargs rm x',
+    '"rm" x',
+    'r\\m x',
+    "r''m x",
+    'rm\tx',
+    'if true; then rm x; fi',
+    'cat <(rm x)',
+    'echo ${a:-$(rm x)}',
+    'rm',
+  ])('rm * catches %j', (line) => {
+    expect(catchesCommand('rm *', line)).toBe(true);
+  });
+
+  it.each(['ls rm', 'grep rm file', 'git commit -m "rm x"', 'rmdir x'])('rm * lets %j be', (line) => {
+    expect(catchesCommand('rm *', line)).toBe(false);
+  });
+});
