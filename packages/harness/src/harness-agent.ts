@@ -14,6 +14,7 @@ import {
   type Tool,
   type ToolDefinition,
   takeTurn,
+  type Workspace,
   WorkspaceSessionLog,
 } from '@x/core';
 import type { AgentParts } from './agent-options.js';
@@ -47,6 +48,8 @@ const MAX_OPEN_LOGS = 64;
  */
 export class HarnessAgent {
   readonly name: string;
+  /** Where its files and logs live. */
+  readonly workspace: Workspace;
   readonly #parts: AgentParts;
   readonly #tools: ReadonlyMap<string, Tool>;
   readonly #definitions: readonly ToolDefinition[];
@@ -67,6 +70,7 @@ export class HarnessAgent {
   /** @internal Use {@link HarnessAgent.builder}. */
   constructor(parts: AgentParts) {
     this.name = parts.settings.name;
+    this.workspace = parts.workspace;
     this.#parts = parts;
     this.#tools = new Map(parts.tools.map((tool) => [tool.definition.name, tool]));
     this.#definitions = parts.tools.map((tool) => tool.definition);
