@@ -53,7 +53,7 @@ export interface SessionInfo {
 export type Reach = 'process' | 'host' | 'cluster';
 
 /**
- * Where sessions live. Implementations are proven by `sessionStoreSuite` of `@x/testkit`.
+ * Where sessions live. Implementations are proven by `sessionStoreSuite` of `@x/testkit/suites`.
  *
  * A store never closes a client that it did not open.
  */

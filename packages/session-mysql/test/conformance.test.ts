@@ -1,4 +1,5 @@
-import { type SeverableProxy, sessionStoreSuite } from '@x/testkit';
+import type { SeverableProxy } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect } from 'vitest';
 import { MysqlSession } from '../src/index.js';
 import { proxiedPool } from './support/proxied-pool.js';

@@ -1,4 +1,4 @@
-import { sessionStoreSuite } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { testCluster } from './support/test-cluster.js';
 

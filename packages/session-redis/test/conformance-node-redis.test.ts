@@ -1,5 +1,5 @@
 import { SessionKey } from '@x/core';
-import { sessionStoreSuite } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { nodeRedisClient, nodeRedisCluster } from './support/node-redis.js';

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { encodeSegment, type SessionKey } from '@x/core';
-import { type SeverableProxy, sessionStoreSuite } from '@x/testkit';
+import type { SeverableProxy } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { proxiedClient } from './support/proxied-client.js';
 import { testClient } from './support/test-store.js';

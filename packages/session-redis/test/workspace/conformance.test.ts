@@ -1,5 +1,5 @@
 import { WorkspaceSession } from '@x/core';
-import { sessionStoreSuite, workspaceSuite } from '@x/testkit';
+import { sessionStoreSuite, workspaceSuite } from '@x/testkit/suites';
 import { RedisWorkspace } from '../../src/index.js';
 import { nodeRedisClient } from '../support/node-redis.js';
 import { testCluster } from '../support/test-cluster.js';

@@ -1,4 +1,4 @@
-import { compactorSuite } from '../../src/index.js';
+import { compactorSuite } from '../../src/suites.js';
 import { DroppingCompactor } from '../compactor-suite/dropping-compactor.js';
 import { brokenCompactors } from './broken-compactors.js';
 

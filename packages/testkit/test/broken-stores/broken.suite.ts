@@ -1,5 +1,5 @@
 import { InMemorySession, type SessionChange, type SessionKey } from '@x/core';
-import { sessionStoreSuite } from '../../src/index.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 import { FragileSession } from '../store-suite/fragile-session.js';
 import { brokenStores } from './broken-stores.js';
 

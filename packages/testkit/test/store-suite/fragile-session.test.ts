@@ -1,4 +1,4 @@
-import { sessionStoreSuite } from '../../src/index.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 import { FragileSession } from './fragile-session.js';
 
 // Every option of the suite that a store may use.

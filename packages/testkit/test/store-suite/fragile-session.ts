@@ -5,7 +5,7 @@ import {
   SessionStoreError,
   type StoredSession,
 } from '@x/core';
-import type { SessionStoreSuiteOptions } from '../../src/index.js';
+import type { SessionStoreSuiteOptions } from '../../src/suites.js';
 
 const TTL_MS = 60_000;
 

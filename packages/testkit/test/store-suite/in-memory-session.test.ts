@@ -1,4 +1,4 @@
 import { InMemorySession } from '@x/core';
-import { sessionStoreSuite } from '../../src/index.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 
 sessionStoreSuite({ name: 'InMemorySession', create: () => new InMemorySession() });

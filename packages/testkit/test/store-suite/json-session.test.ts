@@ -1,5 +1,5 @@
 import { JsonSession } from '@x/core';
-import { sessionStoreSuite } from '../../src/index.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 import { temporaryDirectories } from './temporary-directories.js';
 
 const directories = temporaryDirectories();

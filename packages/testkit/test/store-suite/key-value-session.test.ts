@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { SessionKey } from '@x/core';
 import { expect, test } from 'vitest';
-import { sessionStoreSuite } from '../../src/index.js';
+import { sessionStoreSuite } from '../../src/suites.js';
 import { type KeyValue, KeyValueSession } from './key-value-session.js';
 
 /** A key-value store for tests. */

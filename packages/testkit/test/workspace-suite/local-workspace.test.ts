@@ -1,5 +1,5 @@
 import { LocalWorkspace } from '@x/core';
-import { workspaceSuite } from '../../src/index.js';
+import { workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
 
 const directories = temporaryDirectories();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { LocalWorkspace, mountWorkspace, type Workspace } from '@x/core';
-import { workspaceSuite } from '../../src/index.js';
+import { workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
 
 const directories = temporaryDirectories();

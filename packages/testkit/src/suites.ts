@@ -1,0 +1,14 @@
+// Apart from the rest, since these load vitest: a program, or another test runner, can use models that are scripted without.
+export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
+export { compactorSuite } from './compactor-suite.js';
+export { sessionStoreSuite } from './session-store-suite.js';
+export type {
+  SessionStoreSuiteOptions,
+  StoreSuiteCrashes,
+  StoreSuiteExpiry,
+  StoreSuiteFaults,
+  StoreSuiteOptOut,
+  WriteOlderFormat,
+} from './store-suite/store-suite.js';
+export type { WorkspaceSuiteOptions } from './workspace-suite/workspace-suite.js';
+export { workspaceSuite } from './workspace-suite.js';
