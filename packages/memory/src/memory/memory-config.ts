@@ -1,5 +1,10 @@
 import { z } from 'zod';
+import { consolidationShape } from '../consolidate/consolidation-config.js';
+import { flushShape, modelSchema } from '../flush/flush-config.js';
+import { maintenanceShape } from '../maintenance/maintenance-config.js';
 import { MemoryIndex } from '../memory-index.js';
+
+const { consolidationGapMs, ...passes } = maintenanceShape;
 
 export const memoryConfigSchema = z.strictObject({
   /**
@@ -13,6 +18,15 @@ export const memoryConfigSchema = z.strictObject({
   maxPromptTokens: z.int().min(0).default(4_000),
   /** Characters that one answer of a tool may have. */
   maxOutputChars: z.int().min(1_000).default(20_000),
+  /** Reads conversations and merges notes. Default: the agent's own; `null`: none, both are done by rule. */
+  model: modelSchema.removeDefault().optional(),
+  ...flushShape,
+  /** Merge notes into MEMORY.md after a flush, at most once in `consolidationGapMs` for each user and agent. */
+  consolidate: z.boolean().default(true),
+  consolidationGapMs,
+  ...consolidationShape,
+  /** The passes over the whole workspace; `false` when something else runs them. */
+  maintenance: z.union([z.literal(false), z.strictObject(passes)]).prefault({}),
 });
 
 export type MemoryConfig = z.input<typeof memoryConfigSchema>;

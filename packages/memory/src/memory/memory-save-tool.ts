@@ -1,9 +1,13 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
+import { coreLock, exclusively } from '../exclusively.js';
+import { redactorFor } from '../flush/flush-config.js';
 import { appendLine, CORE_FILE, dailyFile } from '../memory-files.js';
+import type { MemorySettings } from './memory-config.js';
 import { memoryPrefix } from './memory-prefix.js';
 
-export function memorySaveTool(): Tool {
+export function memorySaveTool(settings: Pick<MemorySettings, 'redact'>): Tool {
+  const redact = redactorFor(settings.redact);
   return defineTool({
     name: 'memory_save',
     description:
@@ -13,11 +17,13 @@ export function memorySaveTool(): Tool {
     }),
     async execute({ content }, context: ToolContext) {
       const prefix = memoryPrefix(context);
-      const entry = `- ${content.replaceAll(/\r\n|\n|\r/g, '\n  ')}`;
+      const entry = `- ${redact(content).replaceAll(/\r\n|\n|\r/g, '\n  ')}`;
       // First the note: it is never rewritten, so that whoever rewrites MEMORY.md meanwhile loses nothing.
       const note = dailyFile(new Date());
       await appendLine(context.workspace, `${prefix}${note}`, entry);
-      await appendLine(context.workspace, `${prefix}${CORE_FILE}`, entry);
+      await exclusively(context.workspace, coreLock(prefix), () =>
+        appendLine(context.workspace, `${prefix}${CORE_FILE}`, entry),
+      );
       return `Saved in ${CORE_FILE} and ${note}.`;
     },
   });

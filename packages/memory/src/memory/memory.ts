@@ -1,14 +1,17 @@
-import { type Capability, parseWith } from '@x/core';
+import { type Capability, parseWith, type SessionStore, type Workspace } from '@x/core';
 import { MemoryIndex } from '../memory-index.js';
 import { type MemoryConfig, memoryConfigSchema } from './memory-config.js';
 import { memoryGetTool } from './memory-get-tool.js';
+import { MemoryKeeper } from './memory-keeper.js';
 import { memorySaveTool } from './memory-save-tool.js';
 import { memorySearchTool } from './memory-search-tool.js';
 import { memorySection } from './memory-section.js';
 
 /**
- * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt, daily notes below `memory/` can be
- * searched and read. Each tenant, user and agent has its own, and sees no other.
+ * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt of every step, daily notes below
+ * `memory/` can be searched and read. After each call, and before a compaction, what is worth remembering of the
+ * conversation is added to the day's note, and notes are merged into MEMORY.md: in the background, which
+ * `agent.close()` waits for. Each tenant, user and agent has its own memory, and sees no other.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -25,11 +28,36 @@ export function memory(config: MemoryConfig = {}): Capability {
     });
     return opened;
   };
+  const keepers = new Map<Workspace, MemoryKeeper>();
+  const keeperOf = (workspace: Workspace, store?: SessionStore) => {
+    let keeper = keepers.get(workspace);
+    if (keeper === undefined) {
+      keeper = new MemoryKeeper({
+        workspace,
+        store,
+        settings,
+        openIndex: open,
+        openedIndex: () => (typeof index === 'string' ? opened : Promise.resolve(index)),
+      });
+      keepers.set(workspace, keeper);
+    }
+    return keeper;
+  };
   return {
     name: 'memory',
-    tools: [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool()],
+    tools: [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool(settings)],
+    install: ({ workspace, session, model }) => keeperOf(workspace, session).start(model),
     system: (scope) => memorySection(scope, settings.maxPromptTokens),
+    observe(event, scope) {
+      // By now all that was said is in the session's log.
+      if (event.type === 'call.completed' || event.type === 'call.failed') {
+        keeperOf(scope.workspace).flush(scope, 'turn');
+      }
+    },
+    beforeReduction: (_, scope) => keeperOf(scope.workspace).flush(scope, 'compaction'),
     async close() {
+      for (const keeper of keepers.values()) await keeper.close();
+      keepers.clear();
       await opened?.then((own) => own.close());
       opened = undefined;
     },

@@ -1,0 +1,28 @@
+import type { Model } from '@x/core';
+import { z } from 'zod';
+import { clockSchema, modelSchema, workspaceSchema } from '../flush/flush-config.js';
+
+export const consolidationShape = {
+  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. A larger one is never written. */
+  maxMemoryTokens: z.int().min(100).default(4_000),
+  /** Earlier versions of MEMORY.md that are kept. */
+  keepVersions: z.int().min(1).default(10),
+  /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
+  maxNotesTokens: z.int().min(1).default(20_000),
+  /** Replaces the instructions to the model. */
+  consolidationPrompt: z.string().trim().min(1).optional(),
+};
+
+export const consolidatorSchema = z.strictObject({
+  workspace: workspaceSchema,
+  /** Or a function that gives it when it is needed. */
+  model: z.union([
+    modelSchema,
+    z.custom<() => Model | null>((value) => typeof value === 'function', 'must be a model'),
+  ]),
+  ...consolidationShape,
+  clock: clockSchema,
+});
+
+export type MemoryConsolidatorOptions = z.input<typeof consolidatorSchema>;
+export type ConsolidationSettings = z.output<typeof consolidatorSchema>;

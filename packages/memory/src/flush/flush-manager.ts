@@ -1,0 +1,250 @@
+import {
+  type AgentEventBody,
+  type Message,
+  type Model,
+  ModelError,
+  parseWith,
+  type Redact,
+  type SessionKey,
+} from '@x/core';
+import { askModel } from '../ask-model.js';
+import { factKey, factKeys } from '../bullets.js';
+import { exclusively } from '../exclusively.js';
+import { extractStatements } from '../mechanical/extract-statements.js';
+import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
+import { MemoryRefusedError } from '../memory-refused-error.js';
+import { type SessionPlace, sessionPlace } from '../memory-scope.js';
+import {
+  type FlushSettings,
+  flushManagerSchema,
+  type MemoryFlushManagerOptions,
+  redactorFor,
+} from './flush-config.js';
+import { entryId, holdsEntry, missingFrom } from './flush-entry.js';
+import { flushInstructions, flushPrompt } from './flush-prompt.js';
+import { type FlushEntry, type FlushState, readFlushState, writeFlushState } from './flush-state.js';
+import { type Batch, nextBatch } from './new-messages.js';
+import { parseBullets, plainLine } from './parse-bullets.js';
+
+/** After so many answers in a row that were refused, statements are found by pattern: a flush always gets on. */
+const MOST_REFUSALS = 3;
+/** Tokens that an answer may take. */
+const ANSWER_TOKENS = 4_000;
+
+export interface FlushOptions {
+  /** Why: after a turn, before a compaction, or asked for by hand. Default `manual`. */
+  readonly reason?: 'turn' | 'compaction' | 'manual' | undefined;
+  /** Instead of the manager's own. */
+  readonly model?: Model | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly emit?: ((event: AgentEventBody) => void) | undefined;
+}
+
+/** What came of a flush. */
+export interface FlushOutcome {
+  /** `throttled` and `never`: by configuration nothing was done. */
+  readonly status: 'flushed' | 'throttled' | 'never';
+  /** Messages that were read. */
+  readonly messages: number;
+  /** What was written, without signs. */
+  readonly bullets: readonly string[];
+  /** The notes that were written to, as paths in the workspace. */
+  readonly paths: readonly string[];
+}
+
+/**
+ * Writes what is worth remembering of a conversation to the note of the day, `memory/YYYY-MM-DD.md`, which is only ever
+ * added to. It reads the session's log from where it last stopped, so that a flush costs what was said since, and nothing
+ * is lost to a compaction.
+ *
+ * Every step can be repeated: what is to be written is first noted in the session's own file (`memory/.flush/`), and a
+ * mark in the note tells what is there. A crash at any point loses no bullet and doubles none. Several processes may
+ * flush one session, and write to one note.
+ */
+export class MemoryFlushManager {
+  readonly #settings: FlushSettings;
+  readonly #redact: Redact;
+
+  /** @throws {InvalidInputError} for a malformed configuration. */
+  constructor(options: MemoryFlushManagerOptions) {
+    this.#settings = parseWith(flushManagerSchema, options, 'MemoryFlushManager options');
+    this.#redact = redactorFor(this.#settings.redact);
+  }
+
+  /**
+   * Flushes what was logged of the session since the last time. `@x/core`'s `WorkspaceSessionLog` writes such logs, as
+   * every harness agent does.
+   *
+   * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was written of that batch, and the next
+   * flush reads it again.
+   * @throws what the model and the workspace throw.
+   */
+  async flush(session: SessionKey, options: FlushOptions = {}): Promise<FlushOutcome> {
+    const { flush, flushGapMs, workspace, clock } = this.#settings;
+    const { reason = 'manual' } = options;
+    const place = sessionPlace(session);
+    const outcome = (status: FlushOutcome['status']) => ({ status, messages: 0, bullets: [], paths: [] });
+    if (flush === 'never' && reason !== 'manual') return outcome('never');
+
+    let state = await this.#settle(place);
+    if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
+      if (clock.now() - Date.parse(state.flushedAt) < flushGapMs) return outcome('throttled');
+    }
+    const bullets: string[] = [];
+    const paths = new Set<string>();
+    let messages = 0;
+    for (let more = true; more; ) {
+      const batch = await nextBatch(workspace, place.log, state.offset, this.#settings.maxBatchTokens);
+      if (batch === undefined) break;
+      const startedAt = performance.now();
+      const note = `${place.prefix}${dailyFile(new Date(clock.now()))}`;
+      const entry = await this.#entryOf(batch, place, note, state, options);
+      const committed = await this.#commit(place, note, state, batch, entry);
+      state = committed.state;
+      // Somebody else has flushed the batch meanwhile: go on behind it.
+      if (!committed.own) continue;
+      more = batch.more;
+      messages += batch.messages.length;
+      bullets.push(...entry.bullets);
+      if (entry.bullets.length > 0) paths.add(note);
+      if (batch.messages.length === 0) continue;
+      options.emit?.({
+        type: 'memory.flushed',
+        messages: batch.messages.length,
+        bullets: entry.bullets.length,
+        ...(entry.bullets.length > 0 ? { path: note } : {}),
+        extraction: entry.extraction,
+        durationMs: performance.now() - startedAt,
+      });
+    }
+    return { status: 'flushed', messages, bullets, paths: [...paths] };
+  }
+
+  /** What to write of a batch. */
+  async #entryOf(
+    { messages }: Batch,
+    place: SessionPlace,
+    note: string,
+    state: FlushState,
+    options: FlushOptions,
+  ): Promise<FlushEntry> {
+    const { workspace, maxBullets, clock } = this.#settings;
+    const id = entryId(place.log, messages);
+    const model = options.model === undefined ? this.#settings.model : options.model;
+    const byModel = model !== null && state.refusals < MOST_REFUSALS;
+    const extraction = byModel ? 'model' : 'mechanical';
+    const noted = (await readIfFound(workspace, note)) ?? '';
+    if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [], extraction };
+    const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
+    const material = { messages, memory, note: noted, day: new Date(clock.now()).toISOString().slice(0, 10) };
+    const found = byModel
+      ? await this.#ask(model, material, options).catch(async (error: unknown) => {
+          // What may pass by itself is tried again as often as it takes.
+          if (!passes(error, options.signal)) await this.#countRefusal(place, state);
+          throw error;
+        })
+      : extractStatements(messages, maxBullets);
+    const known = factKeys(memory, noted);
+    const bullets: string[] = [];
+    for (const bullet of found) {
+      const text = plainLine(this.#redact(bullet));
+      const key = factKey(text);
+      if (key === '' || known.has(key)) continue;
+      known.add(key);
+      bullets.push(text);
+    }
+    return { id, bullets, extraction };
+  }
+
+  async #ask(
+    model: Model,
+    material: { messages: readonly Message[]; memory: string; note: string; day: string },
+    { signal, emit }: FlushOptions,
+  ): Promise<readonly string[]> {
+    const { flushPrompt: instructions } = this.#settings;
+    const checked = await askModel(
+      model,
+      {
+        system: instructions ?? flushInstructions(this.#settings),
+        prompt: flushPrompt(material, this.#redact),
+        maxOutputTokens: ANSWER_TOKENS,
+        signal,
+        emit,
+      },
+      (answer) => parseBullets(answer, this.#settings),
+    );
+    if ('value' in checked) return checked.value;
+    throw new MemoryRefusedError('flush', checked.refused);
+  }
+
+  /** Writes an entry, unless somebody else has flushed these messages since `seen`. */
+  async #commit(
+    place: SessionPlace,
+    note: string,
+    seen: FlushState,
+    { offset }: Batch,
+    entry: FlushEntry,
+  ): Promise<{ readonly state: FlushState; readonly own: boolean }> {
+    const { workspace, clock } = this.#settings;
+    return exclusively(workspace, lockOf(place), async (check) => {
+      const current = await this.#finish(place, await readFlushState(workspace, place.flushState), check);
+      if (!isAt(current, seen)) return { state: current, own: false };
+      const flushedAt = new Date(clock.now()).toISOString();
+      const pending: FlushState = { ...current, flushedAt, refusals: 0, pending: { note, entry, offset } };
+      if (entry.bullets.length === 0) {
+        const state = { version: 1 as const, offset, flushedAt, refusals: 0 };
+        await writeFlushState(workspace, place.flushState, state);
+        return { state, own: true };
+      }
+      await check();
+      await writeFlushState(workspace, place.flushState, pending);
+      return { state: await this.#finish(place, pending, check), own: true };
+    });
+  }
+
+  /** Remembers that the model failed at the messages behind `seen`. */
+  async #countRefusal(place: SessionPlace, seen: FlushState): Promise<void> {
+    const { workspace } = this.#settings;
+    await exclusively(workspace, lockOf(place), async () => {
+      const current = await readFlushState(workspace, place.flushState);
+      if (current.pending !== undefined || !isAt(current, seen)) return;
+      await writeFlushState(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
+    });
+  }
+
+  /** Completes what an earlier process left undone, and answers where the session stands. */
+  async #settle(place: SessionPlace): Promise<FlushState> {
+    const { workspace } = this.#settings;
+    const state = await readFlushState(workspace, place.flushState);
+    if (state.pending === undefined) return state;
+    return exclusively(workspace, lockOf(place), async (check) =>
+      this.#finish(place, await readFlushState(workspace, place.flushState), check),
+    );
+  }
+
+  async #finish(place: SessionPlace, state: FlushState, check: () => Promise<void>): Promise<FlushState> {
+    if (state.pending === undefined) return state;
+    const { workspace } = this.#settings;
+    const { note, entry, offset } = state.pending;
+    const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
+    await check();
+    if (missing !== '') await workspace.append(note, missing);
+    const { pending: _, ...rest } = state;
+    const finished = { ...rest, offset };
+    await writeFlushState(workspace, place.flushState, finished);
+    return finished;
+  }
+}
+
+/** Whether both stand behind the same message. */
+function isAt({ offset: left }: FlushState, { offset: right }: FlushState): boolean {
+  return left?.end === right?.end && left?.messageId === right?.messageId;
+}
+
+function lockOf({ flushState }: SessionPlace): string {
+  return `flush ${flushState}`;
+}
+
+function passes(error: unknown, signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true || (ModelError.isInstance(error) && error.retryable);
+}

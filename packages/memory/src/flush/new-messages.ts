@@ -1,0 +1,90 @@
+import {
+  estimateCounter,
+  type Line,
+  type Message,
+  messageSchema,
+  readLines,
+  type Workspace,
+  WorkspaceError,
+} from '@x/core';
+import type { FlushOffset } from './flush-state.js';
+import { renderMessage } from './transcript.js';
+
+/** Messages of a session that have not been flushed yet. */
+export interface Batch {
+  /** Those that say something: summaries, injected messages and system prompts are left out. */
+  readonly messages: readonly Message[];
+  /** Where the flush stands behind them. */
+  readonly offset: FlushOffset;
+  /** Whether the log goes on. */
+  readonly more: boolean;
+}
+
+/**
+ * The next messages of a log behind an offset, as many as fit into `maxTokens`, one at least; `undefined` when there are
+ * none. Costs what was added since.
+ */
+export async function nextBatch(
+  workspace: Workspace,
+  log: string,
+  after: FlushOffset | undefined,
+  maxTokens: number,
+): Promise<Batch | undefined> {
+  const messages: Message[] = [];
+  const seen = new Set<string>();
+  let offset: FlushOffset | undefined;
+  let tokens = 0;
+  const from = after === undefined ? 0 : await resume(workspace, log, after);
+  for await (const line of linesOf(workspace, log, from)) {
+    const message = parseLine(line);
+    if (message === undefined) continue;
+    const text = isSpoken(message) && !seen.has(message.id) ? renderMessage(message) : '';
+    const cost = text === '' ? 0 : estimateCounter.count(text);
+    if (messages.length > 0 && tokens + cost > maxTokens && offset !== undefined) {
+      return { messages, offset, more: true };
+    }
+    seen.add(message.id);
+    if (text !== '') messages.push(message);
+    tokens += cost;
+    offset = { messageId: message.id, start: line.offset, end: line.offset + line.bytes.length + 1 };
+  }
+  return offset === undefined ? undefined : { messages, offset, more: false };
+}
+
+function isSpoken(message: Message): boolean {
+  return message.kind === undefined && message.role !== 'system';
+}
+
+/** Where to read on: right behind the message, wherever it is now; at the beginning of a log that does not have it. */
+async function resume(
+  workspace: Workspace,
+  log: string,
+  { messageId, start, end }: FlushOffset,
+): Promise<number> {
+  for await (const line of linesOf(workspace, log, start)) {
+    if (line.offset + line.bytes.length + 1 === end && parseLine(line)?.id === messageId) return end;
+    break;
+  }
+  for await (const line of linesOf(workspace, log, 0)) {
+    if (parseLine(line)?.id === messageId) return line.offset + line.bytes.length + 1;
+  }
+  return 0;
+}
+
+async function* linesOf(workspace: Workspace, log: string, offset: number): AsyncIterable<Line> {
+  try {
+    yield* readLines(workspace, log, offset);
+  } catch (error) {
+    // Nothing was ever said.
+    if (!WorkspaceError.isInstance(error) || error.code !== 'not_found') throw error;
+  }
+}
+
+function parseLine({ bytes }: Line): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
+    return messageSchema.safeParse(value).success ? (value as Message) : undefined;
+  } catch {
+    return undefined;
+  }
+}

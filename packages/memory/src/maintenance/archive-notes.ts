@@ -1,0 +1,41 @@
+import type { Workspace } from '@x/core';
+import { readState } from '../consolidate/consolidation-state.js';
+import { dailyNotes, isMerged } from '../consolidate/new-notes.js';
+import { readIfFound } from '../memory-files.js';
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Moves daily notes older than `days` to `memory/archive/`, where they can still be read and searched. A note that says
+ * something that was not merged yet stays until it is.
+ *
+ * @returns How many were moved.
+ */
+export async function archiveNotes(
+  workspace: Workspace,
+  prefix: string,
+  { now, days }: { readonly now: number; readonly days: number },
+): Promise<number> {
+  if (days === 0) return 0;
+  const { notes, pending } = await readState(workspace, prefix);
+  if (pending !== undefined) return 0;
+  let moved = 0;
+  for (const name of await dailyNotes(workspace, prefix)) {
+    if (Date.parse(name.slice(0, -'.md'.length)) > now - days * DAY_MS) continue;
+    const path = `${prefix}memory/${name}`;
+    const bytes = await workspace.read(path);
+    if (!isMerged(bytes, notes[name])) continue;
+    await keep(workspace, `${prefix}memory/archive/${name}`, Buffer.from(bytes).toString('utf8'));
+    // Somebody may have added to it meanwhile: then it stays, and is archived with the rest the next time.
+    if ((await workspace.stat(path))?.size !== bytes.length) continue;
+    if (await workspace.delete(path)) moved++;
+  }
+  return moved;
+}
+
+/** Writes a note to the archive; behind what an earlier note of that day has left there, unless it is there already. */
+async function keep(workspace: Workspace, path: string, text: string): Promise<void> {
+  const archived = await readIfFound(workspace, path);
+  if (archived === undefined || text.startsWith(archived)) await workspace.write(path, text);
+  else if (!archived.endsWith(text)) await workspace.append(path, text);
+}

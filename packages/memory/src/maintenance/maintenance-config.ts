@@ -1,0 +1,68 @@
+import type { SessionStore } from '@x/core';
+import { z } from 'zod';
+import { MemoryConsolidator } from '../consolidate/consolidator.js';
+import { clockSchema, workspaceSchema } from '../flush/flush-config.js';
+
+const SIX_HOURS_MS = 21_600_000;
+const HALF_AN_HOUR_MS = 1_800_000;
+
+/** Whatever can index the memory files below a prefix, as a `MemoryIndex` does. */
+export interface Reindexer {
+  indexAllFromWorkspace(
+    workspace: z.output<typeof workspaceSchema>,
+    options: { readonly prefix: string },
+  ): Promise<void>;
+}
+
+export const maintenanceShape = {
+  /** Milliseconds between two passes. */
+  intervalMs: z.int().min(1_000).default(SIX_HOURS_MS),
+  /** Milliseconds between two consolidations of one scope that are asked for besides. */
+  consolidationGapMs: z.int().min(0).default(HALF_AN_HOUR_MS),
+  /** Days after which a daily note is moved to `memory/archive/`; 0: never. */
+  archiveAfterDays: z.number().min(0).default(90),
+  /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
+  pruneSessionsAfterDays: z.number().min(0).default(180),
+};
+
+export const maintenanceSchema = z.strictObject({
+  workspace: workspaceSchema,
+  consolidator: z.custom<MemoryConsolidator>(
+    (value) => value instanceof MemoryConsolidator,
+    'must be a MemoryConsolidator',
+  ),
+  index: z
+    .custom<Reindexer>(
+      (value) => typeof value === 'object' && value !== null && 'indexAllFromWorkspace' in value,
+      'must be an index',
+    )
+    .optional(),
+  /** Where a lease sees to it that one replica at a time works; without, or without leases, the workspace's lock does. */
+  store: z
+    .custom<SessionStore>(
+      (value) => typeof value === 'object' && value !== null && 'load' in value,
+      'must be a store',
+    )
+    .optional(),
+  ...maintenanceShape,
+  /** Told what comes of the passes that the timer starts. */
+  onReport: z.custom<(report: MaintenanceReport) => void>((value) => typeof value === 'function').optional(),
+  clock: clockSchema,
+});
+
+export type MemoryMaintenanceOptions = z.input<typeof maintenanceSchema>;
+export type MaintenanceSettings = z.output<typeof maintenanceSchema>;
+
+/** What a pass did. */
+export interface MaintenanceReport {
+  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
+  readonly status: 'done' | 'busy' | 'not_due';
+  /** Places in the workspace that were looked after. */
+  readonly scopes: number;
+  /** Notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  readonly archived: number;
+  readonly consolidated: number;
+  readonly pruned: number;
+  /** What could not be done, in words; everything else was. */
+  readonly failures: readonly string[];
+}

@@ -1,0 +1,191 @@
+import { parseWith } from '@x/core';
+import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
+import { type MemoryScope, scopePrefix } from '../memory-scope.js';
+import { archiveNotes } from './archive-notes.js';
+import {
+  type MaintenanceReport,
+  type MaintenanceSettings,
+  type MemoryMaintenanceOptions,
+  maintenanceSchema,
+} from './maintenance-config.js';
+import { lastPass, notePass } from './maintenance-state.js';
+import { memoryPrefixes } from './memory-prefixes.js';
+import { oneAtATime } from './one-at-a-time.js';
+import { pruneSessions } from './prune-sessions.js';
+
+const NOTHING: MaintenanceReport = {
+  status: 'done',
+  scopes: 0,
+  archived: 0,
+  consolidated: 0,
+  pruned: 0,
+  failures: [],
+};
+/** After a failure, or while another process works. */
+const RETRY_MS = 60_000;
+/** Places of which it is remembered when they were last consolidated. */
+const MOST_ATTEMPTS = 1_000;
+
+/**
+ * Looks after the memories of a workspace: archives old daily notes, merges new ones into MEMORY.md, deletes the logs of
+ * sessions that ended long ago, and indexes what changed. However many processes have one, one works at a time, and the
+ * interval counts for all of them together.
+ */
+export class MemoryMaintenanceScheduler {
+  readonly #settings: MaintenanceSettings;
+  readonly #closing = new AbortController();
+  /** By prefix, when a consolidation was last asked for and begun. */
+  readonly #attempts = new Map<string, number>();
+  readonly #running = new Set<Promise<unknown>>();
+  #timer: Promise<void> | undefined;
+
+  /** @throws {InvalidInputError} for a malformed configuration. */
+  constructor(options: MemoryMaintenanceOptions) {
+    this.#settings = parseWith(maintenanceSchema, options, 'MemoryMaintenanceScheduler options');
+  }
+
+  /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
+  start(): void {
+    this.#timer ??= this.#keepRunning().catch((error: unknown) => {
+      if (this.#closing.signal.aborted) return;
+      process.emitWarning(`The memory's maintenance stopped: ${String(error)}`);
+    });
+  }
+
+  /**
+   * One pass over all memories of the workspace, now. What fails is reported and does not keep the rest from being done.
+   * What a job scheduler for a fleet calls.
+   */
+  async run(): Promise<MaintenanceReport> {
+    return (await this.#track(oneAtATime(this.#settings, (lost) => this.#pass(lost)))) ?? busy();
+  }
+
+  /**
+   * Merges a scope's new notes, unless that was done or tried less than `consolidationGapMs` ago; then `undefined`.
+   *
+   * @throws what the consolidator throws.
+   */
+  async requestConsolidation(
+    scope: MemoryScope,
+    options: ConsolidationOptions = {},
+  ): Promise<ConsolidationOutcome | undefined> {
+    const { clock, consolidator, consolidationGapMs } = this.#settings;
+    const prefix = scopePrefix(scope);
+    const now = clock.now();
+    const last = Math.max(
+      this.#attempts.get(prefix) ?? Number.NEGATIVE_INFINITY,
+      (await consolidator.lastConsolidation(prefix)) ?? Number.NEGATIVE_INFINITY,
+    );
+    if (now - last < consolidationGapMs || this.#closing.signal.aborted) return undefined;
+    this.#attempts.delete(prefix);
+    this.#attempts.set(prefix, now);
+    const oldest = this.#attempts.keys().next().value;
+    if (this.#attempts.size > MOST_ATTEMPTS && oldest !== undefined) this.#attempts.delete(oldest);
+    const outcome = await this.#track(consolidator.consolidateBelow(prefix, options));
+    if (outcome.status === 'nothing') this.#attempts.delete(prefix);
+    return outcome;
+  }
+
+  /** Stops the timer, and waits for what is under way; a pass ends behind the scope that it is at. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#timer;
+    await Promise.allSettled(this.#running);
+  }
+
+  async #keepRunning(): Promise<void> {
+    const { clock, intervalMs, onReport } = this.#settings;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      const wait = await this.#untilDue().catch(() => RETRY_MS);
+      await clock.sleep(wait, { signal, background: true });
+      const report = await this.#runIfDue();
+      onReport?.(report);
+      // Somebody else is at it, or nobody could be: look again later.
+      if (report.status === 'busy') {
+        await clock.sleep(Math.min(intervalMs, RETRY_MS), { signal, background: true });
+      }
+    }
+  }
+
+  async #untilDue(): Promise<number> {
+    const { clock, workspace, intervalMs } = this.#settings;
+    let last = await lastPass(workspace);
+    if (last === undefined) {
+      // The first pass of all is due an interval after the first start.
+      last = clock.now();
+      await notePass(workspace, last);
+    }
+    return Math.max(0, last + intervalMs - clock.now());
+  }
+
+  async #runIfDue(): Promise<MaintenanceReport> {
+    const { clock, workspace, intervalMs } = this.#settings;
+    try {
+      const report = oneAtATime(this.#settings, async (lost) => {
+        const last = await lastPass(workspace);
+        if (last !== undefined && clock.now() - last < intervalMs) {
+          return { ...NOTHING, status: 'not_due' as const };
+        }
+        return this.#pass(lost);
+      });
+      return (await this.#track(report)) ?? busy();
+    } catch (error) {
+      return { ...busy(), failures: [describe(error)] };
+    }
+  }
+
+  async #pass(lost: AbortSignal | undefined): Promise<MaintenanceReport> {
+    const { clock, workspace, consolidator, index, archiveAfterDays, pruneSessionsAfterDays } =
+      this.#settings;
+    const { signal: closing } = this.#closing;
+    const signal = lost === undefined ? closing : AbortSignal.any([closing, lost]);
+    const count = { scopes: 0, archived: 0, consolidated: 0, pruned: 0 };
+    const failures: string[] = [];
+    const attempt = async (what: string, prefix: string, task: () => Promise<void>) => {
+      if (signal.aborted) return;
+      try {
+        await task();
+      } catch (error) {
+        failures.push(`${what} of ${prefix || 'the workspace'}: ${describe(error)}`);
+      }
+    };
+    const now = clock.now();
+    for await (const prefix of memoryPrefixes(workspace)) {
+      if (signal.aborted) break;
+      count.scopes++;
+      await attempt('archiving', prefix, async () => {
+        count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
+      });
+      await attempt('consolidation', prefix, async () => {
+        const { status } = await consolidator.consolidateBelow(prefix, { signal });
+        if (status === 'consolidated') count.consolidated++;
+      });
+      await attempt('pruning', prefix, async () => {
+        count.pruned += await pruneSessions(workspace, prefix, { now, days: pruneSessionsAfterDays });
+      });
+      await attempt('indexing', prefix, async () => index?.indexAllFromWorkspace(workspace, { prefix }));
+    }
+    if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');
+    else await notePass(workspace, clock.now());
+    return { status: 'done', ...count, failures };
+  }
+
+  /** Has `close` wait for it. */
+  async #track<T>(work: Promise<T>): Promise<T> {
+    this.#running.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#running.delete(work);
+    }
+  }
+}
+
+function busy(): MaintenanceReport {
+  return { ...NOTHING, status: 'busy' };
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

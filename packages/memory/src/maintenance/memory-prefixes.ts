@@ -1,0 +1,23 @@
+import type { Workspace } from '@x/core';
+
+const LEVELS = ['tenants', 'users', 'agents'] as const;
+
+/** All places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
+export async function* memoryPrefixes(
+  workspace: Workspace,
+  prefix = '',
+  level = 0,
+): AsyncGenerator<string, void, undefined> {
+  for await (const { path } of workspace.list(prefix)) {
+    const name = path.slice(prefix.length);
+    if (name !== 'memory' && name !== 'sessions') continue;
+    yield prefix;
+    break;
+  }
+  for (const [index, folder] of LEVELS.entries()) {
+    if (index < level) continue;
+    for await (const { path, type } of workspace.list(`${prefix}${folder}`)) {
+      if (type === 'directory') yield* memoryPrefixes(workspace, `${path}/`, index + 1);
+    }
+  }
+}

@@ -1,0 +1,284 @@
+import { estimateCounter, LocalWorkspace } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { MemoryConsolidator, MemoryRefusedError } from '../../src/index.js';
+import { between, merger, modelOf } from '../support/models.js';
+import { testWorkspace } from '../support/test-context.js';
+
+const scope = { userId: 'alice', agentId: 'coder' };
+const prefix = 'users/alice/agents/coder/';
+const core = `${prefix}MEMORY.md`;
+const note = (day: string) => `${prefix}memory/${day}.md`;
+
+async function textOf(workspace: LocalWorkspace, path = core): Promise<string> {
+  return Buffer.from(await workspace.read(path)).toString('utf8');
+}
+
+/** A memory of many facts, none of which a careless merge may lose. */
+const MANY = `# Memory\n${Array.from({ length: 60 }, (_, index) => `- Known: fact-${index}`).join('\n')}\n`;
+
+describe('the watermark', () => {
+  it('takes what is new in each note, also in old ones, and nothing twice', async () => {
+    const workspace = await testWorkspace();
+    const model = merger();
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    await workspace.write(note('2026-01-05'), '- fact-5\n');
+    expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 2 });
+    // A process that was suspended writes to a day that is long past.
+    await workspace.append(note('2026-01-01'), '- fact-2\n<!-- flush 0123456789abcdef -->\n');
+    expect(await consolidator.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
+    expect(between(model.prompts[1] ?? '', 'notes')).toBe('## 2026-01-01\n- fact-2');
+    expect(await consolidator.consolidate(scope)).toEqual({ status: 'nothing', lines: 0 });
+    expect(model.prompts).toHaveLength(2);
+  });
+
+  it('takes a note anew that somebody rewrote', async () => {
+    const workspace = await testWorkspace();
+    const consolidator = new MemoryConsolidator({ workspace, model: merger() });
+    await workspace.write(note('2026-01-01'), '- fact-1\n- fact-2\n');
+    await consolidator.consolidate(scope);
+    await workspace.write(note('2026-01-01'), '- fact-1\n- fact-7\n');
+    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
+    expect(await textOf(workspace)).toContain('fact-7');
+  });
+
+  it('never skips a line, whatever is appended between and during consolidations', async () => {
+    const day = fc.constantFrom('2026-01-01', '2026-01-02', '2026-01-03');
+    const step = fc.record({ day, consolidate: fc.boolean(), meanwhile: fc.option(day) });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 8 }), async (steps) => {
+        const workspace = await testWorkspace();
+        let said = 0;
+        const say = (on: string) => workspace.append(note(on), `- fact-${said++}\n`);
+        let meanwhile: string | null = null;
+        const merging = merger();
+        const model = {
+          ...merging,
+          generate: async (request: Parameters<typeof merging.generate>[0]) => {
+            if (meanwhile !== null) await say(meanwhile);
+            return merging.generate(request);
+          },
+        };
+        const consolidator = new MemoryConsolidator({ workspace, model });
+        for (const { day: on, consolidate, meanwhile: during } of steps) {
+          await say(on);
+          meanwhile = during;
+          if (consolidate) await consolidator.consolidate(scope);
+        }
+        meanwhile = null;
+        await consolidator.consolidate(scope);
+        const found = ((await textOf(workspace)).match(/fact-\d+/g) ?? []).sort();
+        expect(found).toEqual(Array.from({ length: said }, (_, index) => `fact-${index}`).sort());
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  it('belongs to one tenant, user and agent alone, whatever their ids', async () => {
+    const workspace = await testWorkspace();
+    const consolidator = new MemoryConsolidator({ workspace, model: merger() });
+    const others = [
+      { userId: 'bob', agentId: 'coder' },
+      { userId: '../alice' },
+      { userId: 'alice/agents/coder' },
+      {},
+    ];
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    for (const other of others) expect((await consolidator.consolidate(other)).status).toBe('nothing');
+    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
+  });
+});
+
+describe('an answer', () => {
+  const bad: Record<string, Parameters<typeof modelOf>[0]> = {
+    blank: () => '  \n',
+    'cut off': () => ({ content: [{ type: 'text', text: MANY }], finishReason: 'length' }),
+    runaway: () => `# Memory\n${'- fact and fact and fact\n'.repeat(200_000 / 25)}`,
+    forgetful: () => '# Memory\n- fact-1\n',
+    'an apology': () => "I'm sorry, I cannot help with that.",
+    'a tool call': () => ({
+      content: [{ type: 'tool_use', id: 'c', name: 'memory_save', input: {} }],
+      finishReason: 'tool-calls',
+    }),
+    'a failure': () => {
+      throw new Error('out of order');
+    },
+  };
+  for (const [kind, answer] of Object.entries(bad)) {
+    it(`that is ${kind} changes nothing, and the notes are merged by the next`, async () => {
+      const workspace = await testWorkspace();
+      await workspace.write(core, MANY);
+      await workspace.write(note('2026-01-01'), '- fact-99\n');
+      const failing = new MemoryConsolidator({ workspace, model: modelOf(answer) });
+      await expect(failing.consolidate(scope)).rejects.toThrow(
+        kind === 'a failure' ? 'out of order' : MemoryRefusedError,
+      );
+      expect(await textOf(workspace)).toBe(MANY);
+      expect(await failing.versions(scope)).toEqual([]);
+      const working = new MemoryConsolidator({ workspace, model: merger() });
+      expect(await working.consolidate(scope)).toEqual({ status: 'consolidated', lines: 1 });
+      expect(await textOf(workspace)).toContain('fact-99');
+    });
+  }
+
+  it('gets one repair, with the reason', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const model = modelOf((_, call) => (call === 1 ? '' : '```markdown\n# Memory\n- fact-1\n```'));
+    await new MemoryConsolidator({ workspace, model }).consolidate(scope);
+    expect(model.prompts[1]).toContain('An earlier answer was refused: it is blank');
+    expect(await textOf(workspace)).toBe('# Memory\n- fact-1\n');
+  });
+
+  it('may be much smaller where the file was too large', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, `# Memory\n${'- an old fact that nobody needs\n'.repeat(2_000)}`);
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const text = `# Memory\n${Array.from({ length: 70 }, (_, index) => `- A fact of worth: fact-${index}`).join('\n')}\n`;
+    const consolidator = new MemoryConsolidator({
+      workspace,
+      model: modelOf(() => text),
+      maxMemoryTokens: 1_000,
+    });
+    await consolidator.consolidate(scope);
+    expect(await textOf(workspace)).toBe(text);
+  });
+
+  it('that says that nothing is new leaves the file, and is not asked for again', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, MANY);
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const model = modelOf(() => 'NO_CHANGE');
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    await consolidator.consolidate(scope);
+    await consolidator.consolidate(scope);
+    expect(model.prompts).toHaveLength(1);
+    expect(await textOf(workspace)).toBe(MANY);
+  });
+
+  it('says things once in a section', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const text = '# A\n- Uses tabs\n- uses **tabs**.\n  - nested\n# B\n- Uses tabs\n';
+    await new MemoryConsolidator({ workspace, model: modelOf(() => text) }).consolidate(scope);
+    expect(await textOf(workspace)).toBe('# A\n- Uses tabs\n  - nested\n# B\n- Uses tabs\n');
+  });
+
+  it('that is refused again and again gives way to a merge by rule', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const model = modelOf(() => '');
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    for (let run = 0; run < 3; run++) {
+      await expect(consolidator.consolidate(scope)).rejects.toThrow(MemoryRefusedError);
+    }
+    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
+    expect(await textOf(workspace)).toContain('- fact-1');
+    expect(model.prompts).toHaveLength(6);
+  });
+});
+
+describe('somebody who edits MEMORY.md meanwhile', () => {
+  it.each(['- by hand: fact-9\n', ''])('wins, and the notes are merged later: %j', async (edit) => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '# Memory\n- fact-0\n');
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const merging = merger();
+    let edited = false;
+    const model = {
+      ...merging,
+      generate: async (request: Parameters<typeof merging.generate>[0]) => {
+        if (!edited) await workspace.write(core, edit);
+        edited = true;
+        return merging.generate(request);
+      },
+    };
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    expect(await consolidator.consolidate(scope)).toEqual({ status: 'conflict', lines: 0 });
+    expect(await textOf(workspace)).toBe(edit);
+    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
+    expect((await textOf(workspace)).startsWith(edit)).toBe(true);
+    expect(await textOf(workspace)).toContain('fact-1');
+  });
+
+  it('wins also at the last moment', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '# Memory\n- fact-0\n');
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const sly = new LocalWorkspace(workspace.root);
+    const write = sly.write.bind(sly);
+    sly.write = async (path, data, options) => {
+      // Right behind the last check that does not look at the file itself.
+      if (path.endsWith('.consolidation_state') && String(data).includes('pending'))
+        await write(core, 'by hand');
+      return write(path, data, options);
+    };
+    const consolidator = new MemoryConsolidator({ workspace: sly, model: merger() });
+    expect((await consolidator.consolidate(scope)).status).toBe('conflict');
+    expect(await textOf(workspace)).toBe('by hand');
+  });
+});
+
+describe('versions', () => {
+  it('can be had back, with the notes that they do not hold merged anew', async () => {
+    const workspace = await testWorkspace();
+    const consolidator = new MemoryConsolidator({ workspace, model: merger(), keepVersions: 3 });
+    for (let day = 1; day <= 6; day++) {
+      await workspace.write(note(`2026-01-0${day}`), `- fact-${day}\n`);
+      await consolidator.consolidate(scope);
+    }
+    expect(await consolidator.versions(scope)).toHaveLength(3);
+    await consolidator.restore(scope);
+    expect(await textOf(workspace)).not.toContain('fact-6');
+    await consolidator.consolidate(scope);
+    expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(6);
+    await expect(consolidator.restore(scope, '../../MEMORY')).rejects.toThrow('there is no version');
+  });
+});
+
+it('two processes that consolidate at once merge every note exactly once', async () => {
+  const workspace = await testWorkspace();
+  const expected = [];
+  for (let day = 1; day <= 9; day++) {
+    await workspace.write(note(`2026-01-0${day}`), `- fact-${day}\n`);
+    expected.push(`fact-${day}`);
+  }
+  const processes = [1, 2, 3].map(
+    () =>
+      new MemoryConsolidator({
+        workspace: new LocalWorkspace(workspace.root),
+        model: merger(),
+        maxNotesTokens: 10,
+      }),
+  );
+  for (let open = true; open; ) {
+    const outcomes = await Promise.all(processes.map((one) => one.consolidate(scope)));
+    open = outcomes.some(({ status }) => status === 'conflict');
+  }
+  await processes[0]?.consolidate(scope);
+  expect((await textOf(workspace)).match(/fact-\d+/g)?.sort()).toEqual(expected);
+});
+
+describe('without a model', () => {
+  it('keeps to the size: the newest and most important survive, and what people wrote', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '# Written by hand\nDo not touch this.\n');
+    const lines = Array.from(
+      { length: 400 },
+      (_, index) => `- Fact (as stated): the port of host ${index} is ${index}\n`,
+    );
+    await workspace.write(note('2026-01-01'), `- Preference (as stated): I prefer tabs\n${lines.join('')}`);
+    const consolidator = new MemoryConsolidator({ workspace, maxMemoryTokens: 500 });
+    await consolidator.consolidate(scope);
+    const text = await textOf(workspace);
+    expect(estimateCounter.count(text)).toBeLessThanOrEqual(500);
+    expect(text.startsWith('# Written by hand\nDo not touch this.\n')).toBe(true);
+    expect(text).toContain('I prefer tabs');
+    expect(text).toContain('host 399');
+    expect(text).not.toContain('host 0 ');
+    await workspace.append(note('2026-01-01'), '- the port of HOST 399 is 399.\n');
+    await consolidator.consolidate(scope);
+    expect((await textOf(workspace)).match(/host 399/gi)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,49 @@
+import { type Model, type ModelRequest, textOf } from '@x/core';
+
+/** What a model is asked, as one text. */
+export function promptOf(request: ModelRequest): string {
+  return request.messages.map((message) => textOf(message)).join('\n');
+}
+
+/** A model that answers by rule, and remembers what it was asked. */
+export function modelOf(
+  answer: (prompt: string, call: number) => string | Partial<Awaited<ReturnType<Model['generate']>>>,
+): Model & { readonly prompts: readonly string[] } {
+  const prompts: string[] = [];
+  return {
+    id: 'rule',
+    prompts,
+    async generate(request) {
+      const prompt = promptOf(request);
+      prompts.push(prompt);
+      const given = answer(prompt, prompts.length);
+      const response =
+        typeof given === 'string' ? { content: [{ type: 'text' as const, text: given }] } : given;
+      return { content: [], finishReason: 'stop', ...response };
+    },
+  };
+}
+
+/** What stands between two tags of a prompt. */
+export function between(prompt: string, tag: string): string {
+  return new RegExp(`<${tag}>\\n([\\s\\S]*)\\n</${tag}>`).exec(prompt)?.[1] ?? '';
+}
+
+/** Notes every `fact-…` that the conversation names, known or not, in words that differ from call to call. */
+export function factTaker(): ReturnType<typeof modelOf> {
+  return modelOf((prompt, call) => {
+    const facts = new Set(between(prompt, 'transcript').match(/fact-\d+/g) ?? []);
+    return [...facts].map((fact) => `- In call ${call}: ${fact}`).join('\n') || 'NO_REPLY';
+  });
+}
+
+let merged = 0;
+
+/** Merges notes by adding every bullet that names a fact, known or not, never twice in the same words. */
+export function merger(): ReturnType<typeof modelOf> {
+  return modelOf((prompt) => {
+    const memory = between(prompt, 'memory').replace('(empty)', '# Memory');
+    const bullets = between(prompt, 'notes').match(/^- .*fact-\d+.*$/gm) ?? [];
+    return [memory, ...bullets.map((bullet) => `${bullet} (${++merged})`)].join('\n');
+  });
+}
