@@ -12,7 +12,7 @@ import type { Decisions } from '../decision.js';
 import { Interruption } from '../errors/interruption.js';
 import type { Reply } from '../reply.js';
 import { act } from './act.js';
-import { settleAnswer, refuseEarlyAnswers } from './answer.js';
+import { refuseEarlyAnswers, settleAnswer } from './answer.js';
 import { closeWaiting } from './close-waiting.js';
 import { onion } from './onion.js';
 import { abandonedCalls, openCalls, waitingCalls } from './open-calls.js';

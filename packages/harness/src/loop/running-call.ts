@@ -80,7 +80,7 @@ export class RunningCall {
       log,
       signal,
       emit: (event) => this.emit(event),
-      checkpoint: () => (parts.settings.checkpoint === 'step' ? this.save() : Promise.resolve()),
+      checkpoint: () => (parts.settings.checkpoint === 'step' ? this.#checkpoint() : Promise.resolve()),
       background: (name, task) =>
         options.background.add(task, (error) =>
           this.emit({
@@ -150,9 +150,21 @@ export class RunningCall {
     context.splice(0, context.length, ...messages);
   }
 
+  /**
+   * A session that ends with its process gains nothing from a log that reaches further than itself: then the log waits
+   * for the end of the call, or for what is about to be reduced.
+   */
+  #checkpoint(): Promise<void> {
+    return this.options.parts.session.reach === 'process' ? this.#commit() : this.save();
+  }
+
   /** Writes the log, then the session: what a store holds can always be read in full from the log. */
   async save(): Promise<void> {
     await this.saveLog();
+    await this.#commit();
+  }
+
+  async #commit(): Promise<void> {
     const { session, unstored } = this.options;
     const stored = unstored.length;
     await session.commit();
