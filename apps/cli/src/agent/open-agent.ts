@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
+import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harness';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+import { UsageError } from '../command.js';
+import { openStore } from '../open-store.js';
+import { createRegistry } from './capabilities.js';
+import { chooseModel } from './choose-model.js';
+
+/** An agent as a file describes it, and what was opened for it. */
+export interface OpenAgent {
+  readonly agent: HarnessAgent;
+  /** Closes the agent first, then connections. */
+  close(): Promise<void>;
+}
+
+export interface OpenAgentOptions {
+  /** In place of the model that the file names. */
+  readonly model?: string | undefined;
+  /** Default `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * Makes the agent of a file.
+ *
+ * @throws {UsageError} when the file cannot be read.
+ * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
+ */
+export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
+  const { model, environment = process.env } = options;
+  const config = await readConfig(file);
+  const closers: (() => Promise<void>)[] = [];
+  const builder = await agentFromConfig(
+    model === undefined ? config : { ...config, model },
+    {
+      model: (reference) => chooseModel(reference, environment),
+      session: async (reference): Promise<SessionStore> => {
+        const { store, close } = await openStore(addressOf(reference), { readOnly: false });
+        closers.push(close);
+        return store;
+      },
+      registry: createRegistry(),
+    },
+    { environment, directory: dirname(resolve(file)) },
+  );
+  const agent = builder.build();
+  return {
+    agent,
+    async close() {
+      await agent.close();
+      for (const close of closers) await close();
+    },
+  };
+}
+
+async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  // JSON is YAML too.
+  const document = parseDocument(text, { logLevel: 'silent' });
+  const [error] = document.errors;
+  if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
+  const config: unknown = document.toJS({ maxAliasCount: 100 });
+  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
+  throw new UsageError(`${file} must hold a mapping, with at least "model".`);
+}
+
+const withUrl = z.strictObject({ url: z.string().min(1) });
+
+/** `redis://…` and `mysql://…`, or `{ref: redis, config: {url}}`. */
+function addressOf(reference: PartReference): Parameters<typeof openStore>[0] {
+  const [kind, url] =
+    typeof reference === 'string'
+      ? [/^(redis|mysql)s?:/.exec(reference)?.[1], reference]
+      : [
+          reference.ref,
+          parseWith(withUrl, reference.config, 'session', 'Write { ref, config: { url } }.').url,
+        ];
+  if (kind === 'redis' || kind === 'mysql') return { workspace: '', [kind]: url };
+  throw new InvalidInputError('session', [
+    { path: '', message: 'must be redis://… or mysql://…; leave it out for files in the workspace' },
+  ]);
+}

@@ -1,0 +1,102 @@
+import { randomUUID } from 'node:crypto';
+import { text } from 'node:stream/consumers';
+import { RuntimeContext } from '@x/core';
+import { type Decisions, shutdownOnSignals } from '@x/harness';
+import { openAgent } from '../agent/open-agent.js';
+import { type Command, readArguments, UsageError } from '../command.js';
+import { chat } from '../terminal/chat.js';
+import { EventPrinter } from '../terminal/event-printer.js';
+import { answerOnce } from '../terminal/once.js';
+import { styleFor } from '../terminal/style.js';
+
+const usage =
+  'x run [agent.yaml] [--session ID] [--user ID] [--tenant ID] [--model PROVIDER:MODEL] [--prompt TEXT] ' +
+  '[--resume] [--approve ID|all]… [--deny ID|all]…';
+
+const DEFAULT_FILE = 'agent.yaml';
+
+/** Runs the agent of a file: a chat on a terminal; one answer for `--prompt` or for what comes through a pipe. */
+export const run: Command = {
+  usage,
+  summary: 'Runs the agent of a file: a chat on a terminal, one answer in a pipe.',
+  async run(args, output) {
+    const { values, positionals } = readArguments(usage, args, {
+      session: { type: 'string', short: 's' },
+      user: { type: 'string', short: 'u' },
+      tenant: { type: 'string', short: 't' },
+      model: { type: 'string', short: 'm' },
+      prompt: { type: 'string', short: 'p' },
+      resume: { type: 'boolean' },
+      approve: { type: 'string', multiple: true, default: [] },
+      deny: { type: 'string', multiple: true, default: [] },
+    });
+    const [file = DEFAULT_FILE, ...rest] = positionals;
+    if (rest.length > 0) throw new UsageError(`Usage: ${usage}`);
+    const decided = values.approve.length + values.deny.length > 0;
+    const goesOn = (values.resume ?? false) || decided;
+    if (goesOn && values.session === undefined) {
+      throw new UsageError('Name the session to go on with: --session ID.');
+    }
+    const onTerminal = process.stdin.isTTY === true && values.prompt === undefined && !goesOn;
+    const prompt = goesOn
+      ? ''
+      : onTerminal
+        ? undefined
+        : (values.prompt ?? (await text(process.stdin))).trim();
+    if (prompt === '' && !goesOn) throw new UsageError(`There is nothing to ask.\nUsage: ${usage}`);
+
+    const { agent, close } = await openAgent(file, { model: values.model });
+    const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
+    const context = RuntimeContext.of({
+      sessionId: values.session ?? randomUUID(),
+      userId: values.user,
+      tenantId: values.tenant,
+    });
+    // What the agent says goes where the output goes; what it does, too, if a person looks at both.
+    const progress = process.stdout.isTTY === true ? output : process.stderr;
+    const printer = new EventPrinter({
+      reply: output,
+      progress,
+      style: styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr),
+    });
+    try {
+      if (prompt === undefined) {
+        printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
+        const style = styleFor(process.stdout);
+        await chat({ agent, context, input: process.stdin, output, printer, style });
+      } else {
+        process.exitCode = await answerOnce({
+          agent,
+          context,
+          printer,
+          prompt,
+          decide: decisionsFor(values),
+        });
+      }
+    } finally {
+      stop();
+      await close();
+    }
+  },
+};
+
+/** Turns `--approve` and `--deny` into decisions on the calls that wait. */
+function decisionsFor(values: {
+  readonly approve: readonly string[];
+  readonly deny: readonly string[];
+}): (waiting: readonly string[]) => Decisions {
+  const named = (ids: readonly string[], id: string) => ids.includes(id) || ids.includes('all');
+  return (waiting) => {
+    const unknown = [...values.approve, ...values.deny].filter((id) => id !== 'all' && !waiting.includes(id));
+    if (unknown.length > 0) {
+      const list = waiting.length === 0 ? 'none' : waiting.join(', ');
+      throw new UsageError(`No call ${unknown.join(', ')} waits for a decision; these do: ${list}.`);
+    }
+    return Object.fromEntries(
+      waiting.flatMap((id): [string, Decisions[string]][] => {
+        if (named(values.deny, id)) return [[id, { type: 'deny' }]];
+        return named(values.approve, id) ? [[id, { type: 'approve' }]] : [];
+      }),
+    );
+  };
+}

@@ -1,0 +1,66 @@
+import { headOf, type JsonValue, type PendingCall } from '@x/core';
+import type { Decision, Decisions } from '@x/harness';
+import { printable } from './style.js';
+
+const MAX_INPUT = 2_000;
+
+/** What asks a human one line; `undefined` when there is nobody to answer any more. */
+export type Ask = (question: string) => Promise<string | undefined>;
+
+/**
+ * Shows each tool call that waits for a human, and asks what to do with it. Calls left without an answer go on waiting.
+ */
+export async function askDecisions(calls: readonly PendingCall[], ask: Ask): Promise<Decisions> {
+  const decisions: Record<string, Decision> = {};
+  for (const call of calls) {
+    const decision = await askOne(call, ask);
+    if (decision === undefined) break;
+    decisions[call.id] = decision;
+  }
+  return decisions;
+}
+
+async function askOne(call: PendingCall, ask: Ask): Promise<Decision | undefined> {
+  const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}`;
+  let question = `${describe(call)}\nRun it? (${choices}) `;
+  for (;;) {
+    const answer = (await ask(question))?.trim();
+    if (answer === undefined) return undefined;
+    const [letter = '', ...words] = answer.split(/\s+/);
+    switch (letter.toLowerCase()) {
+      case 'y':
+      case 'yes':
+        return { type: 'approve' };
+      case 'a':
+      case 'always':
+        if (call.suggestion !== undefined) return { type: 'approve', always: true };
+        break;
+      case 'n':
+      case 'no':
+        return { type: 'deny', ...(words.length === 0 ? {} : { reason: words.join(' ') }) };
+      case 'e':
+      case 'edit': {
+        const input = parse(await ask('The input to run it with, as JSON: '));
+        if (input !== undefined) return { type: 'edit', input };
+        question = 'That is no JSON. ';
+        continue;
+      }
+    }
+    question = `Answer with ${choices}; behind "n" you may say why. `;
+  }
+}
+
+function describe({ name, input, reason, suggestion }: PendingCall): string {
+  const text = printable(JSON.stringify(input, null, 2) ?? '');
+  const shown = text.length > MAX_INPUT ? `${headOf(text, MAX_INPUT)}\n… (${text.length} characters)` : text;
+  const rule = suggestion === undefined ? '' : `\n"Always" would allow ${JSON.stringify(suggestion)}.`;
+  return `\n${printable(name)} ${shown}${reason === undefined ? '' : `\n${printable(reason)}`}${rule}`;
+}
+
+function parse(text: string | undefined): JsonValue | undefined {
+  try {
+    return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+  } catch {
+    return undefined;
+  }
+}

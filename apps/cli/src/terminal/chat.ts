@@ -1,0 +1,129 @@
+import { createInterface } from 'node:readline';
+import { type AgentEvent, type PendingCall, type RuntimeContext, XError } from '@x/core';
+import { askDecisions } from './ask-decisions.js';
+import type { EventPrinter } from './event-printer.js';
+import { type ChatScope, isCommand, runCommand } from './slash-commands.js';
+import type { Style } from './style.js';
+
+export interface ChatOptions extends ChatScope {
+  readonly input: NodeJS.ReadableStream;
+  readonly output: NodeJS.WritableStream;
+  readonly printer: EventPrinter;
+  readonly style: Style;
+}
+
+/**
+ * A conversation in the terminal, until the input ends or `/exit`. While the agent works, what is typed is said to it at
+ * its next step; Ctrl-C stops the call, and at the prompt the chat.
+ */
+export async function chat({ input, output, printer, style, ...scope }: ChatOptions): Promise<void> {
+  const lines = createInterface({ input, output, prompt: `${style('bold', '>')} `, historySize: 200 });
+  let { context } = scope;
+  let running = false;
+  /** Takes the next line in place of the chat: a question is open. */
+  let answer: ((line: string | undefined) => void) | undefined;
+  const waiting: string[] = [];
+  let wake: (() => void) | undefined;
+  let ended = false;
+
+  lines.on('line', (line) => {
+    if (answer !== undefined) {
+      const give = answer;
+      answer = undefined;
+      give(line);
+    } else if (running && line.trim() !== '' && !isCommand(line)) {
+      void scope.agent.steer(context, line).then((read) => {
+        // It came too late for this call: it is said when the call has ended.
+        if (!read) push(line);
+      });
+      printer.note('(read at the next step)');
+    } else push(line);
+  });
+  lines.on('SIGINT', () => {
+    if (running) scope.agent.interrupt(context);
+    else lines.close();
+  });
+  lines.on('close', () => {
+    ended = true;
+    answer?.(undefined);
+    wake?.();
+  });
+
+  function push(line: string): void {
+    waiting.push(line);
+    wake?.();
+  }
+
+  async function nextLine(): Promise<string | undefined> {
+    lines.prompt();
+    while (waiting.length === 0 && !ended) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    return waiting.shift();
+  }
+
+  function ask(question: string): Promise<string | undefined> {
+    if (ended) return Promise.resolve(undefined);
+    output.write(question);
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  }
+
+  async function turn(events: AsyncIterable<AgentEvent>): Promise<void> {
+    const pending = await run(events);
+    if (pending.length === 0) return;
+    const decisions = await askDecisions(pending, ask);
+    if (Object.keys(decisions).length > 0) await turn(scope.agent.resumeStream(context, { decisions }));
+  }
+
+  async function run(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
+    let pending: readonly PendingCall[] = [];
+    running = true;
+    try {
+      for await (const event of events) {
+        printer.print(event);
+        if (event.type === 'permission.required') pending = event.calls;
+      }
+    } finally {
+      running = false;
+    }
+    return pending;
+  }
+
+  async function handle(line: string): Promise<boolean> {
+    if (!isCommand(line)) {
+      await turn(scope.agent.stream(line, context));
+      return true;
+    }
+    const result = await runCommand(line, { ...scope, context });
+    if ('exit' in result) return false;
+    if ('resume' in result) await turn(scope.agent.resumeStream(context));
+    else {
+      if ('session' in result) context = result.session;
+      printer.note(result.say);
+    }
+    return true;
+  }
+
+  try {
+    for (let line = await nextLine(); line !== undefined; line = await nextLine()) {
+      if (line.trim() === '') continue;
+      try {
+        if (!(await handle(line))) break;
+      } catch (error) {
+        // A call that failed ends nothing: the session is as the error says, and one can go on.
+        printer.note(XError.isInstance(error) ? error.message : String(error));
+      }
+    }
+  } finally {
+    lines.close();
+  }
+  farewell(printer, context);
+}
+
+function farewell(printer: EventPrinter, { sessionId }: RuntimeContext): void {
+  printer.note(`Go on with --session ${sessionId}`);
+}

@@ -1,0 +1,128 @@
+import { type AgentEvent, type ContextUsage, headOf, textOf, type Usage } from '@x/core';
+import { printable, type Style } from './style.js';
+
+const MAX_ARGUMENT = 80;
+
+interface Outputs {
+  /** What the agent says. */
+  readonly reply: NodeJS.WritableStream;
+  /** What it does: the same terminal, or standard error when the reply goes into a pipe. */
+  readonly progress: NodeJS.WritableStream;
+  readonly style: Style;
+}
+
+/** Prints the events of calls as they come. */
+export class EventPrinter {
+  readonly #outputs: Outputs;
+  #context: ContextUsage | undefined;
+  /** Whether the reply stands in an unfinished line. */
+  #inLine = false;
+
+  constructor(outputs: Outputs) {
+    this.#outputs = outputs;
+  }
+
+  print(event: AgentEvent): void {
+    switch (event.type) {
+      case 'text.delta':
+        this.#say(printable(event.text));
+        break;
+      case 'model.started':
+        this.#context = event.context;
+        break;
+      case 'model.completed':
+        this.#endLine();
+        break;
+      case 'model.retrying':
+        this.#note('yellow', `The model failed (${event.error}); trying again in ${event.delayMs} ms.`);
+        break;
+      case 'model.fallback':
+        this.#note('yellow', `${event.from} failed (${event.error}); ${event.to} goes on.`);
+        break;
+      case 'tool.call':
+        this.#note('cyan', `● ${event.call.name} ${firstArgument(event.call.input)}`);
+        break;
+      case 'tool.result':
+        this.#note(
+          event.result.isError ? 'red' : 'dim',
+          `  ${event.result.isError ? `failed: ${headOf(textOf([event.result]), MAX_ARGUMENT)}` : `${people(textOf([event.result]).length)} characters`} · ${Math.round(event.durationMs)} ms`,
+        );
+        break;
+      case 'tool.evicted':
+        this.#note('dim', `  ${people(event.chars)} characters are in ${event.path}`);
+        break;
+      case 'context.compacted':
+        this.#note(
+          'magenta',
+          event.status === 'applied'
+            ? `── Context compacted · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
+            : `── Context not compacted · ${event.status}: ${event.detail} ──`,
+        );
+        break;
+      case 'task.changed':
+        this.#note('dim', `task ${event.taskId} (${event.subagent}): ${event.status}`);
+        break;
+      case 'budget.exceeded':
+        this.#note(
+          'yellow',
+          `The ${event.scope} has used ${people(event.used)} of ${people(event.limit)} ${event.unit}.`,
+        );
+        break;
+      case 'memory.failed':
+      case 'warning':
+        this.#note('yellow', event.type === 'warning' ? event.message : `Memory: ${event.error}`);
+        break;
+      case 'call.completed':
+        this.#endLine();
+        this.#note('dim', summary(event.usage, this.#context, event.stopReason));
+        break;
+    }
+  }
+
+  /** A line of the program itself. */
+  note(text: string): void {
+    this.#note('dim', text);
+  }
+
+  #say(text: string): void {
+    if (text === '') return;
+    this.#outputs.reply.write(text);
+    this.#inLine = !text.endsWith('\n');
+  }
+
+  #endLine(): void {
+    if (this.#inLine) this.#outputs.reply.write('\n');
+    this.#inLine = false;
+  }
+
+  #note(format: Parameters<Style>[0], text: string): void {
+    this.#endLine();
+    this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
+  }
+}
+
+/** The argument that tells most of a call: the first one. */
+function firstArgument(input: unknown): string {
+  const value = typeof input === 'object' && input !== null ? Object.values(input)[0] : input;
+  if (value === undefined) return '';
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+  const line = text.replaceAll(/\s+/g, ' ');
+  return line.length > MAX_ARGUMENT ? `${headOf(line, MAX_ARGUMENT)}…` : line;
+}
+
+function summary(usage: Usage, context: ContextUsage | undefined, stopReason: string): string {
+  const cached = usage.cachedInputTokens
+    ? `, ${Math.round((100 * usage.cachedInputTokens) / Math.max(1, usage.inputTokens))} % cached`
+    : '';
+  const parts = [`${people(usage.inputTokens)} tokens in${cached}`, `${people(usage.outputTokens)} out`];
+  if (context?.contextWindow) {
+    parts.push(`window ${Math.round((100 * context.total) / context.contextWindow)} % full`);
+  }
+  if (stopReason !== 'completed') parts.push(stopReason.replaceAll('_', ' '));
+  return parts.join(' · ');
+}
+
+/** 12345 as 12.3k. */
+export function people(value: number): string {
+  return value < 1_000 ? String(Math.round(value)) : `${(value / 1_000).toFixed(1)}k`;
+}

@@ -1,0 +1,43 @@
+import type { AgentEvent, RuntimeContext } from '@x/core';
+import type { Decisions, HarnessAgent } from '@x/harness';
+import type { EventPrinter } from './event-printer.js';
+
+export interface OnceOptions {
+  readonly agent: HarnessAgent;
+  readonly context: RuntimeContext;
+  readonly printer: EventPrinter;
+  /** Empty to go on where the session stopped. */
+  readonly prompt: string;
+  /** What to say to the calls that wait, given their ids. */
+  decide(waiting: readonly string[]): Decisions;
+}
+
+/** The call did not complete: something must be decided, a limit was reached, or it was stopped. */
+const STOPPED = 3;
+
+/**
+ * Answers once and resolves with the program's exit code: 0 when the call completed, 3 when it stopped before; how to go on
+ * is said then.
+ */
+export async function answerOnce({ agent, context, printer, prompt, decide }: OnceOptions): Promise<number> {
+  const state = await agent.state(context);
+  const waiting = (state?.permissionContext.pending ?? []).map(({ toolUseId }) => toolUseId);
+  const decisions = decide(waiting);
+  const events =
+    prompt === '' ? agent.resumeStream(context, { decisions }) : agent.stream(prompt, context, { decisions });
+  let last: AgentEvent | undefined;
+  for await (const event of events) {
+    printer.print(event);
+    if (event.type === 'permission.required') {
+      for (const { id, name, input } of event.calls) {
+        printer.note(
+          `${name} ${JSON.stringify(input)} waits for a decision: --approve ${id} or --deny ${id}`,
+        );
+      }
+    }
+    last = event;
+  }
+  if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
+  printer.note(`Go on with --session ${context.sessionId} --resume`);
+  return STOPPED;
+}

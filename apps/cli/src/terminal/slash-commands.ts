@@ -1,0 +1,132 @@
+import { RuntimeContext, readText } from '@x/core';
+import { type HarnessAgent, renderTodos } from '@x/harness';
+import { people } from './event-printer.js';
+
+/** What a command works on. */
+export interface ChatScope {
+  readonly agent: HarnessAgent;
+  readonly context: RuntimeContext;
+}
+
+/** What a command leads to: a line to show, a turn to run, another session, or the end. */
+export type CommandResult =
+  | { readonly say: string }
+  | { readonly resume: true }
+  | { readonly session: RuntimeContext; readonly say: string }
+  | { readonly exit: true };
+
+interface SlashCommand {
+  readonly usage: string;
+  readonly summary: string;
+  run(scope: ChatScope, argument: string): Promise<CommandResult>;
+}
+
+const NOTHING_YET = 'This session has no messages yet.';
+
+const commands: Readonly<Record<string, SlashCommand>> = {
+  compact: {
+    usage: '/compact [instructions]',
+    summary: 'compacts the context now; instructions say what to keep',
+    async run({ agent, context }, argument) {
+      const outcome = await agent.compact(context, argument === '' ? {} : { instructions: argument });
+      const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = outcome;
+      if (status !== 'applied') return { say: `Not compacted (${status}): ${reason}` };
+      return {
+        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${people(tokensBefore)} → ${people(tokensAfter)} tokens. /undo takes it back.`,
+      };
+    },
+  },
+  undo: {
+    usage: '/undo',
+    summary: 'takes the last compaction back',
+    async run({ agent, context }) {
+      return {
+        say: (await agent.undo(context)) ? 'The context is as it was before.' : 'There is nothing to undo.',
+      };
+    },
+  },
+  plan: {
+    usage: '/plan',
+    summary: 'shows the plan of this session',
+    async run({ agent, context }) {
+      const { workspace } = agent;
+      const state = await agent.state(context);
+      if (state === undefined) return { say: NOTHING_YET };
+      const { active, planFile } = state.planModeContext;
+      const mode = active
+        ? 'Plan mode is on: nothing is changed until the plan is approved.'
+        : 'Plan mode is off.';
+      if (planFile === undefined) return { say: `${mode}\nThere is no plan.` };
+      const plan = (await workspace.stat(planFile))
+        ? await readText(workspace, planFile)
+        : '(the file is gone)';
+      return { say: `${mode}\n${planFile}:\n${plan}` };
+    },
+  },
+  tasks: {
+    usage: '/tasks',
+    summary: 'shows the todo list',
+    async run({ agent, context }) {
+      const todos = (await agent.state(context))?.tasksContext.todos ?? [];
+      return { say: todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos) };
+    },
+  },
+  permissions: {
+    usage: '/permissions',
+    summary: 'shows the rules that this session has been given',
+    async run({ agent, context }) {
+      const permissions = (await agent.state(context))?.permissionContext;
+      if (permissions === undefined) return { say: NOTHING_YET };
+      const rules = (['deny', 'ask', 'allow'] as const).flatMap((kind) =>
+        permissions[kind].map((rule) => `${kind} ${JSON.stringify(rule)}`),
+      );
+      return {
+        say: [
+          `Mode: ${permissions.mode ?? 'as configured'}`,
+          ...(rules.length > 0 ? rules : ['No rules of its own.']),
+        ].join('\n'),
+      };
+    },
+  },
+  context: {
+    usage: '/context',
+    summary: 'says how many messages the model sees',
+    async run({ agent, context }) {
+      const state = await agent.state(context);
+      if (state === undefined) return { say: NOTHING_YET };
+      const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
+      return { say: `${state.context.length} messages${summary}.` };
+    },
+  },
+  resume: {
+    usage: '/resume [session]',
+    summary: 'goes on where a call stopped, or with another session',
+    async run({ context }, argument) {
+      if (argument === '') return { resume: true };
+      const session = RuntimeContext.builder(context).sessionId(argument).build();
+      return { session, say: `This is session ${argument} now.` };
+    },
+  },
+  exit: {
+    usage: '/exit',
+    summary: 'ends the chat; the session stays',
+    run: async () => ({ exit: true }),
+  },
+};
+
+const HELP = Object.values(commands)
+  .map(({ usage, summary }) => `${usage.padEnd(24)}${summary}`)
+  .join('\n');
+
+/** Whether a line is a command, not something to say. */
+export function isCommand(line: string): boolean {
+  return /^\/[a-z]*(\s|$)/.test(line);
+}
+
+/** Runs a line that begins with a slash. An unknown command is answered with those that there are. */
+export async function runCommand(line: string, scope: ChatScope): Promise<CommandResult> {
+  const [, name = '', argument = ''] = /^\/(\S*)\s*([\s\S]*)$/.exec(line) ?? [];
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  if (command !== undefined) return command.run(scope, argument.trim());
+  return { say: name === 'help' || name === '' ? HELP : `There is no command /${name}.\n${HELP}` };
+}

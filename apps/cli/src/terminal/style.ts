@@ -1,0 +1,27 @@
+import { styleText } from 'node:util';
+
+type Format = Parameters<typeof styleText>[0];
+
+/** Text in colours, or as it is. */
+export type Style = (format: Format, text: string) => string;
+
+/** Colours where somebody looks: on a terminal, unless NO_COLOR says otherwise. FORCE_COLOR asks for them anyway. */
+export function styleFor(
+  output: { readonly isTTY?: boolean | undefined },
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Style {
+  const forced = environment.FORCE_COLOR !== undefined && environment.FORCE_COLOR !== '0';
+  const wanted = forced || (output.isTTY === true && !environment.NO_COLOR && environment.TERM !== 'dumb');
+  return wanted
+    ? (format, text) => styleText(format, text, { validateStream: false })
+    : (_format, text) => text;
+}
+
+/**
+ * What a model or a tool wrote, without the control characters by which it could write over the screen, ask the terminal
+ * for things or hide what it did. Line breaks and tabs stay.
+ */
+export function printable(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '');
+}

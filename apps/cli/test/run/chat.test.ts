@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { compaction } from '@x/compaction';
+import { InMemorySession, RuntimeContext } from '@x/core';
+import { HarnessAgent, taskList } from '@x/harness';
+import { ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { chat } from '../../src/terminal/chat.js';
+import { EventPrinter } from '../../src/terminal/event-printer.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-chat-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const plain = (_format: unknown, text: string) => text;
+
+/** A chat with a scripted model, and a person who types a line whenever the prompt is there. */
+async function converse(script: ConstructorParameters<typeof ScriptedModel>[0], lines: readonly string[]) {
+  const model = new ScriptedModel(script);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(directory)
+    .session(new InMemorySession())
+    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), taskList())
+    .build();
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  let shown = '';
+  output.on('data', (chunk) => {
+    shown += chunk;
+  });
+  const printer = new EventPrinter({ reply: output, progress: output, style: plain });
+  const context = RuntimeContext.of({ sessionId: 's-1' });
+  const done = chat({ agent, context, input, output, printer, style: plain });
+  for (const [index, line] of lines.entries()) {
+    await vi.waitFor(() => expect(shown.split('> ').length).toBeGreaterThan(index + 1), { timeout: 10_000 });
+    input.write(`${line}\n`);
+  }
+  input.end();
+  await done;
+  await agent.close();
+  return { shown, model, agent };
+}
+
+describe('a chat', () => {
+  it('answers line by line, and says how to come back', async () => {
+    const { shown, model } = await converse([{ text: 'Hi.' }, { text: 'Bye.' }], ['Hello', 'And now?']);
+    expect(shown).toContain('Hi.\n');
+    expect(shown).toContain('Bye.\n');
+    expect(shown).toContain('--session s-1');
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it('compacts, takes it back, and shows todos', async () => {
+    const { shown } = await converse(
+      [
+        {
+          toolCalls: [
+            { name: 'todo_write', input: { todos: [{ content: 'Look around', status: 'pending' }] } },
+          ],
+        },
+        { text: 'Noted.' },
+        { text: 'Long. '.repeat(500) },
+        { text: 'Done.' },
+      ],
+      [
+        'Plan',
+        'Tell me',
+        'Go on',
+        '/tasks',
+        '/compact',
+        '/undo',
+        '/undo',
+        '/context',
+        '/permissions',
+        '/plan',
+      ],
+    );
+    expect(shown).toContain('[ ] Look around');
+    expect(shown).toMatch(/Compacted: \d+ → \d+ messages/);
+    expect(shown).toContain('The context is as it was before.');
+    expect(shown).toContain('There is nothing to undo.');
+    expect(shown).toContain('8 messages.');
+    expect(shown).toContain('There is no plan.');
+  });
+
+  it('goes on after a failed call, and knows its commands', async () => {
+    const { shown } = await converse(
+      [{ text: 'Late.' }],
+      ['/resume', '/frobnicate', 'Now', '/resume s-2', '/exit'],
+    );
+    expect(shown).toContain('does not exist');
+    expect(shown).toContain('There is no command /frobnicate.');
+    expect(shown).toContain('Late.');
+    expect(shown).toContain('This is session s-2 now.');
+    expect(shown).toContain('--session s-2');
+  });
+
+  it('says a path that begins with a slash, instead of taking it for a command', async () => {
+    const { model } = await converse([{ text: 'A file.' }], ['/etc/hosts is what?']);
+    expect(model.requests).toHaveLength(1);
+  });
+});

@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What the fake model answers: text, or a tool call. */
+export type Answer = { readonly text: string } | { readonly call: string; readonly input: object };
+
+export interface FakeEndpoint {
+  readonly url: string;
+  /** The messages of every request so far. */
+  readonly requests: readonly { readonly role: string; readonly content: unknown }[][];
+  close(): Promise<void>;
+}
+
+/** A server that speaks the Chat Completions protocol, streamed, and answers in turn. */
+export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndpoint> {
+  const requests: { readonly role: string; readonly content: unknown }[][] = [];
+  const left = [...answers];
+  const server = createServer(async (request, response) => {
+    const { messages } = JSON.parse(await bodyOf(request));
+    requests.push(messages);
+    const answer = left.shift();
+    if (answer === undefined) {
+      response.writeHead(400, { 'content-type': 'application/json' });
+      response.end(JSON.stringify({ error: { message: 'no answer left', type: 'invalid_request_error' } }));
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const chunk of chunksOf(answer, requests.length))
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    response.end('data: [DONE]\n\n');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+function chunksOf(answer: Answer, count: number): readonly object[] {
+  const base = { id: `answer-${count}`, object: 'chat.completion.chunk', created: 1, model: 'fake' };
+  const choice = (delta: object, finish_reason: string | null = null) => ({
+    ...base,
+    choices: [{ index: 0, delta, finish_reason }],
+  });
+  const usage = {
+    ...base,
+    choices: [],
+    usage: { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 },
+  };
+  if ('text' in answer) {
+    const words = answer.text.split(/(?<= )/);
+    return [...words.map((content) => choice({ role: 'assistant', content })), choice({}, 'stop'), usage];
+  }
+  const call = {
+    index: 0,
+    id: `call-${count}`,
+    type: 'function',
+    function: { name: answer.call, arguments: JSON.stringify(answer.input) },
+  };
+  return [choice({ role: 'assistant', tool_calls: [call] }), choice({}, 'tool_calls'), usage];
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  let body = '';
+  for await (const chunk of request) body += chunk;
+  return body;
+}

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Answer, type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
+
+const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+let directory: string;
+let endpoint: FakeEndpoint | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-run-'));
+});
+afterEach(async () => {
+  await endpoint?.close();
+  endpoint = undefined;
+  rmSync(directory, { recursive: true, force: true });
+});
+
+const AGENT = `
+model: compatible:fake
+workspace: ./files
+capabilities: [compaction]
+`;
+
+async function run(answers: readonly Answer[], args: readonly string[], input = '', config = AGENT) {
+  endpoint ??= await fakeEndpoint(answers);
+  const file = join(directory, 'agent.yaml');
+  writeFileSync(file, config);
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@x/source', '--import', 'tsx', main, 'run', file, ...args],
+    {
+      env: {
+        ...process.env,
+        OPENAI_BASE_URL: endpoint.url,
+        OPENAI_API_KEY: 'secret-key',
+        FORCE_COLOR: undefined,
+      },
+    },
+  );
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.end(input);
+  const [status] = await once(child, 'close');
+  return { status, stdout, stderr };
+}
+
+describe('x run in a pipe', () => {
+  it('writes the answer to standard output, and nothing else', async () => {
+    const { status, stdout, stderr } = await run([{ text: 'Hello to you' }], [], 'Hello\n');
+    expect(stdout).toBe('Hello to you\n');
+    expect(status).toBe(0);
+    expect(stderr).toContain('100 tokens in');
+    expect(`${stdout}${stderr}`).not.toContain('\u001B');
+    expect(endpoint?.requests[0]?.at(-1)).toMatchObject({ role: 'user', content: 'Hello' });
+  });
+
+  it('goes on with a session', async () => {
+    const answers = [{ text: 'One.' }, { text: 'Two.' }];
+    await run(answers, ['--session', 's-1', '--prompt', 'First']);
+    const { stdout } = await run(answers, ['--session', 's-1', '--prompt', 'Second']);
+    expect(stdout).toBe('Two.\n');
+    expect(endpoint?.requests[1]?.map(({ content }) => content)).toEqual(['First', 'One.', 'Second']);
+  });
+
+  it('removes control characters from what a model says', async () => {
+    const { stdout } = await run([{ text: 'a\u001B]0;title\u0007b' }], ['--prompt', 'x']);
+    expect(stdout).toBe('a]0;titleb\n');
+  });
+
+  it('fails with the reason, and without the key', async () => {
+    const { status, stdout, stderr } = await run([], ['--prompt', 'x']);
+    expect(status).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain('no answer left');
+    expect(stderr).not.toContain('secret-key');
+  });
+
+  it.each([
+    [[], AGENT, /There is nothing to ask/],
+    [['--prompt', 'x'], 'name: only', /model/],
+    [['--prompt', 'x'], 'model: [', /is no YAML/],
+    [['--prompt', 'x'], 'model: compatible:m\ncapabilities: [nonsense]', /no capability named "nonsense"/],
+    [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
+    [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
+    [['--prompt', 'x', '--approve', 'all'], AGENT, /Name the session/],
+  ])('refuses %j with %j', async (args, config, message) => {
+    const { status, stderr } = await run([{ text: 'never' }], args, '', config);
+    expect(stderr).toMatch(message);
+    expect(status).toBeGreaterThan(0);
+    expect(endpoint?.requests).toEqual([]);
+  });
+});
