@@ -1,4 +1,11 @@
-import { type AgentEvent, defineTool, type SessionStore, type ToolResultBlock, toolResultsOf } from '@x/core';
+import {
+  type AgentEvent,
+  defineTool,
+  type SessionStore,
+  type ToolResultBlock,
+  toolResultsOf,
+  type Workspace,
+} from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { z } from 'zod';
 import { HarnessAgent, permissions } from '../../src/index.js';
@@ -26,7 +33,7 @@ export function tools(effects: Effects) {
 interface NodeOptions {
   readonly script: readonly ScriptEntry[];
   readonly session: SessionStore;
-  readonly workspace: string;
+  readonly workspace: string | Workspace;
   readonly effects: Effects;
   readonly approvalTimeoutMs?: number;
   readonly checkpoint?: 'call' | 'step';
