@@ -1,0 +1,81 @@
+import { assistantMessage, userMessage } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { extractStatements } from '../../src/mechanical/extract-statements.js';
+
+const found = (text: string) => extractStatements([userMessage(text)], 20);
+
+describe('what a user states', () => {
+  it.each([
+    ['I prefer tabs over spaces', 'Preference'],
+    ['Please always answer in German.', 'Preference'],
+    ['Call me Ada', 'Preference'],
+    ["Let's use PostgreSQL for the sessions.", 'Decision'],
+    ['We decided against Kubernetes because of its cost', 'Decision'],
+    ['My name is Ada Lovelace.', 'Fact'],
+    ['The staging server runs at 10.0.0.7', 'Fact'],
+    ['Remember that the release is on 2026-12-01', 'Fact'],
+    ['Ich bevorzuge kurze Antworten.', 'Preference'],
+    ['Je préfère les réponses courtes.', 'Preference'],
+    ['我喜欢简短的回答。', 'Preference'],
+    ['私の名前はさくらです。', 'Fact'],
+    ['Сервер базы данных называется orion-42', 'Fact'],
+  ])('%s', (text, kind) => {
+    expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
+  });
+
+  it.each([
+    'Hello!',
+    'thanks a lot',
+    'Do you prefer tabs?',
+    'Fix the failing test in src/a.ts',
+    '对吗？',
+    'ok, go on',
+  ])('not: %s', (text) => {
+    expect(found(text)).toEqual([]);
+  });
+});
+
+it('takes of the model only what it settled', () => {
+  const said = assistantMessage(
+    'The file has 40 lines. It turns out the cause is the cache of build 7. I prefer tea.',
+  );
+  expect(extractStatements([said], 20)).toEqual([
+    'Decision (as stated): It turns out the cause is the cache of build 7.',
+  ]);
+});
+
+it('keeps the important when there is much, in the order in which it was said, each once', () => {
+  const facts = Array.from({ length: 30 }, (_, index) => `Host ${index} has port ${index}.`);
+  const text = [...facts, 'I prefer tabs.', ...facts, 'I prefer tabs.'].join('\n');
+  const kept = extractStatements([userMessage(text)], 5);
+  expect(kept).toHaveLength(5);
+  expect(kept.at(-1)).toBe('Preference (as stated): I prefer tabs.');
+});
+
+it('bears any text: lines, no control characters, no marks, within bounds', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 300 }), { maxLength: 5 }), (texts) => {
+      for (const line of extractStatements(
+        texts.map((text) => userMessage(text)),
+        7,
+      )) {
+        expect(line).toMatch(/^(?:Preference|Decision|Fact) \(as stated\): \S/);
+        expect(line).not.toMatch(/[\n\r]|<!--/);
+        expect(line.length).toBeLessThan(450);
+      }
+    }),
+  );
+});
+
+it('takes time in proportion to the text', () => {
+  const near = [
+    'the a '.repeat(20_000),
+    `our ${'x'.repeat(100_000)}`,
+    'I '.repeat(50_000),
+    'do '.repeat(50_000),
+  ];
+  const startedAt = performance.now();
+  for (const text of near) found(text);
+  expect(performance.now() - startedAt).toBeLessThan(5_000);
+});
