@@ -1,8 +1,7 @@
 import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
 import { keepFacts } from './ledger/facts.js';
 import { withMarks } from './message-marks.js';
-import type { Meter } from './meter.js';
-import type { Fate } from './reducer.js';
+import type { Fate, ReducerContext } from './reducer.js';
 
 /** Messages after a change to some of them, with what it saves. */
 export interface Alteration {
@@ -20,7 +19,7 @@ export interface Alteration {
 export function alterMessages(
   messages: readonly Message[],
   fate: MessageFate,
-  meter: Meter,
+  { meter, redact }: Pick<ReducerContext, 'meter' | 'redact'>,
   change: (
     message: Message,
     index: number,
@@ -31,7 +30,8 @@ export function alterMessages(
   const altered = messages.map((message, index) => {
     const changed = change(message, index);
     if (!changed) return message;
-    const candidate = keepFacts(message, withMarks({ ...message, content: changed.content }, changed.marks));
+    const changedMessage = withMarks({ ...message, content: changed.content }, changed.marks);
+    const candidate = keepFacts(message, changedMessage, redact);
     const saved = meter.message(message) - meter.message(candidate);
     if (saved <= 0) return message;
     savedTokens += saved;

@@ -11,6 +11,7 @@ import { type CascadeResult, runCascade } from './cascade.js';
 import type { ResolvedCompactionConfig } from './config/compaction-config.js';
 import { describe } from './describe.js';
 import type { Meter } from './meter.js';
+import { redactorFor } from './redaction/redact.js';
 import type { Budget, Reducer, View } from './reducer.js';
 import { needsRepair, repairPairs } from './reducers/repair-pairs.js';
 import { savesEnough } from './saves-enough.js';
@@ -79,6 +80,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
         instructions: options.instructions,
         carry: options.carry,
         logLocation: options.logLocation,
+        redact: redactorFor(config.redact),
         signal,
         dryRun: input.dryRun,
         original: originalsOf(messages),

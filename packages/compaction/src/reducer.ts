@@ -1,4 +1,4 @@
-import type { CompactionReason, Message, MessageFate, Model, ToolDefinition, Usage } from '@x/core';
+import type { CompactionReason, Message, MessageFate, Model, Redact, ToolDefinition, Usage } from '@x/core';
 import type { Meter } from './meter.js';
 
 /** A conversation as a reducer sees it. */
@@ -45,6 +45,8 @@ export interface ReducerContext {
   readonly carry?: string | undefined;
   /** Where messages can be read in full. */
   readonly logLocation?: string | undefined;
+  /** Takes secrets out of what is kept of a message beside it; `undefined` when that is switched off. */
+  readonly redact?: Redact | undefined;
   readonly signal?: AbortSignal | undefined;
   /** A dry run: no model may be called. */
   readonly dryRun: boolean;

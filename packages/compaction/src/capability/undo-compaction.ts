@@ -1,6 +1,6 @@
-import type { AgentState, Message, SessionLog } from '@x/core';
+import type { AgentState, SessionLog } from '@x/core';
 import { swapContext } from './swap-context.js';
-import { readUndo, storeUndo } from './undo-record.js';
+import { listBefore, readUndo, storeUndo } from './undo-record.js';
 
 /** What an undo works on: a session's state, and its log. */
 export interface UndoScope {
@@ -20,17 +20,8 @@ export async function undoCompaction({ state, log }: UndoScope): Promise<boolean
   const record = readUndo(state);
   if (record === undefined) return false;
   const after = state.context.slice(0, record.length);
-  const restored: Message[] = [];
-  for (const entry of record.before) {
-    const message = typeof entry === 'number' ? after[entry] : await asMessage(entry, log);
-    if (message === undefined) return false;
-    restored.push(message);
-  }
-  if (!swapContext(state, after, restored)) return false;
+  const restored = await listBefore(record, after, log);
+  if (!restored || !swapContext(state, after, restored)) return false;
   storeUndo(state, undefined);
   return true;
-}
-
-async function asMessage(entry: string | Message, log: SessionLog): Promise<Message | undefined> {
-  return typeof entry === 'string' ? log.get(entry) : entry;
 }

@@ -2,17 +2,33 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
+import { marksOf, stringsIn } from '../message-marks.js';
 
 const EXTENSION = 'compaction';
 
+/** UTF-16 units that a record may have: the state is stored often, and a record with it. */
+const LONGEST = 200_000;
+
+const count = z.number().int().min(0);
+
+/** Where messages of the list before a compaction are to be found. */
+const entrySchema = z.union([
+  /** So many from an index on in the list that the compaction made: they stayed. */
+  z.strictObject({ kept: z.tuple([count, count]) }),
+  /** In the log, under so many of the ids from an index on that the summary at that place covers. */
+  z.strictObject({ covered: z.tuple([count, count, count]) }),
+  /** In the log, under this id. */
+  z.strictObject({ logged: z.string() }),
+  /** Here: it had been altered since it was logged. */
+  z.strictObject({ copy: messageSchema }),
+]);
+type Entry = z.infer<typeof entrySchema>;
+
 const recordSchema = z.object({
-  /**
-   * The list as it was, message by message: an index into the list that the compaction made, for one that stayed; an id,
-   * for one that the log holds as it was; a copy, for one that had been altered since.
-   */
-  before: z.array(z.union([z.number().int().min(0), z.string(), messageSchema])),
+  /** The list as it was, piece by piece. */
+  before: z.array(entrySchema),
   /** How many messages the compaction left, and what tells them from others. */
-  length: z.number().int().min(0),
+  length: count,
   digest: z.string(),
 });
 
@@ -21,21 +37,54 @@ export type UndoRecord = z.infer<typeof recordSchema>;
 
 /**
  * How to get from `after` back to `before`. Takes little room: what stayed is not written again, and what the session's
- * log holds as it is is named by its id. Whatever altered a message since it was logged, the record has a copy of it.
+ * log holds as it is is named, by the summary that covers it where there is one. Whatever altered a message since it
+ * was logged, the record has a copy of it.
+ *
+ * @returns `undefined` when so much was altered that the copies would be a burden to every save of the state.
  */
 export async function undoRecordOf(
   before: readonly Message[],
   after: readonly Message[],
   log: SessionLog,
-): Promise<UndoRecord> {
+): Promise<UndoRecord | undefined> {
   const position = new Map(after.map((message, index) => [message, index]));
-  const entries: UndoRecord['before'] = [];
+  const covering = new Map<string, readonly [place: number, index: number]>();
+  for (const [place, message] of after.entries()) {
+    for (const [index, id] of coveredBy(message).entries()) covering.set(id, [place, index]);
+  }
+
+  const entries: Entry[] = [];
   for (const message of before) {
     const index = position.get(message);
-    if (index !== undefined) entries.push(index);
-    else entries.push((await isLogged(message, log)) ? message.id : message);
+    if (index !== undefined) entries.push({ kept: [index, 1] });
+    else if (!(await isLogged(message, log))) entries.push({ copy: message });
+    else {
+      const place = covering.get(message.id);
+      entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
+    }
   }
-  return { before: entries, length: after.length, digest: digestOf(after) };
+  const record = { before: joined(entries), length: after.length, digest: digestOf(after) };
+  return JSON.stringify(record).length <= LONGEST ? record : undefined;
+}
+
+/**
+ * The list from before the compaction that left `after`, or `undefined` when the log lacks a message.
+ *
+ * @throws what reading the log throws.
+ */
+export async function listBefore(
+  record: UndoRecord,
+  after: readonly Message[],
+  log: SessionLog,
+): Promise<readonly Message[] | undefined> {
+  const restored: Message[] = [];
+  for (const entry of record.before) {
+    for (const message of await messagesOf(entry, after, log)) {
+      if (message === undefined) return undefined;
+      restored.push(message);
+    }
+  }
+  return restored;
 }
 
 /**
@@ -61,6 +110,51 @@ export function readUndo(state: AgentState): UndoRecord | undefined {
   const { success, data } = recordSchema.safeParse(state.extensions[EXTENSION]?.undo);
   if (!success || state.context.length < data.length) return undefined;
   return digestOf(state.context.slice(0, data.length)) === data.digest ? data : undefined;
+}
+
+/** Neighbours of one list become one entry. */
+function joined(entries: readonly Entry[]): Entry[] {
+  const result: Entry[] = [];
+  for (const entry of entries) {
+    const last = result.at(-1);
+    if (last && 'kept' in last && 'kept' in entry && entry.kept[0] === last.kept[0] + last.kept[1]) {
+      last.kept[1]++;
+    } else if (last && 'covered' in last && 'covered' in entry && follows(last.covered, entry.covered)) {
+      last.covered[2]++;
+    } else result.push(entry);
+  }
+  return result;
+}
+
+function follows([place, start, length]: readonly number[], [nextPlace, next]: readonly number[]): boolean {
+  return nextPlace === place && next === (start ?? 0) + (length ?? 0);
+}
+
+async function messagesOf(
+  entry: Entry,
+  after: readonly Message[],
+  log: SessionLog,
+): Promise<readonly (Message | undefined)[]> {
+  if ('copy' in entry) return [entry.copy];
+  if ('logged' in entry) return [await log.get(entry.logged)];
+  if ('kept' in entry) {
+    const [start, length] = entry.kept;
+    return Array.from({ length }, (_, index) => after[start + index]);
+  }
+  const [place, start, length] = entry.covered;
+  const summary = after[place];
+  const ids = summary ? coveredBy(summary) : [];
+  const messages: (Message | undefined)[] = [];
+  for (let index = start; index < start + length; index++) {
+    const id = ids[index];
+    messages.push(id === undefined ? undefined : await log.get(id));
+  }
+  return messages;
+}
+
+/** The ids of the messages that a summary stands for. */
+function coveredBy(message: Message): readonly string[] {
+  return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
 }
 
 /** Whether the log holds the very message; a log that cannot be read holds nothing. */

@@ -1,8 +1,17 @@
-import { headOf, type Message, type ToolResultBlock, type ToolUseBlock, tailOf, textOf } from '@x/core';
+import {
+  headOf,
+  type Message,
+  type Redact,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  tailOf,
+  textOf,
+} from '@x/core';
 import { commandOf, pathOf } from '../call-target.js';
 import { marksOf, stringsIn, withMarks } from '../message-marks.js';
 import { errorLine } from '../observation-stub.js';
 import { isUserRequest } from '../pinned.js';
+import { redactMessage } from '../redaction/redact-message.js';
 import { decisionsIn } from './decisions.js';
 import { type Mention, mentionsIn } from './mentions.js';
 import { shellFiles } from './shell-files.js';
@@ -65,10 +74,10 @@ export function factsOf(message: Message): Facts {
 
 /**
  * Gives an altered message the facts of the one it replaces: in this process all of them, in storage the names that its
- * new text no longer holds.
+ * new text no longer holds. Without secrets: what stands beside a message is seen by nobody who might object to it.
  */
-export function keepFacts(from: Message, to: Message): Message {
-  const facts = factsOf(from);
+export function keepFacts(from: Message, to: Message, redact?: Redact): Message {
+  const facts = factsOf(redact ? redactMessage(from, redact) : from);
   const remaining = new Set(weighedMentions(to).map((mention) => mention.token));
   const lost = facts.mentions.filter((mention) => !remaining.has(mention.token)).slice(0, KEPT_MENTIONS);
   const marked = withMarks(to, { mentions: lost.map((mention) => mention.token) });

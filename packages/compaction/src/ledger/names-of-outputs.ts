@@ -1,4 +1,5 @@
-import type { Message } from '@x/core';
+import type { Message, Redact } from '@x/core';
+import { redactMessage } from '../redaction/redact-message.js';
 import { factsOf } from './facts.js';
 import type { RankedMention } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
@@ -18,11 +19,14 @@ export function namesOfOutputs(
   messages: readonly Message[],
   vanishing: ReadonlySet<Message>,
   sizeOf: (message: Message) => number,
+  redact: Redact | undefined,
 ): ReadonlyMap<Message, string> {
+  const factsAbout = (message: Message) =>
+    factsOf(redact && vanishing.has(message) ? redactMessage(message, redact) : message);
   const weights = new Map<string, RankedMention>();
   const held = new Set<string>();
   messages.forEach((message, at) => {
-    for (const { token, kind, weight } of factsOf(message).mentions) {
+    for (const { token, kind, weight } of factsAbout(message).mentions) {
       weights.set(token, { token, kind, weight: (weights.get(token)?.weight ?? 0) + weight, at });
       if (!vanishing.has(message)) held.add(token);
     }
@@ -34,7 +38,7 @@ export function namesOfOutputs(
   const names = new Map<Message, string>();
   for (const message of messages.toReversed()) {
     if (!vanishing.has(message)) continue;
-    const candidates = factsOf(message)
+    const candidates = factsAbout(message)
       .mentions.filter(({ token }) => !held.has(token))
       .sort((left, right) => (rank.get(left.token) ?? 0) - (rank.get(right.token) ?? 0));
     let room = Math.min(LONGEST, sizeOf(message) * SHARE);

@@ -1,10 +1,20 @@
 import { type ContentBlock, type Message, type Redact, redactJson } from '@x/core';
 import type { Ledger } from '../ledger/ledger.js';
 
-/** The message with secrets taken out of its texts; the very same message where there are none. */
+const known = new WeakMap<Redact, WeakMap<Message, Message>>();
+
+/** The message with secrets taken out of its texts; the very same message where there are none. Looked for once. */
 export function redactMessage(message: Message, redact: Redact): Message {
-  const content = message.content.map((block) => redactBlock(block, redact));
-  return content.some((block, index) => block !== message.content[index]) ? { ...message, content } : message;
+  const redacted = known.get(redact) ?? new WeakMap<Message, Message>();
+  known.set(redact, redacted);
+  let result = redacted.get(message);
+  if (result === undefined) {
+    const content = message.content.map((block) => redactBlock(block, redact));
+    const changed = content.some((block, index) => block !== message.content[index]);
+    result = changed ? { ...message, content } : message;
+    redacted.set(message, result);
+  }
+  return result;
 }
 
 /** The ledger with secrets taken out; names that are secrets are forgotten. */

@@ -38,7 +38,7 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
   return {
     name: 'observation_masking',
     cost: 'free',
-    async reduce(view, budget, { meter }) {
+    async reduce(view, budget, context) {
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
@@ -47,9 +47,10 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
         view.messages,
         new Set(maskable.keys()),
         (message) => textOf(message).length,
+        context.redact,
       );
       const calls = new Map<string, ToolUseBlock>();
-      const alteration = alterMessages(view.messages, 'masked', meter, (message) => {
+      const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
         return blocks && masked(message, blocks, calls, settings.format, names.get(message));

@@ -36,12 +36,13 @@ export function pruneToolCalls(options: z.input<typeof pruneSchema> = {}): Reduc
     name: 'prune',
     cost: 'free',
     early: () => mode === 'iteration',
-    async reduce(view, budget, { meter }) {
+    async reduce(view, budget, context) {
       if (mode === 'off') return unchanged(view, 'switched off');
       const protectedTokens = Math.floor(budget.contextWindow * protectPercent);
       const window = { keepMessages: 0, keepTokens: protectedTokens };
+      const { meter } = context;
       const end = Math.min(startOfWindow(view.messages, window, meter), startOfLive(view.messages));
-      const alteration = alterMessages(view.messages, 'pruned', meter, (message, index) =>
+      const alteration = alterMessages(view.messages, 'pruned', context, (message, index) =>
         index < end ? pruned(message, meter) : undefined,
       );
       return ifWorthwhile(view, budget, alteration);

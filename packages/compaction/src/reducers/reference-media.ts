@@ -25,9 +25,9 @@ export function referenceMedia(options: z.input<typeof mediaSchema> = {}): Reduc
     name: 'media',
     cost: 'free',
     early: (view) => select(view.messages, keepUserTurns).going.size > 0,
-    async reduce(view, budget, { meter }) {
+    async reduce(view, budget, context) {
       const { going, whereIs } = select(view.messages, keepUserTurns);
-      const alteration = alterMessages(view.messages, 'masked', meter, (message) => {
+      const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         const files = going.get(message);
         return files && { content: withReferences(message, files, whereIs), marks: {} };
       });

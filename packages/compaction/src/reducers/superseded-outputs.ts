@@ -48,12 +48,12 @@ export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): 
   return {
     name: 'superseded',
     cost: 'free',
-    async reduce(view, budget, { meter }) {
+    async reduce(view, budget, context) {
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
         return unchanged(view, 'the tokens fit, and stubs leave the number of messages as it is');
       }
       const stubs = stubsFor(view.messages, settings.excludeTools);
-      const alteration = alterMessages(view.messages, 'superseded', meter, (message) => {
+      const alteration = alterMessages(view.messages, 'superseded', context, (message) => {
         const own = stubs.get(message);
         return own && replaced(message, own);
       });

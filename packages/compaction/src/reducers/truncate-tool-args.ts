@@ -36,9 +36,10 @@ export function truncateToolArgs(options: z.input<typeof truncateArgsSchema> = {
     early: (view) =>
       (triggerMessages > 0 && view.messages.length >= triggerMessages) ||
       (triggerTokens > 0 && view.tokens >= triggerTokens),
-    async reduce(view, budget, { meter }) {
+    async reduce(view, budget, context) {
+      const { meter } = context;
       const end = Math.min(startOfWindow(view.messages, settings, meter), startOfLive(view.messages));
-      const alteration = alterMessages(view.messages, 'truncated', meter, (message, index) =>
+      const alteration = alterMessages(view.messages, 'truncated', context, (message, index) =>
         index < end ? truncated(message) : undefined,
       );
       return ifWorthwhile(view, budget, alteration);

@@ -122,6 +122,33 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
     expect(again.state.context).toEqual(before);
   });
 
+  it('leaves a note that does not grow with what was taken out', async () => {
+    const size = async (count: number) => {
+      const messages = [userMessage('go'), ...rounds(count, () => ({ output: lines(40) }))];
+      const scope = scopeOf(messages);
+      const before = [...scope.state.context];
+      await compaction({ ...free, triggerTokens: 0, contextWindow: 2_000_000 }).compact?.(scope, {});
+      expect(scope.state.context.length).toBeLessThan(30);
+      const note = JSON.stringify(scope.state.extensions.compaction?.undo).length;
+      expect(await undoCompaction(scope)).toBe(true);
+      expect(scope.state.context).toEqual(before);
+      return note;
+    };
+    expect(await size(400)).toBeLessThanOrEqual((await size(40)) + 20);
+  });
+
+  it('gives up the note, not the compaction, where what was altered would make it huge', async () => {
+    const scope = scopeOf(long());
+    const context = scope.state.contextMutable();
+    await scope.log.append(context);
+    for (const [index, message] of context.entries()) {
+      context[index] = { ...message, metadata: { ...message.metadata, note: 'x'.repeat(10_000) } };
+    }
+    expect((await compaction(free).compact?.(scope, {}))?.status).toBe('applied');
+    expect(JSON.stringify(scope.state.extensions).length).toBeLessThan(1_000);
+    expect(await undoCompaction(scope)).toBe(false);
+  });
+
   it('keeps no copy of what the log holds, and nothing of a compaction that could not be stored', async () => {
     const scope = scopeOf(long());
     await compaction(free).compact?.(scope, {});

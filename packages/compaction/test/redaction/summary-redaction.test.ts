@@ -60,6 +60,30 @@ describe('summaries', () => {
     for (const secret of secrets) expect(JSON.stringify(summary)).not.toContain(secret);
   });
 
+  it('hold no secret of an output that an earlier compaction masked, nor does what stands for the output', async () => {
+    // By itself it looks like any name: what tells it is the word before it.
+    const secret = 'hunter_TwoTimes';
+    const messages = [
+      userMessage('look'),
+      ...round({ output: `${lines(200)}\npassword: ${secret}\nuser_name: knownOwner` }),
+      ...rounds(8, () => ({ output: lines(200) })),
+      assistantMessage('ok'),
+    ];
+    const mask = createCompactor({ strategy: 'observation_masking' });
+    const masked = await mask.compact(messages);
+    expect(masked.status).toBe('applied');
+    expect(JSON.stringify(masked.messages)).not.toContain(secret);
+    expect(JSON.stringify(masked.messages)).toContain('knownOwner');
+    const later = [...masked.messages, ...rounds(8), userMessage('and now')];
+    const stored = JSON.parse(JSON.stringify(later)) as Message[];
+    for (const list of [later, stored]) {
+      const summarised = await createCompactor({ strategy: 'summarization', keepMessages: 2 }).compact(list);
+      expect(summarised.status).toBe('applied');
+      expect(JSON.stringify(summarised.messages)).not.toContain(secret);
+      expect(JSON.stringify(summarised.messages)).toContain('knownOwner');
+    }
+  });
+
   it('say everything when redaction is switched off', async () => {
     const { asked } = await chain(false);
     for (const secret of secrets) expect(asked).toContain(secret);
