@@ -1,4 +1,4 @@
-import { inverseFrequency, KEYWORDS, saturation } from './bm25.js';
+import { inverseFrequency, saturation, USUAL } from './bm25.js';
 import { matchesTerm, type SearchTerm } from './search-query.js';
 import { indexTermsOf } from './terms.js';
 
@@ -64,8 +64,7 @@ export class Bm25Scan<Item> {
     );
     const score = ({ frequencies, length }: Match<Item>) =>
       frequencies.reduce(
-        (sum, count, index) =>
-          sum + (weights[index] ?? 0) * saturation(count, length, averageLength, KEYWORDS),
+        (sum, count, index) => sum + (weights[index] ?? 0) * saturation(count, length, averageLength, USUAL),
         0,
       );
     return this.#matches

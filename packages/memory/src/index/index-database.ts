@@ -9,10 +9,12 @@ const SCHEMA_VERSION = 2;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
+/** So much of the file is kept in memory at most. */
+const CACHE_KILOBYTES = 32_000;
 
 /**
- * Lines stand in a table, their terms in a full-text index that keeps no text of its own. Terms are made and stemmed by
- * `indexTermsOf`; SQLite only takes them apart at the spaces.
+ * Lines stand in a table, their terms in a full-text index that keeps no text of its own. They are made by
+ * `lineTermsOf`; SQLite only takes them apart at the spaces.
  */
 const SCHEMA = `
   CREATE TABLE scopes (
@@ -41,7 +43,7 @@ const SCHEMA = `
   CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
   CREATE TABLE line_vectors (line_id INTEGER PRIMARY KEY, hash BLOB NOT NULL);
   CREATE VIRTUAL TABLE line_terms USING fts5 (
-    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
+    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
   );`;
 const TABLES = ['line_terms', 'line_vectors', 'vectors', 'log_messages', 'lines', 'files', 'scopes'];
 
@@ -79,6 +81,7 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   const database = new Sqlite(path, { readonly: readOnly });
   try {
     database.pragma('busy_timeout = 10000');
+    database.pragma(`cache_size = ${-CACHE_KILOBYTES}`);
     if (!readOnly) {
       database.pragma('journal_mode = WAL');
       // A crash of the machine may cost the last changes, which the next indexing makes again.

@@ -30,6 +30,12 @@ export function idsOfLength(scopeId: number, terms: number): IdRange {
   return { first, last: first + SEQUENCES - 1 };
 }
 
+/** How many terms the line of an id has; of long lines about. */
+export function lengthOf(id: number): number {
+  const length = LENGTH_CLASSES - 1 - (Math.floor(id / SEQUENCES) % LENGTH_CLASSES);
+  return length <= EXACT_LENGTHS ? length : EXACT_LENGTHS * GROWTH ** (length - EXACT_LENGTHS);
+}
+
 function lengthClass(terms: number): number {
   if (terms <= EXACT_LENGTHS) return terms;
   const beyond = Math.ceil(Math.log(terms / EXACT_LENGTHS) / Math.log(GROWTH));

@@ -3,8 +3,8 @@ import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
 import { dayOfPath } from './day.js';
 import { idsOfLength, MAX_SCOPES } from './line-id.js';
+import { lineTermsOf } from './line-terms.js';
 import { type IndexScope, scopeOfPath } from './scope-of-path.js';
-import { indexTermsOf } from './terms.js';
 
 interface IndexedLine {
   readonly id: number;
@@ -141,19 +141,19 @@ export class LineWriter {
   }
 
   #add(fileId: number, scopeId: number, { number, content, day }: NewLine, change: Change): void {
-    const terms = indexTermsOf(content);
-    const { first, last } = idsOfLength(scopeId, terms.length);
+    const { entries, length } = lineTermsOf(content);
+    const { first, last } = idsOfLength(scopeId, length);
     const id = Math.max(first, (this.#lastId.get(first, last) ?? first) + 1);
     this.#insertLine.run(id, fileId, number, day, content);
-    this.#insertTerms.run(id, terms.join(' '));
+    this.#insertTerms.run(id, entries.join(' '));
     change.lines++;
-    change.terms += terms.length;
+    change.terms += length;
   }
 
   #remove({ id, content }: IndexedLine, change: Change): void {
     for (const statement of this.#deletions) statement.run(id);
     change.lines--;
-    change.terms -= indexTermsOf(content).length;
+    change.terms -= lineTermsOf(content).length;
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {

@@ -1,6 +1,6 @@
-import { type Bm25Parameters, KEYWORDS, QUESTIONS, saturation } from './bm25.js';
-import { matchesTerm, type SearchQuery } from './search-query.js';
-import { indexTermsOf } from './terms.js';
+import { type Bm25Parameters, parametersOf, saturation } from './bm25.js';
+import { lineTermsOf } from './line-terms.js';
+import { matchesTerm, type SearchQuery, type SearchTerm } from './search-query.js';
 
 /** A line that literally has all names of the query counts so much more. */
 const NAME_BOOST = 0.5;
@@ -36,7 +36,7 @@ export interface RankContext {
 
 /** The `wanted` best of some lines, the best first; of equals the one with the greater id, which is shorter or newer. */
 export function rankLines(lines: readonly StoredLine[], context: RankContext, wanted: number): RankedLine[] {
-  const parameters = context.query.isQuestion ? QUESTIONS : KEYWORDS;
+  const parameters = parametersOf(context.query);
   const newest = Math.max(...lines.map(({ day }) => day ?? Number.NEGATIVE_INFINITY));
   const ranked = lines.map((line) => ({
     ...line,
@@ -47,17 +47,20 @@ export function rankLines(lines: readonly StoredLine[], context: RankContext, wa
 }
 
 function scoreOf(content: string, context: RankContext, parameters: Bm25Parameters): number {
-  const { terms } = context.query;
-  const found = indexTermsOf(content);
-  let score = 0;
-  for (const [index, term] of terms.entries()) {
-    let frequency = 0;
-    for (const text of found) if (matchesTerm(term, text)) frequency++;
-    if (frequency === 0) continue;
+  const { frequencies, length } = lineTermsOf(content);
+  return context.query.terms.reduce((score, term, index) => {
+    const frequency = frequencyOf(term, frequencies);
+    if (frequency === 0) return score;
     const weight = context.weights[index] ?? 0;
-    score += weight * saturation(frequency, found.length, context.averageLength, parameters);
-  }
-  return score;
+    return score + weight * saturation(frequency, length, context.averageLength, parameters);
+  }, 0);
+}
+
+function frequencyOf(term: SearchTerm, frequencies: ReadonlyMap<string, number>): number {
+  if (!term.prefix) return frequencies.get(term.text) ?? 0;
+  let sum = 0;
+  for (const [text, frequency] of frequencies) if (matchesTerm(term, text)) sum += frequency;
+  return sum;
 }
 
 function boostOf({ content, day }: StoredLine, { names }: SearchQuery, newest: number): number {

@@ -1,4 +1,5 @@
 import { isFunctionWord } from './function-words.js';
+import { repeated } from './line-terms.js';
 import { stem } from './stem.js';
 import { indexTermsOf, queryTermsOf } from './terms.js';
 
@@ -62,9 +63,12 @@ export function matchesTerm({ text, prefix }: SearchTerm, term: string): boolean
   return term === text || (prefix && (term.startsWith(text) || term === stem(text)));
 }
 
-/** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */
-export function expressionOf({ text, prefix }: SearchTerm): string {
-  if (!prefix) return `"${text}"`;
+/**
+ * A term as a full-text expression, for lines that have it so often at least. Terms have no quotes: they are letters,
+ * digits and underscores.
+ */
+export function expressionOf({ text, prefix }: SearchTerm, times = 1): string {
+  if (!prefix) return `"${repeated(text, times)}"`;
   const whole = stem(text);
   return whole === text ? `"${text}"*` : `("${text}"* OR "${whole}")`;
 }
