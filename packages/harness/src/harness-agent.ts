@@ -11,8 +11,6 @@ import {
   SessionLeaseError,
   type SessionLog,
   type SessionTurn,
-  type Tool,
-  type ToolDefinition,
   takeTurn,
   type Workspace,
   WorkspaceSessionLog,
@@ -38,9 +36,7 @@ import { RunningCall } from './loop/running-call.js';
 import { Steering } from './loop/steering.js';
 import type { RequestedOutput } from './output/requested-output.js';
 import type { OutputReply, Reply } from './reply.js';
-
-/** Session logs that are kept ready; each remembers the ids it holds. */
-const MAX_OPEN_LOGS = 64;
+import { ToolList } from './tool-list.js';
 
 /**
  * An agent: a model, tools and capabilities around the loop "reason, act, repeat". Stateless between calls: each call
@@ -51,8 +47,7 @@ export class HarnessAgent {
   /** Where its files and logs live. */
   readonly workspace: Workspace;
   readonly #parts: AgentParts;
-  readonly #tools: ReadonlyMap<string, Tool>;
-  readonly #definitions: readonly ToolDefinition[];
+  readonly #tools: ToolList;
   readonly #turns = new KeyedMutex();
   readonly #background = new BackgroundQueue();
   readonly #logs = new Map<string, SessionLog>();
@@ -72,8 +67,8 @@ export class HarnessAgent {
     this.name = parts.settings.name;
     this.workspace = parts.workspace;
     this.#parts = parts;
-    this.#tools = new Map(parts.tools.map((tool) => [tool.definition.name, tool]));
-    this.#definitions = parts.tools.map((tool) => tool.definition);
+    this.#logs = new OpenLogs(parts.workspace);
+    this.#tools = new ToolList(parts.tools, parts.capabilities);
     const { tools, capabilities, model, workspace, session } = parts;
     const composition = { name: this.name, model, tools, capabilities, workspace, session };
     for (const capability of capabilities) capability.install?.(composition);
@@ -227,13 +222,18 @@ export class HarnessAgent {
     options: CallOptions,
     listener?: (event: AgentEvent) => void,
   ): Promise<Reply> {
-    const output = requestedOutput(options, new Set(this.#tools.keys()));
+    const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
     const { signal } = options;
     const decisions = parseDecisions(options.decisions ?? {});
     const asked = { ...(signal === undefined ? {} : { signal }), output };
     return this.#exclusively(context ?? RuntimeContext.empty(), asked, listener, (call, isNew) => {
       if (input.length === 0) refuseNothingToResume(call.scope.state, isNew);
-      return runCall(call, { input, decisions, streaming: listener !== undefined, tools: this.#tools });
+      return runCall(call, {
+        input,
+        decisions,
+        streaming: listener !== undefined,
+        tools: this.#tools.current().byName,
+      });
     });
   }
 
@@ -331,7 +331,7 @@ export class HarnessAgent {
     });
     return new RunningCall({
       parts: this.#parts,
-      toolDefinitions: this.#definitions,
+      toolDefinitions: this.#tools.current().definitions,
       session,
       unstored,
       log: this.#logOf(key),

@@ -1,0 +1,41 @@
+import type { Capability, Tool, ToolDefinition } from '@x/core';
+
+/** The tools of an agent as one call sees them. */
+export interface CurrentTools {
+  readonly byName: ReadonlyMap<string, Tool>;
+  readonly definitions: readonly ToolDefinition[];
+}
+
+/** The tools of an agent, kept up with capabilities whose own list changes between calls. */
+export class ToolList {
+  readonly #own: readonly Tool[];
+  readonly #capabilities: readonly Capability[];
+  #seen: readonly (readonly Tool[] | undefined)[];
+  #current: CurrentTools;
+
+  /** @param tools All that the agent was built with, those of its capabilities included. */
+  constructor(tools: readonly Tool[], capabilities: readonly Capability[]) {
+    this.#capabilities = capabilities;
+    this.#seen = capabilities.map((capability) => capability.tools);
+    const brought = new Set(this.#seen.flatMap((list) => list ?? []));
+    this.#own = tools.filter((tool) => !brought.has(tool));
+    this.#current = listOf(tools);
+  }
+
+  /** The same object as long as no capability has another list. */
+  current(): CurrentTools {
+    const lists = this.#capabilities.map((capability) => capability.tools);
+    if (lists.some((list, index) => list !== this.#seen[index])) {
+      this.#seen = lists;
+      this.#current = listOf([...this.#own, ...lists.flatMap((list) => list ?? [])]);
+    }
+    return this.#current;
+  }
+}
+
+/** Of two tools with one name the first counts. When the agent was built there were none. */
+function listOf(tools: readonly Tool[]): CurrentTools {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) if (!byName.has(tool.definition.name)) byName.set(tool.definition.name, tool);
+  return { byName, definitions: [...byName.values()].map((tool) => tool.definition) };
+}
