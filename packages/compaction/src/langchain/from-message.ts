@@ -1,0 +1,113 @@
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
+import { type Message, textOf, toolResultsOf, toolUsesOf } from '@x/core';
+import type { ContentPart } from './file-block.js';
+import { CARRIED, partOf, partsOf, sourceOf } from './to-message.js';
+
+/**
+ * A message in LangChain's words: the very object it was made from unless it was altered, and of an altered one
+ * everything that is still the same.
+ *
+ * @param original What it was made from, when it was altered since.
+ */
+export function fromMessage(
+  message: Message,
+  original: BaseMessage | undefined,
+  summaryPrefix: string | undefined,
+): BaseMessage {
+  const source = sourceOf(message);
+  if (source !== undefined) return source;
+  const fields = fieldsOf(message, original);
+  switch (message.role) {
+    case 'tool': {
+      const [result] = toolResultsOf(message);
+      const tool = ToolMessage.isInstance(original) ? original : undefined;
+      return new ToolMessage({
+        ...fields,
+        content: contentOf(result?.output ?? []),
+        tool_call_id: result?.toolUseId ?? '',
+        status: result?.isError ? 'error' : 'success',
+        ...(result?.toolName ? { name: result.toolName } : {}),
+        ...(tool?.artifact === undefined ? {} : { artifact: tool.artifact }),
+      });
+    }
+    case 'assistant':
+      return assistantMessage(message, AIMessage.isInstance(original) ? original : undefined, fields);
+    case 'system':
+      return new SystemMessage({ ...fields, content: textOf(message) });
+    case 'user': {
+      const prefix = message.kind === 'summary' && summaryPrefix ? `${summaryPrefix}\n\n` : '';
+      const content = contentOf(message.content);
+      return new HumanMessage({
+        ...fields,
+        content: typeof content === 'string' ? prefix + content : content,
+      });
+    }
+  }
+}
+
+function fieldsOf({ id, kind, metadata }: Message, original: BaseMessage | undefined) {
+  const carried = kind === undefined && metadata === undefined ? {} : { [CARRIED]: { kind, metadata } };
+  const source = kind === 'summary' ? { lc_source: 'summarization' } : {};
+  return {
+    id,
+    ...(original?.name === undefined ? {} : { name: original.name }),
+    additional_kwargs: { ...original?.additional_kwargs, ...source, ...carried },
+    response_metadata: { ...original?.response_metadata },
+  };
+}
+
+type Fields = ReturnType<typeof fieldsOf>;
+
+function assistantMessage(message: Message, original: AIMessage | undefined, fields: Fields): AIMessage {
+  const calls = new Map(toolUsesOf(message).map((call) => [call.id, call]));
+  const tool_calls = [...calls.values()].map(({ id, name, input }) => {
+    const before = original?.tool_calls?.find((call) => call.id === id);
+    return { ...before, type: 'tool_call' as const, id, name, args: input as Record<string, unknown> };
+  });
+  // The calls stand in the content, too, and in what the provider sent: all of them say the same.
+  const raw = original === undefined ? [] : partsOf(original);
+  const inContent = raw.flatMap((part) => {
+    const call = calls.get(String(part.id));
+    if (call === undefined) return [];
+    const key = 'args' in part ? 'args' : 'input';
+    return [{ ...part, [key]: typeof part[key] === 'string' ? JSON.stringify(call.input) : call.input }];
+  });
+  const own = message.content.filter((block) => block.type !== 'tool_use');
+  const { tool_calls: sent, ...kwargs } = fields.additional_kwargs as {
+    readonly tool_calls?: readonly { readonly id: string; readonly function: { readonly name: string } }[];
+  };
+  const toolCalls = sent?.flatMap((call) => {
+    const now = calls.get(call.id);
+    return now === undefined
+      ? []
+      : [{ ...call, function: { ...call.function, arguments: JSON.stringify(now.input) } }];
+  });
+  // The provider's own items would be sent in place of what was changed.
+  const { output: _, ...response_metadata } = fields.response_metadata as Record<string, unknown>;
+  return new AIMessage({
+    ...fields,
+    response_metadata,
+    additional_kwargs: { ...kwargs, ...(toolCalls ? { tool_calls: toolCalls } : {}) } as never,
+    content: contentOf(own, inContent) as never,
+    tool_calls,
+    ...(original?.usage_metadata === undefined ? {} : { usage_metadata: original.usage_metadata }),
+  });
+}
+
+/** A text when there is nothing else. */
+function contentOf(blocks: Message['content'], more: readonly ContentPart[] = []): string | ContentPart[] {
+  const plain = blocks.every((block) => block.type === 'text');
+  if (plain && more.length === 0) return textOf(blocks);
+  const content = blocks.flatMap((block): ContentPart[] => {
+    const part = partOf(block);
+    if (part !== undefined) return [part];
+    return block.type === 'text' ? [{ type: 'text', text: block.text }] : [];
+  });
+  return [...content, ...more];
+}

@@ -1,0 +1,107 @@
+import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
+import type {
+  ContentBlock,
+  JsonObject,
+  JsonValue,
+  Message,
+  MessageKind,
+  Role,
+  ToolOutputBlock,
+} from '@x/core';
+import { type ContentPart, fileBlock } from './file-block.js';
+
+/** Under which name a message of LangChain carries what it is to this package. */
+export const CARRIED = '@x/compaction';
+/** LangChain keeps no times: one for all, so that a message is the same whenever it is converted. */
+const CREATED_AT = new Date(0).toISOString();
+/** The provider of blocks that carry a part of which only LangChain knows the meaning. */
+const PROVIDER = 'langchain';
+
+const messages = new WeakMap<BaseMessage, Message>();
+const sources = new WeakMap<Message, BaseMessage>();
+const parts = new WeakMap<ContentBlock | ToolOutputBlock, ContentPart>();
+
+/** A message of LangChain in our words; the same object for the same message. It must have an id. */
+export function toMessage(source: BaseMessage): Message {
+  const known = messages.get(source);
+  if (known !== undefined && known.id === source.id) return known;
+  const carried = source.additional_kwargs[CARRIED] as
+    | { readonly kind?: MessageKind; readonly metadata?: JsonObject }
+    | undefined;
+  const message: Message = {
+    id: source.id ?? '',
+    role: roleOf(source),
+    content: ToolMessage.isInstance(source) ? [toolResult(source)] : contentOf(source),
+    createdAt: CREATED_AT,
+    ...(carried?.kind === undefined ? {} : { kind: carried.kind }),
+    ...(carried?.metadata === undefined ? {} : { metadata: carried.metadata }),
+  };
+  messages.set(source, message);
+  sources.set(message, source);
+  return message;
+}
+
+/** What a message was made from, unless it was altered since. */
+export function sourceOf(message: Message): BaseMessage | undefined {
+  return sources.get(message);
+}
+
+/** What a block was made from, unless it was altered since. */
+export function partOf(block: ContentBlock | ToolOutputBlock): ContentPart | undefined {
+  return parts.get(block);
+}
+
+/** The parts of a message's content; a text is one. */
+export function partsOf({ content }: BaseMessage): readonly ContentPart[] {
+  return typeof content === 'string'
+    ? [{ type: 'text', text: content }]
+    : (content as readonly ContentPart[]);
+}
+
+function roleOf(source: BaseMessage): Role {
+  if (ToolMessage.isInstance(source)) return 'tool';
+  if (AIMessage.isInstance(source)) return 'assistant';
+  return source.type === 'system' ? 'system' : 'user';
+}
+
+function contentOf(source: BaseMessage): readonly ContentBlock[] {
+  const calls = AIMessage.isInstance(source) ? (source.tool_calls ?? []) : [];
+  const ids = new Set(calls.map(({ id }) => id));
+  const own = partsOf(source).flatMap((part): ContentBlock[] => {
+    // A call stands in the content and beside it; it is one call.
+    if (typeof part.id === 'string' && ids.has(part.id)) return [];
+    if (part.type === 'text' && part.text === '') return [];
+    return [remember(blockOf(part), part)];
+  });
+  const toolUses = calls.map(({ id = '', name, args }): ContentBlock => {
+    return { type: 'tool_use', id, name, input: args as JsonValue };
+  });
+  return [...own, ...toolUses];
+}
+
+function toolResult(source: ToolMessage): ContentBlock {
+  const output = partsOf(source).map((part): ToolOutputBlock => {
+    const block = blockOf(part);
+    const fits = block.type === 'text' || block.type === 'file';
+    return remember(fits ? block : { type: 'text', text: JSON.stringify(part) }, part);
+  });
+  return {
+    type: 'tool_result',
+    toolUseId: source.tool_call_id,
+    toolName: source.name ?? '',
+    output,
+    isError: source.status === 'error',
+  };
+}
+
+function blockOf(part: ContentPart): ContentBlock {
+  if (part.type === 'text') return { type: 'text', text: String(part.text) };
+  const thoughts = part.thinking ?? (part.type === 'reasoning' ? part.reasoning : undefined);
+  if (typeof thoughts === 'string') return { type: 'thinking', thinking: thoughts };
+  return fileBlock(part) ?? { type: 'opaque', provider: PROVIDER, data: part as JsonObject };
+}
+
+function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: ContentPart): Block {
+  parts.set(block, part);
+  return block;
+}

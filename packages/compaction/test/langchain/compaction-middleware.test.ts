@@ -1,0 +1,300 @@
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from '@langchain/core/messages';
+import { truncateToolArgs } from '@x/compaction';
+import { compactionMiddleware } from '@x/compaction/langchain';
+import type { CompactionOutcome } from '@x/core';
+import { createAgent, fakeModel, summarizationMiddleware, tool } from 'langchain';
+import { expect, it } from 'vitest';
+import { z } from 'zod';
+import { GOOD_SUMMARY } from '../models.js';
+
+const read = tool(async ({ path }) => `contents of ${path}\n`.repeat(60), {
+  name: 'read_file',
+  description: 'Reads a file',
+  schema: z.object({ path: z.string() }),
+});
+
+const turns = (count: number): BaseMessage[] =>
+  Array.from({ length: count }, (_, turn) => [
+    new HumanMessage({ id: `human-${turn}`, content: `Question ${turn}` }),
+    new AIMessage({ id: `ai-${turn}`, content: `Answer ${turn}. ${'More of it. '.repeat(20)}` }),
+  ]).flat();
+const asked = (count: number) => [
+  ...turns(count),
+  new HumanMessage({ id: 'latest', content: 'The latest question' }),
+];
+
+/** Calls and results as ids, in order. */
+function pairing(messages: readonly BaseMessage[]) {
+  const calls = messages.flatMap((message) =>
+    AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [],
+  );
+  const results = messages.flatMap((message) =>
+    ToolMessage.isInstance(message) ? [message.tool_call_id] : [],
+  );
+  return { calls: calls.map(({ id }) => id), results };
+}
+
+it('takes the place of summarizationMiddleware with the same options', async () => {
+  const model = fakeModel().respond(new AIMessage('Here you are.')).respond(new AIMessage('Here you are.'));
+  const summariser = fakeModel().respond(new AIMessage(GOOD_SUMMARY)).respond(new AIMessage(GOOD_SUMMARY));
+  const options = { model: summariser, trigger: { messages: 30 }, keep: { messages: 4 } };
+  // Its types do not hold under exactOptionalPropertyTypes.
+  const original = summarizationMiddleware(options as never) as unknown as ReturnType<
+    typeof compactionMiddleware
+  >;
+  const before = createAgent({ model, tools: [], middleware: [original] });
+  const after = createAgent({ model, tools: [], middleware: [compactionMiddleware(options)] });
+  const theirs = await before.invoke({ messages: asked(20) });
+  const ours = await after.invoke({ messages: asked(20) });
+  expect(summariser.calls).toHaveLength(2);
+  expect(ours.messages).toHaveLength(theirs.messages.length);
+  for (const [index, { messages }] of [theirs, ours].entries()) {
+    expect(model.calls[index]?.messages).toHaveLength(messages.length - 1);
+    expect(messages[0]?.text).toContain('Fix the login.');
+    expect(messages[0]).toMatchObject({ type: 'human', additional_kwargs: { lc_source: 'summarization' } });
+    expect(
+      messages
+        .slice(-5)
+        .map(({ id }) => id)
+        .slice(0, 4),
+    ).toEqual(['ai-18', 'human-19', 'ai-19', 'latest']);
+    expect(messages.at(-1)?.text).toBe('Here you are.');
+  }
+});
+
+it('keeps an agent with tools within its window, calls and results together, and the ledger across summaries', async () => {
+  const STEPS = 24;
+  let step = 0;
+  const outcomes: CompactionOutcome[] = [];
+  const model = fakeModel();
+  for (let index = 0; index < STEPS; index++) {
+    model.respondWithTools([
+      { name: 'read_file', args: { path: `src/file-${step++}.ts` }, id: `call-${index}` },
+    ]);
+  }
+  model.respond(new AIMessage('All read.'));
+  const agent = createAgent({
+    model,
+    tools: [read],
+    systemPrompt: 'You read files.',
+    middleware: [
+      compactionMiddleware({
+        contextWindow: 8_000,
+        trigger: { fraction: 0.8 },
+        keep: { messages: 6 },
+        onCompaction: (outcome) => void outcomes.push(outcome),
+      }),
+    ],
+  });
+  const { messages } = await agent.invoke(
+    { messages: [new HumanMessage('Read all files')] },
+    { recursionLimit: 200 },
+  );
+  expect(messages.at(-1)?.text).toBe('All read.');
+  expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(1);
+  expect(model.calls).toHaveLength(STEPS + 1);
+  for (const call of model.calls) {
+    const { calls, results } = pairing(call.messages);
+    expect(results).toEqual(calls);
+    expect(JSON.stringify(call.messages.map(({ content }) => content)).length / 4).toBeLessThan(8_000);
+    expect(call.messages.some(({ text }) => text === 'Read all files')).toBe(true);
+  }
+  const summaries = messages.filter(
+    ({ additional_kwargs }) => additional_kwargs.lc_source === 'summarization',
+  );
+  expect(summaries).toHaveLength(1);
+  expect(summaries[0]?.text).toContain('src/file-0.ts');
+});
+
+it.each(['throws', 'throws LangChain’s own error'])(
+  'compacts and asks once more when the provider %s',
+  async (how) => {
+    const tooLong =
+      how === 'throws'
+        ? Object.assign(new Error('prompt is too long: 213462 tokens > 200000 maximum'), { status: 400 })
+        : Object.assign(new Error('Too much.'), { name: 'ContextOverflowError' });
+    const fits = (messages: readonly BaseMessage[]) => messages.length <= 30;
+    const answer = (messages: BaseMessage[]) => (fits(messages) ? new AIMessage('Fits.') : tooLong);
+    const model = fakeModel().respond(answer).respond(answer).respond(answer);
+    const outcomes: CompactionOutcome[] = [];
+    const agent = createAgent({
+      model,
+      tools: [],
+      systemPrompt: 'You help.',
+      middleware: [
+        compactionMiddleware({
+          trigger: { messages: 1_000 },
+          keep: { messages: 6 },
+          onCompaction: (outcome) => void outcomes.push(outcome),
+        }),
+      ],
+    });
+    const first = await agent.invoke({ messages: asked(40) });
+    expect(first.messages.at(-1)?.text).toBe('Fits.');
+    expect(outcomes.map(({ status }) => status)).toEqual(['applied']);
+    expect(model.calls.map(({ messages }) => fits(messages))).toEqual([false, true]);
+    expect(model.calls[1]?.messages[0]?.text).toBe('You help.');
+
+    // The next step writes into the state what was reduced within the call.
+    const second = await agent.invoke({ messages: [...first.messages, new HumanMessage('On')] });
+    expect(model.calls).toHaveLength(3);
+    expect(second.messages.length).toBeLessThan(30);
+    expect(second.messages.slice(-3).map(({ text }) => text)).toEqual(['Fits.', 'On', 'Fits.']);
+  },
+);
+
+it('passes on what is no overflow, and an overflow that it cannot help', async () => {
+  const failing = async (error: Error, messages: BaseMessage[]) => {
+    const model = fakeModel().alwaysThrow(error);
+    const agent = createAgent({
+      model,
+      tools: [],
+      middleware: [compactionMiddleware({ trigger: { messages: 99 } })],
+    });
+    const failure = await agent.invoke({ messages }).catch((thrown: unknown) => thrown);
+    return { calls: model.calls.length, failure: String(failure) };
+  };
+  const limit = await failing(new Error('429 Rate limit reached for TPM'), asked(30));
+  expect(limit).toMatchObject({ calls: 1, failure: expect.stringContaining('Rate limit') });
+  const tooLong = new Error('This model’s maximum context length is 8192 tokens');
+  const short = await failing(tooLong, [new HumanMessage('Hi')]);
+  expect(short).toMatchObject({ calls: 1, failure: expect.stringContaining('maximum context') });
+});
+
+it('keeps the messages when the summariser fails and nothing may stand for its words', async () => {
+  const summariser = fakeModel().alwaysThrow(new Error('down'));
+  const model = fakeModel().respond(new AIMessage('Still here.'));
+  const middleware = compactionMiddleware({
+    model: summariser,
+    trigger: { messages: 30 },
+    keep: { messages: 4 },
+    compaction: { fallback: 'none' },
+  });
+  expect(middleware.name).toBe('CompactionMiddleware');
+  const agent = createAgent({ model, tools: [], middleware: [middleware] });
+  const given = asked(20);
+  const { messages } = await agent.invoke({ messages: given });
+  expect(messages.slice(0, -1).map(({ id }) => id)).toEqual(given.map(({ id }) => id));
+});
+
+it('evaluates conditions as LangChain does: all sizes of one, any of several', async () => {
+  const sent = async (trigger: object, tokenCounter?: (messages: BaseMessage[]) => number) => {
+    const model = fakeModel().respond(new AIMessage('Done.'));
+    const middleware = compactionMiddleware({
+      trigger,
+      keep: { messages: 4 },
+      ...(tokenCounter ? { tokenCounter } : {}),
+    });
+    await createAgent({ model, tools: [], middleware: [middleware] }).invoke({ messages: asked(20) });
+    return model.calls[0]?.messages.length ?? 0;
+  };
+  expect(await sent({ messages: 30, tokens: 1_000_000 })).toBe(41);
+  expect(await sent({ messages: 30, tokens: 500 })).toBeLessThan(41);
+  expect(await sent([{ messages: 30, tokens: 1_000_000 }, { tokens: 500 }])).toBeLessThan(41);
+  expect(await sent({ tokens: 50_000 })).toBe(41);
+  expect(await sent({ tokens: 50_000 }, () => 60_000)).toBeLessThan(41);
+});
+
+it('leaves messages that it does not reduce as they are, thoughts, files and artifacts included', async () => {
+  const call = { name: 'read_file', args: { path: 'a.ts' }, id: 'call-1', type: 'tool_call' as const };
+  const special = [
+    new SystemMessage({ id: 'system', content: 'Rules' }),
+    new HumanMessage({
+      id: 'human',
+      content: [
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+        { type: 'text', text: 'Look' },
+      ],
+    }),
+    new AIMessage({
+      id: 'ai',
+      content: [
+        { type: 'thinking', thinking: 'Hm', signature: 'abc' },
+        { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'a.ts' } },
+      ],
+      tool_calls: [call],
+    }),
+    new ToolMessage({
+      id: 'tool',
+      tool_call_id: 'call-1',
+      name: 'read_file',
+      content: 'text',
+      artifact: { raw: 1 },
+    }),
+  ];
+  const model = fakeModel().respond(new AIMessage('Done.'));
+  const middleware = compactionMiddleware({ trigger: { messages: 30 }, keep: { messages: 8 } });
+  const agent = createAgent({ model, tools: [], middleware: [middleware] });
+  const { messages } = await agent.invoke({ messages: [...turns(20), ...special] });
+  expect(messages.slice(-5, -1)).toEqual(special);
+});
+
+it('changes of a message only what the compactor changed', async () => {
+  const input = { path: 'a.ts', content: 'x'.repeat(9_000) };
+  const writing = new AIMessage({
+    id: 'ai',
+    content: [
+      { type: 'text', text: 'Writing' },
+      { type: 'tool_use', id: 'call-1', name: 'write_file', input },
+    ],
+    tool_calls: [{ name: 'write_file', args: input, id: 'call-1', type: 'tool_call' }],
+    additional_kwargs: {
+      tool_calls: [
+        {
+          id: 'call-1',
+          type: 'function',
+          function: { name: 'write_file', arguments: JSON.stringify(input) },
+        },
+      ],
+    },
+    response_metadata: { model_name: 'acme' },
+  });
+  const written = new ToolMessage({
+    id: 'tool',
+    tool_call_id: 'call-1',
+    name: 'write_file',
+    content: 'ok',
+    artifact: { raw: 1 },
+  });
+  const model = fakeModel().respond(new AIMessage('Done.'));
+  const middleware = compactionMiddleware({
+    trigger: { messages: 20 },
+    compaction: {
+      strategy: [truncateToolArgs({ triggerMessages: 10, keepMessages: 4, maxArgLength: 100 })],
+    },
+  });
+  const agent = createAgent({ model, tools: [], middleware: [middleware] });
+  const { messages } = await agent.invoke({
+    messages: [new HumanMessage({ id: 'first', content: 'Write it' }), writing, written, ...turns(10)],
+  });
+  const changed = messages.find(({ id }) => id === 'ai') as AIMessage;
+  const args = changed.tool_calls?.[0]?.args as typeof input;
+  expect(args.path).toBe('a.ts');
+  expect(args.content.length).toBeLessThan(300);
+  expect(changed).toMatchObject({
+    content: [
+      { type: 'text', text: 'Writing' },
+      { type: 'tool_use', id: 'call-1', name: 'write_file', input: args },
+    ],
+    additional_kwargs: { tool_calls: [{ function: { arguments: JSON.stringify(args) } }] },
+    response_metadata: { model_name: 'acme' },
+  });
+  expect(messages.find(({ id }) => id === 'tool')).toMatchObject({ artifact: { raw: 1 }, content: 'ok' });
+});
+
+it('refuses options that are unknown or contradict each other', () => {
+  expect(() => compactionMiddleware({ triger: {} } as never)).toThrow('triger');
+  expect(() => compactionMiddleware({ keep: { messages: 1, tokens: 2 } })).toThrow('exactly one');
+  expect(() => compactionMiddleware({ trigger: { fraction: 0.5 } })).toThrow('contextWindow');
+  expect(() => compactionMiddleware({ trigger: { messages: 10 }, keep: { messages: 20 } })).toThrow(
+    'keepMessages',
+  );
+  const compactor = { compact: () => Promise.reject(new Error()), plan: () => Promise.reject(new Error()) };
+  expect(() => compactionMiddleware({ compactor, keep: { messages: 3 } })).toThrow('of your own');
+});
