@@ -4,7 +4,7 @@ import type { SeverableProxy } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { RedisSession } from '../src/index.js';
 import { proxiedClient } from './support/proxied-client.js';
-import { testClient } from './support/test-store.js';
+import { messages, testClient } from './support/test-store.js';
 
 const ttlSeconds = 3_600;
 let keyPrefix: string;
@@ -37,6 +37,21 @@ sessionStoreSuite({
     cut: (when) => {
       const sever = { before: proxy.severBefore, during: proxy.severDuring, after: proxy.severReplyTo };
       void sever[when]('');
+    },
+  },
+  olderFormats: {
+    'of the first release': async (key) => {
+      const stored = { version: 3, head: { n: 0 }, messages: messages(2) };
+      const client = testClient();
+      const [session = '', list = ''] = keysOf(key);
+      const { version, head } = stored;
+      const fields = { version, count: 2, updatedAt: 1_700_000_000_000, operation: 'abc', expires: 'no' };
+      await client.hset(session, { ...fields, head: JSON.stringify(head) });
+      await client.rpush(list, ...stored.messages.map((message) => JSON.stringify(message)));
+      await client.zadd(`${keyPrefix}{/u}:index`, '+inf', '/s');
+      await client.set(`${keyPrefix}{/u}:listed`, 'yes');
+      await client.zadd(`${keyPrefix}shards`, 0, 't:/u', 0, 'o:u/');
+      return stored;
     },
   },
 });

@@ -1,6 +1,14 @@
 export { checkTurns } from './chaos/check-turns.js';
 export { type RunWritersOptions, runWriters } from './chaos/run-writers.js';
 export { type AcknowledgedTurn, type TurnPlan, writeTurns } from './chaos/write-turns.js';
+export {
+  assertAccounted,
+  assertCurrent,
+  assertPaired,
+  assertReport,
+  assertUntouched,
+  assertWellFormed,
+} from './compactor-suite/laws.js';
 export { type RandomConversationOptions, randomConversation } from './compactor-suite/random-conversation.js';
 export { IncompleteScriptError } from './incomplete-script-error.js';
 export { ReplayModel } from './replay-model.js';

@@ -56,7 +56,10 @@ export interface SessionStoreSuiteOptions {
   readonly crashes?: StoreSuiteCrashes | undefined;
   /** By name, the formats of older releases that the store still reads. */
   readonly olderFormats?: Readonly<Record<string, WriteOlderFormat>> | undefined;
-  /** Size of the largest message, in bytes; default 4 MiB, at most 64 MiB. */
+  /**
+   * Size of the largest message, in bytes, at most 64 MiB; default 4 MiB, or as many as the environment variable
+   * LARGE_PAYLOAD_MIB says.
+   */
   readonly largePayloadBytes?: number | undefined;
   /** Length of the longest conversation, in messages; default 10 000. */
   readonly manyMessages?: number | undefined;
@@ -79,9 +82,10 @@ export class StoreSuite {
   readonly #names = new Set<string>();
 
   constructor(options: SessionStoreSuiteOptions) {
-    this.largePayloadBytes = options.largePayloadBytes ?? 4 * MIB;
-    if (this.largePayloadBytes > 64 * MIB)
-      throw new RangeError('`largePayloadBytes` must be at most 64 MiB.');
+    this.largePayloadBytes = options.largePayloadBytes ?? Number(process.env.LARGE_PAYLOAD_MIB ?? 4) * MIB;
+    if (!(this.largePayloadBytes <= 64 * MIB)) {
+      throw new RangeError('`largePayloadBytes`, or LARGE_PAYLOAD_MIB, must be at most 64 MiB.');
+    }
     this.expiry = options.expiry;
     this.faults = options.faults;
     this.crashes = options.crashes;
