@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { unit } from '../../tooling/vitest.js';
+import { unitWith } from '../../tooling/vitest.js';
 
-export default defineConfig(unit);
+export default defineConfig(unitWith('redis'));

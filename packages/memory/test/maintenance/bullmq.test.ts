@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { LocalWorkspace } from '@x/core';
+import { Queue, Worker } from 'bullmq';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { type MaintenanceReport, MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
+import { merger } from '../support/models.js';
+import { testWorkspace } from '../support/test-context.js';
+
+it('maintains a fleet’s memory as a repeated job: however many workers, each pass is run by one', async () => {
+  const workspace = await testWorkspace();
+  await workspace.write('users/alice/memory/2026-01-01.md', '- fact-1\n');
+  const { hostname, port } = new URL(inject('redisUrl'));
+  const connection = { host: hostname, port: Number(port) };
+  const name = `memory-maintenance-${randomUUID()}`;
+  const queue = new Queue(name, { connection });
+  onTestFinished(async () => {
+    await queue.obliterate({ force: true });
+    await queue.close();
+  });
+
+  const reports: MaintenanceReport[] = [];
+  const models = [merger(), merger()];
+  // As two processes do: each declares the same schedule, and works on it.
+  for (const model of models) {
+    const own = new LocalWorkspace(workspace.root);
+    const scheduler = new MemoryMaintenanceScheduler({
+      workspace: own,
+      consolidator: new MemoryConsolidator({ workspace: own, model }),
+    });
+    await queue.upsertJobScheduler('every', { every: 300 }, { name: 'maintain' });
+    const worker = new Worker<undefined, MaintenanceReport>(name, () => scheduler.run(), { connection });
+    worker.on('completed', (_, report) => void reports.push(report));
+    onTestFinished(async () => {
+      await worker.close();
+      await scheduler.close();
+    });
+  }
+  expect(await queue.getJobSchedulersCount()).toBe(1);
+
+  await expect.poll(() => reports.length, { timeout: 20_000 }).toBeGreaterThanOrEqual(2);
+  expect(reports.filter(({ consolidated }) => consolidated === 1)).toHaveLength(1);
+  expect(models.reduce((sum, { prompts }) => sum + prompts.length, 0)).toBe(1);
+  expect(Buffer.from(await workspace.read('users/alice/MEMORY.md')).toString()).toContain('fact-1');
+});

@@ -1,0 +1,288 @@
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  InMemorySession,
+  LocalWorkspace,
+  type SessionLease,
+  SessionLeaseError,
+  type SessionStore,
+  userMessage,
+} from '@x/core';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  type MaintenanceReport,
+  MemoryConsolidator,
+  MemoryIndex,
+  type MemoryMaintenanceOptions,
+  MemoryMaintenanceScheduler,
+} from '../../src/index.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { merger, modelOf } from '../support/models.js';
+import { logSession, testWorkspace } from '../support/test-context.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const now = Date.parse('2026-06-01T12:00:00Z');
+const alice = { tenantId: 't/1', userId: 'alice', agentId: 'coder' };
+const prefix = 'tenants/t%2f1/users/alice/agents/coder/';
+
+function setUp(
+  workspace: LocalWorkspace,
+  options: Partial<MemoryMaintenanceOptions> & { readonly model?: ReturnType<typeof modelOf> } = {},
+) {
+  const { model = merger(), ...rest } = options;
+  const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock(now);
+  const consolidator = new MemoryConsolidator({ workspace, model, clock });
+  const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock, ...rest });
+  onTestFinished(() => scheduler.close());
+  return { scheduler, consolidator, clock, model };
+}
+
+const read = async (workspace: LocalWorkspace, path: string) =>
+  Buffer.from(await workspace.read(path)).toString('utf8');
+
+describe('a pass', () => {
+  it('archives, merges, prunes and indexes, for everybody in the workspace', async () => {
+    const workspace = await testWorkspace();
+    const index = await MemoryIndex.open(':memory:');
+    onTestFinished(() => index.close());
+    for (const place of [prefix, 'agents/coder/', '']) {
+      await workspace.write(`${place}memory/2026-05-30.md`, '- fact-1\n');
+      await logSession(
+        workspace,
+        place === prefix
+          ? { ...alice, sessionId: 'old' }
+          : place === ''
+            ? { sessionId: 'old' }
+            : { agentId: 'coder', sessionId: 'old' },
+        [userMessage('long ago')],
+      );
+      const log = `${place}sessions/old.log.jsonl`;
+      await utimes(join(workspace.root, log), new Date(now - 181 * DAY), new Date(now - 181 * DAY));
+      await workspace.write(`${place}memory/.flush/old.json`, '{}');
+    }
+    await logSession(workspace, { ...alice, sessionId: 'new' }, [userMessage('today')]);
+    await utimes(
+      join(workspace.root, `${prefix}sessions/new.log.jsonl`),
+      new Date(now - 179 * DAY),
+      new Date(now - 179 * DAY),
+    );
+
+    const { scheduler } = setUp(workspace, { index });
+    expect(await scheduler.run()).toEqual({
+      status: 'done',
+      scopes: 3,
+      archived: 0,
+      consolidated: 3,
+      pruned: 3,
+      failures: [],
+    });
+    for (const place of [prefix, 'agents/coder/', '']) {
+      expect(await read(workspace, `${place}MEMORY.md`)).toContain('fact-1');
+      expect(await workspace.stat(`${place}sessions/old.log.jsonl`)).toBeUndefined();
+      expect(await workspace.stat(`${place}memory/.flush/old.json`)).toBeUndefined();
+    }
+    expect(await workspace.stat(`${prefix}sessions/new.log.jsonl`)).toBeDefined();
+    expect((await index.search('fact', { limit: 50 })).length).toBeGreaterThanOrEqual(6);
+  });
+
+  it('archives a note only when all of it has been merged, and what comes late as well', async () => {
+    const workspace = await testWorkspace();
+    const old = `${prefix}memory/2026-01-01.md`;
+    const archived = `${prefix}memory/archive/2026-01-01.md`;
+    await workspace.write(old, '- fact-1\n');
+    await workspace.write(`${prefix}memory/2026-03-04.md`, '- fact-2\n');
+    await workspace.write(`${prefix}memory/plans.md`, 'Not a daily note\n');
+    const { scheduler, clock } = setUp(workspace);
+    expect(await scheduler.run()).toMatchObject({ archived: 0, consolidated: 1 });
+    expect(await scheduler.run()).toMatchObject({ archived: 1, consolidated: 0 });
+    expect(await read(workspace, archived)).toBe('- fact-1\n');
+    expect(await workspace.stat(old)).toBeUndefined();
+    await workspace.append(old, '- fact-3\n');
+    await scheduler.run();
+    await scheduler.run();
+    expect(await read(workspace, archived)).toBe('- fact-1\n- fact-3\n');
+    expect(await workspace.stat(`${prefix}memory/2026-03-04.md`)).toBeDefined();
+    await clock.pass(5 * DAY);
+    expect(await scheduler.run()).toMatchObject({ archived: 1 });
+    expect(await workspace.stat(`${prefix}memory/plans.md`)).toBeDefined();
+    expect((await read(workspace, `${prefix}MEMORY.md`)).match(/fact-\d/g)?.sort()).toEqual([
+      'fact-1',
+      'fact-2',
+      'fact-3',
+    ]);
+  });
+
+  it('does for the others what fails for one, and leaves what is switched off', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('users/a/memory/2026-01-01.md', '- fact-1 bad\n');
+    await workspace.write('users/b/memory/2026-01-01.md', '- fact-2\n');
+    const model = modelOf((prompt) => {
+      if (prompt.includes('bad')) throw new Error('out of order');
+      const bullets = prompt.match(/^- .*/gm) ?? [];
+      return ['# Memory', ...bullets].join('\n');
+    });
+    const { scheduler } = setUp(workspace, { model, archiveAfterDays: 0, pruneSessionsAfterDays: 0 });
+    const report = await scheduler.run();
+    expect(report).toMatchObject({ consolidated: 1, archived: 0 });
+    expect(report.failures).toEqual(['consolidation of users/a/: out of order']);
+    expect(await read(workspace, 'users/b/MEMORY.md')).toContain('fact-2');
+  });
+});
+
+describe('of several processes', () => {
+  /** A model that waits until it may answer. */
+  function gate() {
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let asked = () => {};
+    const wasAsked = new Promise<void>((resolve) => {
+      asked = resolve;
+    });
+    const model = {
+      ...modelOf(() => '# Memory\n- fact-1'),
+      async generate() {
+        asked();
+        await opened;
+        return {
+          content: [{ type: 'text' as const, text: '# Memory\n- fact-1' }],
+          finishReason: 'stop' as const,
+        };
+      },
+    };
+    return { model, open, wasAsked };
+  }
+
+  it('one works at a time, by the lock of the workspace', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('memory/2026-05-30.md', '- fact-1\n');
+    const { model, open, wasAsked } = gate();
+    const first = setUp(workspace, { model }).scheduler.run();
+    await wasAsked;
+    const second = setUp(new LocalWorkspace(workspace.root)).scheduler;
+    expect((await second.run()).status).toBe('busy');
+    open();
+    expect(await first).toMatchObject({ status: 'done', consolidated: 1 });
+    expect(await second.run()).toMatchObject({ status: 'done', consolidated: 0 });
+  });
+
+  it('one works at a time, by a lease of the session store, and stops when it loses it', async () => {
+    const [one, other] = [await testWorkspace(), await testWorkspace()];
+    await one.write('memory/2026-05-30.md', '- fact-1\n');
+    await one.write('users/z/memory/2026-05-30.md', '- fact-1\n');
+    const { store, steal } = leasing();
+    const { model, open, wasAsked } = gate();
+    const { scheduler, clock } = setUp(one, { model, store });
+    const first = scheduler.run();
+    await wasAsked;
+    expect((await setUp(other, { store }).scheduler.run()).status).toBe('busy');
+    steal();
+    await clock.pass(10_000);
+    open();
+    const report = await first;
+    expect(report.failures.at(-1)).toBe('the lease was lost');
+    expect(await one.stat('users/z/MEMORY.md')).toBeUndefined();
+  });
+
+  it('the interval counts for all together, also across restarts', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(now);
+    const reports: MaintenanceReport[] = [];
+    const onReport = (report: MaintenanceReport) => void reports.push(report);
+    const schedulers = [1, 2].map(
+      () => setUp(new LocalWorkspace(workspace.root), { clock, onReport }).scheduler,
+    );
+    for (const scheduler of schedulers) {
+      scheduler.start();
+      scheduler.start();
+    }
+    const settled = (count: number) =>
+      expect.poll(() => [clock.sleepers, reports.length], { timeout: 20_000 }).toEqual([2, count]);
+    await settled(0);
+    await clock.pass(6 * HOUR - 1);
+    await settled(0);
+    await clock.pass(1);
+    await settled(2);
+    expect(reports.filter(({ status }) => status === 'done')).toHaveLength(1);
+    for (const scheduler of schedulers) await scheduler.close();
+    expect(clock.sleepers).toBe(0);
+
+    await clock.pass(HOUR);
+    const later = setUp(workspace, { clock, onReport: (report) => void reports.push(report) }).scheduler;
+    later.start();
+    await expect.poll(() => clock.sleepers).toBe(1);
+    await clock.pass(5 * HOUR - 1);
+    expect(reports).toHaveLength(2);
+    await clock.pass(1);
+    await expect.poll(() => reports.at(-1)?.status, { timeout: 20_000 }).toBe('done');
+    expect(reports).toHaveLength(3);
+  });
+});
+
+describe('a consolidation on request', () => {
+  it('happens once in half an hour for each scope, whoever asks', async () => {
+    const workspace = await testWorkspace();
+    const { scheduler, clock } = setUp(workspace);
+    const say = (place: string, fact: string) =>
+      workspace.append(`${place}memory/2026-06-01.md`, `- ${fact}\n`);
+    expect((await scheduler.requestConsolidation(alice))?.status).toBe('nothing');
+    await say(prefix, 'fact-1');
+    await say('agents/coder/', 'fact-2');
+    expect((await scheduler.requestConsolidation(alice))?.status).toBe('consolidated');
+    await say(prefix, 'fact-3');
+    expect(await scheduler.requestConsolidation(alice)).toBeUndefined();
+    expect((await scheduler.requestConsolidation({ agentId: 'coder' }))?.status).toBe('consolidated');
+    const other = setUp(workspace, { clock }).scheduler;
+    expect(await other.requestConsolidation(alice)).toBeUndefined();
+    await clock.pass(30 * 60_000);
+    expect((await other.requestConsolidation(alice))?.status).toBe('consolidated');
+    expect(await read(workspace, `${prefix}MEMORY.md`)).toContain('fact-3');
+  });
+
+  it('that failed is not repeated at once', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}memory/2026-06-01.md`, '- fact-1\n');
+    const { scheduler, model } = setUp(workspace, {
+      model: modelOf(() => {
+        throw new Error('out of order');
+      }),
+    });
+    await expect(scheduler.requestConsolidation(alice)).rejects.toThrow('out of order');
+    expect(await scheduler.requestConsolidation(alice)).toBeUndefined();
+    expect(model.prompts).toHaveLength(1);
+  });
+});
+
+it('refuses a malformed configuration', async () => {
+  const workspace = await testWorkspace();
+  const consolidator = new MemoryConsolidator({ workspace });
+  expect(() => new MemoryMaintenanceScheduler({ workspace, consolidator, interval: 1 } as never)).toThrow(
+    'unknown key',
+  );
+  expect(() => new MemoryMaintenanceScheduler({ workspace, consolidator, intervalMs: 5 })).toThrow(
+    'intervalMs',
+  );
+});
+
+/** A store whose lease can be taken away. */
+function leasing(): { readonly store: SessionStore; steal(): void } {
+  let holder = 0;
+  const store: SessionStore = new InMemorySession();
+  store.lease = async (_, { ttlMs }): Promise<SessionLease | undefined> => {
+    if (holder > 0) return undefined;
+    const fence = ++holder;
+    return {
+      fence,
+      ttlMs,
+      async renew() {
+        if (holder !== fence) throw new SessionLeaseError('lease_lost', 'stolen', { sessionKey: '' });
+      },
+      async release() {
+        if (holder === fence) holder = 0;
+      },
+    };
+  };
+  return { store, steal: () => void holder++ };
+}
