@@ -1,19 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
-  type AgentState,
+  AgentState,
   CapabilityError,
   type CompactionOutcome,
   type Message,
   openSession,
   RuntimeContext,
   SessionKey,
-  SessionLeaseError,
   type SessionLog,
   type SessionTurn,
   takeTurn,
   type Workspace,
-  WorkspaceSessionLog,
 } from '@x/core';
 import type { AgentParts } from './agent-options.js';
 import { BackgroundQueue } from './background-queue.js';
@@ -27,6 +25,7 @@ import {
 import { parseDecisions } from './decision.js';
 import { HarnessError } from './errors/harness-error.js';
 import { Interruption } from './errors/interruption.js';
+import { sessionBusy } from './errors/session-busy.js';
 import { EventChannel } from './event-channel.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { KeyedMutex } from './keyed-mutex.js';
@@ -34,6 +33,7 @@ import { refuseNothingToResume } from './loop/refuse-nothing-to-resume.js';
 import { runCall } from './loop/run-call.js';
 import { RunningCall } from './loop/running-call.js';
 import { Steering } from './loop/steering.js';
+import { OpenLogs } from './open-logs.js';
 import type { RequestedOutput } from './output/requested-output.js';
 import type { OutputReply, Reply } from './reply.js';
 import { ToolList } from './tool-list.js';
@@ -50,7 +50,7 @@ export class HarnessAgent {
   readonly #tools: ToolList;
   readonly #turns = new KeyedMutex();
   readonly #background = new BackgroundQueue();
-  readonly #logs = new Map<string, SessionLog>();
+  readonly #logs: OpenLogs;
   /** Calls that run, or wait for their session's turn: these have no state yet. */
   readonly #running = new Map<
     string,
@@ -177,9 +177,26 @@ export class HarnessAgent {
     return session.version === 0 ? undefined : session.state;
   }
 
+  /**
+   * Changes a session's state between its calls, for example its permission mode, its todos or plan mode:
+   * `agent.updateState(context, (state) => { state.permissionContext = { ...state.permissionContext, mode: 'explore' }; })`.
+   * Begins the session when there is none.
+   *
+   * @throws {InvalidInputError} naming the path of what is no valid state; nothing is stored then.
+   */
+  updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
+    return this.#exclusively(context, { output: undefined }, undefined, async (call) => {
+      const { state } = call.scope;
+      change(state);
+      AgentState.fromJSON(state.toJSON());
+      await call.save();
+      return state;
+    });
+  }
+
   /** The session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
-    return this.#logOf(this.#identify(context).key);
+    return this.#logs.of(this.#identify(context).key);
   }
 
   /** Stops the running call of this session, at any point; it replies with `interrupted`. Whether there was one. */
@@ -267,7 +284,7 @@ export class HarnessAgent {
     this.#refuseClosed();
     const { key, runtime } = this.#identify(context);
     const id = key.toString();
-    if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw busy(key);
+    if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
     return this.#turns.run(id, async () => {
       this.#refuseClosed();
       const abort = new AbortController();
@@ -334,7 +351,7 @@ export class HarnessAgent {
       toolDefinitions: this.#tools.current().definitions,
       session,
       unstored,
-      log: this.#logOf(key),
+      log: this.#logs.of(key),
       runtime,
       callId: randomUUID(),
       signal: options.signal,
@@ -366,16 +383,6 @@ export class HarnessAgent {
     return { key: SessionKey.of({ tenantId, userId, agentId: this.name, sessionId }), runtime };
   }
 
-  #logOf(key: SessionKey): SessionLog {
-    const id = key.toString();
-    const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#parts.workspace, key);
-    this.#logs.delete(id);
-    this.#logs.set(id, log);
-    const oldest = this.#logs.keys().next().value;
-    if (this.#logs.size > MAX_OPEN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
-    return log;
-  }
-
   #refuseClosed(): void {
     if (this.#closing) {
       throw new HarnessError(
@@ -384,13 +391,4 @@ export class HarnessAgent {
       );
     }
   }
-}
-
-function busy(key: SessionKey): SessionLeaseError {
-  return new SessionLeaseError(
-    'lease_unavailable',
-    `Another call to session ${key} is running. Nothing was stored; call again when it has ended, build the agent with ` +
-      ".turns('queue') to wait for it, or use another session.",
-    { sessionKey: key.toString() },
-  );
 }
