@@ -1,8 +1,10 @@
 import {
   assistantMessage,
   type ContentBlock,
+  type FileBlock,
   type Message,
   systemMessage,
+  type ToolOutputBlock,
   type ToolUseBlock,
   toolResultMessage,
   userMessage,
@@ -17,6 +19,25 @@ export const text: fc.Arbitrary<string> = fc.oneof(
   fc.lorem({ maxCount: 30 }).map((line) => `${line}\n`.repeat(20)),
 );
 
+/** Few, so that the same bytes come again and again. */
+const file: fc.Arbitrary<FileBlock> = fc.oneof(
+  fc.record({
+    type: fc.constant('file' as const),
+    mediaType: fc.constantFrom('image/png', 'application/pdf'),
+    source: fc.record({
+      type: fc.constant('base64' as const),
+      data: fc.constantFrom('AAAA', 'iVBORw0KGgo='.repeat(200)),
+    }),
+  }),
+  fc.record({
+    type: fc.constant('file' as const),
+    mediaType: fc.constant('image/jpeg'),
+    filename: fc.constantFrom('login.jpg', '登录🦊.jpg'),
+    source: fc.constant({ type: 'url' as const, url: 'https://example.com/login.jpg' }),
+  }),
+);
+const maybeFile = fc.option(file, { nil: undefined, freq: 4 });
+
 interface Round {
   readonly calls: number;
   readonly text: string;
@@ -24,6 +45,8 @@ interface Round {
   readonly argument: string;
   readonly outputs: readonly string[];
   readonly failed: boolean;
+  /** Printed by the first call besides its text. */
+  readonly file: FileBlock | undefined;
 }
 
 const round: fc.Arbitrary<Round> = fc.record({
@@ -42,15 +65,21 @@ const round: fc.Arbitrary<Round> = fc.record({
     { minLength: 4, maxLength: 4 },
   ),
   failed: fc.boolean(),
+  file: maybeFile,
 });
 
 type Part =
-  | { readonly type: 'user' | 'synthetic' | 'system'; readonly text: string }
+  | { readonly type: 'synthetic'; readonly text: string }
+  | { readonly type: 'system'; readonly text: string }
+  | { readonly type: 'user'; readonly text: string; readonly file: FileBlock | undefined }
   | { readonly type: 'round'; readonly round: Round };
 
 const part: fc.Arbitrary<Part> = fc.oneof(
   { weight: 3, arbitrary: round.map((value): Part => ({ type: 'round', round: value })) },
-  { weight: 2, arbitrary: text.map((value): Part => ({ type: 'user', text: value })) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('user' as const), text, file: maybeFile }),
+  },
   {
     weight: 1,
     arbitrary: fc
@@ -82,13 +111,24 @@ function build(parts: readonly Part[], open: boolean): readonly Message[] {
     else if (item.type === 'system') messages.push(systemMessage(item.text, options()));
     else if (item.type === 'synthetic')
       messages.push(userMessage(item.text, { ...options(), kind: 'synthetic' }));
-    else messages.push(userMessage(item.text || 'go on', options()));
+    else {
+      const said = item.text || 'go on';
+      messages.push(userMessage(item.file ? [{ type: 'text', text: said }, item.file] : said, options()));
+    }
   }
   if (open) messages.push(assistantMessage([callBlock(`open${serial++}`, 'src/open.ts')], options()));
   return messages;
 }
 
-function roundMessages({ calls, text: said, thinking, argument, outputs, failed }: Round): Message[] {
+function roundMessages({
+  calls,
+  text: said,
+  thinking,
+  argument,
+  outputs,
+  failed,
+  file: shown,
+}: Round): Message[] {
   const blocks: ContentBlock[] = [];
   if (thinking) blocks.push({ type: 'thinking', thinking: 'hm', signature: 'signed' });
   blocks.push({ type: 'text', text: said });
@@ -97,9 +137,16 @@ function roundMessages({ calls, text: said, thinking, argument, outputs, failed 
   return [
     assistantMessage([...blocks, ...uses], options()),
     ...uses.map((call, index) =>
-      toolResultMessage(call, outputs[index] ?? '', { ...options(), isError: failed && index === 0 }),
+      toolResultMessage(call, outputOf(outputs[index] ?? '', index === 0 ? shown : undefined), {
+        ...options(),
+        isError: failed && index === 0,
+      }),
     ),
   ];
+}
+
+function outputOf(printed: string, shown: FileBlock | undefined): string | ToolOutputBlock[] {
+  return shown ? [{ type: 'text', text: printed }, shown] : printed;
 }
 
 function callBlock(id: string, argument: string): ToolUseBlock {

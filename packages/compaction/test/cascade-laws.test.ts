@@ -1,9 +1,9 @@
 import { ContextOverflowError, type Message, type Model, type ModelResponse, userMessage } from '@x/core';
+import { assertAccounted, assertPaired, assertWellFormed } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../src/index.js';
 import { conversation, damagedConversation, text } from './arbitraries.js';
-import { expectCovered, expectPaired, expectWellFormed } from './laws.js';
 import { GOOD_SUMMARY, modelOf, said } from './models.js';
 
 const reason = fc.constantFrom('manual', 'proactive_budget', 'request_too_large' as const);
@@ -54,9 +54,9 @@ describe('every compaction', { timeout: 60_000 }, () => {
           const outcome = await compactor.compact(messages, { reason: why });
 
           expect(messages).toEqual(before);
-          expectPaired(outcome.messages);
-          expectCovered(messages, outcome);
-          expectWellFormed(outcome.messages);
+          assertPaired(outcome.messages);
+          assertAccounted(messages, outcome);
+          assertWellFormed(outcome.messages);
           if (outcome.status === 'applied') {
             expect(outcome.tokensAfter).toBeLessThanOrEqual(contextWindow);
             expect(
@@ -91,8 +91,8 @@ describe('every compaction', { timeout: 60_000 }, () => {
             context = [...withoutOpen(context), ...part];
             for (const message of part) everything.add(message.id);
             const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
-            expectPaired(outcome.messages);
-            expectCovered(context, outcome);
+            assertPaired(outcome.messages);
+            assertAccounted(context, outcome);
             for (const entry of outcome.manifest) gone.add(entry.messageId);
             context = outcome.messages;
             expect(context.filter((message) => message.kind === 'summary').length).toBeLessThanOrEqual(1);
@@ -130,8 +130,8 @@ describe('every compaction', { timeout: 60_000 }, () => {
     await fc.assert(
       fc.asyncProperty(damagedConversation, window, async (messages, contextWindow) => {
         const outcome = await createCompactor({ contextWindow }).compact(messages);
-        expectCovered(messages, outcome);
-        if (outcome.status === 'applied') expectPaired(outcome.messages);
+        assertAccounted(messages, outcome);
+        if (outcome.status === 'applied') assertPaired(outcome.messages);
         else expect(outcome.messages).toBe(messages);
       }),
       { numRuns: 100 },

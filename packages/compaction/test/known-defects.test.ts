@@ -1,8 +1,8 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { compaction, createCompactor } from '../src/index.js';
 import { lines, meter, round, rounds } from './build.js';
-import { expectCovered, expectPaired } from './laws.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from './models.js';
 import { scopeOf } from './scope.js';
 
@@ -66,7 +66,7 @@ describe('a compactor', () => {
     for (const from of [4, 7]) {
       const before = [...context, ...turns(from)];
       const outcome = await compactor.compact(before);
-      expectCovered(before, outcome);
+      assertAccounted(before, outcome);
       context = outcome.messages;
     }
     const told = model.requests.map(promptOf).join('\n');
@@ -105,7 +105,7 @@ describe('a compactor', () => {
       for (let step = 0; step < 100; step++) {
         context = [...context, ...round({ output: lines(20) })];
         const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
-        expectPaired(outcome.messages);
+        assertPaired(outcome.messages);
         if (outcome.status === 'applied') applied++;
         context = outcome.messages;
       }

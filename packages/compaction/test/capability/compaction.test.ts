@@ -7,10 +7,10 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { compaction, type Reducer } from '../../src/index.js';
 import { at, lines, rounds } from '../build.js';
-import { expectPaired } from '../laws.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
 
@@ -45,7 +45,7 @@ describe('compaction, before a model call', () => {
     expect(seen).toBeLessThan(before.length);
     expect(list).toContain(before[0]);
     expect(scope.state.summary).toContain('sessions/s1.log.jsonl');
-    expectPaired(list);
+    assertPaired(list);
     expect(scope.checkpoints).toBe(1);
     const [compacting, done] = scope.events;
     expect(compacting).toMatchObject({

@@ -1,8 +1,8 @@
 import { assistantMessage, type Message, systemMessage, textOf, userMessage } from '@x/core';
+import { assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { dropOldest } from '../../src/index.js';
 import { lines, meter, reduceWith, rounds } from '../build.js';
-import { expectPaired } from '../laws.js';
 
 const tight = { limitTokens: 2_000, targetTokens: 1_800 };
 
@@ -17,7 +17,7 @@ describe('dropOldest', () => {
     });
 
     expect(meter.messages(after)).toBeLessThanOrEqual(2_000);
-    expectPaired(after);
+    assertPaired(after);
     expect(after).toEqual(expect.arrayContaining([rules, first, latest]));
     expect(after.at(-1)).toBe(messages.at(-1));
     const note = after.find((message) => message.kind === 'synthetic');

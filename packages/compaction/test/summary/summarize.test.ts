@@ -8,10 +8,10 @@ import {
   toolResultsOf,
   userMessage,
 } from '@x/core';
+import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, createCompactor } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';
-import { expectCovered, expectPaired } from '../laws.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 
 const history = () => [
@@ -31,8 +31,8 @@ async function compact(
   options: CompactOptions = {},
 ) {
   const outcome = await createCompactor({ strategy: 'summarization', ...config }).compact(messages, options);
-  expectPaired(outcome.messages);
-  expectCovered(messages, outcome);
+  assertPaired(outcome.messages);
+  assertAccounted(messages, outcome);
   return outcome;
 }
 const summaryOf = (messages: readonly Message[]) => {
