@@ -1,0 +1,17 @@
+// Says facts in a session of its own and in one that all processes share, and flushes both after each.
+import { LocalWorkspace, SessionKey, userMessage, WorkspaceSessionLog } from '@x/core';
+import { MemoryFlushManager } from '../../src/index.js';
+import { factTaker } from '../support/models.js';
+
+const [root = '', name = '', count = '0'] = process.argv.slice(2);
+const workspace = new LocalWorkspace(root);
+const flusher = new MemoryFlushManager({ workspace, model: factTaker() });
+const sessions = [name, 'shared'].map((sessionId) => SessionKey.of({ userId: 'alice', sessionId }));
+
+for (let number = 0; number < Number(count); number++) {
+  for (const [index, session] of sessions.entries()) {
+    const fact = `fact-${name}${index}${String(number).padStart(2, '0')}`;
+    await new WorkspaceSessionLog(workspace, session).append([userMessage(fact)]);
+    await flusher.flush(session);
+  }
+}
