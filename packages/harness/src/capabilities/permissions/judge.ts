@@ -1,6 +1,7 @@
 import type { Objection, PermissionContext, PermissionRule, Tool, ToolUseBlock } from '@x/core';
 import { mainArgument, textsOf } from './argument.js';
 import { concerns, covers } from './match-rule.js';
+import { plainPath } from './path-pattern.js';
 import { formatRule } from './rule.js';
 import { escapeWildcards } from './wildcard.js';
 
@@ -38,18 +39,28 @@ export function judge(policy: Policy, call: ToolUseBlock, tool: Tool): Objection
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
   if (mode === 'dont_ask') return deny('Denied: no rule allows this call, and nobody can be asked.');
   const what = tool.destructive ? 'may destroy something' : 'may change something';
-  return { type: 'ask', reason: `${call.name} ${what}.`, suggestion: suggestionFor(call, tool) };
+  const suggestion = suggestionFor(call, tool);
+  return { type: 'ask', reason: `${call.name} ${what}.`, ...(suggestion ? { suggestion } : {}) };
 }
 
 function deny(reason: string): Objection {
   return { type: 'deny', reason };
 }
 
-/** The narrowest rule that allows this call: this tool with this command or path, or this tool. */
-function suggestionFor(call: ToolUseBlock, tool: Tool): PermissionRule {
-  const rule = { tool: escapeWildcards(call.name) };
+/** The narrowest rule that allows this call: this tool with this command or path, or this tool; none if none would. */
+function suggestionFor(call: ToolUseBlock, tool: Tool): PermissionRule | undefined {
   const main = mainArgument(call, tool);
   const [text, ...others] = main === undefined ? [] : (textsOf(call, main) ?? []);
-  if (text === undefined || others.length > 0) return rule;
-  return { ...rule, match: escapeWildcards(text.trim()) };
+  const isOne = text !== undefined && others.length === 0;
+  const rule = {
+    tool: escapeWildcards(call.name),
+    ...(isOne ? { match: escapeWildcards(main === 'command' ? text.trim() : formatPath(text)) } : {}),
+  };
+  return covers([rule], call, tool) ? rule : undefined;
+}
+
+/** Without the `/` at the end that would mean all that is in a directory. */
+function formatPath(path: string): string {
+  const { names, absolute } = plainPath(path);
+  return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
 }

@@ -1,0 +1,214 @@
+import { defineTool, type PermissionRule, type ToolUseBlock } from '@x/core';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { judge, type PermissionMode, type Policy } from '../../../src/capabilities/permissions/judge.js';
+import { plainPath } from '../../../src/capabilities/permissions/path-pattern.js';
+import { parseRule } from '../../../src/capabilities/permissions/rule.js';
+import { shellParts } from '../../../src/capabilities/permissions/shell-parts.js';
+
+const looseTool = (name: string, flags: { readOnly?: boolean; sessionOnly?: boolean } = {}) =>
+  defineTool({ name, description: name, ...flags, input: z.looseObject({}), execute: () => 'done' });
+const TOOLS = {
+  read_file: looseTool('read_file', { readOnly: true }),
+  grep_files: looseTool('grep_files', { readOnly: true }),
+  write_file: looseTool('write_file'),
+  execute: looseTool('execute'),
+  send_mail: looseTool('send_mail'),
+  todo_write: looseTool('todo_write', { sessionOnly: true }),
+  mcp__files__write: looseTool('mcp__files__write'),
+};
+type ToolName = keyof typeof TOOLS;
+
+interface Rules {
+  readonly mode?: PermissionMode;
+  readonly allow?: readonly (string | PermissionRule)[];
+  readonly deny?: readonly (string | PermissionRule)[];
+  readonly ask?: readonly (string | PermissionRule)[];
+}
+
+function policyOf({ mode = 'default', allow, deny, ask }: Rules): Policy {
+  const read = (rules: readonly (string | PermissionRule)[] = []) =>
+    rules.map((rule) => (typeof rule === 'string' ? parseRule(rule, 'rule', 'test') : rule));
+  const editTools = ['write_file', 'edit_file'];
+  return { mode, allow: read(allow), deny: read(deny), ask: read(ask), editTools };
+}
+
+function verdict(rules: Rules, name: ToolName, input: ToolUseBlock['input'] = {}): 'allow' | 'deny' | 'ask' {
+  const call: ToolUseBlock = { type: 'tool_use', id: 'c', name, input };
+  return judge(policyOf(rules), call, TOOLS[name])?.type ?? 'allow';
+}
+
+describe('the order of rules and modes', () => {
+  it.each<[string, Rules, ToolName, 'allow' | 'deny' | 'ask']>([
+    ['default: reading', {}, 'read_file', 'allow'],
+    ['default: the session’s own notes', {}, 'todo_write', 'allow'],
+    ['default: anything else', {}, 'send_mail', 'ask'],
+    ['an allow rule', { allow: ['send_mail'] }, 'send_mail', 'allow'],
+    ['an ask rule before an allow rule', { allow: ['send_mail'], ask: ['send_*'] }, 'send_mail', 'ask'],
+    ['a deny rule before an ask rule', { ask: ['send_mail'], deny: ['send_mail'] }, 'send_mail', 'deny'],
+    ['a deny rule before all', { mode: 'bypass', allow: ['*'], deny: ['send_mail'] }, 'send_mail', 'deny'],
+    ['a deny rule on reading', { deny: ['read_file'] }, 'read_file', 'deny'],
+    ['an ask rule on reading', { ask: ['read_file'] }, 'read_file', 'ask'],
+    ['bypass: anything', { mode: 'bypass' }, 'execute', 'allow'],
+    ['bypass: an ask rule', { mode: 'bypass', ask: ['execute'] }, 'execute', 'ask'],
+    ['accept_edits: editing', { mode: 'accept_edits' }, 'write_file', 'allow'],
+    ['accept_edits: anything else', { mode: 'accept_edits' }, 'execute', 'ask'],
+    ['accept_edits: an ask rule', { mode: 'accept_edits', ask: ['write_file'] }, 'write_file', 'ask'],
+    ['explore: reading', { mode: 'explore' }, 'read_file', 'allow'],
+    ['explore: anything else, allowed or not', { mode: 'explore', allow: ['execute'] }, 'execute', 'deny'],
+    ['explore: nothing is asked', { mode: 'explore', ask: ['execute'] }, 'execute', 'deny'],
+    ['dont_ask: what is allowed', { mode: 'dont_ask', allow: ['execute'] }, 'execute', 'allow'],
+    ['dont_ask: what would be asked', { mode: 'dont_ask' }, 'execute', 'deny'],
+    ['dont_ask: an ask rule', { mode: 'dont_ask', ask: ['read_file'] }, 'read_file', 'deny'],
+    ['dont_ask: reading', { mode: 'dont_ask' }, 'read_file', 'allow'],
+  ])('%s', (_, rules, tool, expected) => {
+    expect(verdict(rules, tool)).toBe(expected);
+  });
+
+  const rule = fc.constantFrom(
+    '*',
+    'read_file',
+    'write_file(src/**)',
+    'execute(ls *)',
+    'send_mail',
+    'e*(rm*)',
+  );
+  const call = fc.constantFrom<[ToolName, ToolUseBlock['input']]>(
+    ['read_file', { path: 'src/a' }],
+    ['write_file', { path: 'src/a' }],
+    ['write_file', { path: 'b' }],
+    ['execute', { command: 'ls -l; rm x' }],
+    ['execute', { command: 'ls' }],
+    ['send_mail', {}],
+  );
+  const mode = fc.constantFrom<PermissionMode>('default', 'accept_edits', 'explore', 'bypass', 'dont_ask');
+
+  it('is strict: a rule that forbids never allows more, one that allows never overrules one that forbids', () => {
+    const rank = { allow: 0, ask: 1, deny: 2 };
+    fc.assert(
+      fc.property(mode, fc.array(rule), fc.array(rule), fc.array(rule), rule, call, (...given) => {
+        const [ownMode, allow, deny, ask, extra, [name, input]] = given;
+        const before = verdict({ mode: ownMode, allow, deny, ask }, name, input);
+        const denied = verdict({ mode: ownMode, allow, deny: [...deny, extra], ask }, name, input);
+        const allowed = verdict({ mode: ownMode, allow: [...allow, extra], deny, ask }, name, input);
+        expect(rank[denied]).toBeGreaterThanOrEqual(rank[before]);
+        expect(rank[allowed]).toBeLessThanOrEqual(rank[before]);
+        if (verdict({ mode: 'bypass', deny }, name, input) === 'deny') {
+          expect([before, allowed]).toEqual(['deny', 'deny']);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('a rule on arguments', () => {
+  const path = (value: unknown) => ({ path: value }) as ToolUseBlock['input'];
+
+  it.each<[string, ToolUseBlock['input'], 'allow' | 'ask']>([
+    ['write_file(src/**)', path('src/a.ts'), 'allow'],
+    ['write_file(src/**)', path('/src/a.ts'), 'allow'],
+    ['write_file(src/**)', path('src/../b.ts'), 'ask'],
+    ['write_file(src/**)', path('../src/a.ts'), 'ask'],
+    ['write_file(**)', path('../b.ts'), 'ask'],
+    ['write_file(src/**)', path('SRC/a.ts'), 'ask'],
+    ['write_file(src/**)', path('src\\..\\b.ts'), 'ask'],
+    ['write_file(src/**)', path(['src/a', 'src/b']), 'allow'],
+    ['write_file(src/**)', path(['src/a', 'b']), 'ask'],
+    ['write_file(src/**)', path({ toString: 'src/a' }), 'ask'],
+    ['write_file(src/**)', {}, 'ask'],
+    ['write_file(src/**)', 'src/a', 'ask'],
+  ])('allows by %s with %j: %s', (rule, input, expected) => {
+    expect(verdict({ allow: [rule] }, 'write_file', input)).toBe(expected);
+  });
+
+  it.each<[string, ToolName, ToolUseBlock['input'], 'allow' | 'deny']>([
+    ['read_file(secret/**)', 'read_file', path('secret/key'), 'deny'],
+    ['read_file(secret/**)', 'read_file', path('./a/../secret/key'), 'deny'],
+    ['read_file(secret/**)', 'read_file', path('/SECRET/key'), 'deny'],
+    ['read_file(secret/**)', 'read_file', path('secret\\key'), 'deny'],
+    ['read_file(**/é)', 'read_file', path('a/e\u0301'), 'deny'],
+    ['read_file(secret/**)', 'read_file', path({}), 'deny'],
+    ['read_file(secret/**)', 'read_file', path({ name: 'secret/key' }), 'deny'],
+    ['read_file(secret/**)', 'read_file', path('src/secret.ts'), 'allow'],
+    // A search reads what is below where it begins.
+    ['grep_files(secret/**)', 'grep_files', {}, 'deny'],
+    ['grep_files(secret/**)', 'grep_files', path(''), 'deny'],
+    ['grep_files(a/secret/**)', 'grep_files', path('a'), 'deny'],
+    ['grep_files(a/secret/**)', 'grep_files', path('b'), 'allow'],
+    ['execute(rm *)', 'execute', { command: 'ls && rm -rf x' }, 'deny'],
+    ['*(rm *)', 'execute', { command: 'sudo RM x' }, 'deny'],
+    // The tool has no argument that the pattern could be about.
+    ['send_mail(*@rival.com)', 'send_mail', { to: 'ann@acme.com' }, 'deny'],
+  ])('denies by %s %s with %j: %s', (rule, tool, input, expected) => {
+    const mode = { mode: 'bypass' as const };
+    expect(verdict({ ...mode, deny: [rule] }, tool, input)).toBe(expected);
+  });
+
+  it('may name them', () => {
+    const mail: PermissionRule = { tool: 'send_mail', input: { to: '*@acme.com', subject: 'Report ?' } };
+    const input = { to: 'ann@acme.com', subject: 'Report 7' };
+    expect(verdict({ allow: [mail] }, 'send_mail', input)).toBe('allow');
+    expect(verdict({ allow: [mail] }, 'send_mail', { ...input, to: ['ann@acme.com', 'x@y.z'] })).toBe('ask');
+    expect(verdict({ allow: [mail] }, 'send_mail', { to: 'ann@acme.com' })).toBe('ask');
+    expect(verdict({ deny: [mail] }, 'send_mail', { ...input, to: ['x@y.z', 'Ann@Acme.com'] })).toBe('deny');
+    expect(verdict({ deny: [mail] }, 'send_mail', { to: 'x@y.z', subject: 'Report 7' })).toBe('ask');
+  });
+
+  it('tells absolute paths from relative ones, but in the workspace', () => {
+    const allow = ['mcp__*(src/**)', 'mcp__*(/tmp/**)'];
+    expect(verdict({ allow }, 'mcp__files__write', path('src/a'))).toBe('allow');
+    expect(verdict({ allow }, 'mcp__files__write', path('/src/a'))).toBe('ask');
+    expect(verdict({ allow }, 'mcp__files__write', path('/tmp/a'))).toBe('allow');
+    expect(verdict({ deny: ['mcp__*(src/**)'] }, 'mcp__files__write', path('/src/a'))).toBe('deny');
+  });
+
+  it('covers a command line by several rules, with others beside', () => {
+    const allow = ['execute(npm test*)', 'execute(git status)', 'write_file(src/**)'];
+    const run = (command: string) => verdict({ allow }, 'execute', { command });
+    expect(run('npm test && git status')).toBe('allow');
+    expect(run('npm test && git push')).toBe('ask');
+  });
+});
+
+describe('the suggestion for always', () => {
+  const text = fc.string({ unit: fc.constantFrom(...'ab*?\\/; $"\'`(\n.'), minLength: 1, maxLength: 8 });
+  const suggest = (name: ToolName, input: ToolUseBlock['input']) => {
+    const asked = judge(policyOf({}), { type: 'tool_use', id: 'c', name, input }, TOOLS[name]);
+    return asked?.type === 'ask' ? asked.suggestion : undefined;
+  };
+
+  it('allows the very same command, and no other', () => {
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        const rule = suggest('execute', { command: one });
+        if (rule === undefined) return;
+        expect(verdict({ allow: [rule] }, 'execute', { command: one })).toBe('allow');
+        if (verdict({ allow: [rule] }, 'execute', { command: other }) !== 'allow') return;
+        if (other.trim() === one.trim()) return;
+        for (const part of shellParts(other).parts) expect(part.text).toBe(one.trim());
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('allows the very same file, and no other', () => {
+    fc.assert(
+      fc.property(text, text, (one, other) => {
+        const rule = suggest('write_file', { path: one });
+        if (rule === undefined) return;
+        expect(verdict({ allow: [rule] }, 'write_file', { path: one })).toBe('allow');
+        if (verdict({ allow: [rule] }, 'write_file', { path: other }) !== 'allow') return;
+        expect(plainPath(other).names).toEqual(plainPath(one).names);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it('is the tool where there is no such argument, and none where no rule could be kept', () => {
+    expect(suggest('send_mail', { to: 'x' })).toEqual({ tool: 'send_mail' });
+    expect(suggest('write_file', { path: '../out' })).toBeUndefined();
+    expect(suggest('execute', { command: 'a && b > c' })).toEqual({ tool: 'execute', match: 'a && b > c' });
+  });
+});
