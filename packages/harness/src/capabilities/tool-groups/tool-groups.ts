@@ -13,16 +13,18 @@ export interface ToolGroup {
   readonly active?: boolean | undefined;
 }
 
-const groupsSchema = z.record(
-  z.string().regex(/^[\w-]+$/, 'a group is named by letters, digits, "_" and "-"'),
-  z.strictObject({
-    description: z.string().min(1),
-    tools: z.array(
-      z.union([z.string().min(1), z.custom<Tool>(isTool, 'must be a tool, or the name of one')]),
-    ),
-    active: z.boolean().optional(),
-  }),
-);
+const groupsSchema = z
+  .record(
+    z.string().min(1),
+    z.strictObject({
+      description: z.string().min(1),
+      tools: z.array(
+        z.union([z.string().min(1), z.custom<Tool>(isTool, 'must be a tool, or the name of one')]),
+      ),
+      active: z.boolean().optional(),
+    }),
+  )
+  .refine((groups) => Object.keys(groups).length > 0, 'has no groups; leave toolGroups out');
 
 /**
  * Tools in groups, of which the model is only told those that are active; it switches them with `tool_groups`. Which are,
@@ -61,7 +63,7 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
       ),
     ],
     offerTools(tools, { state }) {
-      const key = activeGroups(state).join(' ');
+      const key = JSON.stringify(activeGroups(state));
       const known = selections.get(tools) ?? new Map<string, readonly ToolDefinition[]>();
       const offered = known.get(key) ?? tools.filter(({ name }) => missing(name, state).length === 0);
       selections.set(tools, known.set(key, offered));
