@@ -1,7 +1,4 @@
 import { defineConfig } from 'tsup';
 import { library } from '../../tooling/tsup.js';
 
-export default defineConfig({
-  ...library,
-  entry: { index: 'src/index.ts', langchain: 'src/langchain/index.ts' },
-});
+export default defineConfig({ ...library, entry: ['src/index.ts', 'src/langchain/index.ts'] });
