@@ -114,6 +114,8 @@ export type AgentEventBody =
       readonly modelId: string;
       readonly usage: Usage;
     }
+  /** Another writer had stored the session since; what it said is in the conversation now, too. */
+  | { readonly type: 'session.merged' }
   | {
       readonly type: 'budget.exceeded';
       readonly scope: 'call' | 'session';

@@ -42,6 +42,8 @@ export interface OpenSessionOptions {
    * it is stored; without it, such a message is in the log alone if the other writer compacted too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
+  /** Called when the state has been merged with what somebody else had stored. */
+  readonly merged?: (() => void) | undefined;
 }
 
 /**
@@ -110,6 +112,7 @@ class StoredBackedSession implements Session {
         // Whoever deleted the session did not mean it to come back.
         if (stored === undefined) throw error;
         this.#rebase(stored);
+        this.#options.merged?.();
       }
     }
   }

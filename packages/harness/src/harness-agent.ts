@@ -345,8 +345,9 @@ export class HarnessAgent {
       onConflict: this.#parts.settings.onConflict,
       fence: options.turn.fence,
       added: () => unstored,
+      merged: () => call.emit({ type: 'session.merged' }),
     });
-    return new RunningCall({
+    const call: RunningCall = new RunningCall({
       parts: this.#parts,
       toolDefinitions: this.#tools.current().definitions,
       session,
@@ -360,6 +361,7 @@ export class HarnessAgent {
       output: options.output,
       emit: (event) => this.#emit(event, options.listener),
     });
+    return call;
   }
 
   #emit(event: AgentEvent, listener: ((event: AgentEvent) => void) | undefined): void {

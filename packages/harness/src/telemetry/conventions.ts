@@ -1,0 +1,91 @@
+/**
+ * The names of the OpenTelemetry semantic conventions for generative AI, in one table, as they stood in
+ * open-telemetry/semantic-conventions-genai in autumn 2026 (status "Development", on top of core conventions 1.44).
+ * What they have no name for yet is called `x.*`.
+ */
+export const CONVENTIONS_VERSION = 'gen-ai/2026-09+1.44.0';
+
+export const OPERATION = {
+  invokeAgent: 'invoke_agent',
+  chat: 'chat',
+  executeTool: 'execute_tool',
+  createMemory: 'create_memory',
+  updateMemory: 'update_memory',
+  /** Not in the conventions: frameworks' own compaction is left open there. */
+  compact: 'compact',
+} as const;
+
+export const ATTRIBUTE = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  agentName: 'gen_ai.agent.name',
+  conversationId: 'gen_ai.conversation.id',
+  /** Only ever true. */
+  conversationCompacted: 'gen_ai.conversation.compacted',
+  requestModel: 'gen_ai.request.model',
+  requestMaxTokens: 'gen_ai.request.max_tokens',
+  requestTemperature: 'gen_ai.request.temperature',
+  outputType: 'gen_ai.output.type',
+  finishReasons: 'gen_ai.response.finish_reasons',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
+  cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
+  /** What `cacheWriteTokens` was called before; many backends still read it. */
+  cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+  tokenType: 'gen_ai.token.type',
+  tokenModality: 'gen_ai.token.modality',
+  toolName: 'gen_ai.tool.name',
+  toolType: 'gen_ai.tool.type',
+  toolCallId: 'gen_ai.tool.call.id',
+  memoryRecords: 'gen_ai.memory.record.count',
+  errorType: 'error.type',
+  // Only with `captureContent`.
+  systemInstructions: 'gen_ai.system_instructions',
+  inputMessages: 'gen_ai.input.messages',
+  outputMessages: 'gen_ai.output.messages',
+  toolArguments: 'gen_ai.tool.call.arguments',
+  toolResult: 'gen_ai.tool.call.result',
+  // Our own.
+  stopReason: 'x.agent.stop_reason',
+  steps: 'x.agent.steps',
+  usageSource: 'x.agent.usage.source',
+  compactionReason: 'x.compaction.reason',
+  compactionStrategy: 'x.compaction.strategy',
+  compactionStatus: 'x.compaction.status',
+  messagesBefore: 'x.compaction.messages_before',
+  messagesAfter: 'x.compaction.messages_after',
+  tokensBefore: 'x.compaction.tokens_before',
+  tokensAfter: 'x.compaction.tokens_after',
+  conflictOutcome: 'x.session.conflict.outcome',
+  fallbackModel: 'x.agent.fallback.model',
+  retryAttempt: 'x.agent.retry.attempt',
+} as const;
+
+export const METRIC = {
+  operationDuration: 'gen_ai.client.operation.duration',
+  timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  agentDuration: 'gen_ai.invoke_agent.duration',
+  toolDuration: 'gen_ai.execute_tool.duration',
+  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
+  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
+  cacheReadTokens: 'gen_ai.client.inference.usage.cache_read.input_tokens',
+  cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
+  reasoningTokens: 'gen_ai.client.inference.usage.reasoning.output_tokens',
+  /** What the token metrics were before they were counters; most dashboards still read it. */
+  tokenUsage: 'gen_ai.client.token.usage',
+  cacheShare: 'x.agent.cache.share',
+  compactions: 'x.agent.compactions',
+  compactionDuration: 'x.agent.compaction.duration',
+  conflicts: 'x.agent.session.conflicts',
+  retries: 'x.agent.model.retries',
+  fallbacks: 'x.agent.model.fallbacks',
+} as const;
+
+/** Bucket boundaries that the conventions ask for. */
+export const SECONDS = [
+  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+];
+export const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+export const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];

@@ -1,0 +1,90 @@
+import { type Attributes, SpanKind, SpanStatusCode } from '@opentelemetry/api';
+import type { AgentEventBody, CallScope } from '@x/core';
+import { ATTRIBUTE, OPERATION } from './conventions.js';
+import { recordUsage } from './record-usage.js';
+import { callAttributes, modelAttributes, type Recorder } from './recorder.js';
+
+/** Spans of compactions and of work on the memory, and the tokens of their model calls. */
+export function observeContext(recorder: Recorder, event: AgentEventBody, scope: CallScope): void {
+  const { instruments, traces, tracer } = recorder;
+  switch (event.type) {
+    case 'context.compacting': {
+      const trace = traces.of(scope);
+      const attributes = {
+        [ATTRIBUTE.operation]: OPERATION.compact,
+        ...callAttributes(scope),
+        [ATTRIBUTE.compactionReason]: event.reason,
+        [ATTRIBUTE.messagesBefore]: event.messagesBefore,
+        [ATTRIBUTE.tokensBefore]: event.tokensBefore,
+      };
+      trace.compaction = tracer.startSpan(
+        OPERATION.compact,
+        { kind: SpanKind.INTERNAL, attributes },
+        trace.context,
+      );
+      return;
+    }
+    case 'context.compacted': {
+      const trace = traces.of(scope);
+      const outcome = {
+        [ATTRIBUTE.compactionReason]: event.reason,
+        [ATTRIBUTE.compactionStatus]: event.status,
+        [ATTRIBUTE.compactionStrategy]: event.strategyUsed,
+      };
+      trace.compaction?.setAttributes({
+        ...outcome,
+        [ATTRIBUTE.messagesAfter]: event.messagesAfter,
+        [ATTRIBUTE.tokensAfter]: event.tokensAfter,
+      });
+      if (event.status === 'failed') trace.compaction?.setStatus({ code: SpanStatusCode.ERROR });
+      trace.compaction?.end();
+      trace.compaction = undefined;
+      if (event.status === 'applied') trace.compacted = true;
+      const attributes = { [ATTRIBUTE.agentName]: scope.agentId, ...outcome };
+      instruments.compactions.add(1, attributes);
+      instruments.compactionDuration.record(event.durationMs / 1_000, attributes);
+      return;
+    }
+    case 'usage.reported': {
+      const attributes = modelAttributes(recorder, { id: event.modelId }, OPERATION.chat);
+      recordUsage(instruments, event.usage, { ...attributes, [ATTRIBUTE.usageSource]: event.source });
+      return;
+    }
+    case 'memory.flushed':
+      addPast(recorder, scope, OPERATION.createMemory, event.durationMs, {
+        [ATTRIBUTE.memoryRecords]: event.bullets,
+      });
+      return;
+    case 'memory.consolidated':
+      addPast(recorder, scope, OPERATION.updateMemory, event.durationMs, {});
+      return;
+    case 'memory.failed':
+      addPast(recorder, scope, operationOf(event.operation), 0, { [ATTRIBUTE.errorType]: '_OTHER' });
+      return;
+  }
+}
+
+/** A span of what is over already: memory is worked on in the background, and reports when it is done. */
+function addPast(
+  { tracer, traces }: Recorder,
+  scope: CallScope,
+  operation: string,
+  durationMs: number,
+  attributes: Attributes,
+): void {
+  const span = tracer.startSpan(
+    operation,
+    {
+      kind: SpanKind.INTERNAL,
+      startTime: Date.now() - durationMs,
+      attributes: { [ATTRIBUTE.operation]: operation, ...callAttributes(scope), ...attributes },
+    },
+    traces.of(scope).context,
+  );
+  if (attributes[ATTRIBUTE.errorType] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+}
+
+function operationOf(operation: 'flush' | 'consolidation' | 'maintenance'): string {
+  return operation === 'flush' ? OPERATION.createMemory : OPERATION.updateMemory;
+}

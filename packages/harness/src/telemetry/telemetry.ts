@@ -1,0 +1,140 @@
+import { context, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import { type Capability, type ModelRequest, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import { within } from './call-trace.js';
+import { answerJson, instructionsJson, messagesJson, resultText } from './content.js';
+import { ATTRIBUTE, CONVENTIONS_VERSION, OPERATION } from './conventions.js';
+import { errorAttributes, markFailed } from './failure.js';
+import { createInstruments } from './instruments.js';
+import { observeCall } from './observe-call.js';
+import { observeContext } from './observe-context.js';
+import { recordUsage, usageAttributes } from './record-usage.js';
+import { callAttributes, createRecorder, modelAttributes, type Recorder, secondsSince } from './recorder.js';
+import { type TelemetryConfig, telemetryConfigSchema } from './telemetry-config.js';
+
+const SCOPE = '@x/harness';
+
+/**
+ * Traces and measures an agent with the OpenTelemetry API, by the semantic conventions for generative AI: a span for each
+ * call, model call, tool call, compaction and work on the memory; metrics for tokens, the cache's share, durations,
+ * compactions and conflicts. Without an SDK nothing is recorded. Nothing that was said is written unless
+ * `captureContent` is set: by default names, counts, ids and classes of errors alone.
+ *
+ * Install it first: what is installed before it is not part of the times.
+ *
+ * @throws {InvalidInputError} naming every unknown key.
+ */
+export function telemetry(config: TelemetryConfig = {}): Capability {
+  const { tracer, meter, captureContent, provider } = parseWith(
+    telemetryConfigSchema,
+    config,
+    'telemetry configuration',
+  );
+  const recorder = createRecorder({
+    tracer: tracer ?? trace.getTracer(SCOPE, CONVENTIONS_VERSION),
+    instruments: createInstruments(meter ?? metrics.getMeter(SCOPE, CONVENTIONS_VERSION)),
+    captureContent,
+    provider,
+  });
+  return {
+    name: 'telemetry',
+    observe(event, scope) {
+      observeCall(recorder, event, scope);
+      observeContext(recorder, event, scope);
+    },
+    aroundCall: (scope, next) => context.with(recorder.traces.of(scope).context, next),
+    aroundModel: (request, scope, next) => traceModel(recorder, request, scope, () => next(request)),
+    async aroundTool(call, scope, next) {
+      const common = { [ATTRIBUTE.operation]: OPERATION.executeTool, [ATTRIBUTE.toolName]: call.name };
+      const attributes = {
+        ...common,
+        ...callAttributes(scope),
+        [ATTRIBUTE.toolType]: 'function',
+        [ATTRIBUTE.toolCallId]: call.id,
+        ...(captureContent ? { [ATTRIBUTE.toolArguments]: JSON.stringify(call.input) } : {}),
+      };
+      const options = { kind: SpanKind.INTERNAL, attributes };
+      const parent = recorder.traces.of(scope).context;
+      const startedAt = performance.now();
+      const name = `${OPERATION.executeTool} ${call.name}`;
+      return within(recorder.tracer, parent, [name, options], async (span) => {
+        let failure = {};
+        try {
+          const result = await next(call);
+          if (captureContent) span.setAttribute(ATTRIBUTE.toolResult, resultText(result));
+          if (result.isError) {
+            failure = { [ATTRIBUTE.errorType]: 'tool_error' };
+            span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
+          }
+          return result;
+        } catch (error) {
+          failure = errorAttributes(error);
+          markFailed(span, error, captureContent);
+          throw error;
+        } finally {
+          recorder.instruments.toolDuration.record(secondsSince(startedAt), { ...common, ...failure });
+        }
+      });
+    },
+  };
+}
+
+async function traceModel(
+  recorder: Recorder,
+  request: ModelRequest,
+  scope: ReasonScope,
+  next: () => Promise<ModelResponse>,
+): Promise<ModelResponse> {
+  const { instruments, tracer, traces, captureContent } = recorder;
+  const common = modelAttributes(recorder, scope.model, OPERATION.chat);
+  const call = traces.of(scope);
+  const attributes = { ...common, ...callAttributes(scope), ...requestAttributes(request, call.compacted) };
+  const name = `${OPERATION.chat} ${common[ATTRIBUTE.requestModel]}`;
+  return within(tracer, call.context, [name, { kind: SpanKind.CLIENT, attributes }], async (span) => {
+    const chat: NonNullable<typeof call.chat> = {
+      startedAt: performance.now(),
+      firstChunkAt: undefined,
+      span,
+    };
+    call.chat = chat;
+    if (captureContent && span.isRecording()) captureRequest(span, request);
+    let failure = {};
+    try {
+      const response = await next();
+      span.setAttributes({
+        [ATTRIBUTE.finishReasons]: [response.finishReason],
+        ...usageAttributes(response.usage),
+      });
+      if (captureContent) {
+        span.setAttribute(ATTRIBUTE.outputMessages, answerJson(response.content, response.finishReason));
+      }
+      if (response.usage !== undefined) recordUsage(instruments, response.usage, common);
+      return response;
+    } catch (error) {
+      failure = errorAttributes(error);
+      markFailed(span, error, captureContent);
+      throw error;
+    } finally {
+      call.chat = undefined;
+      const measured = { ...common, ...failure };
+      instruments.operationDuration.record(secondsSince(chat.startedAt), measured);
+      if (chat.firstChunkAt !== undefined) {
+        instruments.timeToFirstChunk.record((chat.firstChunkAt - chat.startedAt) / 1_000, measured);
+      }
+    }
+  });
+}
+
+function requestAttributes(request: ModelRequest, compacted: boolean) {
+  const { maxOutputTokens, temperature, responseFormat } = request;
+  return {
+    ...(maxOutputTokens === undefined ? {} : { [ATTRIBUTE.requestMaxTokens]: maxOutputTokens }),
+    ...(temperature === undefined ? {} : { [ATTRIBUTE.requestTemperature]: temperature }),
+    ...(responseFormat === undefined ? {} : { [ATTRIBUTE.outputType]: 'json' }),
+    ...(compacted ? { [ATTRIBUTE.conversationCompacted]: true } : {}),
+  };
+}
+
+function captureRequest(span: Span, { system, messages }: ModelRequest): void {
+  span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
+  if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
+}

@@ -1,0 +1,376 @@
+import { type Span as ApiSpan, context as otel, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
+import { compaction } from '@x/compaction';
+import {
+  type Capability,
+  defineTool,
+  estimateCounter,
+  InMemorySession,
+  InvalidInputError,
+  ModelError,
+  RuntimeContext,
+  SessionConflictError,
+} from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HarnessAgent } from '../../src/index.js';
+import { type TelemetryConfig, telemetry } from '../../src/telemetry/index.js';
+import { collect, scratch } from '../support.js';
+
+const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
+const SECRET = 'the secret is 42';
+const usage = {
+  inputTokens: 100,
+  outputTokens: 10,
+  cachedInputTokens: 80,
+  cacheWriteTokens: 5,
+  reasoningTokens: 3,
+};
+
+beforeAll(() => {
+  otel.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+});
+afterAll(() => {
+  otel.disable();
+});
+
+interface Options extends TelemetryConfig {
+  readonly capabilities?: readonly Capability[];
+  readonly fallback?: readonly ScriptedModel[];
+  readonly session?: InMemorySession;
+  readonly onConflict?: 'fail' | 'merge';
+}
+
+function setUp(script: readonly ScriptEntry[], options: Options = {}) {
+  const {
+    capabilities = [],
+    fallback = [],
+    session = new InMemorySession(),
+    onConflict,
+    ...config
+  } = options;
+  const spans = new InMemorySpanExporter();
+  const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }).getTracer(
+    'test',
+  );
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 });
+  const meter = new MeterProvider({ readers: [reader] }).getMeter('test');
+  const inTool: (ApiSpan | undefined)[] = [];
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks',
+    input: z.object({ at: z.string() }),
+    execute({ at }) {
+      inTool.push(trace.getActiveSpan());
+      if (at === 'nowhere') throw new Error(SECRET);
+      return `${SECRET} ${'word '.repeat(100)}`;
+    },
+  });
+  const builder = HarnessAgent.builder()
+    .name('guide')
+    .systemPrompt(SECRET)
+    .model(new ScriptedModel(script, { id: 'openai.responses:gpt-5' }), { fallback })
+    .workspace(scratch())
+    .session(session)
+    .tools(look)
+    .settings({ retryDelayMs: 0 })
+    .use(telemetry({ tracer, meter, ...config }), ...capabilities);
+  const agent = onConflict === undefined ? builder.build() : builder.onConflict(onConflict).build();
+
+  /** Points of a metric, by its name. */
+  async function points(name: string) {
+    await reader.forceFlush();
+    const found = exporter
+      .getMetrics()
+      .at(-1)
+      ?.scopeMetrics.flatMap((scope) => scope.metrics)
+      .find((metric) => metric.descriptor.name === name);
+    return found?.dataPoints.map(({ attributes, value }) => ({ attributes, value })) ?? [];
+  }
+  return { agent, inTool, points, finished: () => spans.getFinishedSpans() };
+}
+
+const named = (spans: readonly ReadableSpan[], name: string) => spans.filter((span) => span.name === name);
+const LOOK = { toolCalls: [{ name: 'look', input: { at: SECRET } }], usage };
+
+describe('telemetry', () => {
+  it('traces a call, its model calls and its tools as a tree', async () => {
+    const { agent, finished, inTool } = setUp([LOOK, { text: SECRET, usage }]);
+    await agent.call('Hi', context);
+    const spans = finished();
+    expect(spans.map((span) => span.name)).toEqual([
+      'chat gpt-5',
+      'execute_tool look',
+      'chat gpt-5',
+      'invoke_agent guide',
+    ]);
+    const root = named(spans, 'invoke_agent guide')[0];
+    const children = spans.filter((span) => span !== root);
+    expect(children.every((span) => span.parentSpanContext?.spanId === root?.spanContext().spanId)).toBe(
+      true,
+    );
+    expect(inTool[0]?.spanContext().spanId).toBe(named(spans, 'execute_tool look')[0]?.spanContext().spanId);
+    expect(root?.attributes).toEqual({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'gpt-5',
+      'gen_ai.agent.name': 'guide',
+      'gen_ai.conversation.id': 's-1',
+      'gen_ai.usage.input_tokens': 200,
+      'gen_ai.usage.output_tokens': 20,
+      'gen_ai.usage.cache_read.input_tokens': 160,
+      'gen_ai.usage.cache_write.input_tokens': 10,
+      'gen_ai.usage.cache_creation.input_tokens': 10,
+      'gen_ai.usage.reasoning.output_tokens': 6,
+      'x.agent.stop_reason': 'completed',
+      'x.agent.steps': 2,
+    });
+    expect(named(spans, 'chat gpt-5')[0]?.attributes).toMatchObject({
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.response.finish_reasons': ['tool-calls'],
+      'gen_ai.usage.input_tokens': 100,
+    });
+    expect(named(spans, 'execute_tool look')[0]?.attributes).toMatchObject({
+      'gen_ai.tool.name': 'look',
+      'gen_ai.tool.type': 'function',
+    });
+  });
+
+  it('writes nothing that was said, by anybody, also in errors', async () => {
+    const failing = { toolCalls: [{ name: 'look', input: { at: 'nowhere' } }], usage };
+    const { agent, finished, points } = setUp([failing, LOOK, { error: new ModelError(SECRET) }]);
+    await expect(agent.call(SECRET, context)).rejects.toThrow(SECRET);
+    const written = finished().map(({ name, attributes, events, status }) => ({
+      name,
+      attributes,
+      events,
+      status,
+    }));
+    expect(JSON.stringify(written)).not.toContain('secret');
+    expect(JSON.stringify(await points('gen_ai.client.operation.duration'))).not.toContain('secret');
+    expect(JSON.stringify(written)).not.toContain('alice');
+  });
+
+  it('writes it when it is told to', async () => {
+    const { agent, finished } = setUp([LOOK, { text: 'Goodbye', usage }], { captureContent: true });
+    await agent.call('Hi', context);
+    const [first, tool, last] = finished();
+    expect(JSON.parse(String(first?.attributes['gen_ai.input.messages']))).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'Hi' }] },
+    ]);
+    expect(JSON.parse(String(first?.attributes['gen_ai.system_instructions']))).toEqual([
+      { type: 'text', content: SECRET },
+    ]);
+    expect(tool?.attributes['gen_ai.tool.call.arguments']).toBe(JSON.stringify({ at: SECRET }));
+    expect(String(tool?.attributes['gen_ai.tool.call.result'])).toContain(SECRET);
+    expect(JSON.parse(String(last?.attributes['gen_ai.output.messages']))).toEqual([
+      { role: 'assistant', parts: [{ type: 'text', content: 'Goodbye' }], finish_reason: 'stop' },
+    ]);
+  });
+
+  it('marks what failed with the class of the error', async () => {
+    const failing = { toolCalls: [{ name: 'look', input: { at: 'nowhere' } }], usage };
+    const { agent, finished, points } = setUp([failing, { error: new ModelError('no', { status: 400 }) }]);
+    await expect(agent.call('Hi', context)).rejects.toThrow();
+    const failures = finished().map((span) => [span.name, span.attributes['error.type'], span.status.code]);
+    expect(failures).toEqual([
+      ['chat gpt-5', undefined, 0],
+      ['execute_tool look', 'tool_error', 2],
+      ['chat gpt-5', 'model_error', 2],
+      ['invoke_agent guide', 'model_error', 2],
+    ]);
+    expect(await points('gen_ai.invoke_agent.duration')).toMatchObject([
+      { attributes: { 'error.type': 'model_error' }, value: { count: 1 } },
+    ]);
+  });
+
+  it('counts tokens, the cache’s share and durations', async () => {
+    const { agent, points } = setUp([LOOK, { text: 'Bye', usage }]);
+    await collect(agent.stream('Hi', context));
+    const attributes = { 'gen_ai.provider.name': 'openai', 'gen_ai.request.model': 'gpt-5' };
+    const values = async (name: string) => (await points(name)).map(({ value }) => value);
+    expect(await points('gen_ai.client.inference.usage.input_tokens')).toMatchObject([
+      { attributes, value: 200 },
+    ]);
+    expect(await values('gen_ai.client.inference.usage.output_tokens')).toEqual([20]);
+    expect(await values('gen_ai.client.inference.usage.cache_read.input_tokens')).toEqual([160]);
+    expect(await values('gen_ai.client.inference.usage.cache_write.input_tokens')).toEqual([10]);
+    expect(await values('gen_ai.client.inference.usage.reasoning.output_tokens')).toEqual([6]);
+    expect(await values('x.agent.cache.share')).toMatchObject([{ count: 2, sum: 1.6 }]);
+    expect(await values('gen_ai.client.token.usage')).toMatchObject([{ sum: 200 }, { sum: 20 }]);
+    expect(await values('gen_ai.client.operation.duration')).toMatchObject([{ count: 2 }]);
+    expect(await values('gen_ai.client.operation.time_to_first_chunk')).toMatchObject([{ count: 1 }]);
+    expect(await points('gen_ai.execute_tool.duration')).toMatchObject([
+      { attributes: { 'gen_ai.tool.name': 'look' }, value: { count: 1 } },
+    ]);
+  });
+
+  it('traces and counts compactions, and what their models use', async () => {
+    const SUMMARY = '## SESSION INTENT\nA\n## SUMMARY\nB\n## ARTIFACTS\nC\n## NEXT STEPS\nD';
+    const summariser = new ScriptedModel([{ text: SUMMARY, usage }], { id: 'anthropic:small' });
+    const rounds = Array.from({ length: 5 }, () => LOOK);
+    const { agent, finished, points } = setUp([...rounds, { text: 'Bye', usage }], {
+      capabilities: [
+        compaction({
+          triggerMessages: 9,
+          keepMessages: 2,
+          strategy: 'summarization',
+          model: summariser,
+          counter: estimateCounter,
+        }),
+      ],
+    });
+    await agent.call('Hi', context);
+    const [span] = named(finished(), 'compact');
+    const root = named(finished(), 'invoke_agent guide')[0];
+    expect(span?.parentSpanContext?.spanId).toBe(root?.spanContext().spanId);
+    expect(span?.attributes).toMatchObject({
+      'x.compaction.reason': 'proactive_budget',
+      'x.compaction.status': 'applied',
+      'x.compaction.messages_before': 9,
+    });
+    expect(await points('x.agent.compactions')).toMatchObject([
+      { attributes: { 'x.compaction.status': 'applied' }, value: 1 },
+    ]);
+    expect(
+      (await points('gen_ai.client.inference.usage.input_tokens')).map(({ attributes, value }) => [
+        attributes['gen_ai.request.model'],
+        attributes['x.agent.usage.source'],
+        value,
+      ]),
+    ).toContainEqual(['small', 'compaction', 100]);
+    const compacted = named(finished(), 'chat gpt-5').map(
+      (chat) => chat.attributes['gen_ai.conversation.compacted'],
+    );
+    expect(compacted).toEqual([undefined, undefined, undefined, undefined, true, true]);
+  });
+
+  it('traces work on the memory when it reports', async () => {
+    const memory: Capability = {
+      name: 'memory',
+      async aroundCall(scope, next) {
+        await next();
+        scope.background('flush', async () => {
+          scope.emit({
+            type: 'memory.flushed',
+            messages: 2,
+            bullets: 3,
+            extraction: 'model',
+            durationMs: 50,
+          });
+          scope.emit({ type: 'memory.failed', operation: 'consolidation', error: SECRET });
+        });
+      },
+    };
+    const { agent, finished } = setUp([{ text: 'Bye', usage }], { capabilities: [memory] });
+    await agent.call('Hi', context);
+    await agent.close();
+    const root = named(finished(), 'invoke_agent guide')[0];
+    const [flush] = named(finished(), 'create_memory');
+    expect(flush?.attributes['gen_ai.memory.record.count']).toBe(3);
+    expect(flush?.parentSpanContext?.spanId).toBe(root?.spanContext().spanId);
+    expect(named(finished(), 'update_memory')[0]?.status.code).toBe(2);
+  });
+
+  it('counts retries and fallbacks', async () => {
+    const overloaded = { error: new ModelError('busy', { retryable: true }) };
+    const fallback = [new ScriptedModel([{ text: 'Bye', usage }], { id: 'anthropic:claude' })];
+    const { agent, finished, points } = setUp(
+      Array.from({ length: 4 }, () => overloaded),
+      { fallback },
+    );
+    await agent.call('Hi', context);
+    expect(await points('x.agent.model.retries')).toMatchObject([{ value: 3 }]);
+    expect(await points('x.agent.model.fallbacks')).toMatchObject([
+      { attributes: { 'x.agent.fallback.model': 'anthropic:claude' }, value: 1 },
+    ]);
+    expect(finished().map((span) => span.name)).toEqual(['chat gpt-5', 'chat claude', 'invoke_agent guide']);
+    expect(finished()[0]?.events).toHaveLength(3);
+  });
+
+  it.each(['fail', 'merge'] as const)('counts conflicts: %s', async (onConflict) => {
+    const session = new InMemorySession();
+    const other = HarnessAgent.builder()
+      .name('guide')
+      .model(new ScriptedModel([{ text: 'Mine' }]))
+      .workspace(scratch());
+    const between = async () => {
+      await other.session(withoutLease(session)).build().call('Me first', context);
+      return { text: 'Bye', usage };
+    };
+    const { agent, points } = setUp([between], { session: withoutLease(session), onConflict });
+    const call = agent.call('Hi', context);
+    if (onConflict === 'fail') await expect(call).rejects.toSatisfy(SessionConflictError.isInstance);
+    else await call;
+    expect(await points('x.agent.session.conflicts')).toMatchObject([
+      { attributes: { 'x.session.conflict.outcome': onConflict === 'fail' ? 'failed' : 'merged' }, value: 1 },
+    ]);
+  });
+
+  it('is a child of what the caller traces', async () => {
+    const { agent, finished } = setUp([{ text: 'Bye', usage }]);
+    const spans = new InMemorySpanExporter();
+    const tracer = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }).getTracer(
+      'app',
+    );
+    const outer = tracer.startSpan('request');
+    await otel.with(trace.setSpan(otel.active(), outer), () => agent.call('Hi', context));
+    const root = named(finished(), 'invoke_agent guide')[0];
+    expect(root?.parentSpanContext?.spanId).toBe(outer.spanContext().spanId);
+  });
+
+  it('ends an interrupted call without calling it an error', async () => {
+    const { agent, finished } = setUp([
+      () => {
+        agent.interrupt(context);
+        return { text: 'Bye' };
+      },
+    ]);
+    await agent.call('Hi', context);
+    const root = named(finished(), 'invoke_agent guide')[0];
+    expect(root?.attributes['x.agent.stop_reason']).toBe('interrupted');
+    expect(finished().map((span) => span.status.code)).toEqual([0, 0]);
+  });
+
+  it('does nothing without an SDK', async () => {
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'Bye' }]))
+      .workspace(scratch())
+      .use(telemetry())
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('Bye');
+  });
+
+  it('refuses unknown keys and what is no tracer', () => {
+    expect(() => telemetry({ content: true } as never)).toThrow('content: unknown key');
+    expect(() => telemetry({ tracer: {} as never })).toThrow(
+      'tracer: must be a tracer of @opentelemetry/api',
+    );
+    expect(() => telemetry({ tracer: {} as never })).toThrow(expect.toSatisfy(InvalidInputError.isInstance));
+  });
+});
+
+/** Two agents of one process: without a lease nothing keeps them from writing at once. */
+function withoutLease(session: InMemorySession): InMemorySession {
+  return new Proxy(session, {
+    get(target, name) {
+      if (name === 'lease') return undefined;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+}
