@@ -1,4 +1,7 @@
 import { defineConfig } from 'tsup';
 import { library } from '../../tooling/tsup.js';
 
-export default defineConfig({ ...library, entry: ['src/index.ts', 'src/telemetry/index.ts'] });
+export default defineConfig({
+  ...library,
+  entry: ['src/index.ts', 'src/bullmq/index.ts', 'src/mcp/index.ts', 'src/telemetry/index.ts'],
+});

@@ -1,0 +1,86 @@
+import { InvalidInputError, parseWith } from '@x/core';
+import { z } from 'zod';
+import { substituteEnvironment } from '../config/substitute-environment.js';
+import type { McpClient } from './mcp-client.js';
+import { type Redact, secretsIn } from './redact-values.js';
+
+const strings = z.record(z.string(), z.string());
+
+const serverSchema = z.strictObject({
+  /** A program to start, which is spoken to over its standard input and output. */
+  command: z.string().min(1).optional(),
+  args: z.array(z.string()).optional(),
+  /** What the program sees beside a minimal environment. */
+  env: strings.optional(),
+  cwd: z.string().min(1).optional(),
+  /** A server to connect to by streamable HTTP. */
+  url: z.url({ protocol: /^https?$/ }).optional(),
+  headers: strings.optional(),
+  /** Something that lists and calls tools already. It stays the caller's: it is never closed. */
+  client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
+  /** Patterns of the tools to offer, by the server's own names. Default: all. */
+  tools: z.array(z.string().min(1)).optional(),
+  /** Whether what the server says of its tools (that they only read, that they destroy) is believed. */
+  trustAnnotations: z.boolean().default(true),
+  /** Whether the agent cannot do without it: then `mcp()` fails when it cannot be reached. */
+  required: z.boolean().default(true),
+});
+
+const configSchema = z.strictObject({
+  servers: z.record(
+    z.string().regex(/^[a-zA-Z0-9_-]{1,32}$/, 'must be letters, digits, - and _, 32 at most'),
+    serverSchema,
+  ),
+  /** Milliseconds that a server may take to begin. */
+  connectTimeoutMs: z.int().min(1).default(20_000),
+  /** Milliseconds that a tool may take. */
+  callTimeoutMs: z.int().min(1).default(60_000),
+  /** Characters of text that one result may have; the rest is left out, and the model told so. */
+  maxResultChars: z.int().min(1).default(200_000),
+  /** Bytes of an image or another file in a result; larger ones are left out. */
+  maxFileBytes: z.int().min(0).default(5_000_000),
+  /** Tools that one server may have; those beyond are left out. */
+  maxTools: z.int().min(1).default(200),
+  /** Milliseconds until a server that went away is tried again; doubles up to `maxRetryDelayMs`. */
+  retryDelayMs: z.int().min(0).default(500),
+  maxRetryDelayMs: z.int().min(0).default(30_000),
+});
+
+export type McpConfig = z.input<typeof configSchema>;
+export type McpSettings = z.output<typeof configSchema>;
+export type McpServerSettings = McpSettings['servers'][string];
+
+/** The configuration with its references to environment variables replaced, and what hides their values again. */
+export function parseMcpConfig(
+  config: McpConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): { readonly settings: McpSettings; readonly redact: Redact } {
+  const subject = 'mcp configuration';
+  // A client is an object of somebody else: it is carried past the substitution.
+  const servers = Object.entries(config.servers ?? {});
+  const plain = {
+    ...config,
+    servers: Object.fromEntries(servers.map(([name, { client: _, ...rest }]) => [name, rest])),
+  };
+  const substituted = substituteEnvironment(plain, environment, subject) as typeof plain;
+  const whole = servers.map(([name, { client }]) => [
+    name,
+    client ? { ...substituted.servers[name], client } : substituted.servers[name],
+  ]);
+  const settings = parseWith(configSchema, { ...substituted, servers: Object.fromEntries(whole) }, subject);
+  for (const [name, server] of Object.entries(settings.servers)) checkKind(name, server);
+  return { settings, redact: secretsIn(plain, environment) };
+}
+
+function checkKind(name: string, { command, url, client }: McpServerSettings): void {
+  const given = [command, url, client].filter((kind) => kind !== undefined);
+  if (given.length === 1) return;
+  throw new InvalidInputError('mcp configuration', [
+    { path: `servers.${name}`, message: 'needs exactly one of command, url and client' },
+  ]);
+}
+
+function isClient(value: unknown): boolean {
+  const client = value as Partial<McpClient> | null;
+  return typeof client?.listTools === 'function' && typeof client.callTool === 'function';
+}

@@ -1,0 +1,138 @@
+import { type Capability, type Clock, type Tool, textOf } from '@x/core';
+import picomatch from 'picomatch';
+import type { McpTool } from './mcp-client.js';
+import { type McpConfig, type McpSettings, parseMcpConfig } from './mcp-config.js';
+import { McpServerError } from './mcp-server-error.js';
+import { ServerConnection } from './server-connection.js';
+import { toOutput } from './to-output.js';
+import { toTool } from './to-tool.js';
+import { toolNames } from './tool-names.js';
+
+export interface McpOptions {
+  /** What `${NAME}` in the configuration refers to. Default: `process.env`. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  readonly clock?: Clock;
+}
+
+interface Server {
+  readonly name: string;
+  readonly connection: ServerConnection;
+  tools: readonly Tool[];
+}
+
+/**
+ * Connects to MCP servers and brings their tools, named `server__tool`, sorted. What servers say of their tools counts for
+ * permissions (`readOnlyHint`, `destructiveHint`), what they return is bounded, and one that dies is begun anew for the
+ * next call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
+ *
+ * Strings of the configuration may hold `${NAME}`: secrets come from the environment, and no message shows them.
+ *
+ * @throws {InvalidInputError} for a malformed configuration, or a variable that is not set.
+ * @throws {McpServerError} when a required server cannot be reached.
+ */
+export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<Capability> {
+  const { settings, redact } = parseMcpConfig(config, options.environment ?? process.env);
+  const warnings: string[] = [];
+  const outdated = new Set<Server>();
+  const servers = Object.entries(settings.servers).map(([name, server]): Server => {
+    const connection: ServerConnection = new ServerConnection({
+      ...(options.clock === undefined ? {} : { clock: options.clock }),
+      name,
+      server,
+      settings,
+      redact,
+      toolsChanged: () => outdated.add(entry),
+    });
+    const entry: Server = { name, connection, tools: [] };
+    return entry;
+  });
+  let tools: readonly Tool[] = [];
+  const refresh = async (server: Server): Promise<void> => {
+    outdated.delete(server);
+    const listed = await server.connection.listTools();
+    server.tools = offered(server, listed, settings, (message) => warnings.push(redact(message)));
+    tools = servers.flatMap((each) => each.tools);
+  };
+  const close = async (): Promise<void> => {
+    await Promise.all(servers.map(({ connection }) => connection.close()));
+  };
+
+  const begun = await Promise.allSettled(servers.map(refresh));
+  for (const [index, result] of begun.entries()) {
+    const server = servers[index];
+    if (result.status === 'fulfilled' || server === undefined) continue;
+    if (settings.servers[server.name]?.required !== false) {
+      await close();
+      throw result.reason;
+    }
+    outdated.add(server);
+    warnings.push(describe(result.reason));
+  }
+
+  return {
+    name: 'mcp',
+    get tools() {
+      return tools;
+    },
+    async aroundCall(scope, next) {
+      for (const message of warnings.splice(0)) scope.emit({ type: 'warning', source: 'mcp', message });
+      for (const server of outdated) {
+        if (!server.connection.mayConnect) continue;
+        scope.background('mcp', () =>
+          refresh(server).catch((error: unknown) => {
+            outdated.add(server);
+            throw error;
+          }),
+        );
+      }
+      await next();
+    },
+    close,
+  };
+}
+
+/** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
+function offered(
+  { name: server, connection }: Server,
+  listed: readonly McpTool[],
+  settings: McpSettings,
+  warn: (message: string) => void,
+): readonly Tool[] {
+  const { tools: patterns, trustAnnotations = true } = settings.servers[server] ?? {};
+  const isWanted = patterns === undefined ? () => true : picomatch(patterns);
+  const wanted = new Map(listed.filter((tool) => isWanted(tool.name)).map((tool) => [tool.name, tool]));
+  const sorted = [...wanted.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
+  if (sorted.length > settings.maxTools) {
+    warn(
+      `MCP server "${server}" has ${sorted.length} tools; the first ${settings.maxTools} by name are offered.`,
+    );
+  }
+  const kept = sorted.slice(0, settings.maxTools);
+  const names = toolNames(
+    server,
+    kept.map((tool) => tool.name),
+  );
+  return kept.flatMap((tool): readonly Tool[] => {
+    try {
+      return [
+        toTool(names.get(tool.name) ?? tool.name, tool, trustAnnotations, async (input, { signal }) => {
+          const result = await connection.callTool(tool.name, { ...input }, signal);
+          const output = toOutput(result, settings);
+          if (result.isError !== true) return output;
+          throw new McpServerError(
+            'mcp_tool_failed',
+            server,
+            textOf([...output]) || 'The tool failed and did not say why.',
+          );
+        }),
+      ];
+    } catch (error) {
+      warn(`Tool "${tool.name}" of MCP server "${server}" is left out: ${describe(error)}`);
+      return [];
+    }
+  });
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

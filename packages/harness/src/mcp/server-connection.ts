@@ -1,0 +1,232 @@
+import { type Clock, systemClock } from '@x/core';
+import { failureKind } from './failure-kind.js';
+import type { McpClient, McpResult, McpTool } from './mcp-client.js';
+import type { McpServerSettings, McpSettings } from './mcp-config.js';
+import { McpServerError } from './mcp-server-error.js';
+import { openClient } from './open-client.js';
+import type { Redact } from './redact-values.js';
+
+export interface ServerConnectionOptions {
+  readonly name: string;
+  readonly server: McpServerSettings;
+  readonly settings: McpSettings;
+  readonly redact: Redact;
+  /** The server has, or may have, other tools than before. */
+  readonly toolsChanged: () => void;
+  readonly clock?: Clock;
+}
+
+/** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
+const MAX_PAGES = 50;
+const MAX_CAUSES = 10;
+
+/**
+ * One server. A connection that broke is made anew when it is next needed, after a pause that doubles with every failure;
+ * until then calls fail at once, and say when to try again.
+ */
+export class ServerConnection {
+  readonly #options: ServerConnectionOptions;
+  readonly #clock: Clock;
+  #client: McpClient | undefined;
+  #connecting: Promise<McpClient> | undefined;
+  #failures = 0;
+  #retryAt = 0;
+  #closed = false;
+
+  constructor(options: ServerConnectionOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  get isConnected(): boolean {
+    return this.#client !== undefined;
+  }
+
+  /** Whether an attempt to connect would not fail at once. */
+  get mayConnect(): boolean {
+    return !this.#closed && this.#clock.now() >= this.#retryAt;
+  }
+
+  /** @throws {McpServerError} `mcp_unavailable`, `mcp_timeout`. */
+  async listTools(): Promise<readonly McpTool[]> {
+    const { maxTools, connectTimeoutMs } = this.#options.settings;
+    return this.#request(connectTimeoutMs, undefined, 'list its tools', async (client, signal) => {
+      const tools: McpTool[] = [];
+      let cursor: string | undefined;
+      for (let page = 0; page < MAX_PAGES && tools.length <= maxTools; page++) {
+        const listed = await client.listTools(cursor === undefined ? undefined : { cursor }, { signal });
+        tools.push(...listed.tools);
+        cursor = listed.nextCursor;
+        if (cursor === undefined) break;
+      }
+      return tools;
+    });
+  }
+
+  /**
+   * Calls a tool; again when the server cannot have got the call, and never when it may have.
+   *
+   * @throws {McpServerError} `mcp_unavailable`, `mcp_lost`, `mcp_timeout`.
+   */
+  async callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<McpResult> {
+    const { callTimeoutMs } = this.#options.settings;
+    return this.#request(callTimeoutMs, signal, `answer ${name}`, (client, aborted) =>
+      client.callTool({ name, arguments: input }, undefined, { signal: aborted }),
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#connecting?.catch(() => {});
+    const client = this.#client;
+    this.#client = undefined;
+    // A client that was given is its giver's.
+    if (this.#options.server.client === undefined) await client?.close?.().catch(() => {});
+  }
+
+  async #request<T>(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    what: string,
+    send: (client: McpClient, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const client = await this.#connected();
+      signal?.throwIfAborted();
+      try {
+        const answer = await this.#within(timeoutMs, signal, what, (aborted) => send(client, aborted));
+        this.#failures = 0;
+        return answer;
+      } catch (error) {
+        signal?.throwIfAborted();
+        if (McpServerError.isInstance(error)) throw error;
+        const kind = failureKind(error);
+        if (kind === 'answered')
+          throw this.#error(
+            'mcp_tool_failed',
+            `MCP server "${this.#options.name}": ${describe(error)}`,
+            error,
+          );
+        this.#drop(client);
+        if (kind === 'unsent' && attempt === 1) continue;
+        throw kind === 'unsent'
+          ? this.#unavailable(error)
+          : this.#error(
+              'mcp_lost',
+              `MCP server "${this.#options.name}" went away during the call. It may or may not have taken effect: check ` +
+                'before you repeat it. The server is begun anew for the next call.',
+              error,
+            );
+      }
+    }
+  }
+
+  /** What ignores its signal must not hold up the call either. */
+  async #within<T>(
+    timeoutMs: number,
+    signal: AbortSignal | undefined,
+    what: string,
+    run: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const abort = new AbortController();
+    const late = new Promise<never>((_, reject) => {
+      const onAbort = () => reject(abort.signal.reason);
+      abort.signal.addEventListener('abort', onAbort, { once: true });
+    });
+    const timer = setTimeout(() => {
+      const { name } = this.#options;
+      abort.abort(this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${timeoutMs} ms.`));
+    }, timeoutMs);
+    const onAbort = () => abort.abort(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await Promise.race([run(abort.signal), late]);
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  #connected(): Promise<McpClient> {
+    if (this.#client !== undefined) return Promise.resolve(this.#client);
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    return this.#connecting;
+  }
+
+  async #connect(): Promise<McpClient> {
+    const { name, server, settings, toolsChanged } = this.#options;
+    if (this.#closed) throw this.#error('mcp_unavailable', `MCP server "${name}" is closed.`);
+    if (server.client !== undefined) {
+      this.#client = server.client;
+      return server.client;
+    }
+    const wait = this.#retryAt - this.#clock.now();
+    if (wait > 0) {
+      throw this.#error(
+        'mcp_unavailable',
+        `MCP server "${name}" is down; it is tried again in ${Math.ceil(wait / 1_000)} s.`,
+      );
+    }
+    const isAgain = this.#failures > 0;
+    let opened: McpClient | undefined;
+    const listener = { toolsChanged, closed: () => this.#drop(opened) };
+    try {
+      opened = await this.#within(settings.connectTimeoutMs, undefined, 'begin', (signal) =>
+        openClient(server, listener, signal),
+      );
+    } catch (error) {
+      this.#failed();
+      throw this.#unavailable(error);
+    }
+    this.#client = opened;
+    if (isAgain) toolsChanged();
+    return opened;
+  }
+
+  #drop(client: McpClient | undefined): void {
+    if (client === undefined || client !== this.#client) return;
+    this.#client = undefined;
+    if (this.#options.server.client === undefined) client.close?.().catch(() => {});
+    this.#failed();
+  }
+
+  #failed(): void {
+    const { retryDelayMs, maxRetryDelayMs } = this.#options.settings;
+    // The first attempt after a success is made at once.
+    const pause =
+      this.#failures === 0 ? 0 : Math.min(maxRetryDelayMs, retryDelayMs * 2 ** (this.#failures - 1));
+    this.#failures++;
+    this.#retryAt = this.#clock.now() + pause;
+  }
+
+  #unavailable(cause: unknown): McpServerError {
+    const { name, redact } = this.#options;
+    const reason = redact(describe(cause));
+    return this.#error('mcp_unavailable', `MCP server "${name}" cannot be reached: ${reason}`, cause);
+  }
+
+  #error(
+    code: ConstructorParameters<typeof McpServerError>[0],
+    message: string,
+    cause?: unknown,
+  ): McpServerError {
+    const { name, redact } = this.#options;
+    // Errors are logged with their causes: one that holds a secret is left out.
+    const text = chainOf(cause);
+    return new McpServerError(code, name, redact(message), redact(text) === text ? { cause } : {});
+  }
+}
+
+function chainOf(error: unknown): string {
+  const texts: string[] = [];
+  for (let current = error; current instanceof Error && texts.length < MAX_CAUSES; current = current.cause) {
+    texts.push(current.message, current.stack ?? '');
+  }
+  return texts.join('\n');
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

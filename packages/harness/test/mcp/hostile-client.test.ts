@@ -1,0 +1,131 @@
+import { type AgentEvent, RuntimeContext, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { HarnessAgent } from '../../src/index.js';
+import { type McpClient, type McpResult, type McpTool, mcp } from '../../src/mcp/index.js';
+import { scratch } from '../support.js';
+import { connect, run, toolOf } from './support.js';
+
+const object = { type: 'object', properties: {} };
+
+function client(
+  tools: readonly McpTool[],
+  answer: () => McpResult | Promise<McpResult> = () => ({}),
+): McpClient {
+  return { listTools: async () => ({ tools }), callTool: async () => answer() };
+}
+
+async function warningsOf(capability: Awaited<ReturnType<typeof mcp>>): Promise<readonly string[]> {
+  const events: AgentEvent[] = [];
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([{ text: 'ok' }]))
+    .workspace(scratch())
+    .use(capability)
+    .onEvent((event) => events.push(event))
+    .build();
+  await agent.call('go', RuntimeContext.of({ sessionId: 's' }));
+  return events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+}
+
+describe('a client of one’s own', () => {
+  it('is used as it is, and not closed', async () => {
+    const closed: string[] = [];
+    const own = {
+      ...client([{ name: 'a', inputSchema: object }]),
+      close: async () => void closed.push('own'),
+    };
+    const capability = await mcp({ servers: { mine: { client: own } } });
+    expect(textOf([...(await run(toolOf(capability, 'mine__a'), {}))])).toBe('The tool returned nothing.');
+    await capability.close?.();
+    expect(closed).toEqual([]);
+  });
+
+  it('whose schemas are bad loses these tools alone', async () => {
+    const deep = { type: 'object', properties: { x: { description: 'x'.repeat(60_000) } } };
+    const odd = { type: 'object', properties: { x: { $ref: 'https://elsewhere/schema.json' } } };
+    const capability = await connect({
+      bad: {
+        client: client([
+          { name: 'fine', inputSchema: object },
+          { name: 'none' },
+          { name: 'text', inputSchema: 'object' },
+          { name: 'array', inputSchema: { type: 'array' } },
+          { name: 'huge', inputSchema: deep },
+          { name: 'odd', inputSchema: odd },
+        ]),
+      },
+    });
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual(['bad__fine', 'bad__odd']);
+    // What cannot be checked here is left to the server.
+    expect(await run(toolOf(capability, 'bad__odd'), { x: 1 })).toHaveLength(1);
+    expect(await warningsOf(capability)).toHaveLength(4);
+  });
+
+  it('with endless pages, too many tools or odd names yields a bounded list', async () => {
+    const endless: McpClient = {
+      listTools: async (request) => ({
+        tools: [{ name: `t${request?.cursor ?? 0}`, inputSchema: object }],
+        nextCursor: String(Number(request?.cursor ?? 0) + 1),
+      }),
+      callTool: async () => ({}),
+    };
+    const many = Array.from({ length: 300 }, (_, index) => ({ name: `tool/${index}`, inputSchema: object }));
+    const alike = [
+      { name: 'a.b', inputSchema: object },
+      { name: 'a/b', inputSchema: object },
+    ];
+    const long = [{ name: 'x'.repeat(200), inputSchema: object }];
+    const capability = await connect(
+      { endless: { client: endless }, many: { client: client([...many, ...alike, ...long]) } },
+      { maxTools: 100 },
+    );
+    const offered = capability.tools?.map(({ definition }) => definition.name) ?? [];
+    expect(offered.length).toBeLessThanOrEqual(200);
+    expect(new Set(offered).size).toBe(offered.length);
+    for (const name of offered) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    const twins = await connect({ x: { client: client([...alike, ...long]) } });
+    const names = twins.tools?.map(({ definition }) => definition.name) ?? [];
+    expect(new Set(names).size).toBe(3);
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  });
+
+  it.each<[string, McpResult, string]>([
+    ['no content', { structuredContent: { a: 1 } }, '{"a":1}'],
+    [
+      'content of no known form',
+      { content: [{ type: 'hologram', x: 1 }, null, 7] },
+      '{"type":"hologram","x":1}',
+    ],
+    ['content that is no list', { content: 'text' }, 'The tool returned nothing.'],
+    [
+      'a file that is too large',
+      { content: [{ type: 'image', data: 'A'.repeat(4_000), mimeType: 'image/png' }] },
+      'was left out',
+    ],
+  ])('that answers with %s is understood', async (_, result, text) => {
+    const capability = await connect(
+      { x: { client: client([{ name: 'a', inputSchema: object }], () => result) } },
+      { maxFileBytes: 1_000 },
+    );
+    expect(textOf([...(await run(toolOf(capability, 'x__a'), {}))])).toContain(text);
+  });
+
+  it('that never answers is not waited for', async () => {
+    const silent = client([{ name: 'a', inputSchema: object }], () => new Promise(() => {}));
+    const capability = await connect({ x: { client: silent } }, { callTimeoutMs: 50 });
+    await expect(run(toolOf(capability, 'x__a'), {})).rejects.toMatchObject({ code: 'mcp_timeout' });
+  });
+});
+
+describe('configuration', () => {
+  it.each([
+    [{ servers: { a: {} } }, 'exactly one of command, url and client'],
+    [{ servers: { a: { command: 'x', url: 'http://x' } } }, 'exactly one of command, url and client'],
+    [{ servers: { a: { url: 'file:///etc/passwd' } } }, 'servers.a.url'],
+    [{ servers: { 'a b': { command: 'x' } } }, 'servers'],
+    [{ servers: { a: { command: 'x', shell: true } } }, 'servers.a.shell'],
+    [{ servers: { a: { command: 'x', env: { K: '${NOT_SET_ANYWHERE}' } } } }, 'NOT_SET_ANYWHERE'],
+  ])('%j is refused', async (config, message) => {
+    await expect(mcp(config as never)).rejects.toThrow(message);
+  });
+});
