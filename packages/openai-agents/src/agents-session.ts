@@ -1,12 +1,25 @@
-import type {
-  AgentInputItem,
-  SessionHistoryRewriteArgs,
-  SessionHistoryRewriteAwareSession,
-  SessionHistoryTransactionArgs,
-  SessionHistoryTransactionAwareSession,
+import {
+  type AgentInputItem,
+  type OpenAIResponsesCompactionArgs,
+  type OpenAIResponsesCompactionAwareSession,
+  type OpenAIResponsesCompactionResult,
+  RequestUsage,
+  type SessionHistoryRewriteArgs,
+  type SessionHistoryRewriteAwareSession,
+  type SessionHistoryTransactionArgs,
+  type SessionHistoryTransactionAwareSession,
 } from '@openai/agents';
-import { parseWith, type SessionKey, type SessionStore } from '@x/core';
+import {
+  type CompactionOutcome,
+  type Compactor,
+  InvalidInputError,
+  parseWith,
+  SessionConflictError,
+  type SessionKey,
+  type SessionStore,
+} from '@x/core';
 import { z } from 'zod';
+import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
 import { planTransaction } from './history-transaction.js';
 import { StoredHistory } from './stored-history.js';
@@ -17,6 +30,10 @@ export interface AgentsSessionOptions {
   readonly store: SessionStore;
   /** Whose session it is. No item of one key can be read or changed under another. */
   readonly key: SessionKey;
+  /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
+  readonly compactor?: Compactor | undefined;
+  /** Told of every run of the compactor. */
+  readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
 }
 
 const optionsSchema = z.strictObject({
@@ -28,6 +45,18 @@ const optionsSchema = z.strictObject({
     (value) => typeof (value as SessionKey | undefined)?.isWithin === 'function',
     'must be a SessionKey; use SessionKey.of',
   ),
+  compactor: z
+    .custom<Compactor>(
+      (value) => typeof (value as Compactor | undefined)?.compact === 'function',
+      'must be a Compactor',
+    )
+    .optional(),
+  onCompaction: z
+    .custom<(outcome: CompactionOutcome) => void>(
+      (value) => typeof value === 'function',
+      'must be a function',
+    )
+    .optional(),
 });
 
 /**
@@ -35,16 +64,23 @@ const optionsSchema = z.strictObject({
  * message of the store each; writers of one session, in any process, never lose each other's items.
  */
 export class AgentsSession
-  implements SessionHistoryTransactionAwareSession, SessionHistoryRewriteAwareSession
+  implements
+    SessionHistoryTransactionAwareSession,
+    SessionHistoryRewriteAwareSession,
+    OpenAIResponsesCompactionAwareSession
 {
   readonly #id: string;
   readonly #history: StoredHistory;
+  readonly #compactor: Compactor | undefined;
+  readonly #onCompaction: ((outcome: CompactionOutcome) => void) | undefined;
 
   /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
   constructor(options: AgentsSessionOptions) {
-    const { store, key } = parseWith(optionsSchema, options, 'AgentsSessionOptions');
+    const { store, key, compactor, onCompaction } = parseWith(optionsSchema, options, 'AgentsSessionOptions');
     this.#id = key.toString();
     this.#history = new StoredHistory(store, key);
+    this.#compactor = compactor;
+    this.#onCompaction = onCompaction;
   }
 
   /** The whole key as text: two users' sessions of one name have different ids. */
@@ -98,5 +134,40 @@ export class AgentsSession
   /** Replaces the whole history in one commit: what the runner does with a model's own compaction. */
   async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
     await this.#history.change(() => ({ keep: 0, append: items.map(toStored) }));
+  }
+
+  /**
+   * Reduces the history when it is due, or with `force` whatever its size; the runner calls it after every turn. What
+   * others add meanwhile stays behind it. A reduction that fails, or that no items can say, changes nothing.
+   *
+   * @returns what the compactor's own model calls cost, or `null` when there were none.
+   */
+  async runCompaction({
+    force = false,
+  }: OpenAIResponsesCompactionArgs = {}): Promise<OpenAIResponsesCompactionResult | null> {
+    if (this.#compactor === undefined) return null;
+    const compaction = new HistoryCompaction(
+      this.#compactor,
+      force ? 'manual' : 'proactive_budget',
+      this.#id,
+    );
+    const outcome = await this.#compacted(compaction);
+    if (outcome !== undefined) this.#onCompaction?.(outcome);
+    if (outcome?.usage === undefined) return null;
+    const { inputTokens, outputTokens } = outcome.usage;
+    const totalTokens = inputTokens + outputTokens;
+    return { usage: new RequestUsage({ inputTokens, outputTokens, totalTokens, endpoint: 'compaction' }) };
+  }
+
+  async #compacted(compaction: HistoryCompaction): Promise<CompactionOutcome | undefined> {
+    try {
+      await this.#history.change(({ messages }) => compaction.plan(messages));
+      return compaction.outcome;
+    } catch (error) {
+      // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
+      const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
+      if (!known || compaction.outcome === undefined) throw error;
+      return { ...compaction.outcome, status: 'failed', reason: error.message };
+    }
   }
 }

@@ -2,7 +2,6 @@ import type { AgentInputItem } from '@openai/agents';
 import {
   assistantMessage,
   type JsonObject,
-  type JsonValue,
   type Message,
   type OpaqueBlock,
   type Role,
@@ -10,7 +9,7 @@ import {
   systemMessage,
   userMessage,
 } from '@x/core';
-import { fromJson, toJson } from './item-json.js';
+import { fromJson, isObject, toJson } from './item-json.js';
 
 /** The provider of the blocks that hold an item. */
 const PROVIDER = 'openai-agents';
@@ -54,10 +53,6 @@ export function dataOf(message: Message, sessionKey: string): JsonObject {
       'Nothing was changed; give the OpenAI agent a key of its own.',
     { sessionKey },
   );
-}
-
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 // Nobody but listings and inspectors reads it: an item is told by itself.

@@ -1,0 +1,45 @@
+import type { ContentBlock, JsonObject, Message } from '@x/core';
+import { dataOf } from '../stored-item.js';
+import { itemBlocks, itemRole } from './item-blocks.js';
+
+/** A stored item with the blocks that it is in the view. */
+export interface ViewPart {
+  readonly stored: Message;
+  readonly item: JsonObject;
+  readonly blocks: readonly ContentBlock[];
+}
+
+/** A message of the view with what it was made from. */
+export interface ViewEntry {
+  readonly message: Message;
+  readonly parts: readonly ViewPart[];
+}
+
+/**
+ * A stored history as a compactor reads it: what a model did in a row (thoughts, words, calls) is one message, so that
+ * reasoning stays or goes with the calls that it led to.
+ */
+export function toView(history: readonly Message[], sessionKey: string): readonly ViewEntry[] {
+  const entries: { role: Message['role']; parts: ViewPart[] }[] = [];
+  for (const stored of history) {
+    const item = dataOf(stored, sessionKey);
+    const role = itemRole(item);
+    const part = { stored, item, blocks: itemBlocks(item) };
+    const last = entries.at(-1);
+    if (role === 'assistant' && last?.role === 'assistant') last.parts.push(part);
+    else entries.push({ role, parts: [part] });
+  }
+  return entries.map(({ role, parts }) => ({ message: viewMessage(role, parts), parts }));
+}
+
+function viewMessage(role: Message['role'], parts: readonly ViewPart[]): Message {
+  const { id, createdAt, kind, metadata } = (parts[0] as ViewPart).stored;
+  return {
+    id,
+    role,
+    createdAt,
+    content: parts.flatMap(({ blocks }) => blocks),
+    ...(kind === undefined ? {} : { kind }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
