@@ -17,6 +17,11 @@ const all: readonly SessionKeyParts[] = [
   { tenantId: 'acme', userId: 'alice', sessionId: 's1' },
   { tenantId: 'acme', userId: 'alice', agentId: 'coder', sessionId: 's1' },
   { tenantId: 'umbrella', userId: 'alice', agentId: 'coder', sessionId: 's1' },
+  // Those that careless keys, patterns and prefixes take for others.
+  { userId: 'Alice', sessionId: 's1' },
+  { userId: 'ali', sessionId: 'ces1' },
+  { tenantId: 'acm', userId: 'e/alice', sessionId: '%' },
+  { tenantId: 'o:alice', userId: '~00', agentId: '*', sessionId: '{x}' },
 ];
 
 const scopes: readonly SessionScope[] = [
@@ -30,6 +35,10 @@ const scopes: readonly SessionScope[] = [
   { tenantId: 'acme', userId: 'alice', agentId: 'coder', sessionId: 's1' },
   { userId: 'nobody' },
   { userId: 'acme' },
+  { userId: 'al' },
+  { userId: '_lice' },
+  { sessionId: '%' },
+  { tenantId: 'o:alice', userId: '~00' },
 ];
 
 /** Sessions are found and deleted by scope and key, and by nothing else. */
