@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { LocalWorkspace } from '@x/core';
 import { Queue, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { type MaintenanceReport, MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
 import { merger } from '../support/models.js';
@@ -9,8 +10,8 @@ import { testWorkspace } from '../support/test-context.js';
 it('maintains a fleet’s memory as a repeated job: however many workers, each pass is run by one', async () => {
   const workspace = await testWorkspace();
   await workspace.write('users/alice/memory/2026-01-01.md', '- fact-1\n');
-  const { hostname, port } = new URL(inject('redisUrl'));
-  const connection = { host: hostname, port: Number(port) };
+  const connection = new Redis(inject('redisUrl'), { maxRetriesPerRequest: null });
+  onTestFinished(() => connection.disconnect());
   const name = `memory-maintenance-${randomUUID()}`;
   const queue = new Queue(name, { connection });
   onTestFinished(async () => {
