@@ -7,17 +7,6 @@ import { planEnter, planExit, planWrite } from './plan-tools.js';
 
 const SUBJECT = 'planMode configuration';
 
-/** Delegated work is bound by plan mode too. */
-const DELEGATION = [
-  'agent_spawn',
-  'agent_send',
-  'agent_list',
-  'task_output',
-  'task_list',
-  'task_cancel',
-  'wait_async_results',
-];
-
 const configSchema = z.strictObject({
   /** Whether a human must approve the plan before plan mode ends. */
   approval: z.boolean().default(true),
@@ -36,9 +25,7 @@ export type PlanModeConfig = z.input<typeof configSchema>;
  */
 export function planMode(config: PlanModeConfig = {}): Capability {
   const { approval, allow } = parseWith(configSchema, config, SUBJECT);
-  const allowed = [...DELEGATION, ...allow].map((rule, index) =>
-    parseRule(rule, `allow[${index - DELEGATION.length}]`, SUBJECT),
-  );
+  const allowed = allow.map((rule, index) => parseRule(rule, `allow[${index}]`, SUBJECT));
 
   return {
     name: 'plan_mode',
