@@ -9,7 +9,7 @@ export interface Partition {
   readonly previous: readonly Message[];
   /** What the summary is to cover. */
   readonly covered: readonly Message[];
-  /** The latest user request, where the cut lies behind it: it stays. */
+  /** The latest user request, where the cut lies behind it, and what is pinned between it and the cut: they stay. */
   readonly pinned: readonly Message[];
   /** What stays as it is. */
   readonly tail: readonly Message[];
@@ -35,7 +35,7 @@ export function partitionAt(
   const covered: Message[] = [];
   const pinned: Message[] = [];
   for (const message of messages.slice(0, cut)) {
-    if (message === latest) pinned.push(message);
+    if (message === latest || (pinned.length > 0 && pinnedMessages.has(message))) pinned.push(message);
     else if (pinnedMessages.has(message)) head.push(message);
     else if (message.kind === 'summary') previous.push(message);
     else covered.push(message);

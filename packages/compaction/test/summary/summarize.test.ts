@@ -4,6 +4,7 @@ import {
   ContextOverflowError,
   type Message,
   type Model,
+  systemMessage,
   textOf,
   toolResultsOf,
   userMessage,
@@ -77,6 +78,14 @@ describe('a summary', () => {
     const outcome = await chain.compact([tooLong, ...history()]);
     expect(outcome.messages).not.toContain(tooLong);
     expect(summaryOf(outcome.messages)).toContain('First request: word word');
+  });
+
+  it('keeps a system message that came behind the latest request where it was', async () => {
+    const note = systemMessage('From now on answer in German.');
+    const messages = [userMessage('go'), ...rounds(3), note, ...rounds(30, () => ({ output: lines(20) }))];
+    const outcome = await compact(messages, { keepMessages: 4 });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.messages.slice(1, 3)).toEqual([messages[0], note]);
   });
 
   it('takes keepTokens in place of keepMessages, and 0 for 0', async () => {

@@ -1,0 +1,53 @@
+import { assistantMessage } from '@x/core';
+import {
+  type CompactionConfig,
+  dropOldest,
+  maskObservations,
+  nativeCompaction,
+  pruneToolCalls,
+  type Reducer,
+  referenceMedia,
+  summarize,
+  supersededOutputs,
+  trimSynthetic,
+  truncateToolArgs,
+} from '../../src/index.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
+
+/** A model that summarises, and that condenses by an endpoint of its own. */
+export const ableModel = () =>
+  modelOf(() => GOOD_SUMMARY, {
+    compact: async () => ({
+      messages: [assistantMessage([{ type: 'opaque', provider: 'acme', data: { encrypted: 'xyz' } }])],
+    }),
+  });
+
+/** Each reducer by itself, as eager as its options allow. */
+const single: Readonly<Record<string, Reducer>> = {
+  truncateToolArgs: truncateToolArgs({ keepMessages: 2, maxArgLength: 60 }),
+  trimSynthetic: trimSynthetic({ trimMaxTokens: 1 }),
+  pruneToolCalls: pruneToolCalls({ mode: 'compaction', argThreshold: 1, protectPercent: 0 }),
+  referenceMedia: referenceMedia({ keepUserTurns: 0 }),
+  supersededOutputs: supersededOutputs(),
+  'maskObservations, one line': maskObservations({ keepRecentToolOutputs: 1 }),
+  'maskObservations, head and tail': maskObservations({ keepRecentToolOutputs: 1, format: 'head_tail' }),
+  nativeCompaction: nativeCompaction({ keepMessages: 4 }),
+  summarize: summarize({ keepMessages: 4 }),
+  'summarize, by tokens': summarize({ keepTokens: 300 }),
+  dropOldest: dropOldest(),
+};
+
+/** What the invariants are tried on: every reducer alone, the ledger alone, and the ladders that are built of them. */
+export const compactors: Readonly<Record<string, () => CompactionConfig>> = {
+  ...Object.fromEntries(
+    Object.entries(single).map(([name, reducer]) => [
+      name,
+      (): CompactionConfig => ({ strategy: [reducer], model: ableModel() }),
+    ]),
+  ),
+  'the ledger alone': () => ({ strategy: [summarize({ keepMessages: 4 })] }),
+  'the ladder without a model': () => ({ triggerMessages: 12 }),
+  'the ladder with a model': () => ({ triggerMessages: 12, model: modelOf(() => GOOD_SUMMARY) }),
+  'the provider’s own compaction': () => ({ strategy: 'native', triggerMessages: 12, model: ableModel() }),
+  tiers: () => ({ memoryTiers: { hotMessages: 4, warmMessages: 8 } }),
+};
