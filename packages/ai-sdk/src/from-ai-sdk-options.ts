@@ -13,6 +13,11 @@ export interface FromAiSdkOptions {
    * budget in per cent nor a silent overflow can be seen.
    */
   readonly contextWindow?: number | undefined;
+  /**
+   * The provider keeps answers to a JSON Schema, also in requests that have tools: then that is how an agent asks for
+   * `output`, and otherwise by a tool. Mind what the provider's strict mode refuses, such as optional fields. Default false.
+   */
+  readonly structuredOutput?: boolean | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly topP?: number | undefined;
@@ -46,6 +51,7 @@ const objectSchema = z.record(z.string(), z.any());
 export const fromAiSdkOptionsSchema: z.ZodType<FromAiSdkOptions> = z.strictObject({
   id: z.string().min(1).optional(),
   contextWindow: z.int().positive().optional(),
+  structuredOutput: z.boolean().optional(),
   maxOutputTokens: z.int().positive().optional(),
   temperature: z.number().optional(),
   topP: z.number().optional(),

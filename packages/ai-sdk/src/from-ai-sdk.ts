@@ -35,6 +35,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   const {
     id: givenId,
     contextWindow,
+    structuredOutput = false,
     resolveFile,
     onWarning,
     compact,
@@ -61,7 +62,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
-    const { tools, maxOutputTokens, temperature, signal } = request;
+    const { tools, maxOutputTokens, temperature, responseFormat, signal } = request;
     checkReadable(request.messages, target);
     const sourceOf = await resolveFiles(request.messages, model, resolveFile, signal);
     const functions = tools.map((tool) => ({ type: 'function', ...tool }));
@@ -71,6 +72,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(temperature === undefined ? {} : { temperature }),
+      ...(responseFormat === undefined ? {} : { responseFormat }),
       ...(signal === undefined ? {} : { abortSignal: signal }),
     };
     return compact?.prepareCall?.(call, request.messages) ?? call;
@@ -87,6 +89,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   return {
     id,
     contextWindow,
+    structuredOutput,
 
     async generate(request) {
       try {

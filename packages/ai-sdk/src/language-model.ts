@@ -22,6 +22,8 @@ export interface CallOptions {
   /** Exact only in what this package writes: see `PromptMessage`. */
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
   readonly tools?: readonly unknown[] | undefined;
+  /** Text, or JSON with a `schema`. */
+  readonly responseFormat?: { readonly type: string } | undefined;
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
   readonly stopSequences?: readonly string[] | undefined;

@@ -322,3 +322,23 @@ describe('what does not fit', () => {
     expect(() => fromAiSdk({ ...future, specificationVersion: 'v5' as 'v4' })).toThrow(CapabilityError);
   });
 });
+
+describe('the form of an answer', () => {
+  const responseFormat = { type: 'json', schema: { type: 'object' }, name: 'final_answer' } as const;
+
+  it('goes to the provider as it is', async () => {
+    const mock = new MockLanguageModelV3({ doGenerate: v3Result });
+    const model = fromAiSdk(mock, { structuredOutput: true });
+    await model.generate({ ...request, responseFormat });
+    expect(model.structuredOutput).toBe(true);
+    expect(mock.doGenerateCalls[0]?.responseFormat).toEqual(responseFormat);
+  });
+
+  it('is not promised unless the options say so', async () => {
+    const mock = new MockLanguageModelV3({ doGenerate: v3Result });
+    const model = fromAiSdk(mock);
+    await model.generate(request);
+    expect(model.structuredOutput).toBe(false);
+    expect(mock.doGenerateCalls[0]).not.toHaveProperty('responseFormat');
+  });
+});
