@@ -1,14 +1,23 @@
+import { parseArgs } from 'node:util';
+import { benchHarness } from './harness.js';
+import { benchMemory } from './memory.js';
 import { benchSessions } from './sessions.js';
 import { benchSteps } from './steps.js';
 import { benchTokens } from './tokens.js';
 
+const { positionals: wanted, values } = parseArgs({
+  allowPositionals: true,
+  options: { data: { type: 'string' } },
+});
+
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   tokens: () => benchTokens(),
   steps: benchSteps,
+  harness: benchHarness,
   sessions: benchSessions,
+  memory: () => benchMemory(values),
 };
 
-const wanted = process.argv.slice(2);
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));
 if (unknown.length > 0) {
   console.error(

@@ -38,14 +38,12 @@ const SCHEMA = `
     day INTEGER,
     content TEXT NOT NULL
   );
-  CREATE INDEX lines_by_file ON lines (file_id, number);
+  CREATE INDEX lines_by_file ON lines (file_id);
   CREATE TABLE log_messages (file_id INTEGER, message_id TEXT, PRIMARY KEY (file_id, message_id)) WITHOUT ROWID;
-  CREATE TABLE vectors (hash BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
-  CREATE TABLE line_vectors (line_id INTEGER PRIMARY KEY, hash BLOB NOT NULL);
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
   );`;
-const TABLES = ['line_terms', 'line_vectors', 'vectors', 'log_messages', 'lines', 'files', 'scopes'];
+const TABLES = ['line_terms', 'log_messages', 'lines', 'files', 'scopes'];
 
 /**
  * Opens or creates an index's database; one that is damaged is made anew. SQLite is loaded here and nowhere else.

@@ -32,8 +32,17 @@ export function idsOfLength(scopeId: number, terms: number): IdRange {
 
 /** How many terms the line of an id has; of long lines about. */
 export function lengthOf(id: number): number {
-  const length = LENGTH_CLASSES - 1 - (Math.floor(id / SEQUENCES) % LENGTH_CLASSES);
-  return length <= EXACT_LENGTHS ? length : EXACT_LENGTHS * GROWTH ** (length - EXACT_LENGTHS);
+  return exactLengthOf(id) ?? EXACT_LENGTHS * GROWTH ** (lengthClassOf(id) - EXACT_LENGTHS);
+}
+
+/** The same; `undefined` for long lines. */
+export function exactLengthOf(id: number): number | undefined {
+  const length = lengthClassOf(id);
+  return length <= EXACT_LENGTHS ? length : undefined;
+}
+
+function lengthClassOf(id: number): number {
+  return LENGTH_CLASSES - 1 - (Math.floor(id / SEQUENCES) % LENGTH_CLASSES);
 }
 
 function lengthClass(terms: number): number {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
 import { dayOfPath } from './day.js';
-import { idsOfLength, MAX_SCOPES } from './line-id.js';
+import { exactLengthOf, idsOfLength, MAX_SCOPES } from './line-id.js';
 import { lineTermsOf } from './line-terms.js';
 import { type IndexScope, scopeOfPath } from './scope-of-path.js';
 
@@ -54,11 +54,9 @@ export class LineWriter {
     );
     this.#insertTerms = database.prepare('INSERT INTO line_terms (rowid, terms) VALUES (?, ?)');
     this.#moveLine = database.prepare('UPDATE lines SET number = ? WHERE id = ?');
-    this.#deletions = [
-      'lines WHERE id = ?',
-      'line_terms WHERE rowid = ?',
-      'line_vectors WHERE line_id = ?',
-    ].map((rest) => database.prepare<[number]>(`DELETE FROM ${rest}`));
+    this.#deletions = ['lines WHERE id = ?', 'line_terms WHERE rowid = ?'].map((rest) =>
+      database.prepare<[number]>(`DELETE FROM ${rest}`),
+    );
   }
 
   /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
@@ -80,7 +78,7 @@ export class LineWriter {
   append(path: string, hash: string, lines: readonly NewLine[]): number {
     const { fileId, scopeId } = this.#file(path, hash);
     const change = { lines: 0, terms: 0 };
-    for (const line of lines) this.#add(fileId, scopeId, line, change);
+    this.#add(fileId, scopeId, lines, change);
     this.#record(scopeId, change);
     return fileId;
   }
@@ -96,14 +94,17 @@ export class LineWriter {
         )
         .all(fileId),
     );
+    const added: NewLine[] = [];
     for (const [index, content] of text.split(/\r\n|\n|\r/).entries()) {
       if (content.trim() === '') continue;
       const number = index + 1;
       const line = stored.take(content);
-      if (line === undefined) this.#add(fileId, scopeId, { number, content, day }, change);
+      if (line === undefined) added.push({ number, content, day });
       else if (line.number !== number) this.#moveLine.run(number, line.id);
     }
-    for (const line of stored.left()) this.#remove(line, change);
+    // In order of their ids: SQLite collects what comes in order, and writes at once what does not.
+    for (const line of stored.left().sort((left, right) => left.id - right.id)) this.#remove(line, change);
+    this.#add(fileId, scopeId, added, change);
     if (text === '') {
       this.#database.prepare('DELETE FROM log_messages WHERE file_id = ?').run(fileId);
       this.#database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
@@ -140,20 +141,27 @@ export class LineWriter {
     );
   }
 
-  #add(fileId: number, scopeId: number, { number, content, day }: NewLine, change: Change): void {
-    const { entries, length } = lineTermsOf(content);
-    const { first, last } = idsOfLength(scopeId, length);
-    const id = Math.max(first, (this.#lastId.get(first, last) ?? first) + 1);
-    this.#insertLine.run(id, fileId, number, day, content);
-    this.#insertTerms.run(id, entries.join(' '));
-    change.lines++;
-    change.terms += length;
+  #add(fileId: number, scopeId: number, lines: readonly NewLine[], change: Change): void {
+    const lastIds = new Map<number, number>();
+    const rows = lines.map(({ number, content, day }) => {
+      const { entries, length } = lineTermsOf(content);
+      const { first, last } = idsOfLength(scopeId, length);
+      const id = (lastIds.get(first) ?? this.#lastId.get(first, last) ?? first) + 1;
+      lastIds.set(first, id);
+      change.lines++;
+      change.terms += length;
+      return { id, number, content, day, terms: entries.join(' ') };
+    });
+    for (const { id, number, content, day, terms } of rows.sort((left, right) => left.id - right.id)) {
+      this.#insertLine.run(id, fileId, number, day, content);
+      this.#insertTerms.run(id, terms);
+    }
   }
 
   #remove({ id, content }: IndexedLine, change: Change): void {
     for (const statement of this.#deletions) statement.run(id);
     change.lines--;
-    change.terms -= lineTermsOf(content).length;
+    change.terms -= exactLengthOf(id) ?? lineTermsOf(content).length;
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {

@@ -8,7 +8,7 @@ const NAME_BOOST = 0.5;
 const RECENCY_BOOST = 0.1;
 const HALF_LIFE_DAYS = 30;
 /** Of lines so close together, in characters, only the best is an answer to a question: the others stand around it. */
-const PASSAGE_CHARS = 200;
+const PASSAGE_CHARS = 250;
 
 /** A line as it is stored. */
 export interface StoredLine {

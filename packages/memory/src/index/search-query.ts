@@ -4,7 +4,7 @@ import { stem } from './stem.js';
 import { indexTermsOf, queryTermsOf } from './terms.js';
 
 /** What a function word of a question counts beside the words that it is about. */
-const FUNCTION_WORD_WEIGHT = 0.3;
+const FUNCTION_WORD_WEIGHT = 0.35;
 /** Shorter queries are keywords, whatever the words. */
 const MIN_QUESTION_TERMS = 4;
 const QUOTED = /"([^"]+)"/g;

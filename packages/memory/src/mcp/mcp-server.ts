@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import {
+  CallToolRequestSchema,
+  type CallToolResult,
+  ErrorCode,
+  ListToolsRequestSchema,
+  McpError,
+  type Tool as McpTool,
+} from '@modelcontextprotocol/sdk/types.js';
+import {
+  AgentState,
+  InvalidInputError,
+  type JsonObject,
+  parseWith,
+  RuntimeContext,
+  SessionKey,
+  type Tool,
+  type ToolContext,
+  WorkspaceSessionLog,
+} from '@x/core';
+import { z } from 'zod';
+import { mcpScopeSchema, mcpShape } from './mcp-config.js';
+import { toMcpContent } from './to-mcp-content.js';
+
+const optionsSchema = z.strictObject({ ...mcpShape, scope: mcpScopeSchema.prefault({}) });
+
+export type McpServerOptions = z.input<typeof optionsSchema>;
+
+/**
+ * An MCP server whose tools are tools of `@x/core`, all run for one tenant, user, agent and session: nothing that a client
+ * sends can change for whom. Connect it to a transport of the official SDK.
+ *
+ * @throws {InvalidInputError} for malformed options, or two tools of one name.
+ */
+export function mcpServer(options: McpServerOptions): Server {
+  const settings = parseWith(optionsSchema, options, 'MCP server options');
+  const tools = new Map(settings.tools.map((tool) => [tool.definition.name, tool]));
+  if (tools.size < settings.tools.length) {
+    throw new InvalidInputError('MCP server options', [
+      { path: 'tools', message: 'must have distinct names' },
+    ]);
+  }
+  const { scope, workspace } = settings;
+  const contextOf = (name: string, input: JsonObject, signal: AbortSignal): ToolContext => ({
+    call: { type: 'tool_use', id: randomUUID(), name, input },
+    runtime: RuntimeContext.of(scope),
+    state: AgentState.create(scope),
+    workspace,
+    log: new WorkspaceSessionLog(workspace, SessionKey.of(scope)),
+    signal,
+  });
+
+  const server = new Server(
+    { name: settings.name, version: settings.version },
+    { capabilities: { tools: {} } },
+  );
+  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(describe) }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
+    const tool = tools.get(params.name);
+    if (tool === undefined) {
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}.`);
+    }
+    const input = (params.arguments ?? {}) as JsonObject;
+    return run(tool, input, contextOf(params.name, input, signal));
+  });
+  return server;
+}
+
+function describe({ definition, readOnly, destructive }: Tool): McpTool {
+  return {
+    name: definition.name,
+    description: definition.description,
+    inputSchema: { ...definition.inputSchema, type: 'object' },
+    annotations: { readOnlyHint: readOnly, destructiveHint: destructive ?? false, openWorldHint: false },
+  };
+}
+
+/** What a tool throws is for the model to read, as in an agent. */
+async function run(tool: Tool, input: JsonObject, context: ToolContext): Promise<CallToolResult> {
+  const limit = tool.timeoutMs ? AbortSignal.timeout(tool.timeoutMs) : undefined;
+  const signal = limit === undefined ? context.signal : AbortSignal.any([context.signal, limit]);
+  try {
+    const blocks = await tool.run(input, { ...context, signal });
+    return { content: await Promise.all(blocks.map((block) => toMcpContent(block, context.workspace))) };
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    return { content: [{ type: 'text', text }], isError: true };
+  }
+}
