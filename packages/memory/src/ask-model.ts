@@ -1,5 +1,8 @@
 import { type AgentEventBody, assistantMessage, type Model, textOf, toolUsesOf, userMessage } from '@x/core';
 
+/** After so long a model is taken for stuck: nobody should wait for it when the agent closes. */
+const TIMEOUT_MS = 120_000;
+
 export interface Question {
   readonly system: string;
   readonly prompt: string;
@@ -34,12 +37,13 @@ async function ask<Value>(
   prompt: string,
   check: (answer: string) => Checked<Value>,
 ): Promise<Checked<Value>> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const response = await model.generate({
     system,
     messages: [userMessage(prompt)],
     tools: [],
     maxOutputTokens,
-    signal,
+    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
   });
   if (response.usage)
     emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage: response.usage });

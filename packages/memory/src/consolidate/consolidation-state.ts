@@ -24,7 +24,7 @@ export type NotePositions = Readonly<z.output<typeof positionsSchema>>;
 /** How far the notes of a scope have been merged into its MEMORY.md. */
 export type ConsolidationState = z.output<typeof stateSchema>;
 
-export function statePath(prefix: string): string {
+function statePath(prefix: string): string {
   return `${prefix}memory/.consolidation_state`;
 }
 

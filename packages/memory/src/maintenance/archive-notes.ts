@@ -37,5 +37,5 @@ export async function archiveNotes(
 async function keep(workspace: Workspace, path: string, text: string): Promise<void> {
   const archived = await readIfFound(workspace, path);
   if (archived === undefined || text.startsWith(archived)) await workspace.write(path, text);
-  else if (!archived.endsWith(text)) await workspace.append(path, text);
+  else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
 }

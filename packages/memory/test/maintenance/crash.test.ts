@@ -1,0 +1,59 @@
+import { LocalWorkspace, type Workspace } from '@x/core';
+import { expect, it } from 'vitest';
+import { MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
+import { CrashingWorkspace } from '../support/crashing-workspace.js';
+import { ManualClock } from '../support/manual-clock.js';
+import { merger } from '../support/models.js';
+import { testWorkspace } from '../support/test-context.js';
+
+const clock = new ManualClock(Date.parse('2026-06-01T12:00:00Z'));
+
+const run = (workspace: Workspace) =>
+  new MemoryMaintenanceScheduler({
+    workspace,
+    clock,
+    consolidator: new MemoryConsolidator({ workspace, model: merger(), clock }),
+  }).run();
+
+async function prepare() {
+  const workspace = await testWorkspace();
+  await workspace.write('memory/2026-01-01.md', '- fact-1\n');
+  await run(workspace);
+  await run(workspace);
+  // By now the note lies in the archive. Another of that day comes late, and one of the next day.
+  await workspace.write('memory/2026-01-01.md', '- fact-2\n');
+  await workspace.write('memory/2026-01-02.md', '- fact-3\n');
+  return workspace;
+}
+
+async function factsBelow(workspace: LocalWorkspace, folder: string): Promise<string[]> {
+  const texts: string[] = [];
+  for await (const { path } of workspace.list(folder, { recursive: true })) {
+    if (path.endsWith('.md')) texts.push(Buffer.from(await workspace.read(path)).toString('utf8'));
+  }
+  return (texts.join('').match(/fact-\d/g) ?? []).sort();
+}
+
+it('a crash of maintenance loses no note and doubles none, at whichever moment it comes', async () => {
+  const whole = new CrashingWorkspace(await prepare());
+  await run(whole);
+  await run(whole);
+  expect(whole.crashes().length).toBeGreaterThan(10);
+  for (const crash of whole.crashes()) {
+    const workspace = await prepare();
+    const crashing = new CrashingWorkspace(workspace, crash);
+    // What fails in a pass is reported; only reading the workspace at its beginning throws.
+    await run(crashing).catch(() => {});
+    await run(crashing).catch(() => {});
+    await run(new LocalWorkspace(workspace.root));
+    await run(new LocalWorkspace(workspace.root));
+    expect(await factsBelow(workspace, 'memory/archive'), JSON.stringify(crash)).toEqual([
+      'fact-1',
+      'fact-2',
+      'fact-3',
+    ]);
+    expect(await factsBelow(workspace, 'memory')).toEqual(['fact-1', 'fact-2', 'fact-3']);
+    const memory = Buffer.from(await workspace.read('MEMORY.md')).toString('utf8');
+    expect(memory.match(/fact-\d/g)?.sort()).toEqual(['fact-1', 'fact-2', 'fact-3']);
+  }
+});
