@@ -42,10 +42,12 @@ export function mcpServer(options: McpServerOptions): Server {
     ]);
   }
   const { scope, workspace } = settings;
+  const { agentId: _, ...identity } = scope;
+  const runtime = RuntimeContext.of(identity);
   const contextOf = (name: string, input: JsonObject, signal: AbortSignal): ToolContext => ({
     call: { type: 'tool_use', id: randomUUID(), name, input },
-    runtime: RuntimeContext.of(scope),
-    state: AgentState.create(scope),
+    runtime,
+    state: AgentState.create(identity),
     workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of(scope)),
     signal,
