@@ -18,20 +18,20 @@ const SHORTEST = 4;
 /** Longer ones are pasted text. */
 const LONGEST = 400;
 
-/** What people say of themselves and want always, in the languages that this knows. */
+/** What people like and want always, in the languages that this knows. */
 const PREFERENCE =
-  /\b(?:I|we)(?:'d| would| really| usually| always| never| do not| don't)* (?:prefer|like|love|hate|dislike|want|use|avoid|need)\b|\b(?:always|never|from now on|by default|please (?:do not|don't|use|call|write|answer|keep))\b|\bmy favou?rite\b|\bcall me\b|\b(?:ich (?:bevorzuge|mag|hasse|will|nutze)|immer|nie(?:mals)?|bitte)\b|\b(?:je préfère|toujours|jamais|prefiero|siempre|nunca|prefiro|sempre|preferisco)\b|喜欢|偏好|总是|不要|好き|嫌い|常に|필요|좋아|항상/iu;
+  /\b(?:I|we)(?:'d| would| really| usually| always| never| do not| don't)* (?:prefer|like|love|hate|dislike|avoid)\b|\b(?:always|never|from now on|by default|please (?:do not|don't|use|call|keep))\b|\bmy favou?rite\b|\bcall me\b|\b(?:ich (?:bevorzuge|mag|hasse)|immer|nie(?:mals)?)\b|\b(?:je préfère|toujours|jamais|prefiero|siempre|nunca|prefiro|sempre|preferisco)\b|喜欢|偏好|总是|不要|好き|嫌い|常に|좋아|항상/iu;
 const DECISION =
   /\b(?:decided|decision|we(?:'ll| will)|let'?s (?:use|go|take|keep|drop)|going with|agreed|chose|opted|instead of|rather than|root cause|turns out)\b|\b(?:entschieden|beschlossen|nehmen wir)\b|\b(?:décidé|decidido|deciso)\b|决定|決め|결정/iu;
 const STATED =
-  /\b(?:remember|note|keep in mind|for the record|FYI)\b|\b(?:my|our|the|his|her|their|its) [\p{L}\p{N}_ .'/-]{1,80} (?:is|are|was|were|lives?|runs?|belongs?|must|has|have|uses?|begins?|starts?|ends?|costs?|takes?)\b|\b(?:I am|I'm|I work|I live|we are|we're|we have|we work)\b|\b(?:merk dir|denk daran|ich bin|ich heiße|ich wohne|mein(?:e|er)?|unser(?:e|er)?)\b|\b(?:je suis|je m'appelle|mon|notre|me llamo|soy|mi|nuestr[oa]|meu|minha|il mio)\b|记住|我叫|我是|我的|覚えて|私の|私は|기억|저는|제 /iu;
+  /\b(?:remember|note that|keep in mind|for the record|FYI)\b|\b(?:my|our|the|his|her|their|its) [\p{L}\p{N}_ .'/-]{1,80} (?:is|are|was|were|lives?|runs?|belongs?|must|has|have|uses?|begins?|starts?|ends?|costs?|takes?)\b|\b(?:I am|I'm|I work|I live|I use|we are|we're|we have|we work|we use)\b|\b(?:merk dir|denk daran|ich (?:bin|heiße|wohne|arbeite|nutze)|mein(?:e|er)? [\p{L}-]{1,40} ist|unsere?r? [\p{L}-]{1,40} ist)\b|\b(?:je suis|je m'appelle|me llamo|mi nombre|soy|meu nome|il mio nome)\b|记住|我叫|我是|我的|覚えて|私の|私は|기억|저는/iu;
 /** Names, numbers and quotations: what cannot be guessed again. */
 const SPECIFIC = /\d|["“«「`]|[\p{L}\p{N}]+[._/@:-][\p{L}\p{N}]+|(?<=\p{L}\s)\p{Lu}\p{L}+/u;
 const QUESTION =
   /[?？]\s*$|^(?:can|could|would|will|do|does|did|is|are|what|why|how|when|where|who|which)\b.*\?/iu;
 /** A request is about this conversation. */
 const REQUEST =
-  /^(?:please )?(?:fix|add|run|write|show|make|create|open|read|explain|tell|give|list|find|check|update|delete|remove|change|go|continue|try|look|help)\b/iu;
+  /^(?:(?:please|now|then|also|and|ok|can you|could you|would you|will you|I want you to|I need you to),? )*(?:fix|add|run|write|show|make|create|open|read|explain|tell|give|list|find|check|update|delete|remove|change|go|continue|try|look|help)\b/iu;
 
 /**
  * What a conversation states, found by pattern and without a model: preferences, decisions and facts, in the speaker's

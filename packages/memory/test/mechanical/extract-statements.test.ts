@@ -13,6 +13,8 @@ describe('what a user states', () => {
     ["Let's use PostgreSQL for the sessions.", 'Decision'],
     ['We decided against Kubernetes because of its cost', 'Decision'],
     ['My name is Ada Lovelace.', 'Fact'],
+    ['We use pnpm 10 in all repositories', 'Fact'],
+    ['Mein Hund ist 7 Jahre alt', 'Fact'],
     ['The staging server runs at 10.0.0.7', 'Fact'],
     ['Remember that the release is on 2026-12-01', 'Fact'],
     ['Ich bevorzuge kurze Antworten.', 'Preference'],
@@ -31,6 +33,9 @@ describe('what a user states', () => {
     'Fix the failing test in src/a.ts',
     '对吗？',
     'ok, go on',
+    'Can you look at src/a.ts',
+    'I want you to add 3 tests',
+    'Bitte erklären',
   ])('not: %s', (text) => {
     expect(found(text)).toEqual([]);
   });

@@ -46,6 +46,15 @@ describe('memory_save', () => {
     expect(await capability.system?.(callScope(workspace, bob))).toBeUndefined();
   });
 
+  it('leaves secrets out', async () => {
+    const workspace = await testWorkspace();
+    const context = toolContext(workspace, alice);
+    const secret = `ghp_${'aB3x'.repeat(9)}`;
+    await runTool(testMemory(), 'memory_save', { content: `The token is ${secret}` }, context);
+    const text = await runTool(testMemory(), 'memory_get', { path: 'MEMORY.md' }, context);
+    expect(text).toContain('The token is [redacted:github-token]');
+  });
+
   it('begins a new line behind a file that ends without one', async () => {
     const workspace = await testWorkspace();
     await workspace.write(`${prefix}MEMORY.md`, '- Likes tea');
