@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /** What a compactor is told about the agent whose conversation it reduces. */
 export interface AgentCompactionOptions {
-  /** The agent's instructions, so that they count: the SDK does not hand them over. */
+  /** The agent's instructions, so that they count: version 6 of the SDK does not hand them over, version 7 does. */
   readonly system?: string | undefined;
   /** The agent's tools, so that they count. */
   readonly tools?: readonly ToolDefinition[] | undefined;
@@ -11,7 +11,7 @@ export interface AgentCompactionOptions {
   readonly contextWindow?: number | undefined;
   /** Told of every run of the compactor. */
   readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
-  /** How many reductions are remembered, over all conversations. Default 1 000. */
+  /** How many reductions are remembered, over all conversations. Default 2 000. */
   readonly maxReductions?: number | undefined;
 }
 
@@ -25,5 +25,5 @@ export const agentCompactionSchema = z.strictObject({
       'must be a function',
     )
     .optional(),
-  maxReductions: z.int().positive().default(1_000),
+  maxReductions: z.int().positive().default(2_000),
 });

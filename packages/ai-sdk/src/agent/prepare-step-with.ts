@@ -12,7 +12,7 @@ import type { SdkMessage } from './sdk-message.js';
  * @throws {InvalidInputError} for options that do not fit.
  */
 export function prepareStepWith(compactor: Compactor, options: AgentCompactionOptions = {}) {
-  const { maxReductions, onCompaction, ...request } = parseWith(
+  const { maxReductions, onCompaction, system, ...request } = parseWith(
     agentCompactionSchema,
     options,
     'prepareStepWith options',
@@ -20,11 +20,25 @@ export function prepareStepWith(compactor: Compactor, options: AgentCompactionOp
   const reductions = new Reductions(compactor, maxReductions);
   return async <Message extends SdkMessage>({
     messages,
+    instructions,
   }: {
     readonly messages: readonly Message[];
+    readonly instructions?: unknown;
   }): Promise<{ messages: Message[] }> => {
-    const reduced = await reductions.reduce(messages, { ...request, reason: 'proactive_budget' });
+    const reduced = await reductions.reduce(messages, {
+      ...request,
+      system: system ?? textIn(instructions),
+      reason: 'proactive_budget',
+    });
     onCompaction?.(reduced.outcome);
     return { messages: [...reduced.messages] };
   };
+}
+
+/** Instructions as version 7 of the SDK hands them over: a text, a system message, or several. */
+function textIn(instructions: unknown): string | undefined {
+  if (typeof instructions === 'string') return instructions;
+  if (Array.isArray(instructions)) return instructions.map(textIn).join('\n');
+  const { content } = (instructions ?? {}) as { readonly content?: unknown };
+  return typeof content === 'string' ? content : undefined;
 }

@@ -13,6 +13,8 @@ import { toMessage } from './to-message.js';
 /** A conversation whose beginning was reduced. */
 interface Reduction {
   readonly messages: readonly Message[];
+  /** The same in the words of the SDK: one list for all steps. */
+  readonly written: readonly SdkMessage[];
   /** What altered messages were made from, by id. */
   readonly originals: ReadonlyMap<string, SdkMessage>;
 }
@@ -42,8 +44,8 @@ export class Reductions {
 
   /** The conversation with what is known of it reduced; nothing is reduced anew. */
   recall<Source extends SdkMessage>(messages: readonly Source[]): readonly Source[] {
-    const { reduction, start, fresh } = this.#open(messages);
-    return reduction === undefined ? messages : sdkMessages(reduction, fresh, messages, start);
+    const { reduction, start } = this.#find(messages);
+    return reduction === undefined ? messages : joined(reduction, messages, start);
   }
 
   /** Reduces further what is known, if the compactor sees need. */
@@ -51,41 +53,39 @@ export class Reductions {
     messages: readonly Source[],
     options: CompactOptions,
   ): Promise<ReducedConversation<Source>> {
-    const { ids, reduction, start, fresh } = this.#open(messages);
+    const { ids, reduction, start } = this.#find(messages);
+    const sources = new Map(reduction?.originals);
+    const fresh = messages.slice(start).map((source, index) => {
+      const id = ids[start + index] ?? '';
+      sources.set(id, source);
+      return toMessage(source, id);
+    });
     const view = [...(reduction?.messages ?? []), ...fresh];
     const outcome = await this.#compactor.compact(view, options);
-    const same = () => (reduction === undefined ? messages : sdkMessages(reduction, fresh, messages, start));
-    if (outcome.status !== 'applied') return { messages: same(), outcome };
-    const sources = new Map(reduction?.originals);
-    fresh.forEach((message, index) => {
-      const source = messages[start + index];
-      if (source !== undefined) sources.set(message.id, source);
-    });
-    const staying = new Set(outcome.messages.map(({ id }) => id));
-    const originals = new Map([...sources].filter(([id]) => staying.has(id)));
-    const next = { messages: outcome.messages, originals };
+    const same = reduction === undefined ? messages : joined(reduction, messages, start);
+    if (outcome.status !== 'applied') return { messages: same, outcome };
     try {
-      const written = sdkMessages<Source>(next, [], messages, messages.length);
+      const next = reductionTo(outcome.messages, sources);
       this.#remember(ids.at(-1) ?? '', next);
-      return { messages: written, outcome };
+      // Later versions of the SDK go on from what a step was sent.
+      this.#remember(fingerprints(next.written).at(-1) ?? '', next);
+      return { messages: joined(next, messages, messages.length), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       // What the SDK has no words for cannot be sent: the conversation stays as it was.
       const failed = { status: 'failed', reason: error.message, messages: view, manifest: [] } as const;
-      return { messages: same(), outcome: { ...outcome, ...failed } };
+      return { messages: same, outcome: { ...outcome, ...failed } };
     }
   }
 
-  /** The longest beginning that was reduced before, and the rest in our words. */
-  #open(messages: readonly SdkMessage[]) {
+  /** The longest beginning that was reduced before; `start` is where the rest begins. */
+  #find(messages: readonly SdkMessage[]) {
     const ids = fingerprints(messages);
     const last = ids.findLastIndex((id) => this.#known.has(id));
     const id = ids[last];
     const reduction = id === undefined ? undefined : this.#known.get(id);
     if (id !== undefined && reduction !== undefined) this.#remember(id, reduction);
-    const start = last + 1;
-    const fresh = messages.slice(start).map((message, index) => toMessage(message, ids[start + index] ?? ''));
-    return { ids, reduction, start, fresh };
+    return { ids, reduction, start: last + 1 };
   }
 
   #remember(id: string, reduction: Reduction): void {
@@ -96,14 +96,22 @@ export class Reductions {
   }
 }
 
+function reductionTo(messages: readonly Message[], sources: ReadonlyMap<string, SdkMessage>): Reduction {
+  const staying = new Set(messages.map(({ id }) => id));
+  const originals = new Map([...sources].filter(([id]) => staying.has(id)));
+  return {
+    messages,
+    originals,
+    written: messages.map((message) => fromMessage(message, originals.get(message.id))),
+  };
+}
+
 // The messages come back as the type that they were given in: unaltered ones are the same objects, and the few parts
 // that are rebuilt are of that type's own kinds.
-function sdkMessages<Source extends SdkMessage>(
-  { messages, originals }: Reduction,
-  fresh: readonly Message[],
+function joined<Source extends SdkMessage>(
+  { written }: Reduction,
   sources: readonly Source[],
   start: number,
 ): readonly Source[] {
-  const reduced = messages.map((message) => fromMessage(message, originals.get(message.id)) as Source);
-  return fresh.length === 0 ? reduced : [...reduced, ...sources.slice(start)];
+  return [...(written as readonly Source[]), ...sources.slice(start)];
 }

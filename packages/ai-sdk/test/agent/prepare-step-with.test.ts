@@ -130,6 +130,31 @@ it('finds a conversation again that comes as new objects, in generateText and in
   expect(streamed?.prompt.length).toBe((sent?.prompt.length ?? 0) + 2);
 });
 
+it('goes on from its own answer, as version 7 of the SDK hands it over', async () => {
+  const { compactor, outcomes, onCompaction } = observed();
+  const prepareStep = prepareStepWith(compactor, { onCompaction });
+  let messages: ModelMessage[] = [{ role: 'user', content: 'Read all files' }];
+  for (let step = 0; step < STEPS; step++) {
+    const value = `contents of file ${step}\n`.repeat(160);
+    const call = { toolCallId: `${step}`, toolName: 'read_file' };
+    const carried = await prepareStep({ messages, instructions: [{ role: 'system', content: 'You read.' }] });
+    messages = structuredClone([
+      ...carried.messages,
+      {
+        role: 'assistant',
+        content: [{ type: 'tool-call', ...call, input: { path: `src/file-${step}.ts` } }],
+      },
+      { role: 'tool', content: [{ type: 'tool-result', ...call, output: { type: 'text', value } }] },
+    ]);
+  }
+  expect(outcomes.filter(({ status }) => status === 'applied').length).toBeGreaterThan(1);
+  const summaries = messages.filter((message) => JSON.stringify(message).includes('[CONVERSATION_SUMMARY]'));
+  expect(summaries).toHaveLength(1);
+  expect(JSON.stringify(summaries)).toContain('src/file-0.ts');
+  // What a summary of a summary would read like.
+  expect(JSON.stringify(summaries)).not.toContain('(CONVERSATION_SUMMARY)');
+});
+
 it('changes of a message only what the compactor changed', async () => {
   const compactor = createCompactor({
     contextWindow: 100_000,
