@@ -7,6 +7,8 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { formatRule } from './capabilities/permissions/rule.js';
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
+export { type AgentsFilesConfig, agentsFiles } from './capabilities/skills/agents-files.js';
+export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
 export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import {
+  type AgentState,
+  type ContentBlock,
+  type JsonObject,
+  type Message,
+  type ToolResultBlock,
+  textOf,
+  userMessage,
+} from '@x/core';
+
+export const SKILLS = 'skills';
+export const LOAD_SKILL = 'load_skill';
+
+/** One loading of a skill. */
+interface Loading {
+  readonly name: string;
+  /** Of the whole text. */
+  readonly hash: string;
+  /** Whether the model ever had it whole; absent until it has been looked at. */
+  readonly whole?: boolean;
+}
+
+/** Whether blocks are whole, by block: they never change. */
+const compared = new WeakMap<ToolResultBlock, boolean>();
+
+/** Remembers that a call loaded a skill, so that its text can be told from a part of it. */
+export function rememberLoading(state: AgentState, toolUseId: string, name: string, text: string): void {
+  store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
+}
+
+/** Whether the whole text of a skill stands in these messages. */
+export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
+  const loadings = loadingsIn(state);
+  return resultsIn(messages).some((block) => {
+    const loading = loadings[block.toolUseId];
+    return loading?.name === name && isWhole(block, loading);
+  });
+}
+
+/**
+ * The view with every loaded skill either whole or reduced to a pointer: what a reduction left of one is no instruction any
+ * more. At the end stands which skills were loaded and are not there. The very list when nothing is to be changed.
+ */
+export function wholeOrPointer(state: AgentState, messages: readonly Message[]): readonly Message[] {
+  const loadings = loadingsIn(state);
+  if (Object.keys(loadings).length === 0) return messages;
+  const present = new Set<string>();
+  const view = messages.map((message) => {
+    if (message.role !== 'tool' || !message.content.some((block) => isLoading(block, loadings)))
+      return message;
+    let changed = false;
+    const content = message.content.map((block) => {
+      const loading = block.type === 'tool_result' ? loadings[block.toolUseId] : undefined;
+      if (block.type !== 'tool_result' || loading === undefined) return block;
+      const whole = isWhole(block, loading);
+      if (loading.whole === undefined) note(state, block.toolUseId, whole);
+      // One that never was whole, such as one that was written to a file at once, says itself where it is.
+      if (whole || loading.whole !== true) {
+        present.add(loading.name);
+        return block;
+      }
+      changed = true;
+      return { ...block, output: [{ type: 'text' as const, text: pointer(loading.name) }] };
+    });
+    return changed ? { ...message, content } : message;
+  });
+  const absent = [...new Set(Object.values(loadings).map(({ name }) => name))].filter(
+    (name) => !present.has(name),
+  );
+  if (absent.length === 0)
+    return view.some((message, index) => message !== messages[index]) ? view : messages;
+  return [...view, userMessage(reminder(absent), { id: 'skills-reminder', kind: 'synthetic' })];
+}
+
+function pointer(name: string): string {
+  return `[The skill ${name} was loaded here and is no longer in view. ${LOAD_SKILL} with name "${name}" reads it again.]`;
+}
+
+function reminder(names: readonly string[]): string {
+  return (
+    `<skills>\nLoaded earlier and no longer in view: ${names.join(', ')}. If the work still needs one, read it again with ` +
+    `${LOAD_SKILL} before you go on; do not work from memory of it.\n</skills>`
+  );
+}
+
+function resultsIn(messages: readonly Message[]): readonly ToolResultBlock[] {
+  return messages.flatMap(({ role, content }) =>
+    role === 'tool' ? content.filter((block) => block.type === 'tool_result') : [],
+  );
+}
+
+function isLoading(block: ContentBlock, loadings: Readonly<Record<string, Loading>>): boolean {
+  return block.type === 'tool_result' && loadings[block.toolUseId] !== undefined;
+}
+
+function isWhole(block: ToolResultBlock, { hash }: Loading): boolean {
+  const known = compared.get(block);
+  if (known !== undefined) return known;
+  const whole = hashOf(textOf([block])) === hash;
+  compared.set(block, whole);
+  return whole;
+}
+
+function note(state: AgentState, toolUseId: string, whole: boolean): void {
+  const loadings = loadingsIn(state);
+  const loading = loadings[toolUseId];
+  if (loading !== undefined) store(state, { ...loadings, [toolUseId]: { ...loading, whole } });
+}
+
+/** What nobody but this module writes. */
+function loadingsIn(state: AgentState): Readonly<Record<string, Loading>> {
+  return (state.extensions[SKILLS]?.loaded ?? {}) as unknown as Readonly<Record<string, Loading>>;
+}
+
+function store(state: AgentState, loaded: Readonly<Record<string, Loading>>): void {
+  state.extensions[SKILLS] = { loaded: loaded as unknown as JsonObject };
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32);
+}
