@@ -5,8 +5,16 @@ export type Verdict =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };
 
-/** Accepts only an answer that ended by itself, says something, calls no tool and has its headings. */
-export function checkAnswer(response: ModelResponse, headings: readonly string[]): Verdict {
+/** What an answer must keep to. */
+export interface AnswerLimits {
+  readonly headings: readonly string[];
+  /** In tokens. */
+  readonly longest: number;
+  count(text: string): number;
+}
+
+/** Accepts only an answer that ended by itself, says something, calls no tool, has its headings and is not too long. */
+export function checkAnswer(response: ModelResponse, { headings, longest, count }: AnswerLimits): Verdict {
   if (response.content.some((block) => block.type === 'tool_use')) {
     return { ok: false, problem: 'the answer called a tool' };
   }
@@ -17,6 +25,9 @@ export function checkAnswer(response: ModelResponse, headings: readonly string[]
   if (text === '') return { ok: false, problem: 'the answer was empty' };
   const missing = headings.filter((heading) => !hasHeading(text, heading));
   if (missing.length > 0) return { ok: false, problem: `the answer lacks ${missing.join(', ')}` };
+  const tokens = Math.round(count(text));
+  if (tokens > longest)
+    return { ok: false, problem: `the answer has ${tokens} tokens, more than ${longest}` };
   return { ok: true, text };
 }
 

@@ -38,6 +38,8 @@ export type NarrativeResult = Verdict & { readonly usage: Usage | undefined };
 
 /** Room for what the counter misjudges. */
 const SAFETY = 0.85;
+/** How far an answer may exceed what was asked for: its author counts with another tokenizer. */
+const TOLERANCE = 1.25;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
 
@@ -116,8 +118,13 @@ async function ask(task: NarrativeTask, prompt: SummaryPrompt): Promise<Narrativ
       ...(task.signal ? { signal: task.signal } : {}),
     });
 
+  const limits = {
+    headings: prompt.headings,
+    longest: Math.floor(task.maxTokens * TOLERANCE),
+    count: (text: string) => task.meter.text(text),
+  };
   const first = await request(prompt.user, task.maxTokens);
-  const verdict = checkAnswer(first, prompt.headings);
+  const verdict = checkAnswer(first, limits);
   if (verdict.ok) return { ...verdict, usage: first.usage };
 
   task.signal?.throwIfAborted();
@@ -129,5 +136,5 @@ async function ask(task: NarrativeTask, prompt: SummaryPrompt): Promise<Narrativ
   );
   const usage =
     first.usage && second.usage ? addUsage(first.usage, second.usage) : (second.usage ?? first.usage);
-  return { ...checkAnswer(second, prompt.headings), usage };
+  return { ...checkAnswer(second, limits), usage };
 }

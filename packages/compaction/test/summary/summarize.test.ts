@@ -229,6 +229,19 @@ describe('a summary', () => {
     expect(strict.messages).toBe(messages);
   });
 
+  it('asks once more for a shorter summary, and uses none that is longer than its budget', async () => {
+    const long = `${GOOD_SUMMARY}\n${'more '.repeat(2_000)}`;
+    const mending = modelOf((_, index) => (index === 0 ? long : GOOD_SUMMARY));
+    const mended = await compact(history(), { model: mending, maxSummaryTokens: 500 });
+    expect(summaryOf(mended.messages)).toContain('Read the code, found the cause.');
+    expect(promptOf(mending.requests[1])).toMatch(/the answer has \d+ tokens, more than 625/);
+
+    const stubborn = modelOf(() => long);
+    const fallback = await compact(history(), { model: stubborn, maxSummaryTokens: 500 });
+    expect(stubborn.requests).toHaveLength(2);
+    expect(summaryOf(fallback.messages)).not.toContain('more more');
+  });
+
   it('keeps the previous narrative when the model fails this time', async () => {
     const first = await compact(history(), { model: modelOf(() => GOOD_SUMMARY) });
     const down: Model = modelOf(() => Promise.reject(new Error('provider down')));
@@ -240,7 +253,7 @@ describe('a summary', () => {
   });
 
   it('is never larger than what it replaces', async () => {
-    const model = modelOf(() => `${GOOD_SUMMARY}\n${'more '.repeat(20_000)}`);
+    const model = modelOf(() => `${GOOD_SUMMARY}\n${'more '.repeat(4_500)}`);
     const outcome = await compact(history(), { model });
     expect(outcome.status).toBe('applied');
     expect(summaryOf(outcome.messages)).not.toContain('more more');
