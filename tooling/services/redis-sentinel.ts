@@ -8,6 +8,8 @@ import { untilReady } from './until-ready.js';
 const SENTINELS = 3;
 /** What the Sentinels call their master. */
 const MASTER = 'mymaster';
+/** A new replica gets its data at once: by default a master waits five seconds for more of them. */
+const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 /**
  * A master and a replica, watched by three Sentinels that agree by two. The address names the Sentinels and, as its
@@ -28,7 +30,7 @@ export const redisSentinel: Service = {
 };
 
 async function startSentinels(program: string): Promise<Running> {
-  const master = await startRedisNode(program, 'redis-master', () => []);
+  const master = await startRedisNode(program, 'redis-master', () => PROMPT);
   const running = [master];
   const stop = () => stopAll(running);
   try {
@@ -51,7 +53,7 @@ export function startReplica(program: string, host: string, port: string): Promi
   return startRedisNode(
     program,
     'redis-replica',
-    () => ['--replicaof', host, port],
+    () => [...PROMPT, '--replicaof', host, port],
     (address) => withRedis(address, isLinked),
   );
 }

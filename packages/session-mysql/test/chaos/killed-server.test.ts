@@ -15,7 +15,7 @@ const program = join(import.meta.dirname, '../children/write-turns.ts');
 const load =
   process.env.CHAOS === 'full'
     ? { sessions: 200, turns: 20, writers: 4, kills: 12 }
-    : { sessions: 20, turns: 8, writers: 3, kills: 2 };
+    : { sessions: 12, turns: 6, writers: 3, kills: 2 };
 
 it.each([
   ['by the procedure', true],

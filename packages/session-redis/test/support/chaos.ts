@@ -6,7 +6,7 @@ import type { TurnPlan } from '@x/testkit';
 export const load =
   process.env.CHAOS === 'full'
     ? { sessions: 200, turns: 20, writers: 4, kills: 12 }
-    : { sessions: 20, turns: 8, writers: 3, kills: 2 };
+    : { sessions: 12, turns: 6, writers: 3, kills: 2 };
 
 /** A process that writes turns to the Redis at this address. */
 export function writer(
