@@ -1,0 +1,84 @@
+import { BaseChatModel } from '@langchain/core/language_models/chat_models';
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import type { ChatResult } from '@langchain/core/outputs';
+import { tool } from '@langchain/core/tools';
+import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { ToolNode } from '@langchain/langgraph/prebuilt';
+import { createAgent, summarizationMiddleware } from 'langchain';
+import { z } from 'zod';
+import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
+
+const toolsFor = (conversation: Conversation) => [
+  tool(({ at }: { at: number }) => conversation.look(at), { ...TOOL, schema: z.object({ at: z.number() }) }),
+];
+
+class InstantModel extends BaseChatModel {
+  readonly #conversation: Conversation;
+
+  constructor(conversation: Conversation) {
+    super({});
+    this.#conversation = conversation;
+  }
+
+  _llmType(): string {
+    return 'instant';
+  }
+
+  override bindTools(): this {
+    return this;
+  }
+
+  async _generate(): Promise<ChatResult> {
+    const call = this.#conversation.next();
+    const message =
+      call === undefined
+        ? new AIMessage(ANSWER)
+        : new AIMessage({
+            content: '',
+            tool_calls: [{ id: call.id, name: TOOL.name, args: { at: call.at }, type: 'tool_call' }],
+          });
+    return { generations: [{ text: '', message }] };
+  }
+}
+
+/** LangChain's agent and LangGraph's graph, the ones with a saver at its default durability. */
+export const langchain = {
+  'LangChain createAgent': (conversation: Conversation) => runAgent(conversation, {}),
+  'LangChain createAgent, summarisation armed': (conversation: Conversation) => {
+    const model = new InstantModel(conversation);
+    // The type of its options comes out as `never` under TypeScript's strictest settings.
+    const options = { model, trigger: { messages: 1_000_000 }, keep: { messages: 20 } };
+    return runAgent(conversation, { middleware: [summarizationMiddleware(options as never)] });
+  },
+  'LangChain createAgent + MemorySaver': (conversation: Conversation) =>
+    runAgent(conversation, { checkpointer: new MemorySaver() }),
+  'LangGraph + MemorySaver': runGraph,
+} as const;
+
+async function runAgent(conversation: Conversation, options: object): Promise<void> {
+  const agent = createAgent({
+    model: new InstantModel(conversation),
+    tools: toolsFor(conversation),
+    ...options,
+  } as never);
+  await agent.invoke({ messages: [new HumanMessage(QUESTION)] } as never, configOf(conversation));
+}
+
+async function runGraph(conversation: Conversation): Promise<void> {
+  const model = new InstantModel(conversation);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode('model', async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
+    .addNode('tools', new ToolNode(toolsFor(conversation)))
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) => {
+      const last = messages.at(-1);
+      return last instanceof AIMessage && (last.tool_calls?.length ?? 0) > 0 ? 'tools' : END;
+    })
+    .addEdge('tools', 'model')
+    .compile({ checkpointer: new MemorySaver() });
+  await graph.invoke({ messages: [new HumanMessage(QUESTION)] }, configOf(conversation));
+}
+
+function configOf({ steps }: Conversation) {
+  return { recursionLimit: 10 * steps + 100, configurable: { thread_id: 't' } };
+}

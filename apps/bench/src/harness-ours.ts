@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compaction } from '@x/compaction';
+import {
+  type Capability,
+  defineTool,
+  InMemorySession,
+  LocalWorkspace,
+  type Model,
+  RuntimeContext,
+  WorkspaceSession,
+} from '@x/core';
+import { HarnessAgent } from '@x/harness';
+import { telemetry } from '@x/harness/telemetry';
+import { z } from 'zod';
+import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
+
+interface OurOptions {
+  readonly capabilities: () => readonly Capability[];
+  readonly checkpoint: 'call' | 'step';
+  readonly store: 'memory' | 'files';
+}
+
+/** Checked before every step and never due: the history grows. */
+const armed = () =>
+  compaction({ triggerMessages: 0, triggerTokens: 0, contextWindow: 100_000_000, model: null });
+/** Due every few hundred steps, as in a window of 128 000 tokens. */
+const firing = () =>
+  compaction({ contextWindow: 128_000, triggerMessages: 0, triggerTokens: 0, model: null });
+
+/** This repository's agent, as plain as the others and with everything that a long run needs. */
+export const ours = {
+  '@x/harness': contender({ capabilities: () => [], checkpoint: 'call', store: 'memory' }),
+  '@x/harness, compaction armed, checkpoint every step': contender({
+    capabilities: () => [armed()],
+    checkpoint: 'step',
+    store: 'memory',
+  }),
+  '@x/harness, compaction at 128k, checkpoint every step': contender({
+    capabilities: () => [firing()],
+    checkpoint: 'step',
+    store: 'memory',
+  }),
+  '@x/harness, the same with telemetry and no SDK': contender({
+    capabilities: () => [telemetry(), armed()],
+    checkpoint: 'step',
+    store: 'memory',
+  }),
+  '@x/harness, the same in files (fsync)': contender({
+    capabilities: () => [armed()],
+    checkpoint: 'step',
+    store: 'files',
+  }),
+} as const;
+
+function contender(options: OurOptions): (conversation: Conversation) => Promise<void> {
+  return async (conversation) => {
+    const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
+    try {
+      const workspace = new LocalWorkspace(directory);
+      const agent = HarnessAgent.builder()
+        .model(instantModel(conversation))
+        .workspace(workspace)
+        .session(options.store === 'memory' ? new InMemorySession() : new WorkspaceSession(workspace))
+        .tools(
+          defineTool({
+            ...TOOL,
+            readOnly: true,
+            input: z.object({ at: z.number() }),
+            execute: ({ at }) => conversation.look(at),
+          }),
+        )
+        .use(...options.capabilities())
+        .checkpoint(options.checkpoint)
+        .maxIterations(conversation.steps + 1)
+        .build();
+      await agent.call(QUESTION, RuntimeContext.of({ sessionId: 's' }));
+      await agent.close();
+    } finally {
+      rmSync(directory, { recursive: true, force: true });
+    }
+  };
+}
+
+function instantModel(conversation: Conversation): Model {
+  return {
+    id: 'instant',
+    async generate() {
+      const call = conversation.next();
+      if (call === undefined) return { content: [{ type: 'text', text: ANSWER }], finishReason: 'stop' };
+      return {
+        content: [{ type: 'tool_use', id: call.id, name: TOOL.name, input: { at: call.at } }],
+        finishReason: 'tool-calls',
+      };
+    },
+  };
+}
