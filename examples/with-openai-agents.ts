@@ -1,0 +1,50 @@
+// A run of the OpenAI Agents SDK whose session lives in files, is compacted, and goes on in another process.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Agent, type Model, run, setTracingDisabled, Usage } from '@openai/agents';
+import { createCompactor } from '@x/compaction';
+import { JsonSession, SessionKey } from '@x/core';
+import { AgentsSession } from '@x/openai-agents';
+
+setTracingDisabled(true);
+const directory = mkdtempSync(join(tmpdir(), 'x-example-'));
+
+/** As another process would open it: nothing but the directory is shared. */
+const open = () =>
+  new AgentsSession({
+    store: new JsonSession({ directory }),
+    key: SessionKey.of({ userId: 'alice', sessionId: 's-001' }),
+    compactor: createCompactor({ triggerMessages: 20, keepMessages: 6 }),
+    onCompaction: ({ status, messagesBefore, messagesAfter }) => {
+      if (status === 'applied') console.log(`Compacted ${messagesBefore} → ${messagesAfter} messages`);
+    },
+  });
+
+/** In place of a provider. */
+const model: Model = {
+  getResponse: async ({ input }) => ({
+    usage: new Usage(),
+    output: [
+      {
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content: [{ type: 'output_text', text: `I was sent ${input.length} items.` }],
+      },
+    ],
+  }),
+  getStreamedResponse: () => {
+    throw new Error('This example does not stream.');
+  },
+};
+const agent = new Agent({ name: 'Helper', instructions: 'Answer in one sentence.', model });
+
+for (let turn = 0; turn < 15; turn++)
+  await run(agent, `host-${turn}.example.com must listen on port ${8_000 + turn}`, { session: open() });
+const { finalOutput } = await run(agent, 'Which ports are taken?', { session: open() });
+const [first] = await open().getItems();
+console.log(finalOutput, JSON.stringify(first));
+
+rmSync(directory, { recursive: true });
+if (!JSON.stringify(first).includes('CONVERSATION_SUMMARY')) throw new Error('Nothing was compacted.');
