@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { compaction, tiktokenCounter, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
@@ -7,10 +6,10 @@ import {
   mountWorkspace,
   type SessionStore,
   type Workspace,
-  WorkspaceSession,
 } from '@x/core';
 import { HarnessAgent, shell, taskList, workspaceTools } from '@x/harness';
 import { sessionHistory } from '@x/memory';
+import { openFiles, type Storage } from './storage.js';
 
 export const AGENT = 'guide';
 
@@ -22,6 +21,8 @@ Older messages are compacted as you work. When you need something that you no lo
 /** Share of the window that one tool result may fill before it is evicted, at about four characters a token. */
 const RESULT_SHARE = 0.25;
 const CHARS_PER_TOKEN = 4;
+/** Milliseconds after which another server takes over what one that died was doing. */
+const LEASE_TTL_MS = 5_000;
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
@@ -34,8 +35,10 @@ export interface DemoAgent {
 interface CreateAgentOptions {
   readonly model: Model;
   readonly embedded: boolean;
-  /** Where sessions, logs and reports live. */
+  /** The directory of this machine's files. */
   readonly data: string;
+  /** Where sessions, logs and reports live. Default: files in `data`. */
+  readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
   readonly repo: string;
   /** Hears every event of every call. */
@@ -43,11 +46,12 @@ interface CreateAgentOptions {
 }
 
 /** The demo's agent: every package of the house, put together from parts. */
-export function createAgent({ model, embedded, data, repo, onEvent }: CreateAgentOptions): DemoAgent {
-  const own = new LocalWorkspace(join(data, 'workspace'));
-  own.check();
-  const workspace = mountWorkspace(own, { repo: new LocalWorkspace(repo, { readOnly: true }) });
-  const store = new WorkspaceSession(own);
+export function createAgent(options: CreateAgentOptions): DemoAgent {
+  const { model, embedded, data, repo, onEvent, storage = openFiles(data) } = options;
+  const { store } = storage;
+  const workspace = mountWorkspace(storage.workspace, {
+    repo: new LocalWorkspace(repo, { readOnly: true }),
+  });
   const counter = tiktokenCounter();
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
@@ -62,6 +66,7 @@ export function createAgent({ model, embedded, data, repo, onEvent }: CreateAgen
     .tokenCounter(counter)
     .checkpoint('step')
     .maxIterations(500)
+    .settings({ leaseTtlMs: LEASE_TTL_MS })
     .use(
       compaction({
         counter,

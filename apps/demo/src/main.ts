@@ -9,6 +9,7 @@ import { once } from './once.js';
 import type { BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
+import { openStorage } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
@@ -45,13 +46,13 @@ async function main(): Promise<number> {
 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   const choice = await chooseModel(process.env, settings);
-  const demo = createAgent({ ...settings, ...choice });
-  console.log(
-    `Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, data in ${settings.data}`,
-  );
+  const storage = await openStorage(settings);
+  const demo = createAgent({ ...settings, ...choice, storage });
+  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
   onSignals(() => demo.agent.close());
   const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
   await demo.agent.close();
+  await storage.close();
   return completed ? 0 : 1;
 }
 
@@ -60,7 +61,8 @@ async function serve(settings: DemoSettings): Promise<number> {
   const counter = tiktokenCounter();
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ ...settings, ...choice, onEvent });
+  const storage = await openStorage(settings);
+  const demo = createAgent({ ...settings, ...choice, storage, onEvent });
   backend = new HarnessBackend({
     demo,
     counter,
@@ -70,7 +72,7 @@ async function serve(settings: DemoSettings): Promise<number> {
       contextWindow: choice.model.contextWindow ?? 0,
       triggerTokens: demo.triggerTokens,
       strategy: 'auto',
-      workspace: settings.data,
+      workspace: storage.name,
       abilities: { undo: true, decide: false },
       starters: STARTERS,
     },
@@ -82,14 +84,15 @@ async function serve(settings: DemoSettings): Promise<number> {
   const url = await server.listen();
   const resumed = await backend.resumeInterrupted();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
-  console.log(
-    `Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, data in ${settings.data}`,
-  );
+  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
+  const unwatch = storage.store.reach === 'cluster' ? backend.watch() : () => {};
   console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
+  unwatch();
   await demo.agent.close();
   await backend.close();
   await server.close();
+  await storage.close();
   return 0;
 }
 

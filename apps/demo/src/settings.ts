@@ -11,6 +11,8 @@ const FLAGS = {
   port: flag,
   token: flag,
   data: flag,
+  redis: flag,
+  mysql: flag,
   repo: flag,
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -23,6 +25,8 @@ export const USAGE = `Usage: npm start -- [options]
   --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
   --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
+  --redis URL       keep sessions and files on Redis (or X_REDIS_URL); several servers may share it
+  --mysql URL       keep sessions on MySQL or MariaDB (or X_MYSQL_URL)
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
@@ -35,6 +39,14 @@ const settingsSchema = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
   data: z.string().min(1).default('.x'),
+  redis: z
+    .string()
+    .regex(/^rediss?:/, 'must begin with redis://')
+    .optional(),
+  mysql: z
+    .string()
+    .regex(/^mysql:/, 'must begin with mysql://')
+    .optional(),
   repo: z.string().min(1).default('.'),
   help: z.boolean().default(false),
   contextWindow: z.coerce.number().int().min(2_000).optional(),
@@ -58,6 +70,8 @@ export function readSettings(
         port: environment.PORT,
         data: environment.X_DATA,
         token: environment.X_TOKEN,
+        redis: environment.X_REDIS_URL,
+        mysql: environment.X_MYSQL_URL,
         contextWindow: environment.X_CONTEXT_WINDOW,
       }),
       ...parseFlags(args),

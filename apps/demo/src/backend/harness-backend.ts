@@ -12,6 +12,10 @@ interface HarnessBackendOptions {
 }
 
 const decoder = new TextDecoder();
+/** How often other servers' sessions are looked at. */
+const WATCH_INTERVAL_MS = 1_000;
+/** Only to learn whether somebody else has the lease. */
+const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
@@ -19,6 +23,8 @@ export class HarnessBackend implements Backend {
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
   readonly #live = new Map<string, Promise<LiveSession>>();
+  /** By session, the stored version in which no call was open. */
+  readonly #orderly = new Map<string, number>();
   /** By session and version: what a list shows of a session changes only when it is stored anew. */
   readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
 
@@ -44,6 +50,53 @@ export class HarnessBackend implements Backend {
       resumed++;
     }
     return resumed;
+  }
+
+  /**
+   * Follows what other servers that share the store do: their sessions are shown as they are stored, and a call whose
+   * server died is taken over once its lease has run out. Answers a function that ends it.
+   */
+  watch(intervalMs = WATCH_INTERVAL_MS): () => void {
+    let ended = false;
+    const look = async () => {
+      await this.#follow().catch((error: unknown) => {
+        process.emitWarning(`Other servers' sessions cannot be followed: ${String(error)}`);
+      });
+      if (!ended) timer = setTimeout(look, intervalMs).unref();
+    };
+    let timer = setTimeout(look, intervalMs).unref();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+  }
+
+  async #follow(): Promise<void> {
+    for await (const { key, version } of this.#demo.store.list({ agentId: AGENT })) {
+      const { sessionId } = key.parts;
+      const live = await this.#live.get(sessionId);
+      if (live?.busy) continue;
+      if (live !== undefined && live.version !== version) {
+        // The first look after a call of our own only takes note: the feed has told of it.
+        if (live.version !== undefined) await live.reload();
+        live.version = version;
+      }
+      if (this.#orderly.get(sessionId) !== version) await this.#takeOver(sessionId, version);
+    }
+  }
+
+  /** Goes on with a call that nobody works at any more. */
+  async #takeOver(sessionId: string, version: number): Promise<void> {
+    const state = await this.#demo.agent.state(contextOf(sessionId));
+    if (state?.activeCall === undefined) {
+      this.#orderly.set(sessionId, version);
+      return;
+    }
+    const lease = await this.#demo.store.lease?.(keyOf(sessionId), { ttlMs: PROBE_LEASE_MS });
+    if (lease === undefined) return;
+    await lease.release();
+    await (await this.#open(sessionId)).reload();
+    await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(contextOf(sessionId))));
   }
 
   async info(): Promise<BackendInfo> {
@@ -161,24 +214,29 @@ export class HarnessBackend implements Backend {
       .catch(() => {})
       .finally(() => {
         session.busy = false;
+        session.version = undefined;
       });
   }
 
   #open(sessionId: string): Promise<LiveSession> {
     const known = this.#live.get(sessionId);
     if (known) return known;
-    const { agent, workspace } = this.#demo;
-    const opening = LiveSession.open({
-      agent,
-      workspace,
-      key: keyOf(sessionId),
-      context: contextOf(sessionId),
-      counter: this.#counter,
-    });
+    const opening = this.#read(sessionId);
     this.#live.set(sessionId, opening);
     // A session that could not be read is tried again the next time.
     opening.catch(() => this.#live.delete(sessionId));
     return opening;
+  }
+
+  async #read(sessionId: string): Promise<LiveSession> {
+    const { agent, workspace, store } = this.#demo;
+    const key = keyOf(sessionId);
+    // Before the rest: what is stored meanwhile is shown at the next look.
+    const version = (await store.load(key))?.version;
+    const context = contextOf(sessionId);
+    const session = await LiveSession.open({ agent, workspace, key, context, counter: this.#counter });
+    session.version = version;
+    return session;
   }
 
   async #requireSession(sessionId: string): Promise<void> {

@@ -4,7 +4,7 @@ import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
 import { type CompactionDetails, toPageEvent } from '../server/page-event.js';
 import { SessionFeed } from '../server/session-feed.js';
-import { emptyTranscript } from '../server/transcript.js';
+import { emptyTranscript, type Transcript } from '../server/transcript.js';
 import { EventJournal } from './event-journal.js';
 
 interface LiveSessionOptions {
@@ -21,6 +21,8 @@ export class LiveSession {
   readonly journal: EventJournal;
   /** Whether a call or a compaction runs. */
   busy = false;
+  /** The stored version that the feed tells of; `undefined` when this process made the next one itself. */
+  version: number | undefined;
   readonly #options: LiveSessionOptions;
   #handled: Promise<void> = Promise.resolve();
 
@@ -34,18 +36,14 @@ export class LiveSession {
   static async open(options: LiveSessionOptions): Promise<LiveSession> {
     const { agent, workspace, key, context } = options;
     const journal = new EventJournal(workspace, key, agent.log(context));
-    const { sessionId } = key.parts;
-    let transcript = emptyTranscript(sessionId);
-    for (const event of await journal.read()) transcript = foldEvent(transcript, event);
-    const state = await agent.state(context);
-    // What was running when the other process ended runs no more.
-    transcript = {
-      ...transcript,
-      todos: state?.tasksContext.todos ?? [],
-      call: undefined,
-      compacting: undefined,
-    };
-    return new LiveSession(options, new SessionFeed(sessionId, transcript), journal);
+    const transcript = await readTranscript(options, journal);
+    return new LiveSession(options, new SessionFeed(key.parts.sessionId, transcript), journal);
+  }
+
+  /** Tells what another process has made of the session since. */
+  async reload(): Promise<void> {
+    await this.settled();
+    this.feed.replace(await readTranscript(this.#options, this.journal));
   }
 
   /** Tells the page of an event, after those before it. */
@@ -96,4 +94,15 @@ export class LiveSession {
   #state(): Promise<AgentState | undefined> {
     return this.#options.agent.state(this.#options.context);
   }
+}
+
+async function readTranscript(
+  { agent, key, context }: LiveSessionOptions,
+  journal: EventJournal,
+): Promise<Transcript> {
+  let transcript = emptyTranscript(key.parts.sessionId);
+  for (const event of await journal.read()) transcript = foldEvent(transcript, event);
+  const state = await agent.state(context);
+  // What was running when the other process ended runs no more.
+  return { ...transcript, todos: state?.tasksContext.todos ?? [], call: undefined, compacting: undefined };
 }

@@ -42,6 +42,13 @@ export class EventBuffer<Event> {
     for (const listener of [...this.#listeners]) listener(stamped);
   }
 
+  /** Forgets what was published: those who listen, and those who come back, are told to begin anew. */
+  reset(): void {
+    this.#count++;
+    this.#events.length = 0;
+    for (const listener of [...this.#listeners]) listener({ id: this.lastId, event: { type: 'reset' } });
+  }
+
   /** Calls `listener` with what came after `afterId`, then with what comes. Returns a function that ends it. */
   subscribe(afterId: string | undefined, listener: Listener<Event>): () => void {
     if (afterId !== undefined) {

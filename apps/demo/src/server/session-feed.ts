@@ -49,6 +49,12 @@ export class SessionFeed {
     this.#buffer.publish(event);
   }
 
+  /** Begins anew with what another process made of the session: every page that listens loads it again. */
+  replace(transcript: Transcript): void {
+    this.#transcript = transcript;
+    this.#buffer.reset();
+  }
+
   /** See `Backend.subscribe`. */
   subscribe(afterEventId: string | undefined, listener: (event: StampedEvent) => void): () => void {
     return this.#buffer.subscribe(afterEventId, listener);
