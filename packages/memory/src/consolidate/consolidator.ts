@@ -65,6 +65,8 @@ export class MemoryConsolidator {
   /** @internal The same for a place in the workspace. */
   async consolidateBelow(prefix: string, options: ConsolidationOptions = {}): Promise<ConsolidationOutcome> {
     const { workspace, maxNotesTokens } = this.#settings;
+    const model = this.#modelFor(options);
+    const maxTokens = Math.min(maxNotesTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
     const startedAt = performance.now();
     let lines = 0;
     let first: MemoryText;
@@ -74,10 +76,10 @@ export class MemoryConsolidator {
       const before = await readMemory(workspace, prefix);
       if (round === 0) first = before;
       last = before;
-      const fresh = await freshNotes(workspace, prefix, state.notes, maxNotesTokens);
+      const fresh = await freshNotes(workspace, prefix, state.notes, maxTokens);
       const taken = fresh.notes.reduce((sum, note) => sum + note.lines.length, 0);
       if (taken === 0) break;
-      const after = await this.#merge(prefix, before ?? '', fresh, state, options);
+      const after = await this.#merge(prefix, before ?? '', fresh, state, { ...options, model });
       if (!(await this.#replace(prefix, state, before, after, fresh))) return { status: 'conflict', lines };
       lines += taken;
       last = after;
@@ -135,15 +137,20 @@ export class MemoryConsolidator {
     return consolidatedAt === undefined ? undefined : Date.parse(consolidatedAt);
   }
 
+  #modelFor({ model }: ConsolidationOptions): Model | null {
+    const own = this.#settings.model;
+    if (model !== undefined) return model;
+    return typeof own === 'function' ? own() : own;
+  }
+
   async #merge(
     prefix: string,
     memory: string,
     { notes }: FreshNotes,
     state: ConsolidationState,
-    options: ConsolidationOptions,
+    { model, signal, emit }: ConsolidationOptions & { readonly model: Model | null },
   ): Promise<string> {
-    const { maxMemoryTokens, consolidationPrompt: instructions, model: own } = this.#settings;
-    const { model = typeof own === 'function' ? own() : own, signal, emit } = options;
+    const { maxMemoryTokens, consolidationPrompt: instructions } = this.#settings;
     if (model === null || state.refusals >= MOST_REFUSALS) {
       return mergeNotes(
         memory,

@@ -52,8 +52,10 @@ export const flushShape = {
   /** Bullets of one batch of messages, and UTF-16 units of one bullet. */
   maxBullets: z.int().min(1).default(20),
   maxBulletChars: z.int().min(20).default(500),
-  /** Estimated tokens of messages that are read at once; more are read in several batches. */
+  /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
   maxBatchTokens: z.int().min(1).default(12_000),
+  /** Batches of one flush; what is left then is read by the next. */
+  maxBatches: z.int().min(1).default(10),
   /** Replaces the instructions to the model. */
   flushPrompt: z.string().trim().min(1).optional(),
   redact: redactSchema,

@@ -50,6 +50,8 @@ export interface FlushOutcome {
   readonly bullets: readonly string[];
   /** The notes that were written to, as paths in the workspace. */
   readonly paths: readonly string[];
+  /** Whether all that was logged has been read; what has not is read by the next flush. */
+  readonly complete: boolean;
 }
 
 /**
@@ -80,10 +82,18 @@ export class MemoryFlushManager {
    * @throws what the model and the workspace throw.
    */
   async flush(session: SessionKey, options: FlushOptions = {}): Promise<FlushOutcome> {
-    const { flush, flushGapMs, workspace, clock } = this.#settings;
+    const { flush, flushGapMs, maxBatchTokens, maxBatches, workspace, clock } = this.#settings;
     const { reason = 'manual' } = options;
     const place = sessionPlace(session);
-    const outcome = (status: FlushOutcome['status']) => ({ status, messages: 0, bullets: [], paths: [] });
+    const outcome = (status: FlushOutcome['status']) => ({
+      status,
+      messages: 0,
+      bullets: [],
+      paths: [],
+      complete: false,
+    });
+    const model = options.model === undefined ? this.#settings.model : options.model;
+    const maxTokens = Math.min(maxBatchTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
     if (flush === 'never' && reason !== 'manual') return outcome('never');
 
     let state = await this.#settle(place);
@@ -93,17 +103,21 @@ export class MemoryFlushManager {
     const bullets: string[] = [];
     const paths = new Set<string>();
     let messages = 0;
-    for (let more = true; more; ) {
-      const batch = await nextBatch(workspace, place.log, state.offset, this.#settings.maxBatchTokens);
+    let more = true;
+    for (let count = 0; more && count < maxBatches; count++) {
+      const batch = await nextBatch(workspace, place.log, state.offset, maxTokens);
+      more = batch?.more ?? false;
       if (batch === undefined) break;
       const startedAt = performance.now();
       const note = `${place.prefix}${dailyFile(new Date(clock.now()))}`;
-      const entry = await this.#entryOf(batch, place, note, state, options);
+      const entry = await this.#entryOf(batch, place, note, state, { ...options, model });
       const committed = await this.#commit(place, note, state, batch, entry);
       state = committed.state;
       // Somebody else has flushed the batch meanwhile: go on behind it.
-      if (!committed.own) continue;
-      more = batch.more;
+      if (!committed.own) {
+        more = true;
+        continue;
+      }
       messages += batch.messages.length;
       bullets.push(...entry.bullets);
       if (entry.bullets.length > 0) paths.add(note);
@@ -117,7 +131,7 @@ export class MemoryFlushManager {
         durationMs: performance.now() - startedAt,
       });
     }
-    return { status: 'flushed', messages, bullets, paths: [...paths] };
+    return { status: 'flushed', messages, bullets, paths: [...paths], complete: !more };
   }
 
   /** What to write of a batch. */
@@ -126,11 +140,11 @@ export class MemoryFlushManager {
     place: SessionPlace,
     note: string,
     state: FlushState,
-    options: FlushOptions,
+    options: FlushOptions & { readonly model: Model | null },
   ): Promise<FlushEntry> {
     const { workspace, maxBullets, clock } = this.#settings;
     const id = entryId(place.log, messages);
-    const model = options.model === undefined ? this.#settings.model : options.model;
+    const { model } = options;
     const byModel = model !== null && state.refusals < MOST_REFUSALS;
     const extraction = byModel ? 'model' : 'mechanical';
     const noted = (await readIfFound(workspace, note)) ?? '';
@@ -166,7 +180,7 @@ export class MemoryFlushManager {
       model,
       {
         system: instructions ?? flushInstructions(this.#settings),
-        prompt: flushPrompt(material, this.#redact),
+        prompt: flushPrompt(material, this.#redact, model.contextWindow),
         maxOutputTokens: ANSWER_TOKENS,
         signal,
         emit,

@@ -21,8 +21,9 @@ const NOTHING: MaintenanceReport = {
   pruned: 0,
   failures: [],
 };
-/** After a failure, or while another process works. */
+/** While another process works, and after a pass that could not even begin. */
 const RETRY_MS = 60_000;
+const FAILURE_MS = 3_600_000;
 /** Places of which it is remembered when they were last consolidated. */
 const MOST_ATTEMPTS = 1_000;
 
@@ -101,10 +102,10 @@ export class MemoryMaintenanceScheduler {
       await clock.sleep(wait, { signal, background: true });
       const report = await this.#runIfDue();
       onReport?.(report);
-      // Somebody else is at it, or nobody could be: look again later.
-      if (report.status === 'busy') {
-        await clock.sleep(Math.min(intervalMs, RETRY_MS), { signal, background: true });
-      }
+      if (report.status !== 'busy') continue;
+      // Somebody else is at it: look again soon. Or nothing works here: look again, but not all the time.
+      const pause = report.failures.length > 0 ? FAILURE_MS : RETRY_MS;
+      await clock.sleep(Math.min(intervalMs, pause), { signal, background: true });
     }
   }
 

@@ -47,7 +47,8 @@ export class MemoryKeeper {
     const { workspace, store, settings, openIndex } = options;
     this.#options = options;
     this.#model = settings.model ?? null;
-    const { flush, flushGapMs, maxBullets, maxBulletChars, maxBatchTokens, flushPrompt, redact } = settings;
+    const { flush, flushGapMs, maxBullets, maxBulletChars, maxBatchTokens, maxBatches } = settings;
+    const { flushPrompt, redact } = settings;
     this.#flusher = new MemoryFlushManager({
       workspace,
       flush,
@@ -55,13 +56,14 @@ export class MemoryKeeper {
       maxBullets,
       maxBulletChars,
       maxBatchTokens,
+      maxBatches,
       flushPrompt,
       redact,
     });
     const { maxMemoryTokens, keepVersions, maxNotesTokens, consolidationPrompt } = settings;
     const consolidator = new MemoryConsolidator({
       workspace,
-      // The agent's model is known when the agent is built, or its first call runs.
+      // The agent's model is known when its first call runs.
       model: () => this.#model,
       maxMemoryTokens,
       keepVersions,
@@ -85,18 +87,14 @@ export class MemoryKeeper {
     });
   }
 
-  /** Begins the passes over the workspace, if they are asked for. */
-  start(model: Model): void {
-    if (this.#options.settings.model === undefined) this.#model = model;
-    if (this.#options.settings.maintenance !== false) this.#scheduler.start();
-  }
-
   /** Flushes the session of a call in the background. */
   flush(scope: CallScope, reason: 'turn' | 'compaction'): void {
     const { settings } = this.#options;
-    if (settings.flush === 'never' && !settings.consolidate) return;
+    // Not before there was a call: an agent that is built and not used leaves no trace.
+    if (settings.maintenance !== false) this.#scheduler.start();
     this.#emit = scope.emit;
     if (settings.model === undefined) this.#model = scope.model;
+    if (settings.flush === 'never' && !settings.consolidate) return;
     scope.background('memory', async (signal) => {
       await this.#queue
         .add(scope.log.location, reason, () => this.#work(scope, reason, signal))

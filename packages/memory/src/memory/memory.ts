@@ -46,7 +46,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   return {
     name: 'memory',
     tools: [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool(settings)],
-    install: ({ workspace, session, model }) => keeperOf(workspace, session).start(model),
+    install: ({ workspace, session }) => void keeperOf(workspace, session),
     system: (scope) => memorySection(scope, settings.maxPromptTokens),
     observe(event, scope) {
       // By now all that was said is in the session's log.

@@ -1,6 +1,7 @@
 import {
   type AgentEventBody,
   assistantMessage,
+  estimateCounter,
   type LocalWorkspace,
   ModelError,
   SessionKey,
@@ -95,6 +96,21 @@ describe('what a flush reads', () => {
       3_500,
     );
   });
+
+  it('of a very long conversation is read over several flushes, and fits a small window', async () => {
+    const workspace = await testWorkspace();
+    const model = { ...factTaker(), contextWindow: 900 };
+    await workspace.write(`${prefix}MEMORY.md`, 'word '.repeat(10_000));
+    const said = Array.from({ length: 12 }, (_, index) =>
+      userMessage(`fact-${index} ${'word '.repeat(150)}`),
+    );
+    await logSession(workspace, parts, said);
+    const flusher = new MemoryFlushManager({ workspace, model, clock, maxBatches: 5 });
+    const outcomes = [await flusher.flush(key), await flusher.flush(key), await flusher.flush(key)];
+    expect(outcomes.map(({ complete }) => complete)).toEqual([false, false, true]);
+    expect(outcomes.flatMap(({ bullets }) => bullets)).toHaveLength(12);
+    for (const prompt of model.prompts) expect(estimateCounter.count(prompt)).toBeLessThan(800);
+  });
 });
 
 describe('an answer', () => {
@@ -108,7 +124,7 @@ describe('an answer', () => {
 
   it('of NO_REPLY writes nothing', async () => {
     const { workspace, flush } = await flushWith(() => ' NO_REPLY\n');
-    expect(await flush()).toEqual({ status: 'flushed', messages: 1, bullets: [], paths: [] });
+    expect(await flush()).toEqual({ status: 'flushed', messages: 1, bullets: [], paths: [], complete: true });
     expect(await workspace.stat(note)).toBeUndefined();
   });
 
