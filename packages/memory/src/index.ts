@@ -17,3 +17,5 @@ export { type MemoryHit, MemoryIndex, type MemorySearchOptions } from './memory-
 export { MemoryIndexError } from './memory-index-error.js';
 export { MemoryRefusedError } from './memory-refused-error.js';
 export type { MemoryScope } from './memory-scope.js';
+export { workspaceContext } from './workspace-context/workspace-context.js';
+export type { WorkspaceContextConfig } from './workspace-context/workspace-context-config.js';
