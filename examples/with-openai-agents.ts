@@ -30,7 +30,12 @@ const model: Model = {
         type: 'message',
         role: 'assistant',
         status: 'completed',
-        content: [{ type: 'output_text', text: `I was sent ${input.length} items.` }],
+        content: [
+          {
+            type: 'output_text',
+            text: `I was sent ${input.length} items. ${'I keep it in mind. '.repeat(20)}`,
+          },
+        ],
       },
     ],
   }),
@@ -44,7 +49,7 @@ for (let turn = 0; turn < 15; turn++)
   await run(agent, `host-${turn}.example.com must listen on port ${8_000 + turn}`, { session: open() });
 const { finalOutput } = await run(agent, 'Which ports are taken?', { session: open() });
 const [first] = await open().getItems();
-console.log(finalOutput, JSON.stringify(first));
+console.log(finalOutput?.slice(0, 20), JSON.stringify(first, null, 2));
 
 rmSync(directory, { recursive: true });
 if (!JSON.stringify(first).includes('CONVERSATION_SUMMARY')) throw new Error('Nothing was compacted.');
