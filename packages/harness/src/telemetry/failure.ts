@@ -3,7 +3,7 @@ import { XError } from '@x/core';
 import { ATTRIBUTE } from './conventions.js';
 
 /** The class of an error: its stable code, or its name. Never its message, which may quote anything. */
-export function errorType(error: unknown): string {
+function errorType(error: unknown): string {
   if (XError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : '_OTHER';
 }
