@@ -46,6 +46,8 @@ export function observeContext(recorder: Recorder, event: AgentEventBody, scope:
       return;
     }
     case 'usage.reported': {
+      // A subagent's calls are measured where they are made.
+      if (event.source === 'subagents') return;
       const attributes = modelAttributes(recorder, { id: event.modelId }, OPERATION.chat);
       recordUsage(instruments, event.usage, { ...attributes, [ATTRIBUTE.usageSource]: event.source });
       return;

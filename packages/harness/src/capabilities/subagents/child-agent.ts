@@ -90,7 +90,11 @@ function configured(subagent: Subagent, { parent, registry }: ChildAgentOptions)
   });
 }
 
-function modelOf({ name, model }: Subagent, { parent, models }: ChildAgentOptions): Model {
+/** @throws {HarnessConfigError} when the definition names a model that does not exist. */
+export function modelOf(
+  { name, model }: Subagent,
+  { parent, models }: Pick<ChildAgentOptions, 'parent' | 'models'>,
+): Model {
   if (model === undefined || model === 'inherit') return parent.model;
   if (typeof model !== 'string') return model;
   const found = models[model];

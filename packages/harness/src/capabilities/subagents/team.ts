@@ -12,7 +12,7 @@ import { CapabilityRegistry } from '../../capability-registry.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import type { HarnessAgent } from '../../harness-agent.js';
 import { KeyedMutex } from '../../keyed-mutex.js';
-import { childAgent } from './child-agent.js';
+import { childAgent, modelOf } from './child-agent.js';
 import { INHERITANCE, InheritedContext, inheritedFrom } from './inherited-context.js';
 import { type LoadedSubagents, loadSubagents } from './load-subagents.js';
 import { LocalTaskRunner } from './local-task-runner.js';
@@ -224,7 +224,12 @@ export class Team {
       .sessionId(`${sessionId}/${order.agentId}`)
       .put(InheritedContext, new InheritedContext(order.inherited))
       .build();
-    return workAt(this.#agentFor(subagent), order, context, signal);
+    const outcome = await workAt(this.#agentFor(subagent), order, context, signal);
+    const { models } = this.#settings;
+    const { id: modelId } = modelOf(subagent, { parent: this.#parts.agent, models });
+    const { usage } = outcome;
+    if (usage) this.#givers.get(order.taskId)?.emit({ type: 'usage.reported', source: NAME, modelId, usage });
+    return outcome;
   }
 
   #ended({ taskId, subagent }: TaskOrder, status: TaskStatus): void {

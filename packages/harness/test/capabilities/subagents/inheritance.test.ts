@@ -1,0 +1,145 @@
+import { compaction } from '@x/compaction';
+import { defineTool, RuntimeContext, textOf } from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { permissions, planMode, subagents } from '../../../src/index.js';
+import { blocksOf, context, parentWith, resultsOf } from './support.js';
+
+const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
+const strike = { toolCalls: [{ name: 'strike', input: {} }] };
+
+function strikeTool(done: string[]) {
+  return defineTool({
+    name: 'strike',
+    description: 'Changes something',
+    input: z.strictObject({}),
+    execute: () => void done.push('struck'),
+  });
+}
+
+const worker = (script: readonly ScriptEntry[], more: object = {}) => {
+  const model = new ScriptedModel(script);
+  return { model, definition: { name: 'worker', description: 'Works', model, ...more } };
+};
+
+describe('a subagent', () => {
+  it('is denied what its parent is denied, by configuration and by the session', async () => {
+    for (const denied of ['configuration', 'session'] as const) {
+      const done: string[] = [];
+      const { model: child, definition } = worker([strike, { text: 'could not' }]);
+      const rules = denied === 'configuration' ? { deny: ['strike'] } : {};
+      const model = new ScriptedModel([spawn, { text: 'ok' }]);
+      const agent = parentWith(model, permissions({ mode: 'bypass', ...rules }), subagents([definition]))
+        .tools(strikeTool(done))
+        .build();
+      if (denied === 'session') {
+        await agent.updateState(context, (state) => {
+          state.permissionContext = { ...state.permissionContext, deny: [{ tool: 'strike' }] };
+        });
+      }
+      await agent.call('go', context);
+      expect(done).toEqual([]);
+      expect(blocksOf(child.requests[1]?.messages ?? [], 'strike')[0]?.isError).toBe(true);
+      await agent.close();
+    }
+  });
+
+  it('is denied what its definition denies, though its parent may', async () => {
+    const done: string[] = [];
+    const { definition } = worker([strike, { text: 'could not' }], { deny: [{ tool: 'strike' }] });
+    const model = new ScriptedModel([spawn, strike, { text: 'ok' }]);
+    const agent = parentWith(model, permissions({ mode: 'bypass' }), subagents([definition]))
+      .tools(strikeTool(done))
+      .build();
+    await agent.call('go', context);
+    expect(done).toEqual(['struck']);
+    expect((await agent.state(context))?.permissionContext.deny).toEqual([]);
+    await agent.close();
+  });
+
+  it('only reads while its parent plans, and cannot leave plan mode', async () => {
+    const done: string[] = [];
+    const { model: child, definition } = worker([strike, { text: 'could not' }]);
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'plan_enter', input: {} }] },
+      spawn,
+      { text: 'ok' },
+    ]);
+    const agent = parentWith(model, planMode(), subagents([definition]))
+      .tools(strikeTool(done))
+      .build();
+    await agent.call('go', context);
+    expect(blocksOf(model.requests[2]?.messages ?? [], 'agent_spawn')[0]?.isError).toBe(false);
+    expect(done).toEqual([]);
+    expect(child.requests[0]?.tools.map(({ name }) => name)).not.toContain('plan_exit');
+    expect(textOf(blocksOf(child.requests[1]?.messages ?? [], 'strike'))).toContain('plan mode is on');
+    await agent.close();
+  });
+
+  it('that needs approval ends, and says so to its parent', async () => {
+    const done: string[] = [];
+    const { definition } = worker([strike]);
+    const model = new ScriptedModel([spawn, { text: 'ok' }]);
+    const agent = parentWith(model, permissions({ allow: ['agent_*'] }), subagents([definition]))
+      .tools(strikeTool(done))
+      .build();
+    const reply = await agent.call('go', context);
+    expect(reply.stopReason).toBe('completed');
+    const [result] = blocksOf(model.requests[1]?.messages ?? [], 'agent_spawn');
+    expect(result?.isError).toBe(true);
+    expect(textOf(result ? [result] : [])).toContain('needs approval');
+    expect(done).toEqual([]);
+    await agent.close();
+  });
+
+  it('compacts its own window by what its parent compacts by, and the records of tasks stay as they were', async () => {
+    const list = { toolCalls: [{ name: 'look', input: {} }] };
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks',
+      readOnly: true,
+      input: z.strictObject({}),
+      execute: () => 'a long line\n'.repeat(50),
+    });
+    const { model: child, definition } = worker([
+      ...Array.from({ length: 12 }, () => list),
+      { text: 'RESULT' },
+    ]);
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } }] },
+      { toolCalls: [{ name: 'wait_async_results', input: {} }] },
+      ...Array.from({ length: 12 }, () => list),
+      { toolCalls: [{ name: 'task_list', input: {} }] },
+      { text: 'ok' },
+    ]);
+    const agent = parentWith(
+      model,
+      compaction({ strategy: 'observation_masking', triggerMessages: 8, keepMessages: 2 }),
+      subagents([definition]),
+    )
+      .tools(look)
+      .build();
+    await agent.call('go', context);
+    const masked = (requests: ScriptedModel['requests']) =>
+      resultsOf(requests.at(-1)?.messages ?? [], 'look').filter((text) => text.startsWith('[look')).length;
+    expect(masked(child.requests)).toBeGreaterThan(0);
+    expect(masked(model.requests)).toBeGreaterThan(0);
+    expect(resultsOf(model.requests.at(-1)?.messages ?? [], 'task_list')[0]).toMatch(
+      /^task-\w+ worker-\w+ completed: Work$/,
+    );
+    await agent.close();
+  });
+
+  it('has its tokens counted as its parent’s, once', async () => {
+    const usage = { inputTokens: 100, outputTokens: 10 };
+    const { definition } = worker([{ text: 'ok', usage }]);
+    const reported: unknown[] = [];
+    const agent = parentWith(new ScriptedModel([spawn, { text: 'ok' }]), subagents([definition]))
+      .onEvent((event) => event.type === 'usage.reported' && reported.push([event.source, event.usage]))
+      .build();
+    await agent.call('go', RuntimeContext.of({ sessionId: 'other' }));
+    expect(reported).toEqual([['subagents', expect.objectContaining(usage)]]);
+    await agent.close();
+  });
+});
