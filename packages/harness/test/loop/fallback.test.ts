@@ -1,6 +1,7 @@
 import { compaction } from '@x/compaction';
 import {
   type AgentEvent,
+  type Capability,
   ContextOverflowError,
   countRequest,
   defineTool,
@@ -90,7 +91,10 @@ describe('a fallback model', () => {
       for await (const event of agent.stream('Hi', context)) events.push(event);
     };
     await expect(read()).rejects.toThrow('Invalid API key');
-    expect(fallbacks(events)).toMatchObject([{ to: 'second' }, { to: 'third' }]);
+    expect(fallbacks(events)).toMatchObject([
+      { from: 'first', to: 'second' },
+      { from: 'second', to: 'third' },
+    ]);
   });
 
   it.each([
@@ -130,7 +134,27 @@ describe('a fallback model', () => {
       },
     ]);
     const agent = build(first, second);
-    expect((await agent.call('Hi', context)).stopReason).toBe('interrupted');
+    const events = await collect(agent.stream('Hi', context));
+    expect(events.at(-1)).toMatchObject({ stopReason: 'interrupted' });
+    expect(fallbacks(events)).toEqual([]);
+  });
+
+  it('does not take over for what is not the model’s failure', async () => {
+    const second = modelOf('second', []);
+    const broken: Capability = {
+      name: 'broken',
+      async aroundReason(_scope, next) {
+        await next();
+        throw new Error('The disk is full');
+      },
+    };
+    const agent = HarnessAgent.builder()
+      .model(modelOf('first', [{ text: 'fine' }]), { fallback: [second] })
+      .workspace(scratch())
+      .use(broken)
+      .build();
+    await expect(agent.call('Hi', context)).rejects.toThrow('The disk is full');
+    expect(second.requests).toHaveLength(0);
   });
 
   it('with a smaller window reads a history that fits, from its first call on', async () => {
