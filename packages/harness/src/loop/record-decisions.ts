@@ -44,7 +44,7 @@ export function recordDecisions(
   { decisions, superseding, timeoutMs }: RecordOptions,
 ): readonly AgentEventBody[] {
   const open = new Map(openCalls(state.context).map((call) => [call.id, call]));
-  const approvals = state.permissionContext.pending ?? [];
+  const approvals = (state.permissionContext.pending ?? []).filter(({ toolUseId }) => open.has(toolUseId));
   refuseUnknown(state, decisions, approvals);
 
   const announcements: AgentEventBody[] = [];

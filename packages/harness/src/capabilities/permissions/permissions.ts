@@ -5,6 +5,10 @@ import { parseRule } from './rule.js';
 
 const SUBJECT = 'permissions configuration';
 
+const OWN_FILES = ['', 'users/*/', 'tenants/*/', 'tenants/*/users/*/'].flatMap((owner) =>
+  ['context', 'sessions', 'tasks'].map((folder) => `${owner}agents/*/${folder}/**`),
+);
+
 const rulesSchema = z
   .array(
     z.union([
@@ -18,7 +22,7 @@ const rulesSchema = z
   )
   .default([]);
 
-const configSchema = z.strictObject({
+export const permissionsConfigSchema = z.strictObject({
   /** What happens to calls that no rule is about. A session's own mode outranks it. */
   mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).default('default'),
   allow: rulesSchema,
@@ -26,9 +30,14 @@ const configSchema = z.strictObject({
   ask: rulesSchema,
   /** Names of the tools that `accept_edits` allows. */
   editTools: z.array(z.string().min(1)).default(['write_file', 'edit_file']),
+  /**
+   * Paths that `editTools` change only with approval, whatever allows it. Default: where the harness keeps sessions, their
+   * logs and tasks, so that an agent cannot give itself permissions.
+   */
+  protect: z.array(z.string().min(1)).default(OWN_FILES),
 });
 
-export type PermissionsConfig = z.input<typeof configSchema>;
+export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
 
 /**
  * Rules for tool calls. `deny` comes before `ask` before `allow`; what none is about goes by the mode: `default` asks a
@@ -39,35 +48,35 @@ export type PermissionsConfig = z.input<typeof configSchema>;
  * @throws {InvalidInputError} naming every unknown key and malformed rule.
  */
 export function permissions(config: PermissionsConfig = {}): Capability {
-  const settings = parseWith(configSchema, config, SUBJECT);
-  const rules = {
-    allow: readRules(settings, 'allow'),
-    deny: readRules(settings, 'deny'),
-    ask: readRules(settings, 'ask'),
-  };
+  const settings = parseWith(permissionsConfigSchema, config, SUBJECT);
+  const { editTools, protect } = settings;
+  const allowed = readRules(settings, 'allow');
+  const denied = readRules(settings, 'deny');
+  const asked = [
+    ...readRules(settings, 'ask'),
+    ...editTools.flatMap((tool) => protect.map((match) => ({ tool, match }))),
+  ];
+
   return {
     name: 'permissions',
     authorize(call, { state, tool }) {
       // A tool that does not exist harms nobody: the model is told so.
       if (tool === undefined) return undefined;
       const { mode = settings.mode, allow, deny, ask } = state.permissionContext;
-      return judge(
-        {
-          mode,
-          allow: [...rules.allow, ...allow],
-          deny: [...rules.deny, ...deny],
-          ask: [...rules.ask, ...ask],
-          editTools: settings.editTools,
-        },
-        call,
-        tool,
-      );
+      const policy = {
+        mode,
+        allow: [...allowed, ...allow],
+        deny: [...denied, ...deny],
+        ask: [...asked, ...ask],
+        editTools,
+      };
+      return judge(policy, call, tool);
     },
   };
 }
 
 function readRules(
-  settings: z.output<typeof configSchema>,
+  settings: z.output<typeof permissionsConfigSchema>,
   list: 'allow' | 'deny' | 'ask',
 ): readonly PermissionRule[] {
   return settings[list].map((rule, index) => {

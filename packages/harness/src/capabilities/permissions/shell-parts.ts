@@ -60,7 +60,7 @@ class Reader {
   }
 
   #plain(character: string): void {
-    const expands = EXPANSION.test(this.#line.slice(this.#at, this.#at + 100));
+    const expands = character === '$' && EXPANSION.test(this.#line.slice(this.#at, this.#at + 100));
     const comments = character === '#' && this.#word === undefined;
     if (expands || comments || '`()\0'.includes(character)) this.#simple = false;
     if (expands || comments || '`();&|\n'.includes(character)) this.#endPart();
@@ -103,7 +103,9 @@ class Reader {
         this.#at += 2;
         continue;
       }
-      substitutes ||= character === '`' || QUOTED_EXPANSION.test(this.#line.slice(this.#at, this.#at + 100));
+      substitutes ||=
+        character === '`' ||
+        (character === '$' && QUOTED_EXPANSION.test(this.#line.slice(this.#at, this.#at + 100)));
       plain += character;
       this.#at++;
     }

@@ -1,0 +1,149 @@
+import { type AgentState, defineTool, RuntimeContext } from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { parseRule } from '../../../src/capabilities/permissions/rule.js';
+import {
+  formatRule,
+  HarnessAgent,
+  type PermissionsConfig,
+  permissions,
+  workspaceTools,
+} from '../../../src/index.js';
+import { resultsIn } from '../../approvals/support.js';
+import { collect, scratch } from '../../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const write = (path: string) => ({
+  toolCalls: [{ id: path, name: 'write_file', input: { path, content: 'x' } }],
+});
+
+function build(config: PermissionsConfig, script: readonly ScriptEntry[], directory = scratch()) {
+  const model = new ScriptedModel(script);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(directory)
+    .use(permissions(config), workspaceTools())
+    .build();
+  return { agent, model };
+}
+
+describe('permissions', () => {
+  it('refuses rules and keys that it does not know, each by its path', () => {
+    const refused = (config: unknown) => () => permissions(config as PermissionsConfig);
+    expect(refused({ allow: ['read_file', 'execute('] })).toThrow('allow[1]');
+    expect(refused({ deny: ['execute()'] })).toThrow('leave out the parentheses');
+    expect(refused({ ask: ['two words'] })).toThrow('write tool or tool(pattern)');
+    expect(refused({ ask: [{ tool: 'x', input: {} }] })).toThrow('ask[0].input');
+    expect(refused({ mode: 'yolo' })).toThrow('mode');
+    expect(refused({ alow: [] })).toThrow('alow');
+  });
+
+  it('writes rules as it reads them', () => {
+    for (const text of [
+      '*',
+      'mcp__wiki__*',
+      'execute(npm test *)',
+      'execute(a (b)\nc))',
+      'write_file(src/**)',
+    ]) {
+      expect(formatRule(parseRule(text, '', ''))).toBe(text);
+    }
+    expect(formatRule({ tool: 'mail', input: { to: '*@acme.com' } })).toBe('mail{to: *@acme.com}');
+  });
+
+  it('goes by the mode and rules of the session too, in every process', async () => {
+    const directory = scratch();
+    const { agent } = build({ mode: 'explore', deny: ['write_file(b)'] }, [], directory);
+    await agent.updateState(context, (state: AgentState) => {
+      state.permissionContext = {
+        mode: 'bypass',
+        allow: [],
+        deny: [{ tool: 'write_file', match: 'c' }],
+        ask: [],
+      };
+    });
+    await agent.close();
+    const next = build(
+      { mode: 'explore', deny: ['write_file(b)'] },
+      [write('a'), write('b'), write('c'), { text: 'ok' }],
+      directory,
+    );
+    await next.agent.call('Go', context);
+    expect(resultsIn(next.model)).toEqual({
+      a: 'Created a (1 lines, 1 bytes).',
+      b: 'error: Denied by the rule write_file(b). Do not try the same in another form.',
+      c: 'error: Denied by the rule write_file(c). Do not try the same in another form.',
+    });
+  });
+
+  it('has the harness’s own files changed with approval alone, so that no agent gives itself permissions', async () => {
+    const path = 'users/alice/agents/agent/context/s/head.json';
+    const { agent } = build({ mode: 'bypass', allow: ['*'] }, [
+      write('src/agents/a/context/x.ts'),
+      write(path),
+    ]);
+    const reply = await agent.call('Go', context);
+    expect(reply.pendingCalls).toMatchObject([
+      { id: path, reason: expect.stringContaining('wants approval') },
+    ]);
+    expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
+    await expect(
+      agent.resume(context, { decisions: { [path]: { type: 'approve', always: true } } }),
+    ).rejects.toThrow('only be approved once at a time');
+  });
+
+  it('holds its denials against approvals, and for edited inputs', async () => {
+    const directory = scratch();
+    await build({}, [write('a')], directory).agent.call('Go', context);
+    const edit = { a: { type: 'edit', input: { path: '.env', content: 'x' } } } as const;
+    const { agent, model } = build({ deny: ['*_file(**/.env)'] }, [{ text: 'ok' }], directory);
+    await agent.resume(context, { decisions: edit });
+    expect(resultsIn(model).a).toBe(
+      'error: Denied by the rule *_file(**/.env). Do not try the same in another form.',
+    );
+  });
+
+  it('is denied by a capability that fails to judge', async () => {
+    const model = new ScriptedModel([{ toolCalls: [{ id: '1', name: 'act', input: {} }] }, { text: 'ok' }]);
+    const ran: string[] = [];
+    const act = defineTool({
+      name: 'act',
+      description: 'Acts',
+      input: z.object({}),
+      execute: () => {
+        ran.push('act');
+        return 'done';
+      },
+    });
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .tools(act)
+      .use({
+        name: 'policy',
+        authorize: () => Promise.reject(new Error('The policy server is down.')),
+      })
+      .build();
+    const events = await collect(agent.stream('Go', context));
+    expect(ran).toEqual([]);
+    expect(resultsIn(model)[1]).toContain('The policy server is down.');
+    expect(events.find(({ type }) => type === 'warning')).toMatchObject({ source: 'policy' });
+  });
+
+  it('asks once for all capabilities that ask, and suggests no rule that would silence one alone', async () => {
+    const model = new ScriptedModel([write('a')]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .use(
+        permissions(),
+        { name: 'audit', authorize: () => ({ type: 'ask', reason: 'Audit.' }) },
+        workspaceTools(),
+      )
+      .build();
+    const reply = await agent.call('Go', context);
+    expect(reply.pendingCalls).toMatchObject([{ reason: 'write_file may change something. Audit.' }]);
+    expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
+  });
+});
