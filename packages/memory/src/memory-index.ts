@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { dayOf } from './index/day.js';
+import { dateOf, dayOf } from './index/day.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
@@ -14,7 +14,7 @@ import { memoryFiles } from './memory-files.js';
 import { MemoryIndexError } from './memory-index-error.js';
 import { excerpt } from './message-text.js';
 
-const day = z.iso.date().transform(dayOf);
+const dateSchema = z.iso.date().transform(dayOf);
 const searchOptionsSchema = z.strictObject({
   limit: z.int().min(0).max(1_000).default(10),
   offset: z.int().min(0).max(10_000).default(0),
@@ -22,8 +22,8 @@ const searchOptionsSchema = z.strictObject({
   userId: z.string().optional(),
   sources: z.array(z.enum(['memory', 'sessions', 'other'])).default(['memory', 'other']),
   path: z.string().optional(),
-  since: day.optional(),
-  until: day.optional(),
+  since: dateSchema.optional(),
+  until: dateSchema.optional(),
   snippetChars: z.int().min(0).default(0),
 });
 const openOptionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
@@ -37,6 +37,8 @@ export interface MemoryHit {
   readonly content: string;
   /** The smaller, the better. Lines with all keywords come before those with some. */
   readonly rank: number;
+  /** The day of a daily note or of a message, `2026-01-31`. */
+  readonly date?: string;
   /** With `snippetChars`: so much of the content around the first match, on one line. */
   readonly snippet?: string;
 }
@@ -154,11 +156,12 @@ export class MemoryIndex {
     const userSegment = userId === undefined ? undefined : fileSegment(userId);
     try {
       const found = this.#opened.lines.search(parsed, { ...filter, userSegment }, offset + limit);
-      return found.slice(offset).map(({ path, number, content, score }) => ({
+      return found.slice(offset).map(({ path, number, content, score, day }) => ({
         path,
         lineNumber: number,
         content,
         rank: -score,
+        ...(day === null ? {} : { date: dateOf(day) }),
         ...(snippetChars > 0 ? { snippet: excerpt(content, parsed.terms, snippetChars) } : {}),
       }));
     } catch (error) {

@@ -1,10 +1,15 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import { currentSession } from '../logged-sessions.js';
+import type { MemoryIndex } from '../memory-index.js';
 import type { HistorySettings } from './history-config.js';
+import { searchIndexedMessages } from './search-indexed-messages.js';
 import { searchMessages } from './search-messages.js';
 
-export function queryHistoryTool(settings: HistorySettings): Tool {
+export function queryHistoryTool(
+  settings: HistorySettings,
+  open: () => Promise<MemoryIndex | undefined>,
+): Tool {
   return defineTool({
     name: 'query_history',
     description:
@@ -21,7 +26,14 @@ export function queryHistoryTool(settings: HistorySettings): Tool {
     }),
     async execute({ query, range, limit, offset }, context: ToolContext) {
       const options = { ...range, limit, offset, signal: context.signal };
-      return searchMessages(query, [currentSession(context)], options, settings);
+      const sessions = [currentSession(context)];
+      // A range is a part of one log: reading that is as quick.
+      const index = range === undefined ? await open() : undefined;
+      if (index !== undefined) {
+        const found = await searchIndexedMessages(index, query, sessions, context, options, settings);
+        if (found !== undefined) return found;
+      }
+      return searchMessages(query, sessions, options, settings);
     },
   });
 }

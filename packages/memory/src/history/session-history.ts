@@ -1,4 +1,5 @@
 import { type Capability, parseWith } from '@x/core';
+import { MemoryIndex } from '../memory-index.js';
 import { historyConfigSchema, type SessionHistoryConfig } from './history-config.js';
 import { queryHistoryTool } from './query-history-tool.js';
 import { sessionHistoryTool } from './session-history-tool.js';
@@ -13,13 +14,28 @@ import { sessionSearchTool } from './session-search-tool.js';
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
+  const { index } = settings;
+  let opened: Promise<MemoryIndex> | undefined;
+  const open = async () => {
+    if (typeof index !== 'string') return index;
+    opened ??= MemoryIndex.open(index);
+    // A failure must not stay: the next search tries again.
+    opened.catch(() => {
+      opened = undefined;
+    });
+    return opened;
+  };
   return {
     name: 'session-history',
     tools: [
       sessionListTool(settings),
       sessionHistoryTool(settings),
-      sessionSearchTool(settings),
-      queryHistoryTool(settings),
+      sessionSearchTool(settings, open),
+      queryHistoryTool(settings, open),
     ],
+    async close() {
+      await opened?.then((own) => own.close());
+      opened = undefined;
+    },
   };
 }

@@ -1,10 +1,15 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import { listSessions } from '../logged-sessions.js';
+import type { MemoryIndex } from '../memory-index.js';
 import type { HistorySettings } from './history-config.js';
+import { searchIndexedMessages } from './search-indexed-messages.js';
 import { searchMessages } from './search-messages.js';
 
-export function sessionSearchTool(settings: HistorySettings): Tool {
+export function sessionSearchTool(
+  settings: HistorySettings,
+  open: () => Promise<MemoryIndex | undefined>,
+): Tool {
   return defineTool({
     name: 'session_search',
     description:
@@ -17,7 +22,13 @@ export function sessionSearchTool(settings: HistorySettings): Tool {
     }),
     async execute({ query, limit, offset }, context: ToolContext) {
       const sessions = await listSessions(context);
-      return searchMessages(query, sessions, { limit, offset, signal: context.signal }, settings);
+      const options = { limit, offset, signal: context.signal };
+      const index = await open();
+      if (index !== undefined) {
+        const found = await searchIndexedMessages(index, query, sessions, context, options, settings);
+        if (found !== undefined) return found;
+      }
+      return searchMessages(query, sessions, options, settings);
     },
   });
 }

@@ -64,8 +64,10 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
 
 /** Whether an error says that the file's bytes are damaged. */
 export function isDamage(error: unknown): boolean {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
-  return /^SQLITE_(?:CORRUPT|NOTADB)/.test(code);
+  if (!(error instanceof Error && 'code' in error)) return false;
+  return (
+    /^SQLITE_(?:CORRUPT|NOTADB)/.test(String(error.code)) || /^vtable constructor failed/.test(error.message)
+  );
 }
 
 export async function deleteIndexFile(path: string): Promise<void> {
@@ -87,6 +89,8 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
     }
     if (readOnly) assertCurrent(database, path);
     else database.transaction(prepare).immediate(database, path);
+    // Fails when the full-text index cannot even be opened.
+    database.prepare('SELECT rowid FROM line_terms LIMIT 1').get();
     return database;
   } catch (error) {
     database.close();

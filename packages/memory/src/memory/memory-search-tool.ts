@@ -1,6 +1,7 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import type { MemoryIndex } from '../memory-index.js';
+import { MemoryIndexError } from '../memory-index-error.js';
 import { cut } from '../message-text.js';
 import type { MemorySettings } from './memory-config.js';
 import { memoryPrefix } from './memory-prefix.js';
@@ -16,21 +17,35 @@ export function memorySearchTool(settings: MemorySettings, open: () => Promise<M
     input: z.strictObject({
       query: z.string().min(1).max(1_000).describe('Words to look for'),
       limit: z.int().min(1).max(50).default(10).describe('How many lines'),
+      offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
+      since: z.iso.date().optional().describe('Only notes of this day or later, as 2026-01-31'),
+      until: z.iso.date().optional().describe('Only notes of this day or earlier'),
     }),
-    async execute({ query, limit }, context: ToolContext) {
+    async execute({ query, limit, offset, since, until }, context: ToolContext) {
       const prefix = memoryPrefix(context);
       const index = await open();
-      // Files may have been changed by anybody since; those that were not cost their reading alone.
-      await index.indexAllFromWorkspace(context.workspace, { prefix });
+      const search = async () => {
+        // Files may have been changed by anybody since; those that were not cost their reading alone.
+        await index.indexAllFromWorkspace(context.workspace, { prefix });
+        const options = { limit: limit + 1, offset, prefix, since, until, sources: ['memory'] as const };
+        return index.search(query, options);
+      };
+      const hits = await search().catch((error: unknown) => {
+        // A damaged index has been made anew by now: once more, from the files.
+        if (MemoryIndexError.isInstance(error)) return search();
+        throw error;
+      });
       const lines: string[] = [];
       let chars = 0;
-      for (const hit of await index.search(query, { limit, prefix })) {
+      for (const hit of hits.slice(0, limit)) {
         const line = `${hit.path.slice(prefix.length)}:${hit.lineNumber}: ${cut(hit.content, MAX_LINE)}`;
         chars += line.length + 1;
         if (lines.length > 0 && chars > settings.maxOutputChars) break;
         lines.push(line);
       }
-      return lines.join('\n') || 'Nothing found.';
+      const more =
+        lines.length < hits.length ? `\nMore: the same query with offset ${offset + lines.length}.` : '';
+      return lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`;
     },
   });
 }

@@ -1,0 +1,223 @@
+import { open, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Message, userMessage } from '@x/core';
+import Sqlite from 'better-sqlite3';
+import fc from 'fast-check';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { MemoryIndex, type MemorySearchOptions } from '../../src/index.js';
+import { logSession, temporaryDirectory, testWorkspace } from '../support/test-context.js';
+
+async function openIndex(path = ':memory:', options = {}): Promise<MemoryIndex> {
+  const index = await MemoryIndex.open(path, options);
+  onTestFinished(() => index.close());
+  return index;
+}
+
+const found = async (index: MemoryIndex, query: string, options: MemorySearchOptions = {}) =>
+  (await index.search(query, options)).map(({ path, lineNumber }) => `${path}:${lineNumber}`);
+
+describe('words', () => {
+  it.each([
+    ['migr*', 'the migration ran'],
+    ['migrations*', 'they migrate'],
+    ['Wetter', 'Das WETTER'],
+    ['ร้าน', 'ฉันไปร้านอาหารไทย'],
+    ['ຮ້ານ', 'ໄປຮ້ານອາຫານ'],
+    ['हिन्दी', 'मुझे हिन्दी पसंद है'],
+    ['"exact phrase"', 'an exact phrase here'],
+    ['"数据库迁移"', '我们把数据库迁移到新服务器'],
+  ])('finds with %s: %s', async (query, line) => {
+    const index = await openIndex();
+    await index.indexFromString('a.md', `unrelated\n${line}`);
+    expect(await found(index, query)).toEqual(['a.md:2']);
+  });
+
+  it('keeps the order of a phrase, unless no line has it', async () => {
+    const index = await openIndex();
+    await index.indexFromString('a.md', 'blue red\nred and blue\nred blue');
+    expect(await found(index, '"red blue"')).toEqual(['a.md:3']);
+    expect(await found(index, '"red green"')).toHaveLength(3);
+  });
+
+  it('answers a question by lines with some of its words', async () => {
+    const index = await openIndex();
+    const lines = ['We are where we are', 'The office is in Bern', 'What do you do', 'Lunch is at noon'];
+    await index.indexFromString('a.md', lines.join(`\n${'filler '.repeat(40)}\n`));
+    expect((await found(index, 'Where is the office that we have?'))[0]).toBe('a.md:3');
+  });
+
+  it('prefers lines that have a name as it was written, and newer ones', async () => {
+    const index = await openIndex();
+    await index.indexFromString('a.md', 'src app ts main\nsee src/app.ts and its main parts');
+    expect(await found(index, 'src/app.ts')).toEqual(['a.md:2', 'a.md:1']);
+    await index.indexFromString('memory/2026-01-01.md', 'likes tea');
+    await index.indexFromString('memory/2025-01-01.md', 'likes tea');
+    expect(await found(index, 'tea')).toEqual(['memory/2026-01-01.md:1', 'memory/2025-01-01.md:1']);
+  });
+
+  it('ranks as SQLite does, whatever lines there are', async () => {
+    const directory = await temporaryDirectory();
+    let runs = 0;
+    const word = fc.constantFrom('red', 'green', 'blue', 'grey', 'pink', 'dark', 'light', 'loud', 'soft');
+    const line = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(line, { minLength: 30, maxLength: 300 }),
+        fc.uniqueArray(word, { minLength: 2, maxLength: 3 }),
+        async (lines, query) => {
+          const path = join(directory, `${runs++}.db`);
+          const index = await MemoryIndex.open(path);
+          await index.indexFromString('a.md', lines.join('\n'));
+          const database = new Sqlite(path, { readonly: true });
+          const expected = database
+            .prepare<[string], number>(
+              'SELECT rank FROM line_terms WHERE line_terms MATCH ? ORDER BY rank LIMIT 10',
+            )
+            .pluck()
+            .all(query.join(' AND '));
+          database.close();
+          const hits = await index.search(query.join(' '));
+          index.close();
+          const ranks = hits.map(({ rank }) => rank).slice(0, expected.length);
+          expect(ranks.map((rank) => rank.toPrecision(6))).toEqual(
+            expected.map((rank) => rank.toPrecision(6)),
+          );
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('filters', () => {
+  it('by path, date, user and source', async () => {
+    const index = await openIndex();
+    for (const user of ['alice', 'bob', 'Alice']) {
+      const workspace = await testWorkspace();
+      const parts = { userId: user, agentId: 'coder', sessionId: 's' };
+      await logSession(workspace, parts, [userMessage('needle in a talk')]);
+      const segment = user === 'Alice' ? '%41lice' : user;
+      await index.indexSessionLogs(workspace, { prefix: `users/${segment}/agents/coder/` });
+      await index.indexFromString(`users/${segment}/agents/coder/memory/2026-01-01.md`, 'needle old');
+      await index.indexFromString(`users/${segment}/agents/coder/memory/2026-03-01.md`, 'needle new');
+    }
+    const alice = 'users/alice/agents/coder/';
+    expect(await found(index, 'needle', { userId: 'alice' })).toHaveLength(2);
+    expect(await found(index, 'needle', { userId: 'Alice' })).toEqual(
+      expect.arrayContaining(['users/%41lice/agents/coder/memory/2026-01-01.md:1']),
+    );
+    expect(await found(index, 'needle', { userId: '%41lice' })).toEqual([]);
+    expect(await found(index, 'needle', { userId: 'alice', sources: ['sessions'] })).toEqual([
+      `${alice}sessions/s.log.jsonl:1`,
+    ]);
+    const since = { userId: 'alice', since: '2026-02-01' };
+    expect(await found(index, 'needle', since)).toEqual([`${alice}memory/2026-03-01.md:1`]);
+    expect(await found(index, 'needle', { userId: 'alice', until: '2026-01-01' })).toEqual([
+      `${alice}memory/2026-01-01.md:1`,
+    ]);
+    expect(await found(index, 'needle', { path: `${alice}memory/2026-01-01.md` })).toHaveLength(1);
+    expect(await found(index, 'needle', { path: `${alice}memory/` })).toHaveLength(2);
+    expect(await found(index, 'needle', { path: 'users/%' })).toEqual([]);
+    await expect(index.search('needle', { since: 'yesterday' })).rejects.toThrow('since');
+  });
+
+  it('pages, and cuts snippets around the match', async () => {
+    const index = await openIndex();
+    const lines = Array.from(
+      { length: 25 },
+      (_, number) => `${'pad '.repeat(100)}needle ${number} ${'pad '.repeat(100)}`,
+    );
+    await index.indexFromString('a.md', lines.join('\n'));
+    const pages = await Promise.all(
+      [0, 10, 20, 30].map((offset) => index.search('needle', { offset, snippetChars: 60 })),
+    );
+    expect(pages.map((page) => page.length)).toEqual([10, 10, 5, 0]);
+    expect(new Set(pages.flat().map(({ lineNumber }) => lineNumber)).size).toBe(25);
+    for (const { snippet } of pages.flat()) expect(snippet).toMatch(/^….*needle.*…$/);
+  });
+});
+
+describe('session logs', () => {
+  const parts = { userId: 'alice', agentId: 'coder', sessionId: 's' };
+  const prefix = 'users/alice/agents/coder/';
+  const log = `${prefix}sessions/s.log.jsonl`;
+  const sources = ['sessions'] as const;
+
+  it('are indexed as they grow, each message once, and forgotten when they are gone', async () => {
+    const workspace = await testWorkspace();
+    const index = await openIndex();
+    const messages: Message[] = Array.from({ length: 1_200 }, (_, number) =>
+      userMessage(`word${number} needle`),
+    );
+    await logSession(workspace, parts, messages.slice(0, 700));
+    await index.indexSessionLogs(workspace, { prefix });
+    await workspace.append(log, `${JSON.stringify(messages[5])}\nbroken\n{"half`);
+    await index.indexSessionLogs(workspace, { prefix });
+    await logSession(workspace, parts, messages.slice(700));
+    await index.indexSessionLogs(workspace, { prefix });
+    await index.indexSessionLogs(workspace, { prefix });
+    for (const number of [0, 5, 699, 1_199]) {
+      expect(await found(index, `word${number}`, { prefix, sources })).toEqual([`${log}:${number + 1}`]);
+    }
+    expect(await index.search('needle', { prefix, sources, limit: 1_000, offset: 1_000 })).toHaveLength(200);
+    await workspace.delete(log);
+    await index.indexSessionLogs(workspace, { prefix });
+    expect(await found(index, 'needle', { prefix, sources })).toEqual([]);
+  });
+
+  it('find any part of a long message', async () => {
+    const workspace = await testWorkspace();
+    const index = await openIndex();
+    const words = Array.from({ length: 5_000 }, (_, number) => `word${number}`);
+    await logSession(workspace, parts, [userMessage('first'), userMessage(words.join(' '))]);
+    await index.indexSessionLogs(workspace, { prefix });
+    for (const number of [0, 2_500, 4_999]) {
+      expect(await found(index, `word${number}`, { prefix, sources })).toEqual([`${log}:2`]);
+    }
+  });
+});
+
+describe('the file', () => {
+  it('is read by others while one writes, and by readers that may not write', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const writer = await openIndex(path);
+    await writer.indexFromString('a.md', 'cat');
+    const reader = await openIndex(path, { readOnly: true });
+    const database = new Sqlite(path);
+    onTestFinished(() => void database.close());
+    database.exec('BEGIN IMMEDIATE');
+    // Somebody is in the middle of writing: readers see what was before, at once.
+    expect(await found(reader, 'cat')).toEqual(['a.md:1']);
+    database.exec('COMMIT');
+    await writer.indexFromString('a.md', 'cat\ncat dog');
+    expect(await found(reader, 'dog')).toEqual(['a.md:2']);
+    await expect(reader.indexFromString('a.md', 'x')).rejects.toThrow('readonly');
+    await expect(openIndex(join(await temporaryDirectory(), 'none.db'), { readOnly: true })).rejects.toThrow(
+      'cannot be opened',
+    );
+  });
+
+  it.each(['while it is open', 'before it is opened'])('is made anew when it is damaged %s', async (when) => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const workspace = await testWorkspace();
+    const lines = Array.from({ length: 3_000 }, (_, number) => `needle number ${number}`);
+    await workspace.write('MEMORY.md', lines.join('\n'));
+    const first = await MemoryIndex.open(path);
+    await first.indexAllFromWorkspace(workspace);
+    first.close();
+    const opened = when === 'while it is open' ? await openIndex(path) : undefined;
+    const file = await open(path, 'r+');
+    const { size } = await stat(path);
+    // All but the header, which says whose file it is.
+    await file.write(Buffer.alloc(size - 4_096, 0xa5), 0, size - 4_096, 4_096);
+    await file.close();
+    const index = opened ?? (await openIndex(path));
+    const repaired = async () => {
+      await index.indexAllFromWorkspace(workspace);
+      return index.search('needle');
+    };
+    // The damage may be met while indexing or, where nothing had to be indexed, while searching.
+    const hits = await repaired().catch(repaired);
+    expect(hits).toHaveLength(10);
+  });
+});
