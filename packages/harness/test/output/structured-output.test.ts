@@ -5,6 +5,7 @@ import {
   estimateCounter,
   InMemorySession,
   InvalidInputError,
+  ModelError,
   RuntimeContext,
   textOf,
 } from '@x/core';
@@ -206,6 +207,24 @@ describe('an answer by the response format', () => {
       type: 'json',
       schema: { type: 'object', required: ['city', 'degrees'], additionalProperties: false },
     });
+  });
+});
+
+describe('an answer of another model than was asked first', () => {
+  it('is asked for in the way of that model', async () => {
+    const first = new ScriptedModel([{ error: new ModelError('no key', { status: 401 }) }], {
+      id: 'first',
+      structuredOutput: true,
+    });
+    const second = new ScriptedModel([byTool(BERN)], { id: 'second' });
+    const agent = HarnessAgent.builder()
+      .model(first, { fallback: [second] })
+      .workspace(scratch())
+      .build();
+    expect((await agent.call('?', context, { output: Weather })).output).toEqual(BERN);
+    expect(first.requests[0]).toMatchObject({ tools: [], responseFormat: { type: 'json' } });
+    expect(second.requests[0]?.tools.map((tool) => tool.name)).toEqual(['final_answer']);
+    expect(second.requests[0]?.responseFormat).toBeUndefined();
   });
 });
 

@@ -321,6 +321,21 @@ describe('telemetry', () => {
     ]);
   });
 
+  it('is the parent of what other capabilities trace around a call', async () => {
+    const active: (ApiSpan | undefined)[] = [];
+    const other: Capability = {
+      name: 'other',
+      aroundCall(_scope, next) {
+        active.push(trace.getActiveSpan());
+        return next();
+      },
+    };
+    const { agent, finished } = setUp([{ text: 'Bye', usage }], { capabilities: [other] });
+    await agent.call('Hi', context);
+    const root = named(finished(), 'invoke_agent guide')[0];
+    expect(active[0]?.spanContext().spanId).toBe(root?.spanContext().spanId);
+  });
+
   it('is a child of what the caller traces', async () => {
     const { agent, finished } = setUp([{ text: 'Bye', usage }]);
     const spans = new InMemorySpanExporter();
