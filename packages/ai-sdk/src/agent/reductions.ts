@@ -44,6 +44,7 @@ export class Reductions {
 
   /** The conversation with what is known of it reduced; nothing is reduced anew. */
   recall<Source extends SdkMessage>(messages: readonly Source[]): readonly Source[] {
+    if (this.#known.size === 0) return messages;
     const { reduction, start } = this.#find(messages);
     return reduction === undefined ? messages : joined(reduction, messages, start);
   }

@@ -10,23 +10,30 @@ const CREATED_AT = new Date(0).toISOString();
 /** The provider of blocks that carry a part of which only the SDK knows the meaning. */
 const PROVIDER = 'ai-sdk';
 
-const messages = new WeakMap<Message, SdkMessage>();
+const messages = new WeakMap<SdkMessage, Message>();
+const sources = new WeakMap<Message, SdkMessage>();
 const parts = new WeakMap<ContentBlock | ToolOutputBlock, SdkPart>();
 
-/** A message of the SDK in our words. {@link sourceOf} and {@link partOf} find what it was made from. */
+/**
+ * A message of the SDK in our words; the same object for the same message, so that a step costs what it adds.
+ * {@link sourceOf} and {@link partOf} find what it was made from.
+ */
 export function toMessage(source: SdkMessage, id: string): Message {
+  const known = messages.get(source);
+  if (known?.id === id) return known;
   const content =
     typeof source.content === 'string'
       ? [{ type: 'text' as const, text: source.content }]
       : source.content.map((part) => remember(blockOf(part as OpenPart), part));
   const message: Message = { id, role: source.role, content, createdAt: CREATED_AT };
-  messages.set(message, source);
+  messages.set(source, message);
+  sources.set(message, source);
   return message;
 }
 
 /** What a message was made from, unless it was altered since. */
 export function sourceOf(message: Message): SdkMessage | undefined {
-  return messages.get(message);
+  return sources.get(message);
 }
 
 /** What a block was made from, unless it was altered since. */
