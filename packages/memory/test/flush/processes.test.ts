@@ -1,6 +1,9 @@
+import { SessionKey, userMessage, type Workspace } from '@x/core';
 import { describe, expect, it } from 'vitest';
+import { MemoryFlushManager } from '../../src/index.js';
 import { runChild } from '../children/run-child.js';
-import { testWorkspace } from '../support/test-context.js';
+import { factTaker } from '../support/models.js';
+import { logSession, testWorkspace } from '../support/test-context.js';
 
 describe('several processes', () => {
   it('add to one note, and flush one session, without losing or doubling a bullet', async () => {
@@ -28,4 +31,30 @@ describe('several processes', () => {
     );
     expect(lines.flatMap((line) => line.match(/fact-\d+/g) ?? []).sort()).toEqual(expected.sort());
   });
+});
+
+it('a workspace that cannot exclude others is still safe within a process', async () => {
+  const workspace = await testWorkspace();
+  const lockless = new Proxy<Workspace>(workspace, {
+    get(target, name) {
+      const value: unknown = name === 'lock' ? undefined : Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  const parts = { userId: 'alice', sessionId: 's-1' };
+  const facts = Array.from({ length: 8 }, (_, index) => `fact-${index}`);
+  await logSession(
+    workspace,
+    parts,
+    facts.map((fact) => userMessage(`${fact} ${'word '.repeat(20)}`)),
+  );
+  const flushers = [1, 2, 3].map(
+    () => new MemoryFlushManager({ workspace: lockless, model: factTaker(), maxBatchTokens: 40 }),
+  );
+  await Promise.all(flushers.map((flusher) => flusher.flush(SessionKey.of(parts))));
+  let text = '';
+  for await (const { path } of workspace.list('users/alice/memory')) {
+    if (path.endsWith('.md')) text += Buffer.from(await workspace.read(path)).toString('utf8');
+  }
+  expect(text.match(/fact-\d/g)?.sort()).toEqual(facts);
 });
