@@ -11,6 +11,8 @@ export interface McpTool {
 export interface McpResult {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
+  /** What servers of the first protocol answer. */
+  readonly toolResult?: unknown;
   readonly isError?: unknown;
 }
 

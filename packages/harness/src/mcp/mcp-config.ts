@@ -26,7 +26,7 @@ const serverSchema = z.strictObject({
   required: z.boolean().default(true),
 });
 
-const configSchema = z.strictObject({
+export const mcpConfigSchema = z.strictObject({
   servers: z.record(
     z.string().regex(/^[a-zA-Z0-9_-]{1,32}$/, 'must be letters, digits, - and _, 32 at most'),
     serverSchema,
@@ -46,8 +46,8 @@ const configSchema = z.strictObject({
   maxRetryDelayMs: z.int().min(0).default(30_000),
 });
 
-export type McpConfig = z.input<typeof configSchema>;
-export type McpSettings = z.output<typeof configSchema>;
+export type McpConfig = z.input<typeof mcpConfigSchema>;
+export type McpSettings = z.output<typeof mcpConfigSchema>;
 export type McpServerSettings = McpSettings['servers'][string];
 
 /** The configuration with its references to environment variables replaced, and what hides their values again. */
@@ -67,7 +67,11 @@ export function parseMcpConfig(
     name,
     client ? { ...substituted.servers[name], client } : substituted.servers[name],
   ]);
-  const settings = parseWith(configSchema, { ...substituted, servers: Object.fromEntries(whole) }, subject);
+  const settings = parseWith(
+    mcpConfigSchema,
+    { ...substituted, servers: Object.fromEntries(whole) },
+    subject,
+  );
   for (const [name, server] of Object.entries(settings.servers)) checkKind(name, server);
   return { settings, redact: secretsIn(plain, environment) };
 }

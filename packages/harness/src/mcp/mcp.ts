@@ -21,7 +21,7 @@ interface Server {
 }
 
 /**
- * Connects to MCP servers and brings their tools, named `server__tool`, sorted. What servers say of their tools counts for
+ * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. What servers say of their tools counts for
  * permissions (`readOnlyHint`, `destructiveHint`), what they return is bounded, and one that dies is begun anew for the
  * next call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
  *

@@ -14,7 +14,7 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
   const content = Array.isArray(result.content) ? result.content : [];
   const blocks = content.flatMap((block) => toBlocks(block, limits));
   if (blocks.length > 0) return withinLimit(blocks, limits.maxResultChars);
-  const { structuredContent } = result;
+  const structuredContent = result.structuredContent ?? result.toolResult;
   const text =
     structuredContent === undefined ? 'The tool returned nothing.' : JSON.stringify(structuredContent);
   return withinLimit([{ type: 'text', text }], limits.maxResultChars);

@@ -6,9 +6,9 @@ const MAX_LENGTH = 64;
 const NOT_ALLOWED = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
 
-/** How each tool of a server is named to the model: `server__tool`, made to fit where it does not, no two alike. */
+/** How each tool of a server is named to the model: `mcp__server__tool`, made to fit where it does not, no two alike. */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
-  const plain = tools.map((tool) => `${server}__${tool.replace(NOT_ALLOWED, '_')}`);
+  const plain = tools.map((tool) => `mcp__${server}__${tool.replace(NOT_ALLOWED, '_')}`);
   return new Map(
     tools.map((tool, index) => {
       const name = plain[index] ?? tool;

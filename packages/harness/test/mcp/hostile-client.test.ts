@@ -35,7 +35,9 @@ describe('a client of one’s own', () => {
       close: async () => void closed.push('own'),
     };
     const capability = await mcp({ servers: { mine: { client: own } } });
-    expect(textOf([...(await run(toolOf(capability, 'mine__a'), {}))])).toBe('The tool returned nothing.');
+    expect(textOf([...(await run(toolOf(capability, 'mcp__mine__a'), {}))])).toBe(
+      'The tool returned nothing.',
+    );
     await capability.close?.();
     expect(closed).toEqual([]);
   });
@@ -55,9 +57,12 @@ describe('a client of one’s own', () => {
         ]),
       },
     });
-    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual(['bad__fine', 'bad__odd']);
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual([
+      'mcp__bad__fine',
+      'mcp__bad__odd',
+    ]);
     // What cannot be checked here is left to the server.
-    expect(await run(toolOf(capability, 'bad__odd'), { x: 1 })).toHaveLength(1);
+    expect(await run(toolOf(capability, 'mcp__bad__odd'), { x: 1 })).toHaveLength(1);
     expect(await warningsOf(capability)).toHaveLength(4);
   });
 
@@ -107,13 +112,13 @@ describe('a client of one’s own', () => {
       { x: { client: client([{ name: 'a', inputSchema: object }], () => result) } },
       { maxFileBytes: 1_000 },
     );
-    expect(textOf([...(await run(toolOf(capability, 'x__a'), {}))])).toContain(text);
+    expect(textOf([...(await run(toolOf(capability, 'mcp__x__a'), {}))])).toContain(text);
   });
 
   it('that never answers is not waited for', async () => {
     const silent = client([{ name: 'a', inputSchema: object }], () => new Promise(() => {}));
     const capability = await connect({ x: { client: silent } }, { callTimeoutMs: 50 });
-    await expect(run(toolOf(capability, 'x__a'), {})).rejects.toMatchObject({ code: 'mcp_timeout' });
+    await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({ code: 'mcp_timeout' });
   });
 });
 

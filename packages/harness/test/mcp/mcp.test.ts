@@ -17,70 +17,70 @@ describe('a server over stdio', () => {
   it('brings its tools, sorted, with names that providers take and what it says of them', async () => {
     const capability = await connect({ test: stdioServer });
     expect(names(capability.tools)).toEqual([
-      'test__count',
-      'test__delete_everything',
-      'test__die',
-      'test__echo',
-      'test__environment',
-      'test__fail',
-      'test__grow',
-      'test__hang',
-      'test__huge',
-      'test__picture',
-      'test__secret',
+      'mcp__test__count',
+      'mcp__test__delete_everything',
+      'mcp__test__die',
+      'mcp__test__echo',
+      'mcp__test__environment',
+      'mcp__test__fail',
+      'mcp__test__grow',
+      'mcp__test__hang',
+      'mcp__test__huge',
+      'mcp__test__picture',
+      'mcp__test__secret',
     ]);
-    expect(toolOf(capability, 'test__echo')).toMatchObject({ readOnly: true });
-    expect(toolOf(capability, 'test__delete_everything')).toMatchObject({
+    expect(toolOf(capability, 'mcp__test__echo')).toMatchObject({ readOnly: true });
+    expect(toolOf(capability, 'mcp__test__delete_everything')).toMatchObject({
       readOnly: false,
       destructive: true,
     });
-    expect(toolOf(capability, 'test__count').readOnly).toBe(false);
-    expect(await run(toolOf(capability, 'test__echo'), { text: 'hi' })).toEqual([
+    expect(toolOf(capability, 'mcp__test__count').readOnly).toBe(false);
+    expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'hi' })).toEqual([
       { type: 'text', text: 'echo hi' },
     ]);
-    await expect(run(toolOf(capability, 'test__echo'), { text: 1 })).rejects.toThrow(InvalidInputError);
+    await expect(run(toolOf(capability, 'mcp__test__echo'), { text: 1 })).rejects.toThrow(InvalidInputError);
   });
 
   it('believes nothing of a server that is not trusted, and offers only what is asked for', async () => {
     const capability = await connect({
       test: { ...stdioServer, trustAnnotations: false, tools: ['echo', 'delete*'] },
     });
-    expect(names(capability.tools)).toEqual(['test__delete_everything', 'test__echo']);
-    expect(toolOf(capability, 'test__echo').readOnly).toBe(false);
-    expect(toolOf(capability, 'test__delete_everything').destructive).toBeUndefined();
+    expect(names(capability.tools)).toEqual(['mcp__test__delete_everything', 'mcp__test__echo']);
+    expect(toolOf(capability, 'mcp__test__echo').readOnly).toBe(false);
+    expect(toolOf(capability, 'mcp__test__delete_everything').destructive).toBeUndefined();
   });
 
   it('keeps what is no text, and bounds what is', async () => {
     const capability = await connect({ test: stdioServer }, { maxResultChars: 1_000 });
-    const [text, image, resource] = await run(toolOf(capability, 'test__picture'), {});
+    const [text, image, resource] = await run(toolOf(capability, 'mcp__test__picture'), {});
     expect(text).toEqual({ type: 'text', text: 'A pixel:' });
     expect(image).toMatchObject({ type: 'file', mediaType: 'image/png', source: { type: 'base64' } });
     expect(resource).toEqual({ type: 'text', text: '[file:///a.txt]\ninside' });
-    const [head, note] = await run(toolOf(capability, 'test__huge'), { chars: 5_000 });
+    const [head, note] = await run(toolOf(capability, 'mcp__test__huge'), { chars: 5_000 });
     expect(textOf(head ? [head] : [])).toHaveLength(1_000);
     expect(textOf(note ? [note] : [])).toContain('4000 characters more were left out');
   });
 
   it('has its failures and its silence told to the model, and its call stopped', async () => {
     const capability = await connect({ test: stdioServer }, { callTimeoutMs: 300 });
-    await expect(run(toolOf(capability, 'test__fail'), {})).rejects.toThrow('it broke');
-    await expect(run(toolOf(capability, 'test__hang'), {})).rejects.toThrow(
+    await expect(run(toolOf(capability, 'mcp__test__fail'), {})).rejects.toThrow('it broke');
+    await expect(run(toolOf(capability, 'mcp__test__hang'), {})).rejects.toThrow(
       'did not answer hang within 300 ms',
     );
     const abort = new AbortController();
-    const hanging = run(toolOf(capability, 'test__hang'), {}, abort.signal);
+    const hanging = run(toolOf(capability, 'mcp__test__hang'), {}, abort.signal);
     abort.abort(new Error('stop'));
     await expect(hanging).rejects.toThrow('stop');
-    expect(await run(toolOf(capability, 'test__echo'), { text: 'still here' })).toHaveLength(1);
+    expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'still here' })).toHaveLength(1);
   });
 
   it('that dies in a call is begun anew for the next one, and the call is never repeated', async () => {
     const file = join(scratch(), 'calls');
     const capability = await connect({ test: stdioServer });
-    const death = run(toolOf(capability, 'test__die'), { file });
+    const death = run(toolOf(capability, 'mcp__test__die'), { file });
     await expect(death).rejects.toMatchObject({ code: 'mcp_lost', server: 'test' });
     expect(readFileSync(file, 'utf8')).toBe('x');
-    expect(await run(toolOf(capability, 'test__echo'), { text: 'back' })).toEqual([
+    expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'back' })).toEqual([
       { type: 'text', text: 'echo back' },
     ]);
   });
@@ -94,7 +94,7 @@ describe('a server over stdio', () => {
       { retryDelayMs: 1_000, maxRetryDelayMs: 4_000 },
       { clock },
     );
-    const die = () => run(toolOf(capability, 'test__die'), {});
+    const die = () => run(toolOf(capability, 'mcp__test__die'), {});
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
     await expect(die()).rejects.toThrow('tried again in 1 s');
@@ -102,9 +102,9 @@ describe('a server over stdio', () => {
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
     await expect(die()).rejects.toThrow('tried again in 2 s');
     now += 2_000;
-    expect(await run(toolOf(capability, 'test__echo'), { text: 'x' })).toHaveLength(1);
+    expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'x' })).toHaveLength(1);
     await expect(die()).rejects.toMatchObject({ code: 'mcp_lost' });
-    expect(await run(toolOf(capability, 'test__echo'), { text: 'x' })).toHaveLength(1);
+    expect(await run(toolOf(capability, 'mcp__test__echo'), { text: 'x' })).toHaveLength(1);
   });
 
   it('sees a minimal environment and what it is given, secrets by name', async () => {
@@ -116,8 +116,10 @@ describe('a server over stdio', () => {
         {},
         { environment },
       );
-      expect(textOf([...(await run(toolOf(capability, 'test__secret'), {}))])).toBe('token abc-secret-123');
-      const seen = textOf([...(await run(toolOf(capability, 'test__environment'), {}))]);
+      expect(textOf([...(await run(toolOf(capability, 'mcp__test__secret'), {}))])).toBe(
+        'token abc-secret-123',
+      );
+      const seen = textOf([...(await run(toolOf(capability, 'mcp__test__environment'), {}))]);
       expect(seen).toContain('TEST_TOKEN');
       expect(seen).not.toMatch(/OTHER|X_TEST_LEAK|MY_TOKEN/);
     } finally {
@@ -157,14 +159,14 @@ describe('a server over stdio', () => {
       return (capability.tools ?? []).length > 0;
     });
     await agent.call('c', RuntimeContext.of({ sessionId: 's' }));
-    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).toContain('test__echo');
+    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).toContain('mcp__test__echo');
     await agent.close();
   });
 
   it('may change its tools: the next call has them', async () => {
     const capability = await connect({ test: stdioServer });
     const model = new ScriptedModel([
-      { toolCalls: [{ name: 'test__grow', input: {} }] },
+      { toolCalls: [{ name: 'mcp__test__grow', input: {} }] },
       { text: 'ok' },
       { when: /again/, reply: { text: 'ok' }, times: Number.POSITIVE_INFINITY },
     ]);
@@ -174,9 +176,9 @@ describe('a server over stdio', () => {
     expect(model.requests[1]?.tools).toEqual(model.requests[0]?.tools);
     await until(async () => {
       await agent.call('again', context);
-      return model.requests.at(-1)?.tools.some(({ name }) => name === 'test__another') ?? false;
+      return model.requests.at(-1)?.tools.some(({ name }) => name === 'mcp__test__another') ?? false;
     });
-    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('test__grow');
+    expect(model.requests.at(-1)?.tools.map(({ name }) => name)).not.toContain('mcp__test__grow');
     await agent.close();
   });
 });
@@ -191,13 +193,15 @@ describe('a server over HTTP', () => {
       { retryDelayMs: 0 },
       { environment: { HTTP_TOKEN: token } },
     );
-    expect(textOf([...(await run(toolOf(capability, 'web__echo'), { text: 'hi' }))])).toBe('echo hi');
+    expect(textOf([...(await run(toolOf(capability, 'mcp__web__echo'), { text: 'hi' }))])).toBe('echo hi');
     await server.stop();
-    await expect(run(toolOf(capability, 'web__echo'), { text: 'hi' })).rejects.toMatchObject({
+    await expect(run(toolOf(capability, 'mcp__web__echo'), { text: 'hi' })).rejects.toMatchObject({
       code: /mcp_(?:unavailable|lost)/,
     });
     await startHttpServer({ TEST_TOKEN: token }, server.port);
-    expect(textOf([...(await run(toolOf(capability, 'web__echo'), { text: 'again' }))])).toBe('echo again');
+    expect(textOf([...(await run(toolOf(capability, 'mcp__web__echo'), { text: 'again' }))])).toBe(
+      'echo again',
+    );
   });
 
   it('that forgot the session is met anew within the call', async () => {
@@ -205,7 +209,7 @@ describe('a server over HTTP', () => {
     const capability = await connect({ web: { url: server.url } });
     await server.stop();
     await startHttpServer({}, server.port);
-    expect(textOf([...(await run(toolOf(capability, 'web__echo'), { text: 'hi' }))])).toBe('echo hi');
+    expect(textOf([...(await run(toolOf(capability, 'mcp__web__echo'), { text: 'hi' }))])).toBe('echo hi');
   });
 
   it('that refuses says so without the secret', async () => {
@@ -226,8 +230,8 @@ describe('in an agent', () => {
   it('results are evicted like others, and a crash is told to the model as an error', async () => {
     const capability = await connect({ test: stdioServer });
     const model = new ScriptedModel([
-      { toolCalls: [{ name: 'test__huge', input: { chars: 100_000 } }] },
-      { toolCalls: [{ name: 'test__die', input: {} }] },
+      { toolCalls: [{ name: 'mcp__test__huge', input: { chars: 100_000 } }] },
+      { toolCalls: [{ name: 'mcp__test__die', input: {} }] },
       { text: 'ok' },
     ]);
     const root = scratch();
@@ -237,11 +241,11 @@ describe('in an agent', () => {
       .use(toolResultEviction(), capability)
       .build();
     await agent.call('go', RuntimeContext.of({ sessionId: 's' }));
-    const [evicted = ''] = resultsOf(model.requests[1]?.messages ?? [], 'test__huge');
+    const [evicted = ''] = resultsOf(model.requests[1]?.messages ?? [], 'mcp__test__huge');
     expect(evicted.length).toBeLessThan(6_000);
     const path = /written to (\S+):/.exec(evicted)?.[1] ?? '';
     expect(existsSync(join(root, path))).toBe(true);
-    const [death] = blocksOf(model.requests[2]?.messages ?? [], 'test__die');
+    const [death] = blocksOf(model.requests[2]?.messages ?? [], 'mcp__test__die');
     expect(death?.isError).toBe(true);
     expect(textOf(death ? [death] : [])).toContain('may or may not have taken effect');
     await agent.close();
