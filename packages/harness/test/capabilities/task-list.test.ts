@@ -1,4 +1,4 @@
-import { RuntimeContext, textOf, toolResultsOf, userMessage } from '@x/core';
+import { RuntimeContext, textOf, toolResultsOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { HarnessAgent, taskList } from '../../src/index.js';
@@ -31,19 +31,47 @@ describe('taskList', () => {
     expect(state?.context.some((message) => message.kind === 'synthetic')).toBe(false);
   });
 
-  it('refuses two items in progress', async () => {
-    const todos = [
-      { content: 'a', status: 'in_progress' },
-      { content: 'b', status: 'in_progress' },
-    ];
+  it.each([
+    [
+      'two items in progress',
+      [item('a', 'in_progress'), item('b', 'in_progress')],
+      'todos: 2 items are in_progress',
+    ],
+    ['an unknown status', [item('a', 'done')], 'todos[0].status'],
+    ['a blank item', [item('a', 'pending'), item('  ', 'pending')], 'todos[1].content'],
+    ['an unknown key', [{ ...item('a', 'pending'), priority: 1 }], 'priority'],
+    ['no list', undefined, 'todos'],
+  ])('refuses %s, and keeps the list before', async (_, todos, complaint) => {
+    const before = [item('before', 'pending')];
     const model = new ScriptedModel([
-      { toolCalls: [{ name: 'todo_write', input: { todos } }] },
+      { toolCalls: [{ name: 'todo_write', input: { todos: before } }] },
+      { toolCalls: [{ name: 'todo_write', input: todos === undefined ? {} : { todos } }] },
       { text: 'ok' },
     ]);
     const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(taskList()).build();
     await agent.call('go', context);
-    const [result] = toolResultsOf(model.requests[1]?.messages.at(-1) ?? userMessage(''));
+    const [result] = model.requests[2]?.messages.flatMap(toolResultsOf).slice(-1) ?? [];
     expect(result?.isError).toBe(true);
-    expect((await agent.state(context))?.tasksContext.todos).toEqual([]);
+    expect(textOf(result ? [result] : [])).toContain(complaint);
+    expect((await agent.state(context))?.tasksContext.todos).toEqual(before);
+  });
+
+  it('replaces the whole list, and shows nothing once it is empty', async () => {
+    const lists = [[item('a', 'pending'), item('a', 'pending')], [item(' b ', 'completed')], []];
+    const model = new ScriptedModel([
+      ...lists.map((todos) => ({ toolCalls: [{ name: 'todo_write', input: { todos } }] })),
+      { text: 'ok' },
+    ]);
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(taskList()).build();
+    await agent.call('go', context);
+    const shown = model.requests.map(({ messages }) =>
+      messages.filter(({ kind }) => kind === 'synthetic').map((message) => textOf(message)),
+    );
+    const list = (lines: string) => [`<todo_list>\n${lines}\n</todo_list>`];
+    expect(shown).toEqual([[], list('[ ] a\n[ ] a'), list('[x] b'), []]);
   });
 });
+
+function item(content: string, status: string) {
+  return { content, status };
+}
