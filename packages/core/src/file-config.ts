@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Capability } from './capability.js';
 import { InvalidInputError } from './errors/invalid-input-error.js';
 import { type JsonObject, type JsonValue, jsonObjectSchema } from './json.js';
 import { parseWith } from './parse.js';
@@ -14,12 +15,8 @@ export function parseFileConfig<Schema extends z.ZodType>(
   value: unknown,
   subject: string,
 ): z.output<Schema> {
-  const data = withCamelKeys(value, subject);
-  try {
-    return parseWith(schema, data, subject);
-  } catch (error) {
-    throw InvalidInputError.isInstance(error) ? withSnakeIssues(error) : error;
-  }
+  const data = withCamelKeys(value, jsonSchemaOf(schema), subject);
+  return inFileTerms(() => parseWith(schema, data, subject));
 }
 
 /**
@@ -27,9 +24,46 @@ export function parseFileConfig<Schema extends z.ZodType>(
  * defaults may be left out, and what only code can pass is not limited.
  */
 export function fileJsonSchema(schema: z.ZodType): JsonObject {
-  return jsonObjectSchema.parse(
-    inSnakeCase(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonValue),
-  );
+  return jsonObjectSchema.parse(inSnakeCase(jsonSchemaOf(schema)));
+}
+
+/** A capability that files can name: how it is made of what they say, and what they may say. */
+export interface FileCapability {
+  /** @throws {InvalidInputError} naming every bad key as the file writes it. */
+  create(config: unknown): Capability | Promise<Capability>;
+  readonly jsonSchema: JsonObject;
+}
+
+/**
+ * Describes a capability to files.
+ *
+ * @param name As files write it, for messages.
+ * @param schema Its configuration in camelCase, as far as data can express it; `create` validates what it is given.
+ */
+export function fileCapability<Schema extends z.ZodType>(
+  name: string,
+  schema: Schema,
+  create: (config: z.input<Schema>) => Capability | Promise<Capability>,
+): FileCapability {
+  return {
+    create(config) {
+      const data = withCamelKeys(config ?? {}, jsonSchemaOf(schema), `${name} configuration`);
+      return inFileTerms(() => create(data as z.input<Schema>));
+    },
+    jsonSchema: fileJsonSchema(schema),
+  };
+}
+
+function inFileTerms<Result>(run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    throw InvalidInputError.isInstance(error) ? withSnakeIssues(error) : error;
+  }
+}
+
+function jsonSchemaOf(schema: z.ZodType): JsonObject {
+  return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject;
 }
 
 function inSnakeCase(schema: JsonValue): JsonValue {

@@ -64,7 +64,7 @@ export { StopCallError } from './errors/stop-call-error.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { hasBrand, XError } from './errors/x-error.js';
 export { estimateCounter } from './estimate-counter.js';
-export { fileJsonSchema, parseFileConfig } from './file-config.js';
+export { type FileCapability, fileCapability, fileJsonSchema, parseFileConfig } from './file-config.js';
 export { InMemorySession } from './in-memory-session.js';
 export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
 export { JsonSession } from './json-session.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { fileJsonSchema, InvalidInputError, parseFileConfig } from '../src/index.js';
+import { fileCapability, fileJsonSchema, InvalidInputError, parseFileConfig } from '../src/index.js';
 
 const schema = z.strictObject({
   keepMessages: z.number().default(20),
@@ -40,5 +40,42 @@ describe('a configuration file', () => {
       required: ['max_tokens'],
       properties: { keep_messages: { default: 20 }, summary_model: { required: ['context_window'] } },
     });
+  });
+});
+
+describe('a capability in a file', () => {
+  const servers = z.strictObject({
+    servers: z.record(
+      z.string(),
+      z.strictObject({ maxTries: z.int().default(1), env: z.record(z.string(), z.string()) }),
+    ),
+    client: z.custom<object>().optional(),
+  });
+  const seen: unknown[] = [];
+  const { create, jsonSchema } = fileCapability('servers', servers, (config) => {
+    seen.push(servers.parse(config));
+    if (Object.keys(config.servers).length === 0) {
+      throw new InvalidInputError('servers', [{ path: 'maxTries', message: 'needs maxTries' }]);
+    }
+    return { name: 'servers' };
+  });
+
+  it('keeps names as they are, and what the schema leaves open', () => {
+    create({ servers: { my_server: { max_tries: 3, env: { API_KEY: 'k' } } }, client: { Some_Thing: 1 } });
+    expect(seen.at(-1)).toEqual({
+      servers: { my_server: { maxTries: 3, env: { API_KEY: 'k' } } },
+      client: { Some_Thing: 1 },
+    });
+    expect(JSON.stringify(jsonSchema)).toContain('"max_tries"');
+  });
+
+  it.each([
+    [
+      { servers: { a: { maxTries: 3, env: {} } } },
+      /servers\.a\.maxTries: unknown key; files write max_tries/,
+    ],
+    [{ servers: {} }, /max_tries: needs max_tries/],
+  ])('speaks as the file does: %j', (config, message) => {
+    expect(() => create(config)).toThrow(message);
   });
 });

@@ -37,6 +37,7 @@ export {
   agentFromConfig,
   type PartProviders,
 } from './config/agent-from-config.js';
+export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabilities.js';
 export type { Decision, Decisions } from './decision.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';

@@ -5,6 +5,7 @@ export {
   MemoryConsolidator,
 } from './consolidate/consolidator.js';
 export type { MemoryVersion } from './consolidate/versions.js';
+export { memoryCapabilities } from './file-capabilities.js';
 export type { MemoryFlushManagerOptions } from './flush/flush-config.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export type { SessionHistoryConfig } from './history/history-config.js';

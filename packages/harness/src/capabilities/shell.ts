@@ -5,7 +5,7 @@ import { z } from 'zod';
 /** What a command needs of the environment to behave; nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
 
-const configSchema = z.strictObject({
+export const shellConfigSchema = z.strictObject({
   /** Where commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
   /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
@@ -17,7 +17,7 @@ const configSchema = z.strictObject({
   passEnvironment: z.array(z.string()).default([]),
 });
 
-export type ShellConfig = z.input<typeof configSchema>;
+export type ShellConfig = z.input<typeof shellConfigSchema>;
 
 /**
  * `execute`: runs shell commands as the user of this process, without a sandbox. Commands see a minimal environment;
@@ -26,11 +26,11 @@ export type ShellConfig = z.input<typeof configSchema>;
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function shell(config: ShellConfig = {}): Capability {
-  const settings = parseWith(configSchema, config, 'shell configuration');
+  const settings = parseWith(shellConfigSchema, config, 'shell configuration');
   return { name: 'shell', tools: [executeTool(settings)] };
 }
 
-function executeTool(settings: z.output<typeof configSchema>): Tool {
+function executeTool(settings: z.output<typeof shellConfigSchema>): Tool {
   return defineTool({
     name: 'execute',
     description:
@@ -59,7 +59,7 @@ interface RunOptions {
   readonly cwd: string;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  readonly settings: z.output<typeof configSchema>;
+  readonly settings: z.output<typeof shellConfigSchema>;
 }
 
 function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions): Promise<string> {

@@ -50,7 +50,7 @@ const schema = z.strictObject({
   permissions: z.unknown().optional(),
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
-  /** The same as the capability `mcp`. */
+  /** By name, what the capability `mcp` calls `servers`. */
   mcp_servers: z.unknown().optional(),
   ...settingsShape,
 });
@@ -79,7 +79,7 @@ export interface ParseAgentOptions {
 export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}): AgentConfig {
   const subject = 'agent configuration';
   const { environment = process.env } = options;
-  const file = parseWith(schema, substituteEnvironment(value, environment, subject), subject);
+  const file = parseWith(schema, substituted(value, environment, subject), subject);
   const given = Object.entries(settings).flatMap(([key]) => {
     const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
     return setting === undefined ? [] : [[key, setting] as const];
@@ -94,9 +94,22 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
       ...named('permissions', file.permissions),
       ...file.capabilities,
       ...named('subagents', file.subagents),
-      ...named('mcp', file.mcp_servers),
+      ...named('mcp', file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers }),
     ],
   };
+}
+
+/** Not in `mcp_servers`: the capability looks variables up itself, so that it knows which values to hide. */
+function substituted(
+  value: unknown,
+  environment: NonNullable<ParseAgentOptions['environment']>,
+  subject: string,
+): unknown {
+  if (typeof value !== 'object' || value === null || !('mcp_servers' in value)) {
+    return substituteEnvironment(value, environment, subject);
+  }
+  const { mcp_servers: servers, ...rest } = value;
+  return { ...(substituteEnvironment(rest, environment, subject) as object), mcp_servers: servers };
 }
 
 function named(ref: string, config: unknown): readonly CapabilityReference[] {
@@ -121,17 +134,20 @@ export function agentJsonSchema(
     required: ['ref'],
     additionalProperties: false,
   }));
-  const shorthand = { permissions: 'permissions', subagents: 'subagents', mcp_servers: 'mcp' } as const;
   const properties = jsonObjectSchema.parse(json.properties);
+  const shorthand = {
+    permissions: capabilities.permissions,
+    subagents: capabilities.subagents,
+    mcp_servers: jsonObjectSchema.safeParse(capabilities.mcp?.properties).data?.servers,
+  };
   return {
     ...json,
     properties: {
       ...properties,
       ...Object.fromEntries(
-        Object.entries(shorthand).flatMap(([key, ref]) => {
-          const known = capabilities[ref];
-          return known === undefined ? [] : [[key, withoutDialect(known)]];
-        }),
+        Object.entries(shorthand).flatMap(([key, known]) =>
+          known === undefined ? [] : [[key, withoutDialect(jsonObjectSchema.parse(known))]],
+        ),
       ),
       capabilities: { type: 'array', items: { anyOf: [{ enum: names }, ...configured] } },
     },

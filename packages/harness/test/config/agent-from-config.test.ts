@@ -85,7 +85,8 @@ describe('an agent in a file', () => {
       permissions: { mode: 'explore' },
       greeter: undefined,
       slow: { url: 'https://example.test/x', token: 'none' },
-      mcp: { files: { command: 'node', env: { API_KEY: 'k-1' } } },
+      // As it is: the capability looks variables up itself.
+      mcp: { servers: { files: { command: 'node', env: { API_KEY: '${KEY}' } } } },
     });
     await agent.close();
   });

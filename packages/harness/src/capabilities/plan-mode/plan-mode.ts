@@ -7,14 +7,14 @@ import { planEnter, planExit, planWrite } from './plan-tools.js';
 
 const SUBJECT = 'planMode configuration';
 
-const configSchema = z.strictObject({
+export const planModeConfigSchema = z.strictObject({
   /** Whether a human must approve the plan before plan mode ends. */
   approval: z.boolean().default(true),
   /** What may be done while planning beside reading, as permission rules: for example `execute(git log *)`. */
   allow: z.array(z.string()).default([]),
 });
 
-export type PlanModeConfig = z.input<typeof configSchema>;
+export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 
 /**
  * `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something are denied, whatever
@@ -24,7 +24,7 @@ export type PlanModeConfig = z.input<typeof configSchema>;
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function planMode(config: PlanModeConfig = {}): Capability {
-  const { approval, allow } = parseWith(configSchema, config, SUBJECT);
+  const { approval, allow } = parseWith(planModeConfigSchema, config, SUBJECT);
   const allowed = allow.map((rule, index) => parseRule(rule, `allow[${index}]`, SUBJECT));
 
   return {

@@ -12,7 +12,7 @@ import { z } from 'zod';
 
 const NAME = 'agents_files';
 
-const configSchema = z.strictObject({
+export const agentsFilesConfigSchema = z.strictObject({
   /** What the files are called. */
   fileName: z.string().min(1).default('AGENTS.md'),
   /** Arguments of tools that name a file or a folder. */
@@ -21,7 +21,7 @@ const configSchema = z.strictObject({
   maxChars: z.int().min(1).default(8_000),
 });
 
-export type AgentsFilesConfig = z.input<typeof configSchema>;
+export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
 
 /** Where a file was shown: the result of a call; `seen` once it was in a view. */
 interface Showing {
@@ -37,7 +37,7 @@ interface Showing {
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
-  const { fileName, pathArguments, maxChars } = parseWith(configSchema, config, 'agentsFiles configuration');
+  const { fileName, pathArguments, maxChars } = parseWith(agentsFilesConfigSchema, config, 'agentsFiles configuration');
   return {
     name: NAME,
     async aroundTool(call, { state, workspace }, next) {

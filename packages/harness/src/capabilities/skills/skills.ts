@@ -4,7 +4,7 @@ import { SKILLS, wholeOrPointer } from './loaded-skills.js';
 import { type FoundSkills, findSkills, type Skill } from './skill.js';
 import { loadSkillTool, readSkillFileTool } from './skill-tools.js';
 
-const configSchema = z.strictObject({
+export const skillsConfigSchema = z.strictObject({
   /** Folders of the workspace whose subfolders with a SKILL.md are skills; the first has precedence. */
   folders: z.array(z.string().min(1)).min(1).default(['skills']),
   /** Characters of names and descriptions in the system prompt; skills beyond are named without description. */
@@ -15,7 +15,7 @@ const configSchema = z.strictObject({
   maxFileChars: z.int().min(200).default(20_000),
 });
 
-export type SkillsConfig = z.input<typeof configSchema>;
+export type SkillsConfig = z.input<typeof skillsConfigSchema>;
 
 /**
  * Skills: folders with a SKILL.md, as the ecosystem knows them. Their names and descriptions stand in the system prompt;
@@ -25,7 +25,7 @@ export type SkillsConfig = z.input<typeof configSchema>;
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function skills(config: SkillsConfig = {}): Capability {
-  const settings = parseWith(configSchema, config, 'skills configuration');
+  const settings = parseWith(skillsConfigSchema, config, 'skills configuration');
   for (const folder of settings.folders) pathSegments(folder);
   const calls = new WeakMap<AgentState, Promise<FoundSkills>>();
   const found = (state: AgentState, workspace: Workspace) => {

@@ -6,7 +6,7 @@ const nameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most');
 
-const definitionSchema = z.strictObject({
+export const definitionSchema = z.strictObject({
   name: nameSchema,
   description: z.string().trim().min(1).max(2_000),
   systemPrompt: z.string().default(''),

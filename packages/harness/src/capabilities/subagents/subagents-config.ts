@@ -10,7 +10,7 @@ export const NAME = 'subagents';
 
 const milliseconds = z.int().min(0);
 
-const configSchema = z.strictObject({
+export const subagentsConfigSchema = z.strictObject({
   /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
   folder: z.string().default('subagents'),
   /** Whether there is a subagent for any task, named `general-purpose`. */
@@ -45,7 +45,7 @@ const configSchema = z.strictObject({
   clock: z.custom<Clock>().optional(),
 });
 
-type Parsed = z.input<typeof configSchema>;
+type Parsed = z.input<typeof subagentsConfigSchema>;
 
 export interface SubagentsConfig
   extends Omit<
@@ -69,9 +69,9 @@ export interface SubagentsConfig
   readonly clock?: Clock | undefined;
 }
 
-export type SubagentsSettings = z.output<typeof configSchema>;
+export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
 /** @throws {InvalidInputError} naming the path of every bad field. */
 export function parseSubagentsConfig(config: SubagentsConfig): SubagentsSettings {
-  return parseWith(configSchema, config, 'subagents configuration');
+  return parseWith(subagentsConfigSchema, config, 'subagents configuration');
 }

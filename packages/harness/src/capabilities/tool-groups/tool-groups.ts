@@ -13,7 +13,7 @@ export interface ToolGroup {
   readonly active?: boolean | undefined;
 }
 
-const groupsSchema = z
+export const groupsSchema = z
   .record(
     z.string().min(1),
     z.strictObject({

@@ -7,7 +7,7 @@ import { listFilesTool } from './list-files.js';
 import { readFileTool } from './read-file.js';
 import { writeFileTool } from './write-file.js';
 
-const configSchema = z.strictObject({
+export const workspaceToolsConfigSchema = z.strictObject({
   /** Lines that `read_file` returns unless asked for fewer or more. */
   defaultLines: z.int().min(1).default(400),
   /** Characters that one `read_file` returns at most, also of a single long line. */
@@ -20,8 +20,8 @@ const configSchema = z.strictObject({
   ignore: z.array(z.string()).default(['node_modules', '.git']),
 });
 
-export type WorkspaceToolsConfig = z.input<typeof configSchema>;
-export type WorkspaceToolsSettings = z.output<typeof configSchema>;
+export type WorkspaceToolsConfig = z.input<typeof workspaceToolsConfigSchema>;
+export type WorkspaceToolsSettings = z.output<typeof workspaceToolsConfigSchema>;
 
 /**
  * `read_file`, `write_file`, `edit_file`, `list_files`, `glob_files` and `grep_files`, confined to the workspace. What
@@ -30,7 +30,7 @@ export type WorkspaceToolsSettings = z.output<typeof configSchema>;
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function workspaceTools(config: WorkspaceToolsConfig = {}): Capability {
-  const settings = parseWith(configSchema, config, 'workspaceTools configuration');
+  const settings = parseWith(workspaceToolsConfigSchema, config, 'workspaceTools configuration');
   return {
     name: 'workspace_tools',
     tools: [

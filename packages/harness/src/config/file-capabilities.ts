@@ -1,0 +1,64 @@
+import { type FileCapability, fileCapability } from '@x/core';
+import { z } from 'zod';
+import { budget } from '../budget/budget.js';
+import { type BudgetConfig, budgetConfigSchema } from '../budget/budget-config.js';
+import { permissions, permissionsConfigSchema } from '../capabilities/permissions/permissions.js';
+import { planMode, planModeConfigSchema } from '../capabilities/plan-mode/plan-mode.js';
+import { shell, shellConfigSchema } from '../capabilities/shell.js';
+import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/skills/agents-files.js';
+import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
+import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
+import { subagents } from '../capabilities/subagents/subagents.js';
+import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
+import { taskList } from '../capabilities/task-list.js';
+import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups/tool-groups.js';
+import {
+  workspaceTools,
+  workspaceToolsConfigSchema,
+} from '../capabilities/workspace-tools/workspace-tools.js';
+
+/** What a program adds to what files say of subagents. */
+export type SubagentsInFiles = Pick<
+  SubagentsConfig,
+  'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent'
+>;
+
+const { runner, repository, session, models, registry, settings, onEvent, clock, ...subagentsShape } =
+  subagentsConfigSchema.shape;
+const { ownTools, capabilities, model, ...definitionShape } = definitionSchema.shape;
+
+const subagentsFileSchema = z.strictObject({
+  ...subagentsShape,
+  /** Subagents beside those in the folder. */
+  definitions: z
+    .array(z.strictObject({ ...definitionShape, model: z.string().min(1).optional() }))
+    .default([]),
+});
+
+const nothing = z.strictObject({});
+
+/**
+ * The capabilities of this package by the names that files use, to be registered in a `CapabilityRegistry`.
+ *
+ * @param program What files cannot say: where subagents run, which models and capabilities their definitions may name.
+ */
+export function harnessCapabilities(
+  program: { readonly subagents?: SubagentsInFiles } = {},
+): Readonly<Record<string, FileCapability>> {
+  return {
+    agents_files: fileCapability('agents_files', agentsFilesConfigSchema, agentsFiles),
+    budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
+    permissions: fileCapability('permissions', permissionsConfigSchema, permissions),
+    plan_mode: fileCapability('plan_mode', planModeConfigSchema, planMode),
+    shell: fileCapability('shell', shellConfigSchema, shell),
+    skills: fileCapability('skills', skillsConfigSchema, skills),
+    subagents: fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
+      subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),
+    ),
+    task_list: fileCapability('task_list', nothing, () => taskList()),
+    tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>
+      toolGroups(groups as Readonly<Record<string, ToolGroup>>),
+    ),
+    workspace_tools: fileCapability('workspace_tools', workspaceToolsConfigSchema, workspaceTools),
+  };
+}
