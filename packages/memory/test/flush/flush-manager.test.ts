@@ -97,6 +97,35 @@ describe('what a flush reads', () => {
     );
   });
 
+  it('costs what was added, however long the log is', async () => {
+    const bytesFor = async (length: number) => {
+      const workspace = await testWorkspace();
+      let bytes = 0;
+      const counting = new Proxy(workspace, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name);
+          if (typeof value !== 'function') return value;
+          if (name !== 'read') return value.bind(target);
+          return async (...parameters: Parameters<LocalWorkspace['read']>) => {
+            const data = await target.read(...parameters);
+            bytes += data.length;
+            return data;
+          };
+        },
+      });
+      const flusher = new MemoryFlushManager({ workspace: counting, clock });
+      const said = Array.from({ length }, () => userMessage('so it goes, and so it went'));
+      await logSession(workspace, parts, said);
+      await flusher.flush(key);
+      await logSession(workspace, parts, [userMessage('and so on')]);
+      bytes = 0;
+      expect((await flusher.flush(key)).messages).toBe(1);
+      return bytes;
+    };
+    const [short, long] = [await bytesFor(5), await bytesFor(500)];
+    expect(long).toBeLessThan(short + 100);
+  });
+
   it('of a very long conversation is read over several flushes, and fits a small window', async () => {
     const workspace = await testWorkspace();
     const model = { ...factTaker(), contextWindow: 900 };
