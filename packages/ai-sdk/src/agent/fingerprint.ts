@@ -2,26 +2,27 @@ import { createHash } from 'node:crypto';
 import { toJson } from '../to-json.js';
 import type { SdkMessage } from './sdk-message.js';
 
-const digests = new WeakMap<SdkMessage, string>();
+/** For each message that was seen: what came before it then, and its fingerprint behind that. */
+const known = new WeakMap<SdkMessage, { readonly before: string; readonly id: string }>();
 
 /**
  * For each message an id that stands for it and all that comes before it: equal for equal beginnings of a conversation,
- * in whatever objects and calls, so that it can be found again. An object is read once.
+ * in whatever objects and calls, so that it can be found again. An object behind the same beginning is read once.
  */
 export function fingerprints(messages: readonly SdkMessage[]): readonly string[] {
-  let chain = '';
+  let id = '';
   return messages.map((message) => {
-    chain = digest(`${chain} ${ownDigest(message)}`);
-    return chain;
+    id = fingerprint(message, id);
+    return id;
   });
 }
 
-function ownDigest(message: SdkMessage): string {
-  const known = digests.get(message);
-  if (known !== undefined) return known;
-  const own = digest(JSON.stringify(toJson(message)));
-  digests.set(message, own);
-  return own;
+function fingerprint(message: SdkMessage, before: string): string {
+  const seen = known.get(message);
+  if (seen?.before === before) return seen.id;
+  const id = digest(`${before} ${JSON.stringify(toJson(message))}`);
+  known.set(message, { before, id });
+  return id;
 }
 
 function digest(text: string): string {
