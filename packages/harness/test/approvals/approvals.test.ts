@@ -296,6 +296,35 @@ describe('an interruption', () => {
     expect(textOf(state?.context.at(-1) ?? [])).toBe('Hello');
   });
 
+  it('of a call that was approved closes those that wait behind it', async () => {
+    const { shared, effects } = await waiting();
+    let interrupt = () => {};
+    const { agent } = node({
+      ...shared,
+      script: [],
+      onEvent: (event) => {
+        if (event.type === 'tool.call' && event.call.name === 'note') interrupt();
+      },
+    });
+    interrupt = () => void agent.interrupt(context);
+    const reply = await agent.resume(context, { decisions: { b: approve } });
+    expect(reply).toMatchObject({ stopReason: 'interrupted', pendingCalls: [] });
+    expect(effects.slice(0, 2)).toEqual(['look 1', 'pay 2']);
+    const state = await agent.state(context);
+    expect(isPaired(state?.context ?? [])).toBe(true);
+    expect(state?.permissionContext.pending).toBeUndefined();
+    await expect(agent.resume(context, { decisions: { d: approve } })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+  });
+
+  it('has nothing to stop while calls wait: no process is busy with them', async () => {
+    const { agent } = await waiting();
+    expect(agent.interrupt(context)).toBe(false);
+    const state = await agent.state(context);
+    expect(state && pendingCalls(state)).toHaveLength(2);
+  });
+
   it('by a shutdown keeps what waits, for the next process', async () => {
     const { shared, effects } = setup();
     let stop = () => {};
