@@ -8,6 +8,7 @@ import {
 } from '@x/core';
 import { closeObjects } from './close-objects.js';
 import { parseAnswer } from './parse-answer.js';
+import { wrapSchema } from './wrap-schema.js';
 
 /** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
@@ -42,7 +43,7 @@ export function outputFormat<Output>(
 ): OutputFormat<Output> {
   const compiled = compileSchema<Output>(schema, { owner: 'call options', path: 'output', value: 'answer' });
   const isObject = compiled.jsonSchema.type === 'object';
-  const asked = closeObjects(isObject ? compiled.jsonSchema : wrapped(compiled.jsonSchema));
+  const asked = closeObjects(isObject ? compiled.jsonSchema : wrapSchema(compiled.jsonSchema, WRAPPER));
   return {
     responseFormat: { type: 'json', schema: asked, name: NAME },
     tool: {
@@ -62,18 +63,6 @@ function freeName(taken: ReadonlySet<string>): string {
   let name = NAME;
   for (let number = 2; taken.has(name); number++) name = `${NAME}_${number}`;
   return name;
-}
-
-/** `schema` as the only field of an object. What it defines moves to the root, where references look for it. */
-function wrapped(schema: JsonObject): JsonObject {
-  const { definitions, $defs, ...value } = schema;
-  return {
-    type: 'object',
-    properties: { [WRAPPER]: value },
-    required: [WRAPPER],
-    ...(definitions === undefined ? {} : { definitions }),
-    ...($defs === undefined ? {} : { $defs }),
-  };
 }
 
 /** The wrapped value; a model that left the wrapper out is understood too. */
