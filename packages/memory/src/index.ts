@@ -10,11 +10,17 @@ export type { MemoryFlushManagerOptions } from './flush/flush-config.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export type { SessionHistoryConfig } from './history/history-config.js';
 export { sessionHistory } from './history/session-history.js';
+export type { EmbeddingConfig } from './index/embedding-config.js';
 export type { MaintenanceReport, MemoryMaintenanceOptions } from './maintenance/maintenance-config.js';
 export { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 export { memory } from './memory/memory.js';
 export type { MemoryConfig } from './memory/memory-config.js';
-export { type MemoryHit, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
+export {
+  type MemoryHit,
+  MemoryIndex,
+  type MemoryIndexOptions,
+  type MemorySearchOptions,
+} from './memory-index.js';
 export { MemoryIndexError } from './memory-index-error.js';
 export { MemoryRefusedError } from './memory-refused-error.js';
 export type { MemoryScope } from './memory-scope.js';

@@ -3,12 +3,17 @@ import { fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
 import { dateOf, dayOf } from './index/day.js';
+import { type EmbeddingConfig, embeddingSchema } from './index/embedding-config.js';
+import { fuseRanks } from './index/fuse-ranks.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
+import type { LineFilter } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
+import { LineVectors } from './index/line-vectors.js';
 import { LineWriter } from './index/line-writer.js';
 import { indexLog } from './index/log-indexer.js';
+import type { RankedLine } from './index/rank-lines.js';
 import type { MemorySource } from './index/scope-of-path.js';
-import { parseQuery } from './index/search-query.js';
+import { parseQuery, type SearchQuery } from './index/search-query.js';
 import { LOG_SUFFIX } from './log-scope.js';
 import { memoryFiles } from './memory-files.js';
 import { MemoryIndexError } from './memory-index-error.js';
@@ -26,7 +31,13 @@ const searchOptionsSchema = z.strictObject({
   until: dateSchema.optional(),
   snippetChars: z.int().min(0).default(0),
 });
-const openOptionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
+const openOptionsSchema = z.strictObject({
+  readOnly: z.boolean().default(false),
+  embedding: embeddingSchema.optional(),
+});
+type OpenSettings = z.output<typeof openOptionsSchema>;
+/** Lines of each ranking that are fused, beside those wanted. */
+const FUSED = 50;
 
 /** A line that matches. */
 export interface MemoryHit {
@@ -64,10 +75,21 @@ export interface MemorySearchOptions {
   readonly snippetChars?: number | undefined;
 }
 
+export interface MemoryIndexOptions {
+  /** Searches an index that another process maintains. Default false. */
+  readonly readOnly?: boolean;
+  /**
+   * Searches by meaning as well as by words, with vectors of yours; needs the package `sqlite-vec`. The texts of lines
+   * that a search looks at are given to `embed`, once each. Default: words alone.
+   */
+  readonly embedding?: EmbeddingConfig;
+}
+
 interface Opened {
   readonly database: Database;
   readonly writer: LineWriter;
   readonly lines: LineSearch;
+  readonly vectors: LineVectors | undefined;
   /** Tells a file from another one that took its place. */
   readonly inode: number | undefined;
 }
@@ -78,23 +100,24 @@ interface Opened {
  */
 export class MemoryIndex {
   readonly #path: string;
+  readonly #settings: OpenSettings;
   #opened: Opened;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(path: string, opened: Opened) {
+  private constructor(path: string, settings: OpenSettings, opened: Opened) {
     this.#path = path;
+    this.#settings = settings;
     this.#opened = opened;
   }
 
   /**
    * Opens the index at `path`, or creates it; `:memory:` for one that ends with the process.
    *
-   * @param options `readOnly`: searches an index that another process maintains. Default false.
    * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
    */
-  static async open(path: string, options: { readonly readOnly?: boolean } = {}): Promise<MemoryIndex> {
+  static async open(path: string, options: MemoryIndexOptions = {}): Promise<MemoryIndex> {
     const settings = parseWith(openOptionsSchema, options, 'MemoryIndex options');
-    return new MemoryIndex(path, await openParts(path, settings));
+    return new MemoryIndex(path, settings, await openParts(path, settings));
   }
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
@@ -155,7 +178,7 @@ export class MemoryIndex {
     const parsed = parseQuery(query);
     const userSegment = userId === undefined ? undefined : fileSegment(userId);
     try {
-      const found = this.#opened.lines.search(parsed, { ...filter, userSegment }, offset + limit);
+      const found = await this.#find(query, parsed, { ...filter, userSegment }, offset + limit);
       return found.slice(offset).map(({ path, number, content, score, day }) => ({
         path,
         lineNumber: number,
@@ -173,6 +196,18 @@ export class MemoryIndex {
         error,
       );
     }
+  }
+
+  async #find(
+    text: string,
+    query: SearchQuery,
+    filter: LineFilter,
+    wanted: number,
+  ): Promise<readonly RankedLine[]> {
+    const { lines, vectors } = this.#opened;
+    if (vectors === undefined || wanted === 0) return lines.search(query, filter, wanted);
+    const some = wanted + FUSED;
+    return fuseRanks([lines.search(query, filter, some), await vectors.search(text, filter, some)], wanted);
   }
 
   close(): void {
@@ -194,14 +229,15 @@ export class MemoryIndex {
   async #remake(): Promise<void> {
     this.#opened.database.close();
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
-    this.#opened = await openParts(this.#path, { readOnly: false });
+    this.#opened = await openParts(this.#path, { ...this.#settings, readOnly: false });
   }
 }
 
-async function openParts(path: string, options: { readonly readOnly: boolean }): Promise<Opened> {
-  const database = await openIndexDatabase(path, options);
-  const inode = await inodeOf(path);
-  return { database, inode, writer: new LineWriter(database, path), lines: new LineSearch(database) };
+async function openParts(path: string, { readOnly, embedding }: OpenSettings): Promise<Opened> {
+  const database = await openIndexDatabase(path, { readOnly });
+  const vectors = embedding === undefined ? undefined : await LineVectors.open(database, path, embedding);
+  const writer = new LineWriter(database, path);
+  return { database, inode: await inodeOf(path), writer, vectors, lines: new LineSearch(database) };
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {

@@ -5,7 +5,7 @@ import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 2;
+const SCHEMA_VERSION = 3;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
@@ -40,10 +40,20 @@ const SCHEMA = `
   );
   CREATE INDEX lines_by_file ON lines (file_id);
   CREATE TABLE log_messages (file_id INTEGER, message_id TEXT, PRIMARY KEY (file_id, message_id)) WITHOUT ROWID;
+  CREATE TABLE vectors (
+    hash BLOB NOT NULL,
+    model TEXT NOT NULL,
+    vector BLOB NOT NULL,
+    PRIMARY KEY (hash, model)
+  ) WITHOUT ROWID;
+  CREATE TABLE line_vectors (line_id INTEGER PRIMARY KEY, hash BLOB NOT NULL);
+  CREATE TRIGGER line_deleted AFTER DELETE ON lines BEGIN
+    DELETE FROM line_vectors WHERE line_id = old.id;
+  END;
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
   );`;
-const TABLES = ['line_terms', 'log_messages', 'lines', 'files', 'scopes'];
+const TABLES = ['line_terms', 'line_vectors', 'vectors', 'log_messages', 'lines', 'files', 'scopes'];
 
 /**
  * Opens or creates an index's database; one that is damaged is made anew. SQLite is loaded here and nowhere else.
