@@ -10,6 +10,9 @@ const WRAPPERS = new Set(
 );
 const MAX_DEPTH = 3;
 
+/** Whether a command that begins with this word is worth a look. */
+type Begins = (word: string) => boolean;
+
 /**
  * Whether every command of a line fits one of the patterns. A line that is not surely understood fits only a pattern
  * without wildcards that is the very same text.
@@ -30,7 +33,11 @@ export function allowsCommand(patterns: readonly string[], line: string): boolea
  * that a shell can do.
  */
 export function catchesCommand(pattern: string, line: string): boolean {
-  return [...candidates(line, 0)].some((candidate) => matchCommand(pattern, candidate));
+  // What a pattern begins with; one that begins with `*` fits the whole line wherever it fits.
+  const head = /^[^*?\\ ]*/.exec(pattern)?.[0] ?? '';
+  const begins = (word: string) => head !== '' && baseName(word).startsWith(head);
+  for (const candidate of candidates(line, begins, 0)) if (matchCommand(pattern, candidate)) return true;
+  return false;
 }
 
 /** `npm test *` fits `npm test` too. */
@@ -39,14 +46,14 @@ function matchCommand(pattern: string, command: string): boolean {
   return pattern.endsWith(' *') && matchWildcard(pattern.slice(0, -2), command);
 }
 
-function* candidates(line: string, depth: number): Iterable<string> {
+function* candidates(line: string, begins: Begins, depth: number): Iterable<string> {
   const { parts, quoted } = shellParts(line);
   yield line.trim();
-  for (const part of parts) yield* candidatesOf(part, depth);
-  if (depth < MAX_DEPTH) for (const text of quoted) yield* candidates(text, depth + 1);
+  for (const part of parts) yield* candidatesOf(part, begins, depth);
+  if (depth < MAX_DEPTH) for (const text of quoted) yield* candidates(text, begins, depth + 1);
 }
 
-function* candidatesOf({ text, words }: ShellPart, depth: number): Iterable<string> {
+function* candidatesOf({ text, words }: ShellPart, begins: Begins, depth: number): Iterable<string> {
   yield text;
   const first = words.findIndex((word) => !/^\w+=/.test(word));
   if (first === -1) return;
@@ -55,8 +62,8 @@ function* candidatesOf({ text, words }: ShellPart, depth: number): Iterable<stri
   if (!WRAPPERS.has(baseName(command[0] ?? ''))) return;
   for (const [index, word] of command.entries()) {
     if (index === 0) continue;
-    yield named(command.slice(index));
-    if (depth < MAX_DEPTH && /\s/.test(word)) yield* candidates(word, depth + 1);
+    if (begins(word)) yield named(command.slice(index));
+    if (depth < MAX_DEPTH && /\s/.test(word)) yield* candidates(word, begins, depth + 1);
   }
 }
 

@@ -162,4 +162,11 @@ describe('catchesCommand', () => {
   it.each(['ls rm', 'grep rm file', 'git commit -m "rm x"', 'rmdir x'])('rm * lets %j be', (line) => {
     expect(catchesCommand('rm *', line)).toBe(false);
   });
+
+  it('ends soon on long lines', () => {
+    const line = `find ${'a '.repeat(20_000)} -exec rm {} +`;
+    expect(catchesCommand('rm *', line)).toBe(true);
+    expect(catchesCommand('dd *', line)).toBe(false);
+    expect(allowsCommand(['find *'], line)).toBe(true);
+  });
 });
