@@ -6,8 +6,6 @@ import {
   RequestUsage,
   type SessionHistoryRewriteArgs,
   type SessionHistoryRewriteAwareSession,
-  type SessionHistoryTransactionArgs,
-  type SessionHistoryTransactionAwareSession,
 } from '@openai/agents';
 import {
   type CompactionOutcome,
@@ -21,7 +19,7 @@ import {
 import { z } from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
-import { planTransaction } from './history-transaction.js';
+import { type HistoryTransactionArgs, planTransaction } from './history-transaction.js';
 import { StoredHistory } from './stored-history.js';
 import { fromStored, toStored } from './stored-item.js';
 
@@ -64,10 +62,7 @@ const optionsSchema = z.strictObject({
  * message of the store each; writers of one session, in any process, never lose each other's items.
  */
 export class AgentsSession
-  implements
-    SessionHistoryTransactionAwareSession,
-    SessionHistoryRewriteAwareSession,
-    OpenAIResponsesCompactionAwareSession
+  implements SessionHistoryRewriteAwareSession, OpenAIResponsesCompactionAwareSession
 {
   readonly #id: string;
   readonly #history: StoredHistory;
@@ -122,7 +117,7 @@ export class AgentsSession
    *
    * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
    */
-  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+  async applyHistoryTransaction(args: HistoryTransactionArgs): Promise<void> {
     await this.#history.change((history) => planTransaction(args, history, this.#id));
   }
 

@@ -1,8 +1,23 @@
 import { createHash } from 'node:crypto';
-import type { SessionHistoryTransaction, SessionHistoryTransactionArgs } from '@openai/agents';
+import type { AgentInputItem } from '@openai/agents';
 import { InvalidInputError, type JsonObject, type JsonValue, type Message } from '@x/core';
 import { toJson } from './item-json.js';
 import { dataOf, toStored } from './stored-item.js';
+
+/** A change of a history, as the SDK asks for it after 0.14.0; described here, so that earlier versions fit, too. */
+export type HistoryTransaction =
+  | { readonly type: 'append_items'; readonly items: readonly AgentInputItem[] }
+  | {
+      readonly type: 'replace_suffix';
+      readonly expectedSuffix: readonly AgentInputItem[];
+      readonly replacement: readonly AgentInputItem[];
+    };
+
+/** A transaction with the id that stays the same when it is repeated. */
+export interface HistoryTransactionArgs {
+  readonly operationId: string;
+  readonly transaction: HistoryTransaction;
+}
 
 /** How many transactions a session remembers to recognise when they are repeated. */
 const REMEMBERED = 256;
@@ -24,7 +39,7 @@ export interface TransactionChange {
  * be replaced is not the end of the history. Nothing is changed then.
  */
 export function planTransaction(
-  { operationId, transaction }: SessionHistoryTransactionArgs,
+  { operationId, transaction }: HistoryTransactionArgs,
   history: { readonly messages: readonly Message[]; readonly operations: Operations },
   sessionKey: string,
 ): TransactionChange | undefined {
@@ -53,7 +68,7 @@ export function planTransaction(
   return { keep, append: replacement.map(toStored), operations };
 }
 
-function digestOf(transaction: SessionHistoryTransaction): string {
+function digestOf(transaction: HistoryTransaction): string {
   return createHash('sha256')
     .update(canonical(toJson(transaction)))
     .digest('base64url');

@@ -4,10 +4,14 @@ import { join } from 'node:path';
 import {
   Agent,
   type AgentInputItem,
+  isOpenAIResponsesCompactionAwareSession,
+  isSessionHistoryRewriteAwareSession,
+  isSessionHistoryTransactionAwareSession,
   MemorySession,
   OutputGuardrailTripwireTriggered,
   run,
   type SessionHistoryTransaction,
+  type SessionHistoryTransactionAwareSession,
   tool,
 } from '@openai/agents';
 import {
@@ -268,6 +272,16 @@ it('reads nothing in order to add, as long as it is alone', async () => {
   const session = new AgentsSession({ store, key });
   for (let index = 0; index < 5; index++) await session.addItems([user(`${index}`)]);
   expect(loads).toBe(1);
+});
+
+it('is every kind of session that the SDK asks for', () => {
+  const session: SessionHistoryTransactionAwareSession = new AgentsSession({
+    store: new InMemorySession(),
+    key,
+  });
+  expect(isSessionHistoryTransactionAwareSession(session)).toBe(true);
+  expect(isSessionHistoryRewriteAwareSession(session)).toBe(true);
+  expect(isOpenAIResponsesCompactionAwareSession(session)).toBe(true);
 });
 
 it('refuses options that do not fit', () => {
