@@ -28,7 +28,7 @@ export interface ChildAgentOptions {
 }
 
 /** The id of a subagent, which keeps its sessions apart from its parent's: names of subagents hold no `/`. */
-export function childName(parent: string, subagent: string): string {
+function childName(parent: string, subagent: string): string {
   return `${parent}/${subagent}`;
 }
 

@@ -35,7 +35,7 @@ export async function loadSubagents(workspace: Workspace, folder: string): Promi
  *
  * @throws {InvalidInputError} naming every bad field.
  */
-export function parseSubagentFile(text: string, path: string): Subagent {
+function parseSubagentFile(text: string, path: string): Subagent {
   const { data, body } = parseFrontMatter(text, path);
   const { tools, max_iterations, max_output_tokens, name, ...rest } = data;
   const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');

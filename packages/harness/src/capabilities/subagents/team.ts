@@ -158,7 +158,8 @@ export class Team {
     if (!this.#parts.runner.durable) this.#givers.set(order.taskId, scope);
     await this.desk.submit(order, scope.runtime);
     tasks.begun(order.taskId);
-    scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status: 'running' });
+    const status = this.#parts.runner.durable ? 'pending' : 'running';
+    scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status });
     return order.taskId;
   }
 
