@@ -48,6 +48,11 @@ const steps = [
     command: ['node', ...typescript, 'tooling/checks/examples.ts'],
   },
   {
+    name: 'reference',
+    what: 'keys of configuration files',
+    command: ['node', '--conditions=@x/source', ...typescript, 'tooling/reference.ts', '--check'],
+  },
+  {
     name: 'packages',
     what: 'build, publint, attw',
     command: ['turbo', 'run', 'build', 'check:package', '--continue', '--output-logs=errors-only'],

@@ -8,13 +8,17 @@ export default defineConfig({
   description: 'TypeScript packages for agents that run for hours: compaction, memory, sessions, and a harness.',
   cleanUrls: true,
   lastUpdated: false,
-  srcExclude: ['api/**'],
   // Sources and packages are linked where they lie in the repository, and the reference is built by another program.
   ignoreDeadLinks: [/\/packages\//, /\/apps\//, /\/examples/, /\/api\//],
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
-    nav: [page('Guide', '/getting-started'), page('Configuration', '/configuration'), page('Decisions', '/decisions/')],
+    nav: [
+      page('Guide', '/getting-started'),
+      page('Configuration', '/configuration'),
+      { text: 'API', link: '/api/index.html', target: '_blank' },
+      page('Decisions', '/decisions/'),
+    ],
     sidebar: [
       {
         text: 'Begin',

@@ -4,10 +4,11 @@ import { type Command, UsageError } from './command.js';
 import { count } from './commands/count.js';
 import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
+import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
 
-const COMMANDS: Readonly<Record<string, Command>> = { run, sessions, show, replay, count };
+const COMMANDS: Readonly<Record<string, Command>> = { run, sessions, show, replay, count, schema };
 
 const USAGE = `Usage: x COMMAND [options]
 

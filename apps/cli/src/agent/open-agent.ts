@@ -42,7 +42,7 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
         closers.push(close);
         return store;
       },
-      registry: createRegistry(),
+      registry: createRegistry(environment),
     },
     { environment, directory: dirname(resolve(file)) },
   );

@@ -1,0 +1,176 @@
+// Writes docs/reference/keys.md: every key that configuration files may hold, from the schemas themselves. `--check` only
+// tells whether it is up to date.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { agentFileSchema } from '../apps/cli/src/agent/capabilities.js';
+import { filesBelow, repository } from './checks/workspace.js';
+
+type Schema = { readonly [keyword: string]: unknown };
+
+const TARGET = 'docs/reference/keys.md';
+
+/** Where the keys of each capability are explained, in comments above them. */
+const sources: Readonly<Record<string, readonly string[]>> = {
+  agent: ['packages/harness/src/agent-options.ts', 'packages/harness/src/config'],
+  compaction: ['packages/compaction/src/config', 'packages/compaction/src/file'],
+  tool_result_eviction: ['packages/compaction/src/eviction'],
+  memory: [
+    'packages/memory/src/memory',
+    'packages/memory/src/flush',
+    'packages/memory/src/consolidate',
+    'packages/memory/src/maintenance',
+  ],
+  session_history: ['packages/memory/src/history'],
+  workspace_context: ['packages/memory/src/workspace-context'],
+  agents_files: ['packages/harness/src/capabilities/skills/agents-files.ts'],
+  budget: ['packages/harness/src/budget'],
+  permissions: ['packages/harness/src/capabilities/permissions'],
+  plan_mode: ['packages/harness/src/capabilities/plan-mode'],
+  shell: ['packages/harness/src/capabilities/shell.ts'],
+  skills: ['packages/harness/src/capabilities/skills/skills.ts'],
+  subagents: ['packages/harness/src/capabilities/subagents', 'packages/harness/src/config'],
+  task_list: [],
+  tool_groups: ['packages/harness/src/capabilities/tool-groups'],
+  workspace_tools: ['packages/harness/src/capabilities/workspace-tools'],
+  mcp: ['packages/harness/src/mcp'],
+};
+
+function render(): string {
+  const schema = agentFileSchema() as Schema;
+  const {
+    capabilities,
+    permissions: _p,
+    subagents: _s,
+    mcp_servers: _m,
+    ...own
+  } = schema.properties as Record<string, Schema>;
+  const named = (
+    ((capabilities ?? missing('capabilities')).items as Schema).anyOf as readonly Schema[]
+  ).filter(({ type }) => type === 'object');
+  const sections = named.map(({ properties }) => {
+    const { ref, config } = properties as Record<string, Schema>;
+    const name = String(ref?.const);
+    const explained = comments(sources[name] ?? missing(name));
+    const rows = rowsOf(config ?? {}, '', explained);
+    return `## \`${name}\`\n\n${rows.length === 0 ? 'Takes no configuration.' : table(rows)}`;
+  });
+  return `# Every key
+
+Generated from the schemas. \`x schema > agent.schema.json\` writes the same for your editor.
+
+## The agent's file
+
+${table(rowsOf({ properties: own }, '', comments(sources.agent ?? [])))}
+
+\`permissions\` and \`subagents\` take what the capabilities of these names take, \`mcp_servers\` what \`servers\` of \`mcp\` takes;
+\`capabilities\` lists names, or \`{ ref, config }\`.
+
+${sections.join('\n\n')}
+`;
+}
+
+interface Row {
+  readonly key: string;
+  readonly type: string;
+  readonly standard: string;
+  readonly meaning: string;
+}
+
+function rowsOf(schema: Schema, prefix: string, explained: ReadonlyMap<string, string>): readonly Row[] {
+  return formsOf(schema)
+    .flatMap((form) => {
+      const named = Object.entries((form.properties ?? {}) as Record<string, Schema>);
+      const open = form.additionalProperties;
+      const entries: readonly (readonly [string, Schema])[] =
+        named.length > 0
+          ? named
+          : typeof open === 'object' && open !== null
+            ? [['NAME', open as Schema]]
+            : [];
+      return entries.flatMap(([key, value]) => {
+        const path = prefix === '' ? key : `${prefix}.${key}`;
+        const inner = rowsOf(itemsOf(value), itemsOf(value) === value ? path : `${path}[]`, explained);
+        const row: Row = {
+          key: path,
+          type: typeOf(value),
+          standard:
+            value.default === undefined || typeof value.default === 'object'
+              ? '–'
+              : JSON.stringify(value.default),
+          meaning: explained.get(key) ?? '–',
+        };
+        return [row, ...inner];
+      });
+    })
+    .filter(({ key }, index, rows) => rows.findIndex((other) => other.key === key) === index);
+}
+
+function itemsOf(schema: Schema): Schema {
+  return schema.type === 'array' && schema.items ? (schema.items as Schema) : schema;
+}
+
+function formsOf(schema: Schema): readonly Schema[] {
+  const choices = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) =>
+    Array.isArray(list) ? (list as Schema[]) : [],
+  );
+  return [schema, ...choices.flatMap(formsOf)];
+}
+
+function typeOf(schema: Schema): string {
+  if (Array.isArray(schema.enum)) return schema.enum.map((value) => JSON.stringify(value)).join(', ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  const choices = [schema.anyOf, schema.oneOf].flatMap((list) =>
+    Array.isArray(list) ? (list as Schema[]) : [],
+  );
+  if (choices.length > 0) return [...new Set(choices.map(typeOf))].join(' or ');
+  if (schema.type === 'array') return `list of ${typeOf((schema.items ?? {}) as Schema)}`;
+  return typeof schema.type === 'string' ? schema.type : 'anything';
+}
+
+function table(rows: readonly Row[]): string {
+  const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('{{', '{ {');
+  const lines = rows.map(
+    ({ key, type, standard, meaning }) =>
+      `| \`${key}\` | ${cell(type)} | ${standard === '–' ? standard : `\`${cell(standard)}\``} | ${cell(meaning)} |`,
+  );
+  return ['| Key | Type | Default | Meaning |', '| --- | --- | --- | --- |', ...lines].join('\n');
+}
+
+/** The comments above the keys of schemas, by key in snake_case. */
+function comments(places: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  const files = places.flatMap((place) => (place.endsWith('.ts') ? [place] : filesBelow(repository, place)));
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
+    const text = readFileSync(join(repository, file), 'utf8');
+    const visit = (node: ts.Node): void => {
+      if (
+        ts.isPropertyAssignment(node) ||
+        ts.isShorthandPropertyAssignment(node) ||
+        ts.isPropertySignature(node)
+      ) {
+        const key = node.name.getText().replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+        const comment = ts
+          .getJSDocCommentsAndTags(node)
+          .map((tag) => ts.getTextOfJSDocComment(tag.comment) ?? '')
+          .join(' ');
+        const line = comment.replaceAll(/\s+/g, ' ').trim();
+        if (line !== '' && !found.has(key)) found.set(key, line);
+      }
+      ts.forEachChild(node, visit);
+    };
+    visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
+  }
+  return found;
+}
+
+function missing(name: string): never {
+  throw new Error(`tooling/reference.ts does not know where the keys of ${name} are explained.`);
+}
+
+const page = render();
+if (!process.argv.includes('--check')) writeFileSync(join(repository, TARGET), page);
+else if (readFileSync(join(repository, TARGET), 'utf8') !== page) {
+  console.error(`${TARGET} is not what the schemas say; run \`npm run reference\`.`);
+  process.exit(1);
+}
