@@ -34,22 +34,12 @@ const SHORTER: readonly Rule[] = [
 ];
 const LAST = /(?:al|ance|ence|er|ic|able|ible|ant|ement|ment|ent|(?<=[st])ion|ou|ism|ate|iti|ous|ive|ize)$/;
 
-/** Stems of words that were seen, so that the common ones are made once. */
-const known = new Map<string, string>();
-const MAX_KNOWN = 50_000;
-
 /**
  * The stem of an English word in lower case (Porter, "An algorithm for suffix stripping", 1980, with the departures that
  * the author published later). Words of other letters are their own stems.
  */
 export function stem(word: string): string {
-  if (word.length < 3) return word;
-  const found = known.get(word);
-  if (found !== undefined) return found;
-  const made = /^[a-z]+$/.test(word) ? stripped(word) : word;
-  if (known.size >= MAX_KNOWN) known.clear();
-  known.set(word, made);
-  return made;
+  return word.length >= 3 && /^[a-z]+$/.test(word) ? stripped(word) : word;
 }
 
 function stripped(word: string): string {

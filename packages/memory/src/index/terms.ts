@@ -16,6 +16,10 @@ const PART_BOUNDARY = /_+|(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll
 /** Longer runs are hashes and encoded bytes; their beginning is enough to find them by. */
 const MAX_TERM = 64;
 
+/** Terms of words that were seen, so that those of the common ones are made once. */
+const known = new Map<string, readonly string[]>();
+const MAX_KNOWN = 50_000;
+
 /** A term to look for, as {@link indexTermsOf} makes them. */
 export interface QueryTerm {
   readonly text: string;
@@ -28,28 +32,21 @@ export interface QueryTerm {
  * unspaced scripts (Chinese, Japanese, Korean, Thai, Lao, Khmer, Burmese) as overlapping pairs of characters, the usual unit for searching them.
  */
 export function termsOf(text: string): string[] {
-  const terms: string[] = [];
-  for (const run of runsOf(text)) {
-    if (isUnspaced(run)) {
-      const characters = [...run];
-      // The last pair is one character alone, so that every character begins a term.
-      for (let index = 0; index < characters.length; index++) {
-        terms.push(characters.slice(index, index + 2).join(''));
-      }
-      continue;
-    }
-    terms.push(fold(run));
-    if (!HAS_PARTS.test(run)) continue;
-    const parts = run.split(PART_BOUNDARY).filter(Boolean);
-    if (parts.length > 1) terms.push(...parts.map(fold));
-  }
-  return terms;
+  return runsOf(text).flatMap(termsOfRun);
 }
 
 /** The terms of a text, words by their stems: what an index holds. */
 export function indexTermsOf(text: string): string[] {
-  const terms = termsOf(text);
-  for (const [index, term] of terms.entries()) terms[index] = stem(term);
+  const terms: string[] = [];
+  for (const run of runsOf(text)) {
+    let stems = known.get(run);
+    if (stems === undefined) {
+      stems = termsOfRun(run).map(stem);
+      if (known.size >= MAX_KNOWN) known.clear();
+      if (run.length <= MAX_TERM) known.set(run, stems);
+    }
+    for (const term of stems) terms.push(term);
+  }
   return terms;
 }
 
@@ -66,6 +63,18 @@ export function queryTermsOf(query: string, limit = 32): QueryTerm[] {
     }
   }
   return [...new Map([...terms.values()].map((term) => [term.text, term])).values()].slice(0, limit);
+}
+
+function termsOfRun(run: string): string[] {
+  if (isUnspaced(run)) {
+    const characters = [...run];
+    // The last pair is one character alone, so that every character begins a term.
+    return characters.map((character, index) => character + (characters[index + 1] ?? ''));
+  }
+  const whole = fold(run);
+  if (!HAS_PARTS.test(run)) return [whole];
+  const parts = run.split(PART_BOUNDARY).filter(Boolean);
+  return parts.length > 1 ? [whole, ...parts.map(fold)] : [whole];
 }
 
 /** Words, and stretches of unspaced text. */
