@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchCompaction } from './compaction.js';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory.js';
 import { benchSessions } from './sessions.js';
@@ -13,6 +14,7 @@ const { positionals: wanted, values } = parseArgs({
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   tokens: () => benchTokens(),
   steps: benchSteps,
+  compaction: benchCompaction,
   harness: benchHarness,
   sessions: benchSessions,
   memory: () => benchMemory(values),

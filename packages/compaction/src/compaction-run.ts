@@ -28,6 +28,8 @@ export interface RunInput {
   /** Reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
+  /** Told of every message of a conversation that need not be reduced yet. */
+  readonly observe?: ((message: Message) => void) | undefined;
 }
 
 /** Reduces a conversation once. Never throws: whatever goes wrong is an outcome, with the list as it was given. */
@@ -61,6 +63,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
   if (signal?.aborted) return report('aborted', abortReason(signal));
   const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
   const reducers = due ? input.reducers : input.reducers.filter((reducer) => reducer.early?.(view, budget));
+  if (!due && input.observe) for (const message of messages) input.observe(message);
   if (reducers.length === 0) return report('skipped', 'nothing is due');
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));

@@ -8,6 +8,7 @@ import {
 import { runCompaction } from './compaction-run.js';
 import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
 import { defaultCounter } from './default-counter.js';
+import { observerFor } from './ledger/observer.js';
 import { Meter } from './meter.js';
 import { reducersOf } from './strategy.js';
 
@@ -24,6 +25,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const model = config.model ?? undefined;
   const summariser = config.summarizer === 'none' ? undefined : model;
   const reducers = reducersOf(config, summariser !== undefined);
+  const observe = observerFor(config);
   const run = (messages: readonly Message[], compactOptions: CompactOptions, dryRun: boolean) =>
     runCompaction({
       config,
@@ -34,6 +36,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       summariser,
       model,
       dryRun,
+      observe,
     });
   return {
     compact: (messages, compactOptions = {}): Promise<CompactionOutcome> =>

@@ -11,6 +11,7 @@ import { FALLBACK_CONTEXT_WINDOW, isDue } from '../budget.js';
 import { runCompaction } from '../compaction-run.js';
 import { defaultCounter } from '../default-counter.js';
 import { describe } from '../describe.js';
+import { observerFor } from '../ledger/observer.js';
 import { unchangedOutcome } from '../outcome.js';
 import type { Reducer } from '../reducer.js';
 import { reducersOf } from '../strategy.js';
@@ -40,11 +41,13 @@ interface RunOptions {
 export class CompactionRunner {
   readonly #config: ResolvedCapabilityConfig;
   readonly #reducers: readonly Reducer[];
+  readonly #observe: ((message: Message) => void) | undefined;
   readonly #trackers = new WeakMap<AgentState, SessionTracker>();
   readonly #warned = new Set<string>();
 
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
+    this.#observe = observerFor(config);
     this.#reducers = reducersOf(config, config.summarizer !== 'none' && config.model !== null);
   }
 
@@ -252,7 +255,7 @@ export class CompactionRunner {
   #tracker(state: AgentState): SessionTracker {
     let tracker = this.#trackers.get(state);
     if (tracker === undefined) {
-      tracker = new SessionTracker(this.#config.counter ?? defaultCounter);
+      tracker = new SessionTracker(this.#config.counter ?? defaultCounter, this.#observe);
       this.#trackers.set(state, tracker);
     }
     return tracker;

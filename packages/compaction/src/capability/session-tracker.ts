@@ -12,6 +12,7 @@ export class SessionTracker {
   busy = false;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */
   version = 0;
+  readonly #observe: ((message: Message) => void) | undefined;
   #length = 0;
   #first: Message | undefined;
   #last: Message | undefined;
@@ -22,8 +23,10 @@ export class SessionTracker {
     | undefined;
   #checkedAt = 0;
 
-  constructor(counter: TokenCounter) {
+  /** @param observe Told of every message that is counted. */
+  constructor(counter: TokenCounter, observe?: (message: Message) => void) {
     this.meter = new Meter(counter);
+    this.#observe = observe;
   }
 
   /** Tokens of the conversation. Counts what was added since last time; all when it was rewritten. */
@@ -38,7 +41,9 @@ export class SessionTracker {
       this.#counted = 0;
     }
     for (let index = this.#length; index < context.length; index++) {
-      this.#counted += this.meter.message(context[index] as Message);
+      const message = context[index] as Message;
+      this.#counted += this.meter.message(message);
+      this.#observe?.(message);
     }
     this.#length = context.length;
     this.#first = context[0];

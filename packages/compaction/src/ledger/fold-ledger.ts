@@ -34,8 +34,11 @@ interface Draft {
   readonly commands: Map<string, Item<'commands'>>;
   readonly errors: Map<string, Item<'errors'>>;
   readonly decisions: Map<string, Item<'decisions'>>;
-  readonly mentions: Map<string, Item<'mentions'>>;
+  /** In no order: they are ranked. Entries of the draft alone, to be changed in place. */
+  readonly mentions: Map<string, Writable<Item<'mentions'>>>;
 }
+
+type Writable<Entry> = { -readonly [Key in keyof Entry]: Entry[Key] };
 
 function merged(ledgers: readonly Ledger[]): Draft {
   const by = <Entry>(key: (entry: Entry) => string, lists: readonly (readonly Entry[])[]) =>
@@ -61,9 +64,8 @@ function merged(ledgers: readonly Ledger[]): Draft {
       (entry) => entry.text,
       all.map((ledger) => ledger.decisions),
     ),
-    mentions: by(
-      (entry) => entry.token,
-      all.map((ledger) => ledger.mentions),
+    mentions: new Map(
+      all.flatMap((ledger) => ledger.mentions.map((entry) => [entry.token, { ...entry }] as const)),
     ),
   };
 }
@@ -103,13 +105,14 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
   const file = fileOf(facts, calls);
   for (const { token, kind, weight } of facts.mentions) {
     const known = draft.mentions.get(token);
-    renew(draft.mentions, token, {
-      token,
-      kind,
-      weight: (known?.weight ?? 0) + weight,
-      at,
-      file: file ?? known?.file,
-    });
+    if (known === undefined) {
+      draft.mentions.set(token, { token, kind, weight, at, file });
+      continue;
+    }
+    known.kind = kind;
+    known.weight += weight;
+    known.at = at;
+    known.file = file ?? known.file;
   }
 }
 

@@ -1,3 +1,5 @@
+import { eachChunk, SIGNS } from './name-chunks.js';
+
 /** A name that may be needed again: what a summary must not paraphrase. */
 export interface Mention {
   readonly token: string;
@@ -10,9 +12,6 @@ const LONGEST = 200;
 /** Names in one text: a dump of data has many, and few of them matter. */
 const MOST = 1_000;
 
-/** A URL whole; else what may be a path, a name or an id, without the colon that parts a file from a line in it. */
-const CHUNK = /https?:\/\/[\p{L}\p{N}_#@~./$+%:?=&-]+|[\p{L}\p{N}_#@~./$+%-]{3,}/gu;
-const URL_START = /^https?:\/\//;
 const GENERIC = new Set(['/dev/null', 'and/or', 'e.g', 'i.e', 'n/a']);
 const PLAIN_WORD = /^[A-Z]?[a-z]+\.?$/;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|[nrtbf"\\])/g;
@@ -33,41 +32,52 @@ export function mentionsIn(text: string): readonly Mention[] {
   // JSON inside text: what is left of an escape would stick to the word behind it.
   const unescaped = scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned;
   const found = new Map<string, Mention>();
+  const add = (token: string, kind: Mention['kind']) => {
+    if (token.length <= LONGEST && !found.has(token) && !GENERIC.has(token))
+      found.set(token, { token, kind });
+  };
   const seen = new Set<string>();
-  for (const [chunk] of unescaped.matchAll(CHUNK)) {
-    // Most chunks by far, dismissed at the least cost.
-    if (PLAIN_WORD.test(chunk) || seen.has(chunk)) continue;
+  eachChunk(unescaped, (chunk, signs) => {
+    if (seen.has(chunk)) return true;
     seen.add(chunk);
-    for (const mention of mentionsInChunk(chunk)) {
-      const { token } = mention;
-      if (token.length <= LONGEST && !found.has(token) && !GENERIC.has(token)) found.set(token, mention);
-    }
-    if (found.size >= MOST) break;
-  }
+    addMentions(chunk, signs, add);
+    return found.size < MOST;
+  });
   return [...found.values()];
 }
 
 /** A path and what its parts are called: a later call may use either. */
-function* mentionsInChunk(chunk: string): Generator<Mention> {
-  if (URL_START.test(chunk)) {
-    yield { token: chunk.replace(/[.:,?&=/]+$/, ''), kind: 'path' };
+function addMentions(
+  chunk: string,
+  signs: number,
+  add: (token: string, kind: Mention['kind']) => void,
+): void {
+  if (signs & SIGNS.url) {
+    add(chunk.replace(/[.:,?&=/]+$/, ''), 'path');
     return;
   }
-  const path = PATH.exec(chunk)?.[0].replace(/[./]+$/, '') ?? '';
-  if (path.length >= 4 && /\p{L}/u.test(path) && path.split('/').filter(Boolean).length >= 2) {
-    // What is left of a URL whose scheme stood apart.
-    yield { token: path.replace(/^\/\//, ''), kind: 'path' };
+  let last = chunk;
+  if (signs & SIGNS.slash) {
+    const path = PATH.exec(chunk)?.[0].replace(/[./]+$/, '') ?? '';
+    if (path.length >= 4 && /\p{L}/u.test(path) && path.split('/').filter(Boolean).length >= 2) {
+      // What is left of a URL whose scheme stood apart.
+      add(path.replace(/^\/\//, ''), 'path');
+    }
+    last = chunk.slice(chunk.lastIndexOf('/') + 1);
   }
-  const last = chunk.slice(chunk.lastIndexOf('/') + 1);
-  const file = last.replace(/^[.:,+%-]+|[.,+%$-]+$/g, '');
-  if (file.includes('.') && FILE.test(file)) yield { token: file, kind: 'path' };
-  for (const [word] of chunk.matchAll(WORD)) {
-    if (!PLAIN_WORD.test(word) && !QUANTITY.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
-      yield { token: word, kind: 'identifier' };
+  if (signs & SIGNS.dot) {
+    const file = last.replace(/^[.:,+%-]+|[.,+%$-]+$/g, '');
+    if (file.includes('.') && FILE.test(file)) add(file, 'path');
+  }
+  if (signs & (SIGNS.innerUpper | SIGNS.underscore | SIGNS.foreign)) {
+    for (const [word] of chunk.matchAll(WORD)) {
+      if (!PLAIN_WORD.test(word) && !QUANTITY.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
+        add(word, 'identifier');
+      }
     }
   }
-  if (!/\p{N}/u.test(last)) return;
-  for (const [id] of last.matchAll(ID)) if (isId(id)) yield { token: id, kind: 'id' };
+  if ((signs & SIGNS.digit) === 0 || !/\p{N}/u.test(last)) return;
+  for (const [id] of last.matchAll(ID)) if (isId(id)) add(id, 'id');
 }
 
 function isId(token: string): boolean {

@@ -2,7 +2,7 @@ import { addUsage, type Message, type Model, type Redact, type Usage } from '@x/
 import type { SummarizeOptions } from '../config/summarize-options.js';
 import { describe } from '../describe.js';
 import { foldLedger } from '../ledger/fold-ledger.js';
-import { emptyLedger } from '../ledger/ledger.js';
+import { emptyLedger, type Ledger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
 import { firstUserRequest } from '../pinned.js';
 import { redactorFor } from '../redaction/redact.js';
@@ -54,6 +54,8 @@ export class SummaryRun {
   readonly #redact: Redact;
   /** Covered messages as the summary may know them. */
   readonly #known = new Map<Message, Message>();
+  /** The ledger of so many covered messages: of further cuts only what they add is folded in. */
+  #folded: { readonly ledger: Ledger; readonly previous: number; readonly covered: number } | undefined;
   #writer: Model | undefined;
   #narrative: string | undefined;
   /** Covered messages that the narrative knows of. */
@@ -176,9 +178,7 @@ export class SummaryRun {
 
   #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
     const { meter, carry, logLocation } = this.#context;
-    const earlier = readSummaries(part.previous).ledgers;
-    const covered = part.covered.map((message) => this.#source(message));
-    const ledger = mostLedger > 0 ? redactLedger(foldLedger(earlier, covered), this.#redact) : emptyLedger;
+    const ledger = mostLedger > 0 ? this.#fold(part) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
     const room = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
     const summary = summaryMessage({
@@ -191,6 +191,16 @@ export class SummaryRun {
     });
     const messages = reassemble(part, [summary]);
     return { part, messages, tokens: meter.messages(messages) };
+  }
+
+  #fold(part: Partition): Ledger {
+    const known = this.#folded?.previous === part.previous.length ? this.#folded : undefined;
+    if (known?.covered === part.covered.length) return known.ledger;
+    const earlier = known ? [known.ledger] : readSummaries(part.previous).ledgers;
+    const added = part.covered.slice(known?.covered).map((message) => this.#source(message));
+    const ledger = redactLedger(foldLedger(earlier, added), this.#redact);
+    this.#folded = { ledger, previous: part.previous.length, covered: part.covered.length };
+    return ledger;
   }
 
   /** The message as it was before this compaction, without secrets. */
