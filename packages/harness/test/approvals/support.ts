@@ -14,7 +14,7 @@ import { HarnessAgent, permissions } from '../../src/index.js';
 export type Effects = string[];
 
 /** `pay` must be approved, `note` need not, `look` only reads. */
-export function tools(effects: Effects) {
+function tools(effects: Effects) {
   const input = z.strictObject({ what: z.string() });
   const make = (name: string, readOnly: boolean) =>
     defineTool({
