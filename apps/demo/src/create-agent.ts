@@ -9,6 +9,7 @@ import {
 } from '@x/core';
 import { HarnessAgent, shell, taskList, workspaceTools } from '@x/harness';
 import { sessionHistory } from '@x/memory';
+import { approvals } from './approvals.js';
 import { openFiles, type Storage } from './storage.js';
 
 export const AGENT = 'guide';
@@ -41,13 +42,15 @@ interface CreateAgentOptions {
   readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
   readonly repo: string;
+  /** Whether nobody can be asked for permission. Default false. */
+  readonly unattended?: boolean | undefined;
   /** Hears every event of every call. */
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;
 }
 
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
-  const { model, embedded, data, repo, onEvent, storage = openFiles(data) } = options;
+  const { model, embedded, data, repo, onEvent, unattended = false, storage = openFiles(data) } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
     repo: new LocalWorkspace(repo, { readOnly: true }),
@@ -86,6 +89,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       }),
       shell({ cwd: repo }),
       sessionHistory(),
+      approvals({ embedded, unattended }),
     )
     .onEvent((event) => onEvent?.(event))
     .build();

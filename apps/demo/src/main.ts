@@ -33,6 +33,12 @@ const STARTERS: BackendInfo['starters'] = [
     description: 'Where is openSession defined?',
     prompt: 'Where is openSession defined?',
   },
+  {
+    icon: 'write',
+    title: 'Be asked first',
+    description: 'Writing outside its notes takes your approval',
+    prompt: 'write ideas.md: look at the stores first',
+  },
 ];
 
 async function main(): Promise<number> {
@@ -47,7 +53,7 @@ async function main(): Promise<number> {
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   const choice = await chooseModel(process.env, settings);
   const storage = await openStorage(settings);
-  const demo = createAgent({ ...settings, ...choice, storage });
+  const demo = createAgent({ ...settings, ...choice, storage, unattended: true });
   console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
   onSignals(() => demo.agent.close());
   const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
@@ -73,7 +79,7 @@ async function serve(settings: DemoSettings): Promise<number> {
       triggerTokens: demo.triggerTokens,
       strategy: 'auto',
       workspace: storage.name,
-      abilities: { undo: true, decide: false },
+      abilities: { undo: true, decide: true },
       starters: STARTERS,
     },
   });

@@ -119,7 +119,9 @@ it('shows in one server what is said in the other', async () => {
         const transcript = await transcriptOf(other.url, session);
         const users = transcript ? messagesOf(transcript).filter(({ role }) => role === 'user') : [];
         const answered = transcript !== undefined && messagesOf(transcript).at(-1)?.role === 'assistant';
-        return users.length === index + 1 && answered && transcript.call === undefined ? transcript : undefined;
+        return users.length === index + 1 && answered && transcript.call === undefined
+          ? transcript
+          : undefined;
       });
     }
   }

@@ -1,4 +1,5 @@
 import { type AgentEvent, RuntimeContext, SessionKey, type TokenCounter, textOf } from '@x/core';
+import { type Decisions, pendingCalls } from '@x/harness';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type { Backend, BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../server/backend.js';
 import { BackendError } from '../server/backend-error.js';
@@ -136,23 +137,32 @@ export class HarnessBackend implements Backend {
   async undo(sessionId: string, compactionId: string): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
-    if (session.busy) throw busyError();
-    session.busy = true;
-    try {
+    await this.#exclusively(session, async () => {
       if (!(await this.#demo.agent.undo(contextOf(sessionId)))) {
         throw new BackendError('nothing_to_undo', 'There is no compaction that could be taken back.');
       }
       await session.restored(compactionId);
-    } finally {
-      session.busy = false;
+    });
+  }
+
+  async decide(sessionId: string, decisions: Decisions): Promise<void> {
+    await this.#requireSession(sessionId);
+    const state = await this.#demo.agent.state(contextOf(sessionId));
+    const pending = new Map((state ? pendingCalls(state) : []).map((call) => [call.id, call]));
+    const late = Object.keys(decisions).filter((id) => !pending.has(id));
+    if (late.length > 0) {
+      throw new BackendError('not_pending', 'This was decided already; the conversation says how.');
     }
+    await this.#start(sessionId, () =>
+      drain(this.#demo.agent.resumeStream(contextOf(sessionId), { decisions })),
+    );
   }
 
   async remove(sessionId: string): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
     this.#demo.agent.interrupt(contextOf(sessionId));
-    while (session.busy) await new Promise((resolve) => setTimeout(resolve, 20));
+    await session.running;
     await session.settled();
     const { workspace, store, agent } = this.#demo;
     await store.delete(keyOf(sessionId));
@@ -200,22 +210,36 @@ export class HarnessBackend implements Backend {
     return { path, text: decoder.decode(bytes), size, offset, ...(next < size ? { nextOffset: next } : {}) };
   }
 
-  /** Waits until everything that was told has been stored. */
+  /** Waits until what runs has ended, and everything that was told has been stored. */
   async close(): Promise<void> {
-    for (const session of this.#live.values()) await (await session).settled();
+    for (const opening of this.#live.values()) {
+      const session = await opening;
+      await session.running;
+      await session.settled();
+    }
   }
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
     const session = await this.#open(sessionId);
+    // What has told its end is as good as over, and need not be seen in between.
+    if (session.ending) await session.running;
     if (session.busy) throw busyError();
-    session.busy = true;
     // What goes wrong is told by `call.failed`, which the page shows.
-    void run()
+    void this.#exclusively(session, run).catch(() => {});
+  }
+
+  /** Runs a task unless another one runs in the session. */
+  async #exclusively(session: LiveSession, task: () => Promise<unknown>): Promise<void> {
+    if (session.busy) throw busyError();
+    const done = task();
+    session.ending = false;
+    session.running = Promise.resolve(done)
       .catch(() => {})
-      .finally(() => {
-        session.busy = false;
+      .then(() => {
+        session.running = undefined;
         session.version = undefined;
       });
+    await done;
   }
 
   #open(sessionId: string): Promise<LiveSession> {

@@ -1,5 +1,5 @@
 import type { AgentEvent, AgentState, RuntimeContext, SessionKey, TokenCounter, Workspace } from '@x/core';
-import type { HarnessAgent } from '@x/harness';
+import { type HarnessAgent, pendingCalls } from '@x/harness';
 import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
 import { type CompactionDetails, toPageEvent } from '../server/page-event.js';
@@ -19,8 +19,10 @@ interface LiveSessionOptions {
 export class LiveSession {
   readonly feed: SessionFeed;
   readonly journal: EventJournal;
-  /** Whether a call or a compaction runs. */
-  busy = false;
+  /** The call or compaction that runs; resolves at its end. */
+  running: Promise<void> | undefined;
+  /** Whether what runs has told its end. */
+  ending = false;
   /** The stored version that the feed tells of; `undefined` when this process made the next one itself. */
   version: number | undefined;
   readonly #options: LiveSessionOptions;
@@ -30,6 +32,10 @@ export class LiveSession {
     this.#options = options;
     this.feed = feed;
     this.journal = journal;
+  }
+
+  get busy(): boolean {
+    return this.running !== undefined;
   }
 
   /** Opens a session as an earlier process left it, or a new one. */
@@ -73,6 +79,7 @@ export class LiveSession {
 
   async #tell(event: AgentEvent): Promise<void> {
     const page = toPageEvent(event, event.type === 'context.compacted' ? await this.#details() : {});
+    if (page.type === 'call.completed' || page.type === 'call.failed') this.ending = true;
     this.feed.publish(page);
     this.journal.append(page);
     if (event.type === 'tool.result' && event.result.toolName === 'todo_write') {
@@ -104,5 +111,11 @@ async function readTranscript(
   for (const event of await journal.read()) transcript = foldEvent(transcript, event);
   const state = await agent.state(context);
   // What was running when the other process ended runs no more.
-  return { ...transcript, todos: state?.tasksContext.todos ?? [], call: undefined, compacting: undefined };
+  return {
+    ...transcript,
+    todos: state?.tasksContext.todos ?? [],
+    pending: state ? pendingCalls(state) : [],
+    call: undefined,
+    compacting: undefined,
+  };
 }

@@ -2,6 +2,7 @@ import { answer } from './answer.js';
 import { type Decision, say } from './decision.js';
 import { survey } from './survey/survey.js';
 import type { View } from './view.js';
+import { writeDown } from './write-down.js';
 
 const GREETING = /^(?:hi|hello|hey|help|what can you do)\b/i;
 
@@ -10,6 +11,7 @@ const ABOUT_ME = `I am the embedded guide: a set of rules, no language model. I 
 - **survey this repository**: I explore the checkout I run in, count and read it area by area, and write REPORT.md.
 - **a question about what I did**, such as "how many lines has packages/core?": I answer from what I still see, from the report, or by searching the log of this session.
 - **where is openSession defined?** I search the sources.
+- **write ideas.md: look at the stores first** I write that file, once you have allowed it.
 
 To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OPENAI_BASE_URL and start again.`;
 
@@ -17,5 +19,5 @@ To talk to a language model instead, set OPENAI_API_KEY, ANTHROPIC_API_KEY or OP
 export function decide(view: View): Decision {
   if (/\bsurvey\b/i.test(view.request) && !view.request.endsWith('?')) return survey(view);
   if (view.request === '' || GREETING.test(view.request)) return say(ABOUT_ME);
-  return answer(view);
+  return writeDown(view) ?? answer(view);
 }

@@ -18,6 +18,7 @@ const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   session_busy: 409,
   session_conflict: 409,
   nothing_to_undo: 409,
+  not_pending: 409,
   capability_missing: 501,
   not_supported: 501,
 };

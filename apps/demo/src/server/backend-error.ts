@@ -5,6 +5,7 @@ export type BackendErrorCode =
   | 'session_busy'
   | 'message_not_found'
   | 'nothing_to_undo'
+  | 'not_pending'
   | 'not_supported';
 
 /** The backend cannot do what the page asks for. */

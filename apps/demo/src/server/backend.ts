@@ -1,4 +1,5 @@
 import type { Message } from '@x/core';
+import type { Decisions } from '@x/harness';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
 
 /**
@@ -66,9 +67,9 @@ export interface Backend {
   /**
    * Answers for tool calls that wait for permission and goes on with the call. Left out by backends that never ask.
    *
-   * @throws {BackendError} `session_not_found`, `session_busy`.
+   * @throws {BackendError} `session_not_found`, `session_busy`, `not_pending`.
    */
-  decide?(sessionId: string, decision: PermissionDecision): Promise<void>;
+  decide?(sessionId: string, decisions: Decisions): Promise<void>;
 }
 
 /** What answers, and where. */
@@ -105,7 +106,7 @@ export interface Pricing {
 }
 
 export interface Starter {
-  readonly icon: 'survey' | 'ask' | 'find' | 'compact';
+  readonly icon: 'survey' | 'ask' | 'find' | 'compact' | 'write';
   readonly title: string;
   readonly description: string;
   /** What is sent. */
@@ -137,9 +138,4 @@ export interface FilePart {
   readonly offset: number;
   /** Bytes; where the next part begins, absent at the end. */
   readonly nextOffset?: number | undefined;
-}
-
-export interface PermissionDecision {
-  readonly toolUseIds: readonly string[];
-  readonly allow: boolean;
 }

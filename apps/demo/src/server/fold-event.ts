@@ -72,13 +72,17 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     case 'todos.changed':
       return { ...transcript, todos: event.todos };
     case 'permission.required':
-      return withNotice(transcript, {
-        level: 'info',
-        at: event.at,
-        code: 'permission_required',
-        message: 'The agent asks for your permission.',
-        calls: event.calls,
-      });
+      return { ...transcript, pending: event.calls };
+    case 'permission.decided':
+      return withNotice(
+        { ...transcript, pending: transcript.pending.filter(({ id }) => id !== event.call.id) },
+        {
+          level: 'info',
+          at: event.at,
+          code: `permission_${event.decision}_${event.call.id}`,
+          message: decisionInWords(event),
+        },
+      );
     case 'warning':
       return withNotice(transcript, {
         level: 'warning',
@@ -108,6 +112,25 @@ const endings: Readonly<Record<string, string | undefined>> = {
   shutdown:
     'The server shut down during this call. What was done up to here is kept; say “go on” to continue.',
 };
+
+type Decided = Extract<PageEvent, { readonly type: 'permission.decided' }>;
+
+function decisionInWords({ call, decision, rule }: Decided): string {
+  switch (decision) {
+    case 'approved':
+      return rule
+        ? `You allowed ${call.name}, and calls like this one from now on.`
+        : `You allowed ${call.name}.`;
+    case 'edited':
+      return `You allowed ${call.name} with another input.`;
+    case 'denied':
+      return `You denied ${call.name}; the model reads why.`;
+    case 'expired':
+      return `Nobody decided on ${call.name} in time; it was not run.`;
+    case 'superseded':
+      return `You went on without deciding on ${call.name}; it was not run.`;
+  }
+}
 
 function compactionOf(event: RunningCompaction): RunningCompaction {
   const { at, reason, strategy, messagesBefore, tokensBefore } = event;

@@ -1,4 +1,4 @@
-import { InvalidInputError, parseWith } from '@x/core';
+import { InvalidInputError, jsonValueSchema, parseWith } from '@x/core';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import type { Backend } from './backend.js';
@@ -9,7 +9,16 @@ const sessionId = z.string().min(1).max(200);
 const id = z.string().min(1).max(500);
 const messageBody = z.strictObject({ text: z.string().trim().min(1).max(200_000) });
 const compactBody = z.strictObject({ instructions: z.string().trim().min(1).max(4_000).optional() });
-const decisionBody = z.strictObject({ toolUseIds: z.array(id).min(1).max(100), allow: z.boolean() });
+const decisionBody = z.strictObject({
+  decisions: z.record(
+    id,
+    z.discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('approve'), always: z.boolean().optional() }),
+      z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
+      z.strictObject({ type: z.literal('deny'), reason: z.string().trim().max(2_000).optional() }),
+    ]),
+  ),
+});
 const fileQuery = z.strictObject({
   path: z.string().min(1).max(4_096),
   offset: z.coerce.number().int().min(0).default(0),
@@ -75,7 +84,8 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
 
   api.post('/sessions/:id/decisions', async (context) => {
     if (!backend.decide) throw notSupported('decide on tool calls');
-    await backend.decide(sessionOf(context), await bodyOf(context, decisionBody));
+    const { decisions } = await bodyOf(context, decisionBody);
+    await backend.decide(sessionOf(context), decisions);
     return context.body(null, 202);
   });
 

@@ -5,8 +5,8 @@ import type {
   ContextUsage,
   ManifestEntry,
   Message,
+  PendingCall,
   Todo,
-  ToolUseBlock,
   Usage,
 } from '@x/core';
 
@@ -28,6 +28,8 @@ export interface Transcript {
   /** The window over time, oldest first, bounded. */
   readonly timeline: readonly TimelinePoint[];
   readonly todos: readonly Todo[];
+  /** Tool calls that wait for the user's permission, in the order in which they were made. */
+  readonly pending: readonly PendingCall[];
   readonly totals: Totals;
   /** The call that runs now. */
   readonly call?: RunningCall | undefined;
@@ -76,8 +78,6 @@ export interface Notice {
   /** Stable, for programs: an error's code, or what the notice is about. */
   readonly code: string;
   readonly message: string;
-  /** Tool calls that wait for the user's permission. */
-  readonly calls?: readonly ToolUseBlock[] | undefined;
 }
 
 export interface ReplyFigures {
@@ -143,6 +143,7 @@ export function emptyTranscript(sessionId: string): Transcript {
     toolRuns: {},
     timeline: [],
     todos: [],
+    pending: [],
     totals: { modelCalls: 0, usage: { inputTokens: 0, outputTokens: 0 } },
   };
 }

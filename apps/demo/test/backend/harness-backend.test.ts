@@ -6,19 +6,8 @@ import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
 import { createAgent } from '../../src/create-agent.js';
-import type { BackendInfo } from '../../src/server/backend.js';
 import type { Transcript } from '../../src/server/transcript.js';
-
-const info: BackendInfo = {
-  version: '0.0.0',
-  model: { id: 'scripted', embedded: false },
-  contextWindow: 16_000,
-  triggerTokens: 13_600,
-  strategy: 'auto',
-  workspace: '',
-  abilities: { undo: true, decide: false },
-  starters: [],
-};
+import { info } from './info.js';
 
 let data: string;
 beforeEach(() => {

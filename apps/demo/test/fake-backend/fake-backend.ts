@@ -1,3 +1,4 @@
+import type { Decisions } from '@x/harness';
 import type {
   Backend,
   BackendInfo,
@@ -72,7 +73,7 @@ export class FakeBackend implements Backend {
       triggerTokens: WINDOW * 0.8,
       strategy: 'auto',
       workspace: '~/projects/x',
-      abilities: { undo: true, decide: false },
+      abilities: { undo: true, decide: true },
       starters: [
         {
           icon: 'survey',
@@ -133,6 +134,15 @@ export class FakeBackend implements Backend {
     if (beats.length === 0)
       throw new BackendError('nothing_to_undo', 'Only the last compaction can be undone.');
     for (const beat of beats) session.feed.publish(beat as PageEventBody);
+  }
+
+  async decide(sessionId: string, decisions: Decisions): Promise<void> {
+    const session = this.#find(sessionId);
+    const waiting = new Set(session.feed.transcript.pending.map(({ id }) => id));
+    if (Object.keys(decisions).some((id) => !waiting.has(id))) {
+      throw new BackendError('not_pending', 'This was decided already.');
+    }
+    this.#start(session, session.stage.decide(decisions));
   }
 
   async remove(sessionId: string): Promise<void> {

@@ -67,6 +67,23 @@ export function* chat(stage: Stage, text: string): Generator<Beat> {
   yield* stage.end();
 }
 
+/** Wants to push and to write, for both of which it needs the user. */
+export function* asking(stage: Stage, text: string): Generator<Beat> {
+  yield* stage.begin(text);
+  yield* stage.ask(
+    'The change is committed; now I would push it.',
+    [
+      { name: 'execute', input: { command: 'git push origin main' }, output: 'Everything up-to-date' },
+      {
+        name: 'write_file',
+        input: { path: 'docs/release.md', content: 'Pushed.' },
+        output: 'Wrote 7 characters.',
+      },
+    ],
+    { tool: 'execute', match: 'git push origin main' },
+  );
+}
+
 /** Looks around: lists, searches, reads, runs something large, answers. */
 export function* survey(stage: Stage, text: string): Generator<Beat> {
   yield* stage.begin(text);

@@ -9,12 +9,15 @@ import {
   type JsonValue,
   type ManifestEntry,
   type Message,
+  type PendingCall,
+  type PermissionRule,
   type Todo,
   type ToolUseBlock,
   textOf,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { Decisions } from '@x/harness';
 import { contextAfter } from '../../src/server/context-after.js';
 import type { PageEventBody } from '../../src/server/page-event.js';
 
@@ -59,6 +62,7 @@ export class Stage {
   #ids = 0;
   #prefix: string;
   #step = 0;
+  #asked: { readonly call: PendingCall; readonly output: string }[] = [];
   #beforeCompaction: { id: string; context: Message[] } | undefined;
 
   constructor(options: { readonly prefix: string; readonly window: number; readonly startsAt: Date }) {
@@ -114,9 +118,61 @@ export class Stage {
     yield* this.#speak(text, [], options.thinking);
   }
 
-  *end(stopReason: 'completed' | 'interrupted' = 'completed'): Generator<Beat> {
+  *end(stopReason: 'completed' | 'interrupted' | 'permission_required' = 'completed'): Generator<Beat> {
     const usage = { inputTokens: 0, outputTokens: 0 };
     yield { type: 'call.completed', callId: 'call', stopReason, usage, at: this.#tick(3) };
+  }
+
+  /** A model call that asks for tools which a human must allow first. */
+  *ask(text: string, parts: readonly ToolPart[], suggestion?: PermissionRule): Generator<Beat> {
+    const calls = parts.map(
+      ({ name, input }): ToolUseBlock => ({ type: 'tool_use', id: this.#id('tool'), name, input }),
+    );
+    yield* this.#speak(text, calls);
+    const askedAt = this.#tick(1);
+    const reason = 'This may change something.';
+    const pending = calls.map(
+      (call): PendingCall => ({ ...call, askedAt, reason, ...(suggestion ? { suggestion } : {}) }),
+    );
+    this.#asked = pending.map((call, index) => ({ call, output: parts[index]?.output ?? '' }));
+    yield { type: 'permission.required', calls: pending, at: this.#tick(1) };
+    yield* this.end('permission_required');
+  }
+
+  /** What a human decided, carried out; the call goes on once nothing waits any more. */
+  *decide(decisions: Decisions): Generator<Beat> {
+    yield { type: 'call.started', callId: this.#id('call'), resumed: true, at: this.#tick(5) };
+    for (const { call, output } of this.#asked.filter(({ call }) => decisions[call.id])) {
+      const decision = decisions[call.id];
+      const outcome = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
+      yield {
+        type: 'permission.decided',
+        call,
+        decision: outcome[decision?.type ?? 'deny'],
+        ...(decision?.type === 'approve' && decision.always && call.suggestion
+          ? { rule: call.suggestion }
+          : {}),
+        at: this.#tick(1),
+      };
+      const denied = decision?.type === 'deny';
+      const text = denied ? `The user denied this call: ${decision.reason ?? ''}` : output;
+      if (!denied) yield { type: 'tool.call', call, at: this.#tick(1) };
+      const message = toolResultMessage(call, text, { ...this.#stamp('result'), isError: denied });
+      yield* this.#add(message);
+      const result = message.content[0];
+      if (!denied && result?.type === 'tool_result') {
+        yield { type: 'tool.result', result, durationMs: 12, at: this.#tick(12) };
+      }
+    }
+    this.#asked = this.#asked.filter(({ call }) => !decisions[call.id]);
+    if (this.#asked.length > 0) {
+      const calls = this.#asked.map(({ call }) => call);
+      yield { type: 'permission.required', calls, at: this.#tick(1) };
+      yield* this.end('permission_required');
+      return;
+    }
+    yield* this.answer('I went on with what you decided.');
+    yield* this.end();
   }
 
   *fail(code: string, message: string): Generator<Beat> {

@@ -117,7 +117,9 @@ describe('what the page asks for', () => {
   });
 
   it('says that there is nothing to decide where the backend never asks', async () => {
-    const response = await server.post('/api/sessions/x/decisions', { toolUseIds: ['a'], allow: true });
+    Object.defineProperty(server.backend, 'decide', { value: undefined });
+    const decisions = { a: { type: 'approve' } };
+    const response = await server.post('/api/sessions/x/decisions', { decisions });
     expect(response.status).toBe(501);
     expect((await errorOf(response)).code).toBe('not_supported');
   });

@@ -3,7 +3,8 @@ import { useSignal } from '@preact/signals';
 import { ArrowDown } from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { blocks, liveTurnBegins } from '../state/blocks.js';
-import { sessionId } from '../state/session.js';
+import { pending, sessionId } from '../state/session.js';
+import { Approval } from './approval.js';
 import { BlockView } from './block-view.js';
 import { Draft } from './draft.js';
 
@@ -50,6 +51,9 @@ export function Conversation() {
         <div class="conversation-content" ref={content} onClick={onClick}>
           {blocks.value.map((block) => (
             <BlockView key={block.id} block={block} />
+          ))}
+          {pending.value.map((waiting) => (
+            <Approval key={waiting.id} call={waiting} />
           ))}
           {liveTurnBegins.value && (
             <div class="block agent-turn" aria-busy="true">

@@ -1,10 +1,16 @@
 import './empty-state.css';
-import { ArrowRight, FolderSearch, MessageCircleQuestionMark, Search, Shrink } from 'lucide-preact';
+import { ArrowRight, FilePen, FolderSearch, MessageCircleQuestionMark, Search, Shrink } from 'lucide-preact';
 import { info, modelLine } from '../state/info.js';
 import { say } from '../state/say.js';
 import { busy } from '../state/session.js';
 
-const icons = { survey: FolderSearch, ask: MessageCircleQuestionMark, find: Search, compact: Shrink };
+const icons = {
+  survey: FolderSearch,
+  ask: MessageCircleQuestionMark,
+  find: Search,
+  compact: Shrink,
+  write: FilePen,
+};
 
 /** What there is to do before anything was said, and who will answer. */
 export function EmptyState() {

@@ -3,9 +3,8 @@ import { useComputed } from '@preact/signals';
 import { CircleAlert, Info, TriangleAlert } from 'lucide-preact';
 import type { Entry, Notice } from '../../../src/server/transcript.js';
 import { draftText } from '../state/draft-text.js';
-import { info } from '../state/info.js';
 import { lastQuestion } from '../state/last-question.js';
-import { busy, decide, entries } from '../state/session.js';
+import { entries } from '../state/session.js';
 
 const icons = { error: CircleAlert, warning: TriangleAlert, info: Info };
 
@@ -42,7 +41,6 @@ export function NoticeView({ notice }: { readonly notice: Notice }) {
             Edit and send again
           </button>
         )}
-        {notice.calls && latest && info.value?.abilities.decide && <Decision notice={notice} />}
       </div>
     </aside>
   );
@@ -50,28 +48,4 @@ export function NoticeView({ notice }: { readonly notice: Notice }) {
 
 function isNotice(entry: Entry | undefined, notice: Notice): boolean {
   return entry?.type === 'notice' && entry.notice === notice;
-}
-
-function Decision({ notice }: { readonly notice: Notice }) {
-  const calls = notice.calls ?? [];
-  const answer = (allow: boolean) =>
-    void decide(
-      calls.map((call) => call.id),
-      allow,
-    );
-  return (
-    <>
-      <p>
-        It wants to run <code>{calls.map((call) => call.name).join(', ')}</code>.
-      </p>
-      <div class="notice-buttons">
-        <button type="button" class="button" disabled={busy.value} onClick={() => answer(true)}>
-          Allow
-        </button>
-        <button type="button" class="button" disabled={busy.value} onClick={() => answer(false)}>
-          Refuse
-        </button>
-      </div>
-    </>
-  );
 }

@@ -1,12 +1,12 @@
 import './tool-call.css';
 import { useComputed } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
-import { Archive, CircleAlert, LoaderCircle } from 'lucide-preact';
+import { Archive, CircleAlert, Hand, LoaderCircle } from 'lucide-preact';
 import { duration, exactCount, size } from '../lib/format.js';
 import { outputOf } from '../lib/message-text.js';
 import { firstArgument, toolIcon } from '../lib/tool-face.js';
 import { answers } from '../state/answers.js';
-import { fates, toolRuns } from '../state/session.js';
+import { fates, pending, toolRuns } from '../state/session.js';
 import { CodeBlock } from './code-block.js';
 import { EvictedFile } from './evicted-file.js';
 import { FateTag } from './fate-tag.js';
@@ -23,6 +23,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   const run = useComputed(() => toolRuns.value[call.id]).value;
   const answer = useComputed(() => answers.value.get(call.id)).value;
   const fate = useComputed(() => fates.value[answer?.messageId ?? '']).value;
+  const waits = useComputed(() => pending.value.some(({ id }) => id === call.id)).value;
   const failed = answer?.result.isError ?? run?.status === 'failed';
   const output = answer ? outputOf(answer.result) : '';
   const chars = run?.evicted?.chars ?? output.length;
@@ -32,6 +33,11 @@ export function ToolCall({ call, gone }: ToolCallProps) {
       <ToolMark call={call} running={!answer && run?.status === 'running'} failed={failed} />
       <span class="tool-name">{call.name}</span>
       <span class="tool-argument">{firstArgument(call.input)}</span>
+      {waits && (
+        <span class="tag tool-waits">
+          <Hand size={12} aria-hidden="true" /> waits for you
+        </span>
+      )}
       {run?.evicted && (
         <span class="tag" title="Too large for the window: the model got head, tail and the path of the file">
           <Archive size={12} aria-hidden="true" /> evicted

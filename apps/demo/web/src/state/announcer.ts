@@ -27,6 +27,8 @@ function wordsFor(event: PageEvent): readonly string[] {
     }
     case 'tool.call':
       return [`Runs ${event.call.name}.`];
+    case 'permission.required':
+      return [`Waits for your approval: ${event.calls.map(({ name }) => name).join(', ')}.`];
     case 'context.compacted':
       return [`Compaction ${event.status}: ${event.messagesBefore} to ${event.messagesAfter} messages.`];
     case 'call.completed':

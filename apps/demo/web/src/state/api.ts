@@ -1,10 +1,5 @@
-import type {
-  BackendInfo,
-  ExpandedMessage,
-  FilePart,
-  PermissionDecision,
-  SessionSummary,
-} from '../../../src/server/backend.js';
+import type { Decisions } from '@x/harness';
+import type { BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../../../src/server/backend.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
 
 /** What the server answered instead of what was asked for, or that it did not answer (`offline`). */
@@ -37,8 +32,8 @@ export const api = {
     request<void>('POST', `${session(id)}/compactions`, instructions ? { instructions } : {}),
   undo: (id: string, compactionId: string) =>
     request<void>('DELETE', `${session(id)}/compactions/${encodeURIComponent(compactionId)}`),
-  decide: (id: string, decision: PermissionDecision) =>
-    request<void>('POST', `${session(id)}/decisions`, decision),
+  decide: (id: string, decisions: Decisions) =>
+    request<void>('POST', `${session(id)}/decisions`, { decisions }),
   expand: (id: string, messageId: string) =>
     request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
   file: (path: string, offset: number) =>

@@ -1,4 +1,5 @@
 import { batch, computed, signal } from '@preact/signals';
+import type { Decision } from '@x/harness';
 import { foldEvent } from '../../../src/server/fold-event.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
 import type { Transcript } from '../../../src/server/transcript.js';
@@ -26,6 +27,7 @@ export const compacting = computed(() => transcript.value.compacting);
 export const context = computed(() => transcript.value.context);
 export const timeline = computed(() => transcript.value.timeline);
 export const todos = computed(() => transcript.value.todos);
+export const pending = computed(() => transcript.value.pending);
 export const totals = computed(() => transcript.value.totals);
 export const title = computed(() => transcript.value.title);
 export const sessionId = computed(() => transcript.value.sessionId);
@@ -71,8 +73,8 @@ export async function compact(instructions: string | undefined): Promise<boolean
 
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
-export const decide = (toolUseIds: readonly string[], allow: boolean) =>
-  attempt(() => api.decide(sessionId.peek(), { toolUseIds, allow }));
+export const decide = (toolUseId: string, decision: Decision) =>
+  attempt(() => api.decide(sessionId.peek(), { [toolUseId]: decision }));
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
   problem.value = undefined;

@@ -1,0 +1,152 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AgentEvent, estimateCounter, type JsonObject, type Model, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HarnessBackend } from '../../src/backend/harness-backend.js';
+import { createAgent } from '../../src/create-agent.js';
+import { GuideModel } from '../../src/guide/guide-model.js';
+import type { Transcript } from '../../src/server/transcript.js';
+import { info } from './info.js';
+
+let data: string;
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'x-approvals-'));
+});
+afterEach(() => rmSync(data, { recursive: true, force: true }));
+
+function open(model: Model, { embedded = false, unattended = false } = {}): HarnessBackend {
+  let backend: HarnessBackend | undefined;
+  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
+  const demo = createAgent({ model, embedded, data, repo: data, unattended, onEvent });
+  backend = new HarnessBackend({ demo, counter: estimateCounter, info });
+  return backend;
+}
+
+async function once(backend: HarnessBackend, isSo: (transcript: Transcript) => boolean): Promise<Transcript> {
+  for (;;) {
+    const { transcript } = await backend.transcript('s-1');
+    if (isSo(transcript)) return transcript;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+const waiting = ({ pending, call }: Transcript) => pending.length > 0 && call === undefined;
+const ended = ({ pending, call, totals }: Transcript) =>
+  totals.modelCalls === 2 && pending.length === 0 && call === undefined;
+const write = (path: string) => ({
+  toolCalls: [{ name: 'write_file', input: { path, content: 'written' } satisfies JsonObject }],
+});
+const scripted = (...script: ConstructorParameters<typeof ScriptedModel>[0]) =>
+  new ScriptedModel(script, { contextWindow: 16_000 });
+const file = (path: string) => join(data, 'workspace', path);
+
+/** Asks the agent for something that takes approval, and answers the call that waits. */
+async function asked(backend: HarnessBackend): Promise<string> {
+  await backend.send('s-1', 'Write it down');
+  const { pending } = await once(backend, waiting);
+  expect(pending).toMatchObject([{ name: 'write_file', reason: 'write_file may change something.' }]);
+  return pending[0]?.id ?? '';
+}
+
+describe('a call that takes approval', () => {
+  it('waits over a restart, and is carried out by the next process once it is allowed', async () => {
+    const first = open(scripted(write('plan.md')));
+    const id = await asked(first);
+    expect(existsSync(file('plan.md'))).toBe(false);
+    await first.close();
+
+    const second = open(scripted({ text: 'Written.' }));
+    expect((await second.transcript('s-1')).transcript.pending).toMatchObject([{ id }]);
+    await second.decide('s-1', { [id]: { type: 'approve', always: true } });
+    const { entries } = await once(second, ended);
+    expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');
+    const notices = entries.flatMap((entry) => (entry.type === 'notice' ? [entry.notice.message] : []));
+    expect(notices).toEqual(['You allowed write_file, and calls like this one from now on.']);
+    await second.close();
+  });
+
+  it('is run with the input that the user gave it instead', async () => {
+    const backend = open(scripted(write('plan.md'), { text: 'Written.' }));
+    const id = await asked(backend);
+    await backend.decide('s-1', { [id]: { type: 'edit', input: { path: 'other.md', content: 'mine' } } });
+    await once(backend, ended);
+    expect(existsSync(file('plan.md'))).toBe(false);
+    expect(readFileSync(file('other.md'), 'utf8')).toBe('mine');
+    await backend.close();
+  });
+
+  it('is not run when it is denied, and the model reads why', async () => {
+    const backend = open(scripted(write('plan.md'), { text: 'Then not.' }));
+    const id = await asked(backend);
+    await backend.decide('s-1', { [id]: { type: 'deny', reason: 'Tell me first.' } });
+    const { entries } = await once(backend, ended);
+    expect(existsSync(file('plan.md'))).toBe(false);
+    const texts = entries.map((entry) => (entry.type === 'message' ? textOf(entry.message) : ''));
+    expect(texts).toContain('The user denied this call: Tell me first.');
+    await backend.close();
+  });
+
+  it('is decided once', async () => {
+    const backend = open(scripted(write('plan.md'), { text: 'Written.' }));
+    const id = await asked(backend);
+    await backend.decide('s-1', { [id]: { type: 'approve' } });
+    await once(backend, ended);
+    await expect(backend.decide('s-1', { [id]: { type: 'deny' } })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+    await backend.close();
+  });
+});
+
+describe('what takes no approval', () => {
+  it.each(['REPORT.md', 'notes/today.md'])('writing %s', async (path) => {
+    const backend = open(scripted(write(path), { text: 'Written.' }));
+    await backend.send('s-1', 'Write it down');
+    await once(backend, ended);
+    expect(existsSync(file(path))).toBe(true);
+    await backend.close();
+  });
+
+  it.each([
+    ['ls -la', false],
+    ['git log --oneline | head -3', false],
+    ['git diff --output=stolen.txt', true],
+    ['cat a > b', true],
+    ['npm test', true],
+  ])('%s: asked %s', async (command, asks) => {
+    const script = scripted({ toolCalls: [{ name: 'execute', input: { command } }] }, { text: 'Done.' });
+    const backend = open(script);
+    await backend.send('s-1', 'Run it');
+    const { pending } = await once(backend, asks ? waiting : ended);
+    expect(pending).toHaveLength(asks ? 1 : 0);
+    await backend.close();
+  });
+});
+
+describe('where nobody can be asked', () => {
+  it('such a call is denied, and the answer comes', async () => {
+    const backend = open(scripted(write('plan.md'), { text: 'Not allowed.' }), { unattended: true });
+    await backend.send('s-1', 'Write it down');
+    const { entries } = await once(backend, ended);
+    expect(existsSync(file('plan.md'))).toBe(false);
+    expect(JSON.stringify(entries)).toContain('nobody can be asked');
+    await backend.close();
+  });
+});
+
+describe('the embedded guide', () => {
+  it('asks before it writes what it is told to', async () => {
+    const guide = new GuideModel({ contextWindow: 16_000, counter: estimateCounter });
+    const backend = open(guide, { embedded: true });
+    await backend.send('s-1', 'write ideas.md: look at the stores first');
+    const { pending } = await once(backend, waiting);
+    await backend.decide('s-1', { [pending[0]?.id ?? '']: { type: 'approve' } });
+    const { entries } = await once(backend, ended);
+    expect(readFileSync(file('ideas.md'), 'utf8')).toBe('look at the stores first\n');
+    const last = entries.at(-1);
+    expect(last?.type === 'message' ? textOf(last.message) : '').toMatch(/^Done\./);
+    await backend.close();
+  });
+});
