@@ -21,6 +21,10 @@ export {
 } from './file/factories.js';
 export { compactionJsonSchema, evictionJsonSchema } from './file/json-schema.js';
 export {
+  type CompactionConfigSources,
+  resolveCompactionConfig,
+} from './file/resolve-compaction-config.js';
+export {
   type ResolvedSummarizer,
   resolveSummarizer,
   type SummarizerAgent,

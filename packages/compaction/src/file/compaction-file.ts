@@ -71,9 +71,14 @@ export interface ParsedCompactionConfig {
  */
 export function parseCompactionConfig(value: unknown): ParsedCompactionConfig {
   const subject = 'compaction configuration';
-  const data = isReference(value) ? value.config : value;
+  const data = configOf(value);
   const { prompt, agent, ...options } = parseFileConfig(compactionFileSchema, data ?? {}, subject);
   return { options, prompt, agent };
+}
+
+/** What stands under `config` in the form that names the capability; any other value as it is. */
+export function configOf(value: unknown): unknown {
+  return isReference(value) ? value.config : value;
 }
 
 function isReference(value: unknown): value is { readonly config?: unknown } {

@@ -1,10 +1,10 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor } from '../src/index.js';
-import { lines, meter, round, rounds } from './build.js';
-import { GOOD_SUMMARY, modelOf, promptOf } from './models.js';
-import { scopeOf } from './scope.js';
+import { compaction, createCompactor } from '../../src/index.js';
+import { lines, meter, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
+import { scopeOf } from '../scope.js';
 
 /** Defects that compactors in the field have had, and that have no test of their own elsewhere. */
 describe('a compactor', () => {
