@@ -1,6 +1,7 @@
 import { headOf, type Message, SessionKey, textOf, toolUsesOf, WorkspaceSessionLog } from '@x/core';
 import { type Command, positive, readArguments, UsageError } from '../command.js';
 import { identityOptions, openWorkspace, scopeOf } from '../identity-options.js';
+import { printable } from '../terminal/style.js';
 
 const usage =
   'x show SESSION [--workspace DIR] [--agent ID] [--user ID] [--tenant ID] [--last N] [--full] [--json]';
@@ -32,7 +33,9 @@ export const show: Command = {
     }
     for (const message of messages) {
       output.write(
-        values.json ? `${JSON.stringify(message)}\n` : `${render(message, values.full ?? false)}\n\n`,
+        values.json
+          ? `${JSON.stringify(message)}\n`
+          : `${printable(render(message, values.full ?? false))}\n\n`,
       );
     }
   },

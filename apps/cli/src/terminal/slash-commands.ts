@@ -1,5 +1,5 @@
-import { RuntimeContext, readText } from '@x/core';
-import { type HarnessAgent, renderTodos } from '@x/harness';
+import { headOf, RuntimeContext, readText, SessionKey } from '@x/core';
+import { formatRule, type HarnessAgent, renderTodos, WorkspaceTaskRepository } from '@x/harness';
 import { people } from './event-printer.js';
 
 /** What a command works on. */
@@ -21,6 +21,7 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
+const MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 const NOTHING_YET = 'This session has no messages yet.';
 
 const commands: Readonly<Record<string, SlashCommand>> = {
@@ -46,10 +47,15 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     },
   },
   plan: {
-    usage: '/plan',
-    summary: 'shows the plan of this session',
-    async run({ agent, context }) {
+    usage: '/plan [on|off]',
+    summary: 'shows the plan of this session; switches plan mode',
+    async run({ agent, context }, argument) {
       const { workspace } = agent;
+      if (argument === 'on' || argument === 'off') {
+        await agent.updateState(context, (state) => {
+          state.planModeContext = { ...state.planModeContext, active: argument === 'on' };
+        });
+      }
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
       const { active, planFile } = state.planModeContext;
@@ -65,20 +71,37 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   tasks: {
     usage: '/tasks',
-    summary: 'shows the todo list',
+    summary: 'shows the todo list, and what subagents do',
     async run({ agent, context }) {
       const todos = (await agent.state(context))?.tasksContext.todos ?? [];
-      return { say: todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos) };
+      const { tenantId, userId, sessionId = '' } = context;
+      const key = SessionKey.of({ tenantId, userId, agentId: agent.name, sessionId });
+      const tasks = await new WorkspaceTaskRepository(agent.workspace).list(key);
+      const lines = tasks.map(
+        ({ taskId, agentId, status, task }) => `${taskId} ${agentId} ${status}: ${headOf(task, 80)}`,
+      );
+      return {
+        say: [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n'),
+      };
     },
   },
   permissions: {
-    usage: '/permissions',
-    summary: 'shows the rules that this session has been given',
-    async run({ agent, context }) {
+    usage: '/permissions [mode]',
+    summary: `shows the rules that this session has been given; sets its mode: ${MODES.join(', ')}`,
+    async run({ agent, context }, argument) {
+      const mode = MODES.find((known) => known === argument);
+      if (argument !== '' && mode === undefined) {
+        return { say: `There is no mode "${argument}"; there are ${MODES.join(', ')}.` };
+      }
+      if (mode !== undefined) {
+        await agent.updateState(context, (state) => {
+          state.permissionContext = { ...state.permissionContext, mode };
+        });
+      }
       const permissions = (await agent.state(context))?.permissionContext;
       if (permissions === undefined) return { say: NOTHING_YET };
       const rules = (['deny', 'ask', 'allow'] as const).flatMap((kind) =>
-        permissions[kind].map((rule) => `${kind} ${JSON.stringify(rule)}`),
+        permissions[kind].map((rule) => `${kind} ${formatRule(rule)}`),
       );
       return {
         say: [
@@ -115,7 +138,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
 };
 
 const HELP = Object.values(commands)
-  .map(({ usage, summary }) => `${usage.padEnd(24)}${summary}`)
+  .map(({ usage, summary }) => `${usage.padEnd(26)}${summary}`)
   .join('\n');
 
 /** Whether a line is a command, not something to say. */

@@ -25,3 +25,8 @@ export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   return text.replaceAll(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '');
 }
+
+/** The same in one line: for names that stand in a list. */
+export function oneLine(text: string): string {
+  return printable(text.replaceAll(/[\r\n\t]/g, ' '));
+}

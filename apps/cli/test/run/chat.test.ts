@@ -99,6 +99,14 @@ describe('a chat', () => {
     expect(shown).toContain('--session s-2');
   });
 
+  it('switches plan mode and permissions, and refuses modes that there are not', async () => {
+    const { shown } = await converse([], ['/plan on', '/permissions explore', '/permissions wild', '/tasks']);
+    expect(shown).toContain('Plan mode is on');
+    expect(shown).toContain('Mode: explore');
+    expect(shown).toContain('There is no mode "wild"');
+    expect(shown).toContain('The todo list is empty.');
+  });
+
   it('says a path that begins with a slash, instead of taking it for a command', async () => {
     const { model } = await converse([{ text: 'A file.' }], ['/etc/hosts is what?']);
     expect(model.requests).toHaveLength(1);

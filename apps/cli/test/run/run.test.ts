@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,6 +84,58 @@ describe('x run in a pipe', () => {
     expect(stdout).toBe('');
     expect(stderr).toContain('no answer left');
     expect(stderr).not.toContain('secret-key');
+  });
+
+  it('asks before it acts, and goes on with the decision', async () => {
+    const config = `${AGENT}permissions: { ask: [write_file] }\n`.replace(
+      '[compaction]',
+      '[compaction, workspace_tools]',
+    );
+    const answers: Answer[] = [
+      { call: 'write_file', input: { path: 'a.txt', content: 'hello' } },
+      { text: 'Written.' },
+    ];
+    const asked = await run(answers, ['--session', 's', '--prompt', 'Write'], '', config);
+    expect(asked.status).toBe(3);
+    expect(asked.stderr).toContain('--approve call-1');
+    expect(existsSync(join(directory, 'files/a.txt'))).toBe(false);
+
+    const unknown = await run(answers, ['--session', 's', '--approve', 'call-9'], '', config);
+    expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining('these do: call-1') });
+
+    const done = await run(answers, ['--session', 's', '--approve', 'all'], '', config);
+    expect(done).toMatchObject({ status: 0, stdout: 'Written.\n' });
+    expect(readFileSync(join(directory, 'files/a.txt'), 'utf8')).toBe('hello');
+  });
+
+  it('knows every capability that its schema names', async () => {
+    const printed = spawnSync(
+      process.execPath,
+      ['--conditions=@x/source', '--import', 'tsx', main, 'schema'],
+      {
+        encoding: 'utf8',
+      },
+    );
+    const { properties } = JSON.parse(printed.stdout);
+    const [{ enum: names }] = properties.capabilities.items.anyOf;
+    const config: Record<string, object> = {
+      budget: { max_tokens_per_call: 1_000_000 },
+      mcp: { servers: {} },
+      tool_groups: { files: { description: 'Files', tools: ['read_file'] } },
+    };
+    const capabilities = names.map((ref: string) => ({ ref, config: config[ref] ?? {} }));
+    const { status, stdout, stderr } = await run(
+      [{ text: 'All here.' }],
+      ['--prompt', 'x'],
+      '',
+      JSON.stringify({
+        model: 'compatible:fake',
+        workspace: './files',
+        capabilities,
+      }),
+    );
+    expect(stderr).not.toContain('invalid');
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'All here.\n' });
   });
 
   it.each([

@@ -2,6 +2,7 @@ import type { SessionInfo } from '@x/core';
 import { type Command, readArguments, UsageError } from '../../command.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { openStore, storeOptions } from '../../open-store.js';
+import { oneLine } from '../../terminal/style.js';
 
 const usage =
   'x sessions list [--workspace DIR | --redis URL | --mysql URL] [--agent ID] [--user ID] [--tenant ID] [--json]';
@@ -30,7 +31,9 @@ export const listSessions: Command = {
       if (values.json) output.write(`${JSON.stringify({ ...key.parts, version, updatedAt })}\n`);
       else {
         const owner = [tenantId, userId, agentId].filter((part) => part !== undefined).join(' / ');
-        output.write(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}\n`);
+        output.write(
+          `${oneLine(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}`)}\n`,
+        );
       }
     }
     if (found.length === 0 && !values.json) output.write('No sessions.\n');
