@@ -1,0 +1,48 @@
+import { InMemorySession, RuntimeContext } from '@x/core';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { scratch } from '../support.js';
+import { everything, expectSound, expectSticky, furnish, makers } from './everything.js';
+import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js';
+
+const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
+const NAMES = Object.keys(makers);
+
+it('any capabilities fit together, in whatever order they are installed', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.shuffledSubarray(NAMES, { minLength: 4 }),
+      fc.nat({ max: 20 }),
+      async (names, place) => {
+        const directory = scratch();
+        furnish(directory);
+        const order = names.toSpliced(place % (names.length + 1), 0, 'compaction');
+        const rounds = Object.entries(ROUNDS_OF).flatMap(([name, its]) => (names.includes(name) ? its : []));
+        const { agent, model, compactions, events } = await everything({
+          directory,
+          session: new InMemorySession(),
+          order,
+          script: [...entries(interleave(rounds, 100)), ...entries(fillers(15, 300)), { text: 'done' }],
+        });
+        expect(await agent.call('Do it', context)).toMatchObject({ stopReason: 'completed', text: 'done' });
+        await agent.close();
+        model.assertComplete();
+        expect(compactions.length).toBeGreaterThanOrEqual(1);
+        expectSound(model, compactions);
+        expectSticky(model.requests, compactions);
+        expect(failuresIn(model.requests)).toEqual([]);
+        expect(events.filter(({ type }) => type === 'warning' || type === 'memory.failed')).toEqual([]);
+
+        // What was said is in the log, whole, and what is in the context is in the log.
+        const logged = new Map<string, string>();
+        for await (const message of agent.log(context).read())
+          logged.set(message.id, JSON.stringify(message));
+        for (const event of events) {
+          if (event.type !== 'message.added') continue;
+          expect(logged.get(event.message.id)).toBe(JSON.stringify(event.message));
+        }
+      },
+    ),
+    { numRuns: 8 },
+  );
+});
