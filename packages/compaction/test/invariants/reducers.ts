@@ -15,7 +15,7 @@ import {
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 /** A model that summarises, and that condenses by an endpoint of its own. */
-export const ableModel = () =>
+const ableModel = () =>
   modelOf(() => GOOD_SUMMARY, {
     compact: async () => ({
       messages: [assistantMessage([{ type: 'opaque', provider: 'acme', data: { encrypted: 'xyz' } }])],
