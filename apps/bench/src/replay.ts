@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { tiktokenCounter } from '@x/compaction';
+import type { Strategy } from '@x/replay';
 import { missesOf } from './replay/misses.js';
 import { parseOptions } from './replay/options.js';
 import { readRecordings } from './replay/read-recordings.js';
@@ -9,7 +10,6 @@ import { toJson } from './replay/report-json.js';
 import { reportMisses } from './replay/report-misses.js';
 import { runReplay, settingFor } from './replay/run-replay.js';
 import { strategies as known } from './replay/strategies.js';
-import type { Strategy } from './replay/strategy.js';
 import { syntheticRecordings } from './replay/synthetic-recordings.js';
 
 const options = parseOptions(process.argv.slice(2));

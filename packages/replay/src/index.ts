@@ -1,6 +1,8 @@
 export { type CompareOptions, type Comparison, compareStrategies } from './compare-strategies.js';
+export { contextText } from './context-text.js';
 export type { RecordedCompaction, RecordedConversation, RecordedUsage } from './conversation.js';
 export { formats, importConversation } from './import/import-conversation.js';
+export { pairingViolations } from './pairing-violations.js';
 export { type Prices, parsePrices, relativePrices } from './prices.js';
 export { findLongRangeReferences, type LongRangeReference } from './references.js';
 export {
@@ -15,6 +17,7 @@ export type { Figures } from './report/figures.js';
 export { type HtmlOptions, replayHtml } from './report/replay-html.js';
 export { type RecordedBill, type ReplayReport, replayReport } from './report/replay-json.js';
 export { replayTable } from './report/replay-table.js';
+export { textTable } from './report/text-table.js';
 export { keepTail, maskOutputs, maskThenTail, sendEverything } from './strategies/baselines.js';
 export { withCompactor } from './strategies/with-compactor.js';
 export type { Reduce, Reduced, ReplaySetting, Strategy } from './strategy.js';

@@ -54,6 +54,8 @@ export interface ReplayResult {
 export interface ReplayInput {
   readonly messages: readonly Message[];
   readonly references: readonly LongRangeReference[];
+  /** The recorded system prompt, where `ReplaySetting.system` stands in for it: what it names is never lost. */
+  readonly system?: string;
 }
 
 /**
@@ -61,7 +63,7 @@ export interface ReplayInput {
  * call is billed as cached for the whole messages that it shares, from the start, with the call before.
  */
 export async function replayConversation(
-  { messages: recorded, references }: ReplayInput,
+  { messages: recorded, references, system = '' }: ReplayInput,
   strategy: Strategy,
   setting: ReplaySetting,
   prices: Prices = relativePrices,
@@ -133,7 +135,10 @@ export async function replayConversation(
         const mentioned = recorded[reference.lastIndex];
         results.push({
           ...reference,
-          retained: setting.system.includes(reference.token) || holdsToken(context, reference.token),
+          retained:
+            system.includes(reference.token) ||
+            setting.system.includes(reference.token) ||
+            holdsToken(context, reference.token),
           crossing: lastReduction > reference.lastIndex,
           fate: mentioned && fates.get(mentioned.id),
         });

@@ -1,7 +1,7 @@
 import { type CompactionConfig, createCompactor } from '@x/compaction';
 import { type Model, type TokenCounter, textOf } from '@x/core';
+import type { Strategy } from '@x/replay';
 import { extractiveSummary } from './extractive-summary.js';
-import type { Strategy } from './strategy.js';
 
 export interface CompactorOptions extends Omit<CompactionConfig, 'model'> {
   /** When given, the extractive stand-in writes summaries of at most so many tokens; otherwise nobody does. */

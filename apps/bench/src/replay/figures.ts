@@ -23,7 +23,7 @@ export interface Figures {
 /** Adds up what a strategy came to. */
 export function figuresOf(conversations: readonly ReplayedConversation[], strategy: string): Figures {
   const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
-  const probes = results.flatMap((result) => result.probes);
+  const probes = results.flatMap((result) => result.references);
   const crossing = probes.filter((probe) => probe.crossing);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);
@@ -34,7 +34,7 @@ export function figuresOf(conversations: readonly ReplayedConversation[], strate
     crossing: crossing.length,
     crossingRetained: crossing.filter((probe) => probe.retained).length,
     cost: sum(results.map((result) => result.cost)) / sum(conversations.map(({ full }) => full.cost)),
-    calls: sum(results.map((result) => result.calls)),
+    calls: sum(results.map((result) => result.calls.length)),
     reductions: sum(results.map((result) => result.reductions)),
     largestRequest: most(results.map((result) => result.largestRequest)),
     overflows: sum(results.map((result) => result.overflows)),

@@ -1,9 +1,9 @@
 import { SimpleChatModel } from '@langchain/core/language_models/chat_models';
 import type { BaseMessage } from '@langchain/core/messages';
+import type { Strategy } from '@x/replay';
 import { summarizationMiddleware } from 'langchain';
 import { extractiveSummary } from './extractive-summary.js';
 import { LangchainMessages } from './langchain-messages.js';
-import type { Strategy } from './strategy.js';
 
 export interface LangchainOptions {
   readonly keepMessages: number;

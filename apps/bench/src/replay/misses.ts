@@ -1,6 +1,6 @@
 import { type MessageFate, toolUsesOf } from '@x/core';
-import { contextText } from './context-text.js';
-import type { ProbeResult } from './replay-conversation.js';
+import type { ReferenceResult as ProbeResult } from '@x/replay';
+import { contextText } from '@x/replay';
 import type { ReplayedConversation } from './run-replay.js';
 
 export type TokenForm = 'path' | 'file name' | 'hash' | 'number' | 'id' | 'identifier';
@@ -22,7 +22,7 @@ export interface Miss {
 /** The probes that a strategy lost. */
 export function missesOf(conversations: readonly ReplayedConversation[], strategy: string): readonly Miss[] {
   return conversations.flatMap(({ recording, byStrategy }) =>
-    (byStrategy[strategy]?.probes ?? [])
+    (byStrategy[strategy]?.references ?? [])
       .filter((probe) => !probe.retained)
       .map((probe) => {
         const earlier = recording.messages.slice(0, probe.lastIndex + 1);

@@ -1,8 +1,8 @@
+import type { ReplaySetting } from '@x/replay';
+import { relativePrices } from '@x/replay';
 import { figuresOf } from './figures.js';
 import { missesOf } from './misses.js';
-import { PRICES } from './replay-conversation.js';
 import { OVERHEAD, type ReplayedConversation } from './run-replay.js';
-import type { ReplaySetting } from './strategy.js';
 
 /** A run as data: its definitions, and every conversation by strategy. */
 export function toJson(
@@ -14,7 +14,7 @@ export function toJson(
     window,
     trigger,
     overhead: OVERHEAD,
-    prices: PRICES,
+    prices: relativePrices,
     counter: counter.name,
     strategies: strategies.map((name) => ({
       name,

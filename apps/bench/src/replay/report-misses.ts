@@ -1,5 +1,5 @@
+import { textTable } from '@x/replay';
 import type { Miss } from './misses.js';
-import { textTable } from './text-table.js';
 
 const GAPS = [4_000, 8_000, 16_000, 32_000, 64_000];
 

@@ -1,8 +1,7 @@
+import type { ReplaySetting } from '@x/replay';
+import { relativePrices, textTable } from '@x/replay';
 import { type Figures, figuresOf, groupConversations } from './figures.js';
-import { PRICES } from './replay-conversation.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
-import type { ReplaySetting } from './strategy.js';
-import { textTable } from './text-table.js';
 
 interface Measure {
   readonly title: string;
@@ -46,7 +45,7 @@ function headerOf(
     `Trigger: a request of ${trigger} tokens (${TRIGGER_SHARE} of the window), ${OVERHEAD} of them system prompt and tools.`,
     'Retained: the token of a probe stands literally in the request whose answer uses it. Crossed: there was a reduction',
     'between its last mention and that request.',
-    `Cost: input tokens of all requests; ${PRICES.cached} for whole messages shared with the request before from the start, ${PRICES.fresh} for`,
+    `Cost: input tokens of all requests; ${relativePrices.cachedInput} for whole messages shared with the request before from the start, ${relativePrices.cacheWrite} for`,
     'all others; a sum over the sum without any reduction, as if the window did not matter. Output is the same: left out.',
     'Rows: conversations that reach the trigger, unless said otherwise.',
   ];

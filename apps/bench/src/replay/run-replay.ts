@@ -1,8 +1,7 @@
 import type { TokenCounter } from '@x/core';
-import { sendEverything } from './baselines.js';
+import type { ReplaySetting, Strategy } from '@x/replay';
+import { type ReplayResult, replayConversation, sendEverything } from '@x/replay';
 import type { Recording } from './recording.js';
-import { type ConversationResult, replayConversation } from './replay-conversation.js';
-import type { ReplaySetting, Strategy } from './strategy.js';
 
 /** Tokens that system prompt and tool schemas take in every request, whatever the recording holds of them. */
 export const OVERHEAD = 10_000;
@@ -15,8 +14,8 @@ export interface ReplayedConversation {
   /** Some request without any reduction reaches the trigger. */
   readonly reachesTrigger: boolean;
   /** Nothing reduced: what costs are measured against. */
-  readonly full: ConversationResult;
-  readonly byStrategy: Readonly<Record<string, ConversationResult>>;
+  readonly full: ReplayResult;
+  readonly byStrategy: Readonly<Record<string, ReplayResult>>;
 }
 
 /** What every conversation of a run is replayed with. */
@@ -38,10 +37,12 @@ export async function runReplay(
 ): Promise<readonly ReplayedConversation[]> {
   const replayed: ReplayedConversation[] = [];
   for (const recording of recordings) {
-    const full = await replayConversation(recording, sendEverything, setting);
-    const byStrategy: Record<string, ConversationResult> = {};
+    const { messages, probes: references, system } = recording;
+    const input = { messages, references, system };
+    const full = await replayConversation(input, sendEverything, setting);
+    const byStrategy: Record<string, ReplayResult> = {};
     for (const [name, strategy] of Object.entries(strategies)) {
-      byStrategy[name] = await replayConversation(recording, strategy, setting);
+      byStrategy[name] = await replayConversation(input, strategy, setting);
     }
     replayed.push({ recording, reachesTrigger: full.largestRequest >= setting.trigger, full, byStrategy });
   }

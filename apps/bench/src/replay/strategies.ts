@@ -1,7 +1,7 @@
-import { keepTail, maskOutputs, maskThenTail, sendEverything } from './baselines.js';
+import type { Strategy } from '@x/replay';
+import { keepTail, maskOutputs, maskThenTail, sendEverything } from '@x/replay';
 import { compactorStrategy } from './compactor-strategy.js';
 import { langchainStrategy } from './langchain-strategy.js';
-import type { Strategy } from './strategy.js';
 
 /** Every strategy by the name of its column. Another variant is another line. */
 export const strategies: Readonly<Record<string, Strategy>> = {

@@ -8,9 +8,10 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { LongRangeReference as Probe } from '@x/replay';
+import { contextText } from '@x/replay';
 import { seededRandom } from '../corpus.js';
-import { contextText } from './context-text.js';
-import type { Probe, Recording } from './recording.js';
+import type { Recording } from './recording.js';
 import { stableId } from './stable-id.js';
 
 /** How far back the last mention must lie for a use to count as a probe, in tokens. */

@@ -1,8 +1,8 @@
 import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
+import { pairingViolations } from '@x/replay';
 import { expect, it } from 'vitest';
 import { extractiveSummary } from '../../src/replay/extractive-summary.js';
 import { langchainStrategy } from '../../src/replay/langchain-strategy.js';
-import { pairingViolations } from '../../src/replay/pairing-violations.js';
 
 const counter = { name: 'letters', count: (text: string) => text.length };
 const setting = { window: 4_000, trigger: 2_500, counter, system: '', overhead: 500 };

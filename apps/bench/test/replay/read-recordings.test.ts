@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { toolUsesOf } from '@x/core';
+import { contextText } from '@x/replay';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { contextText } from '../../src/replay/context-text.js';
 import { readRecordings } from '../../src/replay/read-recordings.js';
 
 let folder: string;

@@ -20,7 +20,7 @@ export interface Figures {
 }
 
 /** Name of the row without any reduction. */
-export const EVERYTHING = 'everything';
+const EVERYTHING = 'everything';
 
 /** One row a strategy, summed over all comparisons; the first row sends everything. */
 export function figuresOf(comparisons: readonly Comparison[]): readonly Figures[] {

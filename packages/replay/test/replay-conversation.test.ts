@@ -1,9 +1,8 @@
 import { assistantMessage, type ManifestEntry, type Message, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { sendEverything } from '../../src/replay/baselines.js';
-import type { Recording } from '../../src/replay/recording.js';
-import { replayConversation } from '../../src/replay/replay-conversation.js';
-import type { ReplaySetting, Strategy } from '../../src/replay/strategy.js';
+import { type ReplayInput, replayConversation } from '../src/replay-conversation.js';
+import { sendEverything } from '../src/strategies/baselines.js';
+import type { ReplaySetting, Strategy } from '../src/strategy.js';
 
 /** One token a letter: with its framing of 4, a message of n letters has n + 4. */
 const counter = { name: 'letters', count: (text: string) => text.length };
@@ -23,13 +22,10 @@ const messages = [
   call('', 'src/b.ts'),
 ];
 const probe = (token: string, callIndex: number) => ({ token, callIndex, lastIndex: 0, gapTokens: 9 });
-const recording: Recording = {
-  name: 'r',
-  domain: 'd',
-  source: 's',
+const recording: ReplayInput = {
   system: 'about src/system.ts',
   messages,
-  probes: [probe('src/a.ts', 3), probe('src/b.ts', 5), probe('src/system.ts', 5)],
+  references: [probe('src/a.ts', 3), probe('src/b.ts', 5), probe('src/system.ts', 5)],
 };
 
 /** Replaces what stands before a model call, once. */
@@ -53,21 +49,21 @@ describe('replayConversation', () => {
     const result = await replayConversation(recording, sendEverything, setting);
     // Requests: 10 + 25 tokens; then 9 + 9 more; then 21 and 14 more.
     const [first, second, third] = [35, 35 + 9 + 9, 53 + (4 + 6 + 1 + 10) + (4 + 6 + 4)];
-    expect(result.calls).toBe(3);
+    expect(result.calls).toHaveLength(3);
     expect(result.largestRequest).toBe(third);
     expect(result.overflows).toBe(1);
-    expect(result.cost).toBeCloseTo(
+    expect(1_000_000 * result.cost).toBeCloseTo(
       1.25 * first + (0.1 * first + 1.25 * (second - first)) + (0.1 * second + 1.25 * (third - second)),
     );
     expect(result.reductions).toBe(0);
-    expect(result.probes.every(({ retained, crossing }) => retained && !crossing)).toBe(true);
+    expect(result.references.every(({ retained, crossing }) => retained && !crossing)).toBe(true);
   });
 
   it('pays for everything behind the first message that differs', async () => {
     const shortened = once(2, ([first, , last]) => [first, last] as Message[]);
     const result = await replayConversation(recording, shortened, setting);
     const [first, second, third] = [35, 35 + 9, 44 + 21 + 14];
-    expect(result.cost).toBeCloseTo(
+    expect(1_000_000 * result.cost).toBeCloseTo(
       1.25 * first + (0.1 * 35 + 1.25 * 9) + (0.1 * second + 1.25 * (third - second)),
     );
   });
@@ -76,8 +72,8 @@ describe('replayConversation', () => {
     const forgetful = once(3, (context) => context.slice(3));
     const result = await replayConversation(recording, forgetful, setting);
     const last = 10 + 21 + 14;
-    expect(result.cost).toBeCloseTo(1.25 * 35 + (0.1 * 35 + 1.25 * 18) + (0.1 * 10 + 1.25 * (last - 10)));
-    expect(result.probes.map(({ token, retained }) => [token, retained])).toEqual([
+    expect(1_000_000 * result.cost).toBeCloseTo(1.25 * 35 + (0.1 * 35 + 1.25 * 18) + (0.1 * 10 + 1.25 * (last - 10)));
+    expect(result.references.map(({ token, retained }) => [token, retained])).toEqual([
       ['src/a.ts', true],
       ['src/b.ts', false],
       ['src/system.ts', true],
@@ -90,7 +86,7 @@ describe('replayConversation', () => {
       once(3, (context) => context.slice(3)),
       setting,
     );
-    expect(result.probes.map(({ crossing, fate }) => [crossing, fate])).toEqual([
+    expect(result.references.map(({ crossing, fate }) => [crossing, fate])).toEqual([
       [false, undefined],
       [true, 'dropped'],
       [true, 'dropped'],

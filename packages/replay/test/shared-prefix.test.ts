@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sharedPrefix } from '../../src/replay/shared-prefix.js';
+import { sharedPrefix } from '../src/shared-prefix.js';
 
 const texts = fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 8 });
 const build = (values: readonly string[]): readonly Message[] => values.map((value) => userMessage(value));

@@ -1,8 +1,8 @@
 import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { keepTail, maskOutputs, maskThenTail } from '../../src/replay/baselines.js';
-import { pairingViolations } from '../../src/replay/pairing-violations.js';
-import type { ReplaySetting } from '../../src/replay/strategy.js';
+import { pairingViolations } from '../src/pairing-violations.js';
+import { keepTail, maskOutputs, maskThenTail } from '../src/strategies/baselines.js';
+import type { ReplaySetting } from '../src/strategy.js';
 
 const counter = { name: 'letters', count: (text: string) => text.length };
 const setting: ReplaySetting = { window: 4_000, trigger: 2_000, counter, system: '', overhead: 0 };

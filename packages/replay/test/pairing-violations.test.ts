@@ -1,6 +1,6 @@
 import { assistantMessage, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { pairingViolations } from '../../src/replay/pairing-violations.js';
+import { pairingViolations } from '../src/pairing-violations.js';
 
 const call = (...ids: string[]) =>
   assistantMessage(ids.map((id) => ({ type: 'tool_use', id, name: 'look', input: {} })));
