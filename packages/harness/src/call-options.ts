@@ -1,4 +1,12 @@
-import { type JsonObject, type Message, parseWith, type StandardSchema, userMessage } from '@x/core';
+import {
+  InvalidInputError,
+  type JsonObject,
+  type Message,
+  parseWith,
+  type RuntimeContext,
+  type StandardSchema,
+  userMessage,
+} from '@x/core';
 import { z } from 'zod';
 import type { Decisions } from './decision.js';
 import { type OutputSchema, outputFormat } from './output/output-format.js';
@@ -29,9 +37,32 @@ export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchem
 
 const repairsSchema = z.int().min(0).default(2);
 
+/** @throws {InvalidInputError} for what says nothing: providers refuse it, and would again with every later call. */
 export function toMessages(input: CallInput): readonly Message[] {
-  if (typeof input === 'string') return [userMessage(input)];
-  return 'role' in input ? [input] : input;
+  const messages = typeof input === 'string' ? [userMessage(input)] : asList(input);
+  for (const [index, { content }] of messages.entries()) {
+    const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
+    if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');
+  }
+  return messages;
+}
+
+function asList(input: Message | readonly Message[]): readonly Message[] {
+  if (Array.isArray(input)) return input as readonly Message[];
+  if (typeof input === 'object' && input !== null && 'role' in input) return [input];
+  throw invalidInput('', 'must be text, a message, or a list of messages');
+}
+
+function invalidInput(path: string, message: string): InvalidInputError {
+  return new InvalidInputError('input of the call', [{ path, message }]);
+}
+
+/** @throws {InvalidInputError} when it is something else, such as a session id. */
+export function checkContext(context: RuntimeContext): void {
+  if (typeof context === 'object' && context !== null && 'sessionKey' in context) return;
+  throw new InvalidInputError('context of the call', [
+    { path: '', message: 'must be a RuntimeContext: RuntimeContext.of({ userId, sessionId })' },
+  ]);
 }
 
 /**

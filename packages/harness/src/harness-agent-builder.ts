@@ -17,6 +17,7 @@ import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } f
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
 import { HarnessConfigError } from './errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from './loop/model-fallback.js';
+import { malformedPart } from './malformed-part.js';
 
 const DEFAULT_WORKSPACE = './workspace';
 
@@ -149,16 +150,25 @@ export class HarnessAgentBuilder<Agent> {
     const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
     const capabilities = this.#capabilities.map((entry, index) =>
       collect(issues, () =>
-        typeof entry === 'string' || 'ref' in entry
+        typeof entry === 'string' || isReference(entry)
           ? this.#registry.resolve(entry, `capabilities[${index}]`)
-          : entry,
+          : wellFormed(entry, `capabilities[${index}]`, CAPABILITY),
       ),
     );
     if (this.#model === undefined) {
       issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
     }
+    for (const model of [this.#model, ...this.#fallback.models]) {
+      if (model !== undefined) collect(issues, () => wellFormed(model, 'model', MODEL));
+    }
     const workspace = collect(issues, () => this.#openWorkspace());
-    const session = workspace && collect(issues, () => this.#session ?? new WorkspaceSession(workspace));
+    const session =
+      workspace &&
+      collect(issues, () =>
+        this.#session === undefined
+          ? new WorkspaceSession(workspace)
+          : wellFormed(this.#session, 'session', SESSION),
+      );
     if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
       issues.push({
         path: 'session',
@@ -168,7 +178,13 @@ export class HarnessAgentBuilder<Agent> {
       });
     }
     const found = capabilities.filter((capability) => capability !== undefined);
-    const tools = [...this.#tools, ...found.flatMap((capability) => capability.tools ?? [])];
+    const own = this.#tools.map((tool, index) =>
+      collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)),
+    );
+    const tools = [
+      ...own.filter((tool) => tool !== undefined),
+      ...found.flatMap((capability) => capability.tools ?? []),
+    ];
     issues.push(
       ...duplicates(
         'capabilities',
@@ -199,11 +215,34 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   #openWorkspace(): Workspace {
-    if (typeof this.#workspace !== 'string') return this.#workspace;
+    if (typeof this.#workspace !== 'string') return wellFormed(this.#workspace, 'workspace', WORKSPACE);
     const workspace = new LocalWorkspace(this.#workspace);
     workspace.check();
     return workspace;
   }
+}
+
+type Kind = readonly [kind: string, members: readonly string[], remedy: string];
+
+const CAPABILITY: Kind = ['a capability', ['name'], 'pass an object with a name, or the name of one'];
+const MODEL: Kind = ['a model', ['id', 'generate'], 'wrap that of a provider, for example with @x/ai-sdk'];
+const TOOL: Kind = ['a tool', ['definition', 'run'], 'make one with defineTool of @x/core'];
+const SESSION: Kind = ['a session store', ['load', 'commit'], 'pass one, such as new JsonSession(…)'];
+const WORKSPACE: Kind = [
+  'a workspace',
+  ['read', 'write'],
+  'pass a path, or one such as new LocalWorkspace(…)',
+];
+
+/** @throws {HarnessConfigError} saying what stands there instead: callers without types need to know. */
+function wellFormed<Part>(part: Part, path: string, [kind, members, remedy]: Kind): Part {
+  const message = malformedPart(part, kind, members, remedy);
+  if (message !== undefined) throw new HarnessConfigError([{ path, message }]);
+  return part;
+}
+
+function isReference(entry: Capability | CapabilityReference): entry is CapabilityReference {
+  return typeof entry === 'object' && entry !== null && 'ref' in entry;
 }
 
 /** Runs `make`, and files what it throws as issues instead. */

@@ -18,6 +18,7 @@ import { BackgroundQueue } from './background-queue.js';
 import {
   type CallInput,
   type CallOptions,
+  checkContext,
   type OutputOptions,
   requestedOutput,
   toMessages,
@@ -212,9 +213,9 @@ export class HarnessAgent {
    * with true once it has entered the conversation, and with false when no call runs, or it ended first; then say it
    * with {@link HarnessAgent.call}. Either way it is in the conversation once or not at all.
    */
-  steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
+  async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const running = this.#running.get(this.#identify(context).key.toString());
-    return running?.steering.send(toMessages(input)) ?? Promise.resolve(false);
+    return (await running?.steering.send(toMessages(input))) ?? false;
   }
 
   /**
@@ -377,6 +378,7 @@ export class HarnessAgent {
   }
 
   #identify(context: RuntimeContext): { readonly key: SessionKey; readonly runtime: RuntimeContext } {
+    checkContext(context);
     const runtime =
       context.sessionId === undefined
         ? RuntimeContext.builder(context).sessionId(randomUUID()).build()

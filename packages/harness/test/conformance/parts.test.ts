@@ -1,0 +1,66 @@
+import { compaction } from '@x/compaction';
+import { InMemorySession, RuntimeContext, userMessage } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { HarnessAgent, HarnessConfigError } from '../../src/index.js';
+import { mcp } from '../../src/mcp/index.js';
+import { scratch } from '../support.js';
+
+const base = () =>
+  HarnessAgent.builder()
+    .workspace(scratch())
+    .model(new ScriptedModel([{ text: 'Hi' }]));
+
+function issuesOf(build: () => unknown): readonly string[] {
+  try {
+    build();
+  } catch (error) {
+    if (HarnessConfigError.isInstance(error))
+      return error.issues.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe('an agent built without a type checker', () => {
+  it('is told of parts that are none, all at once, and what to do', () => {
+    const plainTool = { description: 'A tool of another library', execute: () => 'x' };
+    const issues = issuesOf(() =>
+      HarnessAgent.builder()
+        .workspace({} as never)
+        .model('gpt-5' as never)
+        .session({} as never)
+        .tools(plainTool as never)
+        .use(compaction as never, mcp({ servers: {} }) as never, undefined as never)
+        .build(),
+    );
+    expect(issues.map((issue) => issue.replace(/;.*/, ''))).toEqual([
+      'capabilities[0]: compaction is a function, not a capability: call it, and pass what it returns',
+      'capabilities[1]: is a promise of a capability: await it first',
+      'capabilities[2]: undefined is not a capability',
+      'model: "gpt-5" is not a model',
+      'workspace: is not a workspace',
+      'tools[0]: is not a tool',
+    ]);
+    expect(
+      issuesOf(() =>
+        base()
+          .session({} as never)
+          .build(),
+      ),
+    ).toEqual(['session: is not a session store; pass one, such as new JsonSession(…)']);
+  });
+
+  it('refuses a context that is none, and an input that says nothing, and stores neither', async () => {
+    const session = new InMemorySession();
+    const agent = base().session(session).build();
+    const context = RuntimeContext.of({ sessionId: 's' });
+    await expect(agent.call('Hi', 's' as never)).rejects.toThrow('must be a RuntimeContext');
+    for (const input of ['', ' \n', userMessage(''), [userMessage('Hi'), userMessage('')]]) {
+      await expect(agent.call(input, context)).rejects.toThrow('is empty');
+    }
+    await expect(agent.call(undefined as never, context)).rejects.toThrow('must be text');
+    expect(await agent.state(context)).toBeUndefined();
+    expect((await agent.call('Hi', context)).text).toBe('Hi');
+  });
+});
