@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { compaction, tiktokenCounter, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
@@ -7,8 +8,18 @@ import {
   type SessionStore,
   type Workspace,
 } from '@x/core';
-import { HarnessAgent, shell, taskList, workspaceTools } from '@x/harness';
-import { sessionHistory } from '@x/memory';
+import {
+  HarnessAgent,
+  planMode,
+  type SubagentDefinition,
+  shell,
+  subagents,
+  type TaskRepository,
+  taskList,
+  WorkspaceTaskRepository,
+  workspaceTools,
+} from '@x/harness';
+import { memory, sessionHistory } from '@x/memory';
 import { approvals } from './approvals.js';
 import { openFiles, type Storage } from './storage.js';
 
@@ -18,6 +29,17 @@ const SYSTEM_PROMPT = `You are a careful engineering assistant that works on one
 The repository is mounted read-only under repo/ for the file tools, and is the working directory of execute.
 Everything outside repo/ is your own workspace: write reports there. Keep a todo list for any work of more than a few steps.
 Older messages are compacted as you work. When you need something that you no longer see, search the log of this session or read it again.`;
+
+/** The full-text index of memories and notes, in the data directory. It may be deleted: it is made of the files. */
+const INDEX_FILE = 'memory_index.db';
+const SUBAGENTS: readonly SubagentDefinition[] = [
+  {
+    name: 'explorer',
+    description: 'Finds things in the repository and answers with paths and lines; changes nothing',
+    systemPrompt: 'You explore a repository, mounted under repo/. Answer briefly, with paths and lines.',
+    tools: ['read_file', 'list_files', 'glob_files', 'grep_files'],
+  },
+];
 
 /** Share of the window that one tool result may fill before it is evicted, at about four characters a token. */
 const RESULT_SHARE = 0.25;
@@ -29,13 +51,18 @@ export interface DemoAgent {
   readonly agent: HarnessAgent;
   readonly workspace: Workspace;
   readonly store: SessionStore;
+  /** What was given to subagents. */
+  readonly tasks: TaskRepository;
   /** Tokens at which a compaction begins by itself. */
   readonly triggerTokens: number;
 }
 
 interface CreateAgentOptions {
   readonly model: Model;
+  /** Whether it is the embedded guide, which follows rules. */
   readonly embedded: boolean;
+  /** Writes summaries and memories; `null`: rules do. Default: the model, unless it is embedded. */
+  readonly background?: Model | null | undefined;
   /** The directory of this machine's files. */
   readonly data: string;
   /** Where sessions, logs and reports live. Default: files in `data`. */
@@ -51,14 +78,23 @@ interface CreateAgentOptions {
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { model, embedded, data, repo, onEvent, unattended = false, storage = openFiles(data) } = options;
+  // The guide can write neither: its ledger is the summary, and facts are found by rule.
+  const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
     repo: new LocalWorkspace(repo, { readOnly: true }),
   });
   const counter = tiktokenCounter();
+  const tasks = new WorkspaceTaskRepository(workspace);
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
   const budgetPercent = 0.85;
+
+  const remembering = memory({
+    index: join(data, INDEX_FILE),
+    maxPromptTokens: embedded ? 0 : 4_000,
+    ...(background === undefined ? {} : { model: background }),
+  });
 
   const agent = HarnessAgent.builder()
     .name(AGENT)
@@ -78,8 +114,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         triggerMessages: 0,
         triggerTokens: 0,
         keepTokens: Math.floor(window * 0.25),
-        // The guide cannot write summaries; its ledger is the summary.
-        ...(embedded ? { model: null } : {}),
+        ...(background === undefined ? {} : { model: background }),
       }),
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
       taskList(),
@@ -88,10 +123,14 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
       shell({ cwd: repo }),
+      // Rules do not read memories, nor plan, nor give work away; what they say is remembered all the same.
+      ...(embedded
+        ? [{ ...remembering, tools: [] }]
+        : [remembering, planMode(), subagents(SUBAGENTS, { repository: tasks })]),
       sessionHistory(),
       approvals({ embedded, unattended }),
     )
     .onEvent((event) => onEvent?.(event))
     .build();
-  return { agent, workspace, store, triggerTokens: Math.floor(window * budgetPercent) };
+  return { agent, workspace, store, tasks, triggerTokens: Math.floor(window * budgetPercent) };
 }

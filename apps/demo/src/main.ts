@@ -79,7 +79,7 @@ async function serve(settings: DemoSettings): Promise<number> {
       triggerTokens: demo.triggerTokens,
       strategy: 'auto',
       workspace: storage.name,
-      abilities: { undo: true, decide: true },
+      abilities: { undo: true, decide: true, plan: !choice.embedded },
       starters: STARTERS,
     },
   });

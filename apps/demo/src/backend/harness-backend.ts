@@ -158,6 +158,17 @@ export class HarnessBackend implements Backend {
     );
   }
 
+  async setPlanMode(sessionId: string, active: boolean): Promise<void> {
+    await this.#requireSession(sessionId);
+    const session = await this.#open(sessionId);
+    await this.#exclusively(session, async () => {
+      await this.#demo.agent.updateState(contextOf(sessionId), (state) => {
+        state.planModeContext = { ...state.planModeContext, active };
+      });
+      await session.refreshWork();
+    });
+  }
+
   async remove(sessionId: string): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
@@ -210,13 +221,9 @@ export class HarnessBackend implements Backend {
     return { path, text: decoder.decode(bytes), size, offset, ...(next < size ? { nextOffset: next } : {}) };
   }
 
-  /** Waits until what runs has ended, and everything that was told has been stored. */
+  /** Waits until everything that was told has been stored. */
   async close(): Promise<void> {
-    for (const opening of this.#live.values()) {
-      const session = await opening;
-      await session.running;
-      await session.settled();
-    }
+    for (const session of this.#live.values()) await (await session).settled();
   }
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
@@ -253,12 +260,12 @@ export class HarnessBackend implements Backend {
   }
 
   async #read(sessionId: string): Promise<LiveSession> {
-    const { agent, workspace, store } = this.#demo;
+    const { agent, workspace, store, tasks } = this.#demo;
     const key = keyOf(sessionId);
     // Before the rest: what is stored meanwhile is shown at the next look.
     const version = (await store.load(key))?.version;
     const context = contextOf(sessionId);
-    const session = await LiveSession.open({ agent, workspace, key, context, counter: this.#counter });
+    const session = await LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
     session.version = version;
     return session;
   }

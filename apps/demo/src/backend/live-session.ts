@@ -1,15 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AgentEvent, AgentState, RuntimeContext, SessionKey, TokenCounter, Workspace } from '@x/core';
-import { type HarnessAgent, pendingCalls } from '@x/harness';
+import { type HarnessAgent, pendingCalls, type TaskRepository } from '@x/harness';
 import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
-import { type CompactionDetails, toPageEvent } from '../server/page-event.js';
+import { type CompactionDetails, type PageEvent, toPageEvent } from '../server/page-event.js';
 import { SessionFeed } from '../server/session-feed.js';
 import { emptyTranscript, type Transcript } from '../server/transcript.js';
 import { EventJournal } from './event-journal.js';
+import { readSideWork } from './side-work.js';
 
 interface LiveSessionOptions {
   readonly agent: HarnessAgent;
   readonly workspace: Workspace;
+  readonly tasks: TaskRepository;
   readonly key: SessionKey;
   readonly context: RuntimeContext;
   readonly counter: TokenCounter;
@@ -71,6 +74,15 @@ export class LiveSession {
     this.journal.append({ ...event, sessionId: this.feed.sessionId });
   }
 
+  /** Tells the page what has become of plan and tasks, if anything has. */
+  async refreshWork(): Promise<void> {
+    const state = await this.#state();
+    if (!state) return;
+    const work = await readSideWork(state, this.#options);
+    if (!isDeepStrictEqual(work, this.feed.transcript.work))
+      this.feed.publish({ type: 'work.changed', work });
+  }
+
   /** Resolves when every event so far has been told. */
   async settled(): Promise<void> {
     await this.#handled;
@@ -86,6 +98,7 @@ export class LiveSession {
       const todos = (await this.#state())?.tasksContext.todos ?? [];
       this.feed.publish({ type: 'todos.changed', todos });
     }
+    if (changesSideWork(page)) await this.refreshWork();
   }
 
   async #details(): Promise<CompactionDetails> {
@@ -103,10 +116,16 @@ export class LiveSession {
   }
 }
 
-async function readTranscript(
-  { agent, key, context }: LiveSessionOptions,
-  journal: EventJournal,
-): Promise<Transcript> {
+/** Tools by whose results the plan or a task may have changed. */
+const WORK_TOOL = /^(?:plan_|agent_|task_)/;
+
+function changesSideWork(event: PageEvent): boolean {
+  if (event.type === 'tool.result') return WORK_TOOL.test(event.result.toolName);
+  return event.type === 'task.changed' || event.type === 'call.completed';
+}
+
+async function readTranscript(options: LiveSessionOptions, journal: EventJournal): Promise<Transcript> {
+  const { agent, key, context } = options;
   let transcript = emptyTranscript(key.parts.sessionId);
   for (const event of await journal.read()) transcript = foldEvent(transcript, event);
   const state = await agent.state(context);
@@ -115,6 +134,7 @@ async function readTranscript(
     ...transcript,
     todos: state?.tasksContext.todos ?? [],
     pending: state ? pendingCalls(state) : [],
+    work: state ? await readSideWork(state, options) : transcript.work,
     call: undefined,
     compacting: undefined,
   };

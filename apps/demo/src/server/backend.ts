@@ -65,6 +65,12 @@ export interface Backend {
    */
   undo?(sessionId: string, compactionId: string): Promise<void>;
   /**
+   * Begins or ends plan mode: while it is on, the agent may only read. Left out by backends without it.
+   *
+   * @throws {BackendError} `session_not_found`, `session_busy`.
+   */
+  setPlanMode?(sessionId: string, active: boolean): Promise<void>;
+  /**
    * Answers for tool calls that wait for permission and goes on with the call. Left out by backends that never ask.
    *
    * @throws {BackendError} `session_not_found`, `session_busy`, `not_pending`.
@@ -92,7 +98,7 @@ export interface BackendInfo {
   /** Where the agent works, for people. */
   readonly workspace: string;
   /** Which optional methods there are. */
-  readonly abilities: { readonly undo: boolean; readonly decide: boolean };
+  readonly abilities: { readonly undo: boolean; readonly decide: boolean; readonly plan: boolean };
   /** What an empty page offers to do. */
   readonly starters: readonly Starter[];
 }

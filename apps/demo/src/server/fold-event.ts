@@ -71,6 +71,8 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return withoutCompaction(transcript, event);
     case 'todos.changed':
       return { ...transcript, todos: event.todos };
+    case 'work.changed':
+      return { ...transcript, work: event.work };
     case 'permission.required':
       return { ...transcript, pending: event.calls };
     case 'permission.decided':

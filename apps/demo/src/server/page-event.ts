@@ -1,4 +1,5 @@
 import { type AgentEvent, type AgentEventBody, type ContextUsage, type Todo, XError } from '@x/core';
+import type { SideWork } from './transcript.js';
 
 /** An error as the page shows it. */
 export interface ErrorInfo {
@@ -19,6 +20,7 @@ export type PageEventBody =
   | { readonly type: 'call.failed'; readonly callId: string; readonly error: ErrorInfo }
   | (AgentBody<'context.compacted'> & CompactionDetails)
   | { readonly type: 'context.restored'; readonly compactionId: string; readonly context?: ContextUsage }
+  | { readonly type: 'work.changed'; readonly work: SideWork }
   | { readonly type: 'todos.changed'; readonly todos: readonly Todo[] };
 
 /** What the agent's `context.compacted` event does not say. */

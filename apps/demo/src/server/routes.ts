@@ -19,6 +19,7 @@ const decisionBody = z.strictObject({
     ]),
   ),
 });
+const planBody = z.strictObject({ active: z.boolean() });
 const fileQuery = z.strictObject({
   path: z.string().min(1).max(4_096),
   offset: z.coerce.number().int().min(0).default(0),
@@ -87,6 +88,13 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
     const { decisions } = await bodyOf(context, decisionBody);
     await backend.decide(sessionOf(context), decisions);
     return context.body(null, 202);
+  });
+
+  api.put('/sessions/:id/plan', async (context) => {
+    if (!backend.setPlanMode) throw notSupported('plan');
+    const { active } = await bodyOf(context, planBody);
+    await backend.setPlanMode(sessionOf(context), active);
+    return context.body(null, 204);
   });
 
   api.get('/file', async (context) => {

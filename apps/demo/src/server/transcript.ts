@@ -30,6 +30,7 @@ export interface Transcript {
   readonly todos: readonly Todo[];
   /** Tool calls that wait for the user's permission, in the order in which they were made. */
   readonly pending: readonly PendingCall[];
+  readonly work: SideWork;
   readonly totals: Totals;
   /** The call that runs now. */
   readonly call?: RunningCall | undefined;
@@ -78,6 +79,33 @@ export interface Notice {
   /** Stable, for programs: an error's code, or what the notice is about. */
   readonly code: string;
   readonly message: string;
+}
+
+/** What there is beside the conversation. */
+export interface SideWork {
+  readonly plan: Plan;
+  /** What was given to subagents, oldest first. */
+  readonly tasks: readonly BackgroundTask[];
+}
+
+export interface Plan {
+  /** Whether the agent may only read until a human has approved the plan. */
+  readonly active: boolean;
+  /** Where the plan lies in the workspace, once there is one. */
+  readonly path?: string | undefined;
+  readonly text?: string | undefined;
+}
+
+export interface BackgroundTask {
+  readonly taskId: string;
+  readonly subagent: string;
+  /** The beginning of what it was told. */
+  readonly task: string;
+  readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+  readonly createdAt: string;
+  readonly endedAt?: string | undefined;
+  /** The beginning of its answer, or why it failed. */
+  readonly outcome?: string | undefined;
 }
 
 export interface ReplyFigures {
@@ -144,6 +172,7 @@ export function emptyTranscript(sessionId: string): Transcript {
     timeline: [],
     todos: [],
     pending: [],
+    work: { plan: { active: false }, tasks: [] },
     totals: { modelCalls: 0, usage: { inputTokens: 0, outputTokens: 0 } },
   };
 }

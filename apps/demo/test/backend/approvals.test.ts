@@ -14,12 +14,12 @@ let data: string;
 beforeEach(() => {
   data = mkdtempSync(join(tmpdir(), 'x-approvals-'));
 });
-afterEach(() => rmSync(data, { recursive: true, force: true }));
+afterEach(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
 
 function open(model: Model, { embedded = false, unattended = false } = {}): HarnessBackend {
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ model, embedded, data, repo: data, unattended, onEvent });
+  const demo = createAgent({ model, embedded, background: null, data, repo: data, unattended, onEvent });
   backend = new HarnessBackend({ demo, counter: estimateCounter, info });
   return backend;
 }

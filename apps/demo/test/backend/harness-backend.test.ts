@@ -13,7 +13,7 @@ let data: string;
 beforeEach(() => {
   data = mkdtempSync(join(tmpdir(), 'x-backend-'));
 });
-afterEach(() => rmSync(data, { recursive: true, force: true }));
+afterEach(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
 
 function open(model: Model): HarnessBackend {
   let backend: HarnessBackend | undefined;

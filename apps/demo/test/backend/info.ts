@@ -8,6 +8,6 @@ export const info: BackendInfo = {
   triggerTokens: 13_600,
   strategy: 'auto',
   workspace: '',
-  abilities: { undo: true, decide: true },
+  abilities: { undo: true, decide: true, plan: true },
   starters: [],
 };

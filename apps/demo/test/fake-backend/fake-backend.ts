@@ -73,7 +73,7 @@ export class FakeBackend implements Backend {
       triggerTokens: WINDOW * 0.8,
       strategy: 'auto',
       workspace: '~/projects/x',
-      abilities: { undo: true, decide: true },
+      abilities: { undo: true, decide: true, plan: true },
       starters: [
         {
           icon: 'survey',
@@ -143,6 +143,12 @@ export class FakeBackend implements Backend {
       throw new BackendError('not_pending', 'This was decided already.');
     }
     this.#start(session, session.stage.decide(decisions));
+  }
+
+  async setPlanMode(sessionId: string, active: boolean): Promise<void> {
+    const { feed } = this.#find(sessionId);
+    const { work } = feed.transcript;
+    feed.publish({ type: 'work.changed', work: { ...work, plan: { ...work.plan, active } } });
   }
 
   async remove(sessionId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { asking } from '../fake-backend/scenarios.js';
+import { asking, planning } from '../fake-backend/scenarios.js';
 import { evaluate, launch, type Visit, visit } from './browse.js';
 
 let browser: Browser;
@@ -72,5 +72,21 @@ describe('a call that waits for approval', () => {
     await v.page.locator('.agent-turn', { hasText: 'I went on with what you decided.' }).waitFor();
     await v.page.locator('.tool-failed', { hasText: 'execute' }).locator('.fold-line').click();
     await v.page.getByText('The user denied this call: Not today.').first().waitFor();
+  });
+});
+
+describe('what there is beside the conversation', () => {
+  it('is plan and tasks, in the panel', async () => {
+    v.backend.seed('p', (stage) => planning(stage, 'Plan it'));
+    await v.open('p');
+    const plan = v.page.getByRole('region', { name: 'Plan', exact: true });
+    await plan.getByRole('button', { name: 'plans/s.md' }).click();
+    await plan.getByText('Compare them').waitFor();
+    await plan.getByRole('switch').click();
+    await plan.getByText('Plan mode is off').waitFor();
+    const tasks = v.page.getByRole('region', { name: 'Background tasks' });
+    expect(await tasks.locator('.task-status').allTextContents()).toEqual(['failed', 'running', 'done']);
+    await tasks.getByRole('button', { name: 'Run the tests' }).click();
+    await tasks.getByText('It may only read.').waitFor();
   });
 });

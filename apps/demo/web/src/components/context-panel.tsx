@@ -1,11 +1,15 @@
 import './context-panel.css';
-import { context, todos } from '../state/session.js';
+import { plural } from '../lib/format.js';
+import { info } from '../state/info.js';
+import { context, phase, todos, work } from '../state/session.js';
 import { CostFigures } from './cost-figures.js';
 import { Gauge } from './gauge.js';
 import { LastCompaction } from './last-compaction.js';
 import { Legend } from './legend.js';
 import { PanelSection } from './panel-section.js';
+import { PlanView } from './plan-view.js';
 import { SetupFacts } from './setup-facts.js';
+import { TaskList } from './task-list.js';
 import { Timeline } from './timeline.js';
 import { TodoList } from './todo-list.js';
 
@@ -36,6 +40,16 @@ export function ContextPanel() {
         {todos.value.length > 0 && (
           <PanelSection title="Todos" figure={`${done} of ${todos.value.length}`}>
             <TodoList />
+          </PanelSection>
+        )}
+        {phase.value === 'ready' && info.value?.abilities.plan && (
+          <PanelSection title="Plan">
+            <PlanView />
+          </PanelSection>
+        )}
+        {work.value.tasks.length > 0 && (
+          <PanelSection title="Background tasks" figure={plural(work.value.tasks.length, 'task')}>
+            <TaskList />
           </PanelSection>
         )}
         <PanelSection title="Set-up">

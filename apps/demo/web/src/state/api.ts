@@ -34,6 +34,7 @@ export const api = {
     request<void>('DELETE', `${session(id)}/compactions/${encodeURIComponent(compactionId)}`),
   decide: (id: string, decisions: Decisions) =>
     request<void>('POST', `${session(id)}/decisions`, { decisions }),
+  setPlanMode: (id: string, active: boolean) => request<void>('PUT', `${session(id)}/plan`, { active }),
   expand: (id: string, messageId: string) =>
     request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
   file: (path: string, offset: number) =>

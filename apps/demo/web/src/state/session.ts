@@ -28,6 +28,7 @@ export const context = computed(() => transcript.value.context);
 export const timeline = computed(() => transcript.value.timeline);
 export const todos = computed(() => transcript.value.todos);
 export const pending = computed(() => transcript.value.pending);
+export const work = computed(() => transcript.value.work);
 export const totals = computed(() => transcript.value.totals);
 export const title = computed(() => transcript.value.title);
 export const sessionId = computed(() => transcript.value.sessionId);
@@ -75,6 +76,8 @@ export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
 export const decide = (toolUseId: string, decision: Decision) =>
   attempt(() => api.decide(sessionId.peek(), { [toolUseId]: decision }));
+
+export const setPlanMode = (active: boolean) => attempt(() => api.setPlanMode(sessionId.peek(), active));
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
   problem.value = undefined;

@@ -1,0 +1,58 @@
+import type { AgentState } from '@x/core';
+import { headOf, readText, type SessionKey, type Workspace, WorkspaceError } from '@x/core';
+import type { TaskRecord, TaskRepository } from '@x/harness';
+import type { BackgroundTask, Plan, SideWork } from '../server/transcript.js';
+
+const MAX_PLAN_CHARS = 40_000;
+const MAX_TASK_CHARS = 2_000;
+
+/** What there is beside the conversation: the plan, and what subagents do. */
+export async function readSideWork(
+  state: AgentState,
+  {
+    workspace,
+    tasks,
+    key,
+  }: { readonly workspace: Workspace; readonly tasks: TaskRepository; readonly key: SessionKey },
+): Promise<SideWork> {
+  const { active, planFile } = state.planModeContext;
+  const text = planFile === undefined ? undefined : await readIfThere(workspace, planFile);
+  const plan: Plan = {
+    active,
+    ...(planFile === undefined || text === undefined
+      ? {}
+      : { path: planFile, text: headOf(text, MAX_PLAN_CHARS) }),
+  };
+  return { plan, tasks: (await tasks.list(key)).map(toTask) };
+}
+
+function toTask({
+  taskId,
+  subagent,
+  task,
+  status,
+  createdAt,
+  endedAt,
+  result,
+  error,
+}: TaskRecord): BackgroundTask {
+  const outcome = error ?? result;
+  return {
+    taskId,
+    subagent,
+    task: headOf(task, MAX_TASK_CHARS),
+    status,
+    createdAt,
+    ...(endedAt === undefined ? {} : { endedAt }),
+    ...(outcome === undefined ? {} : { outcome: headOf(outcome, MAX_TASK_CHARS) }),
+  };
+}
+
+async function readIfThere(workspace: Workspace, path: string): Promise<string | undefined> {
+  try {
+    return await readText(workspace, path);
+  } catch (error) {
+    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return undefined;
+    throw error;
+  }
+}
