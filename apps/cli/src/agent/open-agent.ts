@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
 import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harness';
@@ -6,6 +5,7 @@ import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { UsageError } from '../command.js';
 import { openStore } from '../open-store.js';
+import { readInput } from '../read-input.js';
 import { createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 
@@ -57,14 +57,8 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
 }
 
 async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
-  let text: string;
-  try {
-    text = await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
   // JSON is YAML too.
-  const document = parseDocument(text, { logLevel: 'silent' });
+  const document = parseDocument(await readInput(file), { logLevel: 'silent' });
   const [error] = document.errors;
   if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
   const config: unknown = document.toJS({ maxAliasCount: 100 });

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
 import { tiktokenCounter } from '@x/compaction';
 import { estimateCounter } from '@x/core';
 import { type Command, readArguments, UsageError } from '../command.js';
+import { readInput } from '../read-input.js';
 
 const usage = 'x count [FILE…] [--encoding o200k_base|cl100k_base]';
 const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
@@ -21,17 +20,8 @@ export const count: Command = {
     }
     const counter = tiktokenCounter(encoding);
     for (const file of positionals.length > 0 ? positionals : ['-']) {
-      const content = await read(file);
+      const content = await readInput(file);
       output.write(`${counter.count(content)}\t~${estimateCounter.count(content)}\t${file}\n`);
     }
   },
 };
-
-async function read(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
-}

@@ -1,7 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { type Prices, parsePrices } from '@x/replay';
 import { parse } from 'yaml';
 import { UsageError } from '../../command.js';
+import { readInput } from '../../read-input.js';
 
 const NAMES: Readonly<Record<string, string>> = {
   input: 'input',
@@ -14,7 +14,7 @@ const NAMES: Readonly<Record<string, string>> = {
 
 /** `input=3,output=15` or the name of a JSON or YAML file with these fields; for a million tokens. */
 export async function readPrices(argument: string): Promise<Prices> {
-  return parsePrices(argument.includes('=') ? fromPairs(argument) : await fromFile(argument));
+  return parsePrices(argument.includes('=') ? fromPairs(argument) : parse(await readInput(argument)));
 }
 
 function fromPairs(argument: string): Readonly<Record<string, number>> {
@@ -30,12 +30,4 @@ function fromPairs(argument: string): Readonly<Record<string, number>> {
       return [known, Number(value)];
     }),
   );
-}
-
-async function fromFile(file: string): Promise<unknown> {
-  try {
-    return parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }

@@ -1,5 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
-import { text } from 'node:stream/consumers';
+import { writeFile } from 'node:fs/promises';
 import { tiktokenCounter } from '@x/compaction';
 import { estimateCounter, type TokenCounter } from '@x/core';
 import {
@@ -13,6 +12,7 @@ import {
   type Strategy,
 } from '@x/replay';
 import { type Command, positive, readArguments, UsageError } from '../../command.js';
+import { readInput } from '../../read-input.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
@@ -74,7 +74,7 @@ async function compare(
   chosen: Readonly<Record<string, Strategy>>,
   options: Parameters<typeof compareStrategies>[2],
 ): Promise<Comparison> {
-  const source = await read(file);
+  const source = await readInput(file);
   try {
     const conversation = importConversation(source, format === undefined ? {} : { format });
     return await compareStrategies({ ...conversation, id: conversation.id ?? file }, chosen, options);
@@ -112,15 +112,6 @@ function counterOf(name: string): TokenCounter {
   const create = Object.hasOwn(COUNTERS, name) ? COUNTERS[name] : undefined;
   if (create !== undefined) return create();
   throw new UsageError(`--counter must be one of ${Object.keys(COUNTERS).join(', ')}\nUsage: ${usage}`);
-}
-
-async function read(file: string): Promise<string> {
-  if (file === '-') return text(process.stdin);
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
 
 async function write(file: string, content: string): Promise<void> {

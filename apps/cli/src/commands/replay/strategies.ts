@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises';
 import { createCompactor, parseCompactionConfig } from '@x/compaction';
 import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } from '@x/replay';
 import { parse } from 'yaml';
-import { UsageError } from '../../command.js';
+import { readInput } from '../../read-input.js';
 
 /** What recordings are compared by. None calls a model. */
 export const strategies: Readonly<Record<string, Strategy>> = {
@@ -20,17 +19,9 @@ export const strategies: Readonly<Record<string, Strategy>> = {
  * @throws {InvalidInputError} naming every bad field.
  */
 export async function fromConfiguration(file: string): Promise<Strategy> {
-  const { options } = parseCompactionConfig(await readConfiguration(file));
+  const { options } = parseCompactionConfig(parse(await readInput(file)));
   const { offloadBeforeCompact: _log, flushBeforeCompact: _memory, ...config } = options;
   return withCompactor(({ window, counter }) =>
     createCompactor({ ...config, model: null, contextWindow: window, counter }),
   );
-}
-
-async function readConfiguration(file: string): Promise<unknown> {
-  try {
-    return parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-  }
 }
