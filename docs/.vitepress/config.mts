@@ -5,7 +5,8 @@ const page = (text: string, link: string) => ({ text, link });
 /** The guides, one page a task. `npm run docs` builds them with the API reference beside. */
 export default defineConfig({
   title: '@x',
-  description: 'TypeScript packages for agents that run for hours: compaction, memory, sessions, and a harness.',
+  description:
+    'TypeScript packages for agents that run for hours: compaction, memory, sessions, and a harness.',
   cleanUrls: true,
   lastUpdated: false,
   // Sources and packages are linked where they lie in the repository, and the reference is built by another program.

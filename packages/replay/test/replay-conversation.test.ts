@@ -72,7 +72,9 @@ describe('replayConversation', () => {
     const forgetful = once(3, (context) => context.slice(3));
     const result = await replayConversation(recording, forgetful, setting);
     const last = 10 + 21 + 14;
-    expect(1_000_000 * result.cost).toBeCloseTo(1.25 * 35 + (0.1 * 35 + 1.25 * 18) + (0.1 * 10 + 1.25 * (last - 10)));
+    expect(1_000_000 * result.cost).toBeCloseTo(
+      1.25 * 35 + (0.1 * 35 + 1.25 * 18) + (0.1 * 10 + 1.25 * (last - 10)),
+    );
     expect(result.references.map(({ token, retained }) => [token, retained])).toEqual([
       ['src/a.ts', true],
       ['src/b.ts', false],

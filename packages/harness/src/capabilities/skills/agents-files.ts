@@ -37,7 +37,11 @@ interface Showing {
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
-  const { fileName, pathArguments, maxChars } = parseWith(agentsFilesConfigSchema, config, 'agentsFiles configuration');
+  const { fileName, pathArguments, maxChars } = parseWith(
+    agentsFilesConfigSchema,
+    config,
+    'agentsFiles configuration',
+  );
   return {
     name: NAME,
     async aroundTool(call, { state, workspace }, next) {
