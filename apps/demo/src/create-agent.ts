@@ -21,6 +21,7 @@ import {
 } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
 import { approvals } from './approvals.js';
+import type { CompactionSettings } from './server/backend.js';
 import { openFiles, type Storage } from './storage.js';
 
 export const AGENT = 'guide';
@@ -53,6 +54,11 @@ export interface DemoAgent {
   readonly store: SessionStore;
   /** What was given to subagents. */
   readonly tasks: TaskRepository;
+  /** Writes summaries; none: rules do. */
+  readonly summariser: Model | undefined;
+  /** The full-text index of memories. */
+  readonly memoryIndex: string;
+  readonly compaction: CompactionSettings;
   /** Tokens at which a compaction begins by itself. */
   readonly triggerTokens: number;
 }
@@ -88,10 +94,23 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const tasks = new WorkspaceTaskRepository(workspace);
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
-  const budgetPercent = 0.85;
+  const settings: CompactionSettings = {
+    budgetPercent: 0.85,
+    // The window decides alone: a survey has many short messages.
+    triggerMessages: 0,
+    triggerTokens: 0,
+    keepMessages: 20,
+    keepTokens: Math.floor(window * 0.25),
+    headroom: 0.1,
+    summaryHeadroom: 0.4,
+    keepRecentToolOutputs: 5,
+    strategy: 'auto',
+  };
+  const { keepRecentToolOutputs, ...rest } = settings;
+  const memoryIndex = join(data, INDEX_FILE);
 
   const remembering = memory({
-    index: join(data, INDEX_FILE),
+    index: memoryIndex,
     maxPromptTokens: embedded ? 0 : 4_000,
     ...(background === undefined ? {} : { model: background }),
   });
@@ -109,11 +128,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .use(
       compaction({
         counter,
-        budgetPercent,
-        // The window decides alone: a survey has many short messages.
-        triggerMessages: 0,
-        triggerTokens: 0,
-        keepTokens: Math.floor(window * 0.25),
+        ...rest,
+        observationMasking: { keepRecentToolOutputs },
         ...(background === undefined ? {} : { model: background }),
       }),
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
@@ -132,5 +148,14 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     )
     .onEvent((event) => onEvent?.(event))
     .build();
-  return { agent, workspace, store, tasks, triggerTokens: Math.floor(window * budgetPercent) };
+  return {
+    agent,
+    workspace,
+    store,
+    tasks,
+    summariser: background === null ? undefined : (background ?? model),
+    memoryIndex,
+    compaction: settings,
+    triggerTokens: Math.floor(window * settings.budgetPercent),
+  };
 }

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { tiktokenCounter } from '@x/compaction';
 import { type AgentEvent, XError } from '@x/core';
 import { HarnessBackend } from './backend/harness-backend.js';
+import { WorkspaceMemory } from './backend/workspace-memory.js';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
 import { once } from './once.js';
@@ -69,17 +70,20 @@ async function serve(settings: DemoSettings): Promise<number> {
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const storage = await openStorage(settings);
   const demo = createAgent({ ...settings, ...choice, storage, onEvent });
+  const memory = new WorkspaceMemory({ workspace: demo.workspace, index: demo.memoryIndex });
   backend = new HarnessBackend({
     demo,
     counter,
+    memory,
     info: {
       version: version(),
       model: { id: choice.model.id, embedded: choice.embedded },
       contextWindow: choice.model.contextWindow ?? 0,
       triggerTokens: demo.triggerTokens,
       strategy: 'auto',
+      compaction: demo.compaction,
       workspace: storage.name,
-      abilities: { undo: true, decide: true, plan: !choice.embedded },
+      abilities: { undo: true, decide: true, plan: !choice.embedded, memory: true },
       starters: STARTERS,
     },
   });
@@ -97,6 +101,7 @@ async function serve(settings: DemoSettings): Promise<number> {
   unwatch();
   await demo.agent.close();
   await backend.close();
+  await memory.close();
   await server.close();
   await storage.close();
   return 0;

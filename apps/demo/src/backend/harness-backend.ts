@@ -3,13 +3,18 @@ import { type Decisions, pendingCalls } from '@x/harness';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type { Backend, BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../server/backend.js';
 import { BackendError } from '../server/backend-error.js';
+import type { CompactionPreview, WindowView } from '../server/inspection.js';
+import type { MemoryShelf } from '../server/memory-shelf.js';
 import type { SessionSnapshot, StampedEvent } from '../server/session-feed.js';
 import { LiveSession } from './live-session.js';
+import { previewCompaction } from './preview-compaction.js';
+import { windowView } from './window-view.js';
 
 interface HarnessBackendOptions {
   readonly demo: DemoAgent;
   readonly counter: TokenCounter;
   readonly info: BackendInfo;
+  readonly memory?: MemoryShelf | undefined;
 }
 
 const decoder = new TextDecoder();
@@ -20,6 +25,7 @@ const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
+  readonly memory: MemoryShelf | undefined;
   readonly #demo: DemoAgent;
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
@@ -29,7 +35,8 @@ export class HarnessBackend implements Backend {
   /** By session and version: what a list shows of a session changes only when it is stored anew. */
   readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
 
-  constructor({ demo, counter, info }: HarnessBackendOptions) {
+  constructor({ demo, counter, info, memory }: HarnessBackendOptions) {
+    this.memory = memory;
     this.#demo = demo;
     this.#counter = counter;
     this.#info = info;
@@ -158,6 +165,22 @@ export class HarnessBackend implements Backend {
     );
   }
 
+  async windowView(sessionId: string): Promise<WindowView> {
+    const { state, usage } = await this.#stored(sessionId);
+    return windowView(state, usage, this.#counter);
+  }
+
+  async preview(
+    sessionId: string,
+    settings: Readonly<Record<string, unknown>>,
+    force: boolean,
+  ): Promise<CompactionPreview> {
+    const { state, usage } = await this.#stored(sessionId);
+    const { contextWindow } = this.#info;
+    const model = this.#demo.summariser;
+    return previewCompaction({ state, usage, settings, force, counter: this.#counter, contextWindow, model });
+  }
+
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
@@ -268,6 +291,14 @@ export class HarnessBackend implements Backend {
     const session = await LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
     session.version = version;
     return session;
+  }
+
+  async #stored(sessionId: string) {
+    await this.#requireSession(sessionId);
+    const state = await this.#demo.agent.state(contextOf(sessionId));
+    // What has only just begun has said nothing that could be counted.
+    if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
+    return { state, usage: (await this.#open(sessionId)).feed.transcript.context };
   }
 
   async #requireSession(sessionId: string): Promise<void> {

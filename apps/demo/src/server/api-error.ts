@@ -1,10 +1,15 @@
-import { XError } from '@x/core';
+import { InvalidInputError, type Issue, XError } from '@x/core';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
 /** What the page is answered when something went wrong. */
 export interface ApiErrorBody {
-  readonly error: { readonly code: string; readonly message: string };
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    /** Where in what was sent, for the fields of a form. */
+    readonly issues?: readonly Issue[];
+  };
 }
 
 const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
@@ -15,6 +20,8 @@ const statuses: Readonly<Record<string, ContentfulStatusCode | undefined>> = {
   message_not_found: 404,
   not_found: 404,
   is_directory: 400,
+  empty_conversation: 400,
+  unknown_format: 400,
   session_busy: 409,
   session_conflict: 409,
   nothing_to_undo: 409,
@@ -29,14 +36,19 @@ export function apiError(
   status: ContentfulStatusCode,
   code: string,
   message: string,
+  issues?: readonly Issue[],
 ): Response {
-  return context.json({ error: { code, message } } satisfies ApiErrorBody, status);
+  return context.json(
+    { error: { code, message, ...(issues ? { issues } : {}) } } satisfies ApiErrorBody,
+    status,
+  );
 }
 
 /** Answers with what a backend threw. What is not an `XError` says nothing of the inside. */
 export function thrownError(context: Context, error: unknown): Response {
   if (XError.isInstance(error)) {
-    return apiError(context, statuses[error.code] ?? 500, error.code, error.message);
+    const issues = InvalidInputError.isInstance(error) ? error.issues : undefined;
+    return apiError(context, statuses[error.code] ?? 500, error.code, error.message, issues);
   }
   const message = 'The server failed at this. The conversation is kept; the server’s output says more.';
   return apiError(context, 500, 'internal', message);

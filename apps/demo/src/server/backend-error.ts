@@ -6,6 +6,7 @@ export type BackendErrorCode =
   | 'message_not_found'
   | 'nothing_to_undo'
   | 'not_pending'
+  | 'not_found'
   | 'not_supported';
 
 /** The backend cannot do what the page asks for. */

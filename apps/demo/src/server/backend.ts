@@ -1,5 +1,7 @@
 import type { Message } from '@x/core';
 import type { Decisions } from '@x/harness';
+import type { CompactionPreview, WindowView } from './inspection.js';
+import type { MemoryShelf } from './memory-shelf.js';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
 
 /**
@@ -65,6 +67,25 @@ export interface Backend {
    */
   undo?(sessionId: string, compactionId: string): Promise<void>;
   /**
+   * What the model would be sent now, message by message.
+   *
+   * @throws {BackendError} `session_not_found`.
+   */
+  windowView(sessionId: string): Promise<WindowView>;
+  /**
+   * What a compaction with these settings would do now; nothing is called or changed. `force`: although none is due.
+   *
+   * @throws {InvalidInputError} naming every setting that cannot be.
+   * @throws {BackendError} `session_not_found`.
+   */
+  preview(
+    sessionId: string,
+    settings: Readonly<Record<string, unknown>>,
+    force: boolean,
+  ): Promise<CompactionPreview>;
+  /** What is remembered over all sessions. Left out by backends without a memory. */
+  readonly memory?: MemoryShelf | undefined;
+  /**
    * Begins or ends plan mode: while it is on, the agent may only read. Left out by backends without it.
    *
    * @throws {BackendError} `session_not_found`, `session_busy`.
@@ -93,14 +114,34 @@ export interface BackendInfo {
   readonly contextWindow: number;
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
+  /** How it compacts, as far as the page can try other settings. */
+  readonly compaction: CompactionSettings;
   /** As configured, for example `auto`. */
   readonly strategy: string;
   /** Where the agent works, for people. */
   readonly workspace: string;
   /** Which optional methods there are. */
-  readonly abilities: { readonly undo: boolean; readonly decide: boolean; readonly plan: boolean };
+  readonly abilities: {
+    readonly undo: boolean;
+    readonly decide: boolean;
+    readonly plan: boolean;
+    readonly memory: boolean;
+  };
   /** What an empty page offers to do. */
   readonly starters: readonly Starter[];
+}
+
+/** See `CompactionConfig` of @x/compaction. */
+export interface CompactionSettings {
+  readonly budgetPercent: number;
+  readonly triggerMessages: number;
+  readonly triggerTokens: number;
+  readonly keepMessages: number;
+  readonly keepTokens: number;
+  readonly headroom: number;
+  readonly summaryHeadroom: number;
+  readonly keepRecentToolOutputs: number;
+  readonly strategy: 'auto' | 'observation_masking' | 'summarization';
 }
 
 export interface Pricing {

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Backend } from './backend.js';
 import { BackendError } from './backend-error.js';
 import { eventStream } from './event-stream.js';
+import type { MemoryShelf } from './memory-shelf.js';
 
 const sessionId = z.string().min(1).max(200);
 const id = z.string().min(1).max(500);
@@ -18,6 +19,25 @@ const decisionBody = z.strictObject({
       z.strictObject({ type: z.literal('deny'), reason: z.string().trim().max(2_000).optional() }),
     ]),
   ),
+});
+const path = z.string().min(1).max(4_096);
+const memoryFileQuery = z.strictObject({ path });
+const searchQuery = z.strictObject({ query: z.string().trim().min(1).max(1_000) });
+const restoreBody = z.strictObject({ version: z.string().min(1).max(200) });
+const setting = z.union([z.number(), z.null(), z.string().max(100)]);
+const previewBody = z.strictObject({
+  settings: z.strictObject({
+    budgetPercent: setting.optional(),
+    triggerMessages: setting.optional(),
+    triggerTokens: setting.optional(),
+    keepMessages: setting.optional(),
+    keepTokens: setting.optional(),
+    headroom: setting.optional(),
+    summaryHeadroom: setting.optional(),
+    keepRecentToolOutputs: setting.optional(),
+    strategy: setting.optional(),
+  }),
+  force: z.boolean().default(false),
 });
 const planBody = z.strictObject({ active: z.boolean() });
 const fileQuery = z.strictObject({
@@ -36,6 +56,11 @@ interface RouteOptions {
 /** What the page can ask, as JSON under `/api`. */
 export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   const api = new Hono();
+
+  const memory = (): MemoryShelf => {
+    if (!backend.memory) throw notSupported('remember');
+    return backend.memory;
+  };
 
   api.get('/info', async (context) => context.json(await backend.info()));
   api.get('/sessions', async (context) => context.json(await backend.sessions()));
@@ -90,6 +115,33 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
     return context.body(null, 202);
   });
 
+  api.get('/sessions/:id/window', async (context) =>
+    context.json(await backend.windowView(sessionOf(context))),
+  );
+
+  api.post('/sessions/:id/preview', async (context) => {
+    const { settings, force } = await bodyOf(context, previewBody);
+    return context.json(await backend.preview(sessionOf(context), toCompactionConfig(settings), force));
+  });
+
+  api.get('/memory', async (context) => context.json(await memory().overview()));
+
+  api.get('/memory/file', async (context) => {
+    const { path } = parseWith(memoryFileQuery, context.req.query(), 'query');
+    return context.json({ path, text: await memory().read(path) });
+  });
+
+  api.get('/memory/search', async (context) => {
+    const { query } = parseWith(searchQuery, context.req.query(), 'query');
+    return context.json(await memory().search(query));
+  });
+
+  api.post('/memory/restore', async (context) => {
+    const { version } = await bodyOf(context, restoreBody);
+    await memory().restore(version);
+    return context.body(null, 204);
+  });
+
   api.put('/sessions/:id/plan', async (context) => {
     if (!backend.setPlanMode) throw notSupported('plan');
     const { active } = await bodyOf(context, planBody);
@@ -123,6 +175,19 @@ async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema
     throw new InvalidInputError('request', [{ path: '', message: 'the body is no JSON' }], { cause });
   }
   return parseWith(schema, body, 'request');
+}
+
+/** The page's flat settings as a compactor takes them; what a field may be, the compactor says. */
+function toCompactionConfig({ keepRecentToolOutputs, ...settings }: Readonly<Record<string, unknown>>) {
+  const { budgetPercent } = settings;
+  return {
+    ...settings,
+    ...(keepRecentToolOutputs === undefined ? {} : { observationMasking: { keepRecentToolOutputs } }),
+    // A key that the page does not show must not stand in the way of one that it does.
+    ...(typeof budgetPercent === 'number' && budgetPercent <= 0.5
+      ? { syntheticTrim: { trimThreshold: Math.max(0, budgetPercent * 0.6) } }
+      : {}),
+  };
 }
 
 function notSupported(what: string): BackendError {

@@ -3,10 +3,12 @@ import { createAdaptorServer } from '@hono/node-server';
 import { InvalidInputError, XError } from '@x/core';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
+import { except } from 'hono/combine';
 import { apiError, thrownError } from './api-error.js';
 import type { Backend } from './backend.js';
 import { bearer, isLoopback, sameOrigin } from './guard.js';
 import { loadPageFiles } from './page-files.js';
+import { replayRoutes } from './replay-routes.js';
 import { apiRoutes } from './routes.js';
 import { securityHeaders } from './security-headers.js';
 
@@ -58,12 +60,17 @@ export function createServer(options: ServerOptions): DemoServer {
   if (token) app.use(bearer(token));
   app.use(
     '/api/*',
-    bodyLimit({
-      maxSize: MAX_BODY_BYTES,
-      onError: (context) =>
-        apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
-    }),
+    // Logs are larger, and have a limit of their own.
+    except(
+      '/api/replay',
+      bodyLimit({
+        maxSize: MAX_BODY_BYTES,
+        onError: (context) =>
+          apiError(context, 413, 'too_large', 'This is more than a request may hold (1 MiB).'),
+      }),
+    ),
   );
+  app.route('/api', replayRoutes());
   app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
   app.all('/api/*', (context) =>
     apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),

@@ -1,4 +1,7 @@
+import { type AgentState, estimateCounter } from '@x/core';
 import type { Decisions } from '@x/harness';
+import { previewCompaction } from '../../src/backend/preview-compaction.js';
+import { windowView } from '../../src/backend/window-view.js';
 import type {
   Backend,
   BackendInfo,
@@ -7,8 +10,10 @@ import type {
   SessionSummary,
 } from '../../src/server/backend.js';
 import { BackendError } from '../../src/server/backend-error.js';
+import type { WindowView } from '../../src/server/inspection.js';
 import type { PageEventBody } from '../../src/server/page-event.js';
 import { SessionFeed, type SessionSnapshot, type StampedEvent } from '../../src/server/session-feed.js';
+import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
 import { type Beat, Stage } from './stage.js';
@@ -37,6 +42,7 @@ export class FakeBackend implements Backend {
   readonly #pauseMs: number;
   readonly #held = new Set<string>();
   #wake: (() => void)[] = [];
+  readonly memory = new FakeMemory();
   model: BackendInfo['model'] = { id: 'embedded guide', embedded: true };
 
   constructor(options: FakeOptions = {}) {
@@ -72,8 +78,19 @@ export class FakeBackend implements Backend {
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
       strategy: 'auto',
+      compaction: {
+        budgetPercent: 0.8,
+        triggerMessages: 0,
+        triggerTokens: 0,
+        keepMessages: 20,
+        keepTokens: 6_000,
+        headroom: 0.1,
+        summaryHeadroom: 0.4,
+        keepRecentToolOutputs: 5,
+        strategy: 'auto',
+      },
       workspace: '~/projects/x',
-      abilities: { undo: true, decide: true, plan: true },
+      abilities: { undo: true, decide: true, plan: true, memory: true },
       starters: [
         {
           icon: 'survey',
@@ -143,6 +160,24 @@ export class FakeBackend implements Backend {
       throw new BackendError('not_pending', 'This was decided already.');
     }
     this.#start(session, session.stage.decide(decisions));
+  }
+
+  async windowView(sessionId: string): Promise<WindowView> {
+    const { stage } = this.#find(sessionId);
+    return windowView({ context: stage.context } as unknown as AgentState, stage.usage(), estimateCounter);
+  }
+
+  async preview(sessionId: string, settings: Readonly<Record<string, unknown>>, force: boolean) {
+    const { stage } = this.#find(sessionId);
+    return previewCompaction({
+      state: { context: stage.context } as unknown as AgentState,
+      usage: stage.usage(),
+      settings,
+      force,
+      counter: estimateCounter,
+      contextWindow: WINDOW,
+      model: undefined,
+    });
   }
 
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {

@@ -1,0 +1,35 @@
+import { createCompactor } from '@x/compaction';
+import type { AgentState, ContextUsage, Model, TokenCounter } from '@x/core';
+import type { CompactionPreview } from '../server/inspection.js';
+
+interface PreviewOptions {
+  readonly state: AgentState;
+  readonly usage: ContextUsage | undefined;
+  /** As the page has them; whoever makes compactors checks them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  /** Whether to look at what a compaction would do although none is due. */
+  readonly force: boolean;
+  readonly counter: TokenCounter;
+  readonly contextWindow: number;
+  /** What would write summaries; it is not called. */
+  readonly model: Model | undefined;
+}
+
+/**
+ * What a compaction with these settings would do. Nothing is called and nothing is changed.
+ *
+ * @throws {InvalidInputError} naming every setting that cannot be.
+ */
+export async function previewCompaction(options: PreviewOptions): Promise<CompactionPreview> {
+  const { state, usage, settings, force, counter, contextWindow, model } = options;
+  const compactor = createCompactor({ ...settings, counter, contextWindow, ...(model ? { model } : {}) });
+  const frame = usage ? usage.system + usage.tools + usage.reminders : 0;
+  const outcome = await compactor.plan(state.context, {
+    reason: force ? 'manual' : 'proactive_budget',
+    // In place of system prompt, tools and reminders: a text of as many tokens.
+    ...(frame > 0 ? { system: ' a'.repeat(frame) } : {}),
+  });
+  const { status, reason, steps, tokensBefore, tokensAfter, messagesBefore, messagesAfter, manifest } =
+    outcome;
+  return { status, reason, steps, tokensBefore, tokensAfter, messagesBefore, messagesAfter, manifest };
+}

@@ -1,0 +1,70 @@
+import { createCompactor } from '@x/compaction';
+import { InvalidInputError, parseWith } from '@x/core';
+import {
+  compareStrategies,
+  importConversation,
+  keepTail,
+  maskOutputs,
+  parsePrices,
+  replayReport,
+  type Strategy,
+  withCompactor,
+} from '@x/replay';
+import { Hono } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import { z } from 'zod';
+import { apiError } from './api-error.js';
+import type { ReplayAnswer } from './replay-answer.js';
+
+export const MAX_LOG_BYTES = 32 * 1_048_576;
+
+const price = z.coerce.number().min(0).max(10_000);
+const query = z.strictObject({
+  window: z.coerce.number().int().min(2_000).max(10_000_000).default(128_000),
+  input: price.default(3),
+  output: price.default(15),
+  cachedInput: price.optional(),
+  cacheWrite: price.optional(),
+});
+
+const strategies: Readonly<Record<string, Strategy>> = {
+  'x compaction': withCompactor(({ window, counter }) =>
+    createCompactor({ model: null, contextWindow: window, counter }),
+  ),
+  'keep the last 20': keepTail(20),
+  'mask old outputs': maskOutputs(5),
+};
+
+/** `POST /replay`: what each strategy would have kept, sent and cost on a log that the user already has. Nothing is stored. */
+export function replayRoutes(): Hono {
+  const api = new Hono();
+  const limit = bodyLimit({
+    maxSize: MAX_LOG_BYTES,
+    onError: (context) =>
+      apiError(context, 413, 'too_large', 'A log may have 32 MiB; try x replay in the terminal.'),
+  });
+  api.post('/replay', limit, async (context) => {
+    // A type that forms of other web sites cannot send.
+    if (context.req.header('content-type') !== 'application/octet-stream') {
+      throw new InvalidInputError('request', [
+        { path: '', message: 'Content-Type must be application/octet-stream' },
+      ]);
+    }
+    const { window, ...prices } = parseWith(query, context.req.query(), 'query');
+    const conversation = importConversation(await context.req.text());
+    const comparison = await compareStrategies(conversation, strategies, {
+      window,
+      prices: parsePrices(prices),
+    });
+    const runs = { everything: comparison.everything, ...comparison.strategies };
+    const answer: ReplayAnswer = {
+      report: replayReport([comparison]),
+      requests: Object.entries(runs).map(([strategy, { calls }]) => ({
+        strategy,
+        tokens: calls.map(({ request }) => request),
+      })),
+    };
+    return context.json(answer);
+  });
+  return api;
+}

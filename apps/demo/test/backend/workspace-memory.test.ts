@@ -1,0 +1,80 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalWorkspace } from '@x/core';
+import { MemoryConsolidator } from '@x/memory';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';
+import { AGENT } from '../../src/create-agent.js';
+
+let data: string;
+let workspace: LocalWorkspace;
+let memory: WorkspaceMemory;
+const of = (user: string) => `users/${user}/agents/${AGENT}/`;
+
+beforeEach(async () => {
+  data = mkdtempSync(join(tmpdir(), 'x-memory-'));
+  workspace = new LocalWorkspace(join(data, 'workspace'));
+  memory = new WorkspaceMemory({ workspace, index: join(data, 'index.db'), userId: 'alice' });
+  await workspace.write(`${of('alice')}MEMORY.md`, '# Memory\n\n- Alice prefers Redis\n');
+  await workspace.write(`${of('alice')}memory/2026-01-30.md`, '- The port is 8080\n');
+  await workspace.write(`${of('alice')}memory/2026-01-31.md`, '- Redis runs in staging\n');
+  await workspace.write(`${of('alice')}memory/.flush/s.json`, '{}');
+  await workspace.write(`${of('alice')}secret.txt`, 'hidden');
+  await workspace.write(`${of('bob')}MEMORY.md`, '- Bob prefers Redis too\n');
+});
+afterEach(async () => {
+  await memory.close();
+  rmSync(data, { recursive: true, force: true });
+});
+
+describe('WorkspaceMemory', () => {
+  it('lists MEMORY.md, then notes from the newest on, and nothing of the inside', async () => {
+    const { files, versions } = await memory.overview();
+    expect(files.map(({ path }) => path)).toEqual([
+      'MEMORY.md',
+      'memory/2026-01-31.md',
+      'memory/2026-01-30.md',
+    ]);
+    expect(versions).toEqual([]);
+  });
+
+  it.each([
+    'secret.txt',
+    '../../../bob/agents/guide/MEMORY.md',
+    `${of('bob')}MEMORY.md`,
+    'memory/../secret.txt',
+    'memory/.flush/s.json',
+    '/etc/passwd',
+    'MEMORY.md\0.md',
+  ])('reads no %j', async (path) => {
+    await expect(memory.read(path)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('finds lines by their words, with their numbers, of this user alone', async () => {
+    const hits = await memory.search('redis');
+    expect(hits.map(({ path, lineNumber }) => `${path}:${lineNumber}`).sort()).toEqual([
+      'MEMORY.md:3',
+      'memory/2026-01-31.md:1',
+    ]);
+    expect(hits[0]?.snippet).toContain('Redis');
+  });
+
+  it('finds what was written since the last search', async () => {
+    expect(await memory.search('turquoise')).toEqual([]);
+    await workspace.append(`${of('alice')}memory/2026-01-31.md`, '- The colour is turquoise\n');
+    expect(await memory.search('turquoise')).toMatchObject([{ path: 'memory/2026-01-31.md', lineNumber: 2 }]);
+  });
+
+  it('puts an earlier MEMORY.md back, and keeps the one that it replaces', async () => {
+    const scope = { userId: 'alice', agentId: AGENT };
+    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    const changed = await memory.read('MEMORY.md');
+    const [version] = (await memory.overview()).versions;
+    await memory.restore(version?.id ?? '');
+    expect(await memory.read('MEMORY.md')).toBe('# Memory\n\n- Alice prefers Redis\n');
+    expect(changed).not.toBe(await memory.read('MEMORY.md'));
+    expect((await memory.overview()).versions.length).toBeGreaterThanOrEqual(1);
+    await expect(memory.restore('../../secret')).rejects.toMatchObject({ code: 'invalid_input' });
+  });
+});

@@ -1,0 +1,53 @@
+import { BackendError } from '../../src/server/backend-error.js';
+import type { MemoryLine, MemoryOverview, MemoryShelf } from '../../src/server/memory-shelf.js';
+
+const BEFORE = '# Memory\n\n- The user prefers tabs.\n';
+
+/** What is remembered, without files. */
+export class FakeMemory implements MemoryShelf {
+  readonly #files = new Map([
+    [
+      'MEMORY.md',
+      '# Memory\n\n## Preferences\n\n- The user prefers spaces, two of them.\n- Answers should name files and lines.\n\n## Decisions\n\n- Sessions live on Redis; files stay local.\n- A summary must keep the names of files that were changed.\n',
+    ],
+    [
+      'memory/2026-11-20.md',
+      '- Tests that sleep are not wanted (as stated)\n- The store of choice is Redis (as stated)\n',
+    ],
+    ['memory/2026-11-19.md', '- The window of the guide is 16 000 tokens (as stated)\n'],
+  ]);
+  #versions = [{ id: 'before', replacedAt: '2026-11-20T09:30:00.000Z' }];
+
+  async overview(): Promise<MemoryOverview> {
+    const files = [...this.#files].map(([path, text]) => ({
+      path,
+      kind: path === 'MEMORY.md' ? ('core' as const) : ('note' as const),
+      size: text.length,
+      modifiedAt: '2026-11-20T10:00:00.000Z',
+    }));
+    return { files, versions: this.#versions };
+  }
+
+  async read(path: string): Promise<string> {
+    const text = this.#files.get(path);
+    if (text === undefined) throw new BackendError('not_found', 'There is no such memory file.');
+    return text;
+  }
+
+  async search(query: string): Promise<readonly MemoryLine[]> {
+    return [...this.#files].flatMap(([path, text]) =>
+      text
+        .split('\n')
+        .flatMap((line, index) =>
+          line.toLowerCase().includes(query.toLowerCase())
+            ? [{ path, lineNumber: index + 1, snippet: line }]
+            : [],
+        ),
+    );
+  }
+
+  async restore(): Promise<void> {
+    this.#files.set('MEMORY.md', BEFORE);
+    this.#versions = [];
+  }
+}

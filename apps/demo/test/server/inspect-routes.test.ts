@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ApiErrorBody } from '../../src/server/api-error.js';
+import type { CompactionPreview, WindowView } from '../../src/server/inspection.js';
+import type { MemoryLine, MemoryOverview } from '../../src/server/memory-shelf.js';
+import type { ReplayAnswer } from '../../src/server/replay-answer.js';
+import { longSession, survey } from '../fake-backend/scenarios.js';
+import { startServer } from './running-server.js';
+
+let server: Awaited<ReturnType<typeof startServer>>;
+
+beforeEach(async () => {
+  server = await startServer();
+  server.backend.seed('long', longSession);
+  server.backend.seed('survey', (stage) => survey(stage, 'Survey'));
+});
+afterEach(() => server.close());
+
+const read = async <Answer>(response: Response) => (await response.json()) as Answer;
+
+describe('the window', () => {
+  it('is told message by message, in tokens', async () => {
+    const view = await read<WindowView>(await server.ask('/api/sessions/long/window'));
+    expect(new Set(view.messages.map(({ source }) => source))).toEqual(
+      new Set(['summary', 'conversation', 'toolResults']),
+    );
+    expect(Math.min(...view.messages.map(({ tokens }) => tokens))).toBeGreaterThan(0);
+  });
+});
+
+describe('a preview', () => {
+  const preview = (body: unknown) => server.post('/api/sessions/survey/preview', body);
+
+  it('says what would go, and changes nothing', async () => {
+    const before = await (await server.ask('/api/sessions/survey')).text();
+    const settings = { budgetPercent: 0.5, keepRecentToolOutputs: 1, keepTokens: 0, keepMessages: 4 };
+    const answer = await read<CompactionPreview>(await preview({ settings, force: true }));
+    expect(answer.status).toBe('applied');
+    expect(answer.tokensAfter).toBeLessThan(answer.tokensBefore);
+    expect(answer.manifest.length).toBeGreaterThan(0);
+    expect(await (await server.ask('/api/sessions/survey')).text()).toBe(before);
+  });
+
+  it('says at which field a setting cannot be', async () => {
+    const response = await preview({ settings: { budgetPercent: 85, keepMessages: -1 } });
+    expect(response.status).toBe(400);
+    const { error } = await read<ApiErrorBody>(response);
+    expect(error.issues?.map(({ path }) => path).sort()).toEqual(['budgetPercent', 'keepMessages']);
+  });
+
+  it.each([{ settings: { model: 'x' } }, { settings: { summaryPrompt: 'x' } }, {}])(
+    'refuses %j',
+    async (body) => {
+      expect((await preview(body)).status).toBe(400);
+    },
+  );
+});
+
+describe('the memory', () => {
+  it('is listed, read, searched and restored', async () => {
+    const { files, versions } = await read<MemoryOverview>(await server.ask('/api/memory'));
+    expect(files[0]?.path).toBe('MEMORY.md');
+    const hits = await read<MemoryLine[]>(await server.ask('/api/memory/search?query=redis'));
+    expect(hits.length).toBe(2);
+    const restored = await server.post('/api/memory/restore', { version: versions[0]?.id });
+    expect(restored.status).toBe(204);
+    const { text } = await read<{ text: string }>(await server.ask('/api/memory/file?path=MEMORY.md'));
+    expect(text).toContain('prefers tabs');
+  });
+
+  it('gives no other file', async () => {
+    expect((await server.ask('/api/memory/file?path=../../etc/passwd')).status).toBe(404);
+  });
+});
+
+describe('a replay', () => {
+  const log = JSON.stringify([
+    { role: 'user', content: 'Which port does config/server.yaml set?' },
+    {
+      role: 'assistant',
+      content: null,
+      tool_calls: [
+        {
+          id: 'c',
+          type: 'function',
+          function: { name: 'read_file', arguments: '{"path":"config/server.yaml"}' },
+        },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'c', content: 'port: 8080' },
+    { role: 'assistant', content: 'It sets port 8080.' },
+  ]);
+  const replay = (body: string, query = '', headers = { 'Content-Type': 'application/octet-stream' }) =>
+    server.ask(`/api/replay${query}`, { method: 'POST', body, headers });
+
+  it('compares strategies at a window and prices', async () => {
+    const answer = await read<ReplayAnswer>(await replay(log, '?window=64000&input=2&output=8'));
+    expect(answer.report).toMatchObject({ window: 64_000 });
+    expect(answer.report.conversations[0]).toMatchObject({ format: 'openai-chat', messages: 4 });
+    expect(answer.requests.map(({ strategy }) => strategy)).toEqual([
+      'everything',
+      'x compaction',
+      'keep the last 20',
+      'mask old outputs',
+    ]);
+    expect(answer.requests[0]?.tokens).toHaveLength(2);
+  });
+
+  it.each([
+    ['what is no log', 'hello', '', 400],
+    ['a window that is none', log, '?window=1', 400],
+    ['a price below 0', log, '?input=-1', 400],
+    ['a log of more than 32 MiB', ' '.repeat(34_000_000), '', 413],
+  ])('refuses %s', async (_, body, query, status) => {
+    expect((await replay(body, query)).status).toBe(status);
+  });
+
+  it('refuses what a form of another site could send', async () => {
+    expect((await replay(log, '', { 'Content-Type': 'text/plain' })).status).toBe(400);
+    const foreign = { 'Content-Type': 'application/octet-stream', Origin: 'https://evil.example' };
+    expect((await replay(log, '', foreign)).status).toBe(403);
+  });
+});
