@@ -1,0 +1,40 @@
+// Packs the workspace's packages as they would be published.
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { run } from './run.mjs';
+
+/**
+ * @returns for each folder the tarball, and the manifest that lies in it, with versions in place of `workspace:`
+ */
+export function packAll(root, folders, destination) {
+  return inTurns(folders, 3, (folder) => pack(root, folder, destination));
+}
+
+async function pack(root, folder, destination) {
+  const pnpm = join(root, 'node_modules/.bin/pnpm');
+  const { code, output } = await run(pnpm, ['pack', '--json', '--pack-destination', destination], {
+    cwd: join(root, folder),
+  });
+  if (code !== 0) throw new Error(`${folder} cannot be packed:\n${output}`);
+  const { name } = JSON.parse(await readFile(join(root, folder, 'package.json'), 'utf8'));
+  const prefix = `${name.replace('@', '').replace('/', '-')}-`;
+  const file = (await readdir(destination)).find((each) => each.startsWith(prefix) && each.endsWith('.tgz'));
+  if (file === undefined) throw new Error(`${folder} was packed, but there is no ${prefix}*.tgz:\n${output}`);
+  const tarball = join(destination, file);
+  const { output: text } = await run('tar', ['-xzOf', tarball, 'package/package.json'], { cwd: root });
+  return { folder, manifest: JSON.parse(text), tarball };
+}
+
+/** Maps with at most so many at work at a time. */
+export async function inTurns(items, width, work) {
+  const results = new Array(items.length);
+  let next = 0;
+  const lane = async () => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await work(items[index]);
+    }
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+  return results;
+}
