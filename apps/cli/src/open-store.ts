@@ -39,7 +39,7 @@ export async function openStore(
 }
 
 async function openRedis(url: string): Promise<OpenStore> {
-  const [{ Redis }, { RedisSession }] = await installed(['ioredis', '@x/session-redis'], () =>
+  const [{ Redis }, { RedisSession }] = await installed(['ioredis'], () =>
     Promise.all([import('ioredis'), import('@x/session-redis')]),
   );
   // A terminal does not wait for a server to come back.
@@ -52,7 +52,7 @@ async function openRedis(url: string): Promise<OpenStore> {
 }
 
 async function openMysql(url: string): Promise<OpenStore> {
-  const [{ createPool }, { MysqlSession }] = await installed(['mysql2', '@x/session-mysql'], () =>
+  const [{ createPool }, { MysqlSession }] = await installed(['mysql2'], () =>
     Promise.all([import('mysql2/promise'), import('@x/session-mysql')]),
   );
   const pool = createPool({ uri: url, connectionLimit: 2 });
