@@ -3,6 +3,9 @@ import type { TaskRecord } from './task-record.js';
 
 /** Characters of each result in a reminder: it names results, tools hand them out. */
 const REMINDER_CHARS = 1_500;
+/** Of all of them together, as far as each then has a few words left: no compaction could make room for a reminder. */
+const REMINDERS_CHARS = 6_000;
+const FEWEST_CHARS = 100;
 const TASK_CHARS = 100;
 
 /** One line: `task-1a2b3c4d explorer-5e6f7a running: Find the tests`. */
@@ -28,10 +31,12 @@ export function taskReport(record: TaskRecord): string {
 
 /** What stands in the view, once, when tasks have ended. */
 export function tasksReminder(records: readonly TaskRecord[]): string {
+  const share = Math.max(FEWEST_CHARS, Math.floor(REMINDERS_CHARS / records.length));
+  const chars = Math.min(REMINDER_CHARS, share);
   const reports = records.map((record) => {
     const { result = '', taskId } = record;
-    if (result.length <= REMINDER_CHARS) return taskReport(record);
-    const cut = `${headOf(result, REMINDER_CHARS)}\n[cut here; task_output ${taskId} has more]`;
+    if (result.length <= chars) return taskReport(record);
+    const cut = `${headOf(result, chars)}\n[cut here; task_output ${taskId} has more]`;
     return taskReport({ ...record, result: cut, resultPath: undefined });
   });
   return [
