@@ -1,7 +1,8 @@
 import { InMemorySession, RuntimeContext } from '@x/core';
 import { expect, it } from 'vitest';
 import { scratch } from '../support.js';
-import { everything, expectSound, expectSticky, furnish, makers, untouchedOf } from './everything.js';
+import { everything, furnish, makers, untouchedOf } from './everything.js';
+import { expectSound, expectSticky } from './expectations.js';
 import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js';
 
 const WINDOW = 8_000;

@@ -2,7 +2,8 @@ import { InMemorySession, RuntimeContext } from '@x/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { scratch } from '../support.js';
-import { everything, expectSound, expectSticky, furnish, makers } from './everything.js';
+import { everything, furnish, makers } from './everything.js';
+import { expectSound, expectSticky } from './expectations.js';
 import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });

@@ -3,15 +3,8 @@ import type { ScriptEntry } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { pendingCalls } from '../../src/index.js';
 import { isPaired, scratch } from '../support.js';
-import {
-  ANSWER_OF_HELPER,
-  everything,
-  expectSound,
-  expectSticky,
-  furnish,
-  purse,
-  untouchedOf,
-} from './everything.js';
+import { ANSWER_OF_HELPER, everything, furnish, purse, untouchedOf } from './everything.js';
+import { expectSound, expectSticky } from './expectations.js';
 import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });

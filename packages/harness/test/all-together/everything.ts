@@ -6,16 +6,12 @@ import {
   type AgentState,
   type CallScope,
   type Capability,
-  countRequest,
   defineTool,
   estimateCounter,
-  type Message,
-  type ModelRequest,
   type SessionStore,
 } from '@x/core';
 import { memory, sessionHistory, workspaceContext } from '@x/memory';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
-import { expect } from 'vitest';
 import { z } from 'zod';
 import {
   agentsFiles,
@@ -32,7 +28,6 @@ import {
 } from '../../src/index.js';
 import { type McpClient, mcp } from '../../src/mcp/index.js';
 import { telemetry } from '../../src/telemetry/index.js';
-import { isPaired } from '../support.js';
 
 /** Everything that the tools of all capabilities are told with takes half of it. */
 const WINDOW = 16_000;
@@ -206,33 +201,4 @@ export async function everything(options: EverythingOptions) {
 
 function without(...names: readonly string[]): readonly string[] {
   return Object.keys(makers).filter((name) => !names.includes(name));
-}
-
-/** What must hold of every request, whatever is installed in whatever order. */
-export function expectSound(
-  { requests, contextWindow }: ScriptedModel,
-  compactions: readonly Untouched[],
-): void {
-  for (const request of requests) {
-    expect(countRequest(estimateCounter, request)).toBeLessThanOrEqual(contextWindow ?? 0);
-    expect(isPaired(request.messages)).toBe(true);
-    const ids = request.messages.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-  }
-  for (const { before, after } of compactions) expect(after).toBe(before);
-}
-
-/** Between reductions each request begins with the one before, byte for byte, reminders at its end left out. */
-export function expectSticky(requests: readonly ModelRequest[], compactions: readonly Untouched[]): void {
-  const rewritten = new Set(compactions.map((compaction) => compaction.requests));
-  for (const [index, request] of requests.entries()) {
-    const previous = requests[index - 1];
-    if (previous === undefined || rewritten.has(index)) continue;
-    const earlier = said(previous.messages);
-    expect(JSON.stringify(said(request.messages).slice(0, earlier.length))).toBe(JSON.stringify(earlier));
-  }
-}
-
-function said(messages: readonly Message[]): readonly Message[] {
-  return messages.filter(({ kind }) => kind !== 'synthetic');
 }

@@ -1,9 +1,10 @@
 import { type JsonObject, type ModelRequest, textOf, toolResultsOf } from '@x/core';
-import type { ScriptEntry } from '@x/testkit';
+import type { ScriptedAnswer } from '@x/testkit';
 
 /** A tool and its input; a function of what the round before answered, where that gives ids. */
 type Call = readonly [name: string, input: JsonObject | ((lastAnswer: string) => JsonObject)];
 type Round = readonly Call[];
+type ScriptedRound = (request: ModelRequest) => ScriptedAnswer;
 
 /** What a model does with the tools of each capability, round by round; none of it needs a human. */
 export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
@@ -84,7 +85,7 @@ export function interleave(rounds: readonly Round[], from: number): readonly Rou
   );
 }
 
-export function entries(rounds: readonly Round[]): readonly ScriptEntry[] {
+export function entries(rounds: readonly Round[]): readonly ScriptedRound[] {
   return rounds.map((calls) => ({ messages }: ModelRequest) => {
     const asked = messages.findLastIndex(({ role }) => role === 'assistant');
     const answer = messages

@@ -1,0 +1,53 @@
+// An agent with every capability, that goes on with its session until it has taken so many rounds, whichever process
+// began it. Says each round; pays in a file, so that what was paid twice can be seen.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineTool, LocalWorkspace, type ModelRequest, RuntimeContext, WorkspaceSession } from '@x/core';
+import type { ScriptedAnswer } from '@x/testkit';
+import { z } from 'zod';
+import { everything } from '../all-together/everything.js';
+import { entries, ROUNDS_OF } from '../all-together/rounds.js';
+
+const [directory = '', rounds = '0'] = process.argv.slice(2);
+const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
+const roundsFile = join(directory, 'rounds.txt');
+const paidFile = join(directory, 'paid.txt');
+const taken = () => (existsSync(roundsFile) ? readFileSync(roundsFile, 'utf8').length : 0);
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays',
+  input: z.object({ amount: z.number() }),
+  execute: ({ amount }) => {
+    appendFileSync(paidFile, `${amount}\n`);
+    return `paid ${amount}`;
+  },
+});
+const pool = entries(Object.values(ROUNDS_OF).flat());
+const reply = (request: ModelRequest): ScriptedAnswer => {
+  const round = taken();
+  if (round >= Number(rounds)) return { text: 'all done' };
+  appendFileSync(roundsFile, '.');
+  console.log(`round ${round}`);
+  if (round % 5 === 4) return { toolCalls: [{ id: `pay-${round}`, name: 'pay', input: { amount: round } }] };
+  const next = round % 2 === 0 ? pool[(round / 2) % pool.length] : undefined;
+  if (next !== undefined) return next(request);
+  return { toolCalls: [{ id: `look-${round}`, name: 'look', input: { at: round, words: 800 } }] };
+};
+
+const { agent } = await everything({
+  directory,
+  session: new WorkspaceSession(new LocalWorkspace(directory)),
+  script: [{ when: () => true, reply, times: Number.POSITIVE_INFINITY }],
+  pay,
+});
+const before = await agent.state(context);
+let last = await (before?.activeCall || before?.permissionContext.pending
+  ? agent.resume(context)
+  : agent.call('Use everything', context));
+while (last.stopReason === 'permission_required') {
+  const decisions = Object.fromEntries(last.pendingCalls.map(({ id }) => [id, { type: 'approve' } as const]));
+  last = await agent.resume(context, { decisions });
+}
+console.log(`ended: ${last.stopReason}`);
+await agent.close();
