@@ -108,15 +108,18 @@ function extract(message: Message): Facts {
 function weighedMentions(message: Message): readonly WeighedMention[] {
   const remembered = stringsIn(marksOf(message).mentions).join(' ');
   const spoken = message.role === 'user' ? WEIGHTS.user : WEIGHTS.other;
-  const found = new Map<string, WeighedMention>();
-  for (const mention of mentionsIn(`${textOf(message)} ${remembered}`)) {
-    found.set(mention.token, { ...mention, weight: spoken });
-  }
+  const text = textOf(message);
+  const said = mentionsIn(remembered ? `${text} ${remembered}` : text);
+  const passed = mentionsIn(argumentsOf(message));
+  if (passed.length === 0) return said.map((mention) => weighed(mention, spoken));
+  const found = new Map(said.map((mention) => [mention.token, weighed(mention, spoken)]));
   // Later, so that an argument outweighs what was said about it.
-  for (const mention of mentionsIn(argumentsOf(message))) {
-    found.set(mention.token, { ...mention, weight: WEIGHTS.argument });
-  }
+  for (const mention of passed) found.set(mention.token, weighed(mention, WEIGHTS.argument));
   return [...found.values()];
+}
+
+function weighed({ token, kind }: Mention, weight: number): WeighedMention {
+  return { token, kind, weight };
 }
 
 function argumentsOf(message: Message): string {
@@ -155,8 +158,7 @@ function callFact(call: ToolUseBlock): CallFact {
 
 function resultFact(result: ToolResultBlock): ResultFact {
   const text = textOf([result]);
-  const exit = /\bexit(?:ed)?(?: with)?(?: code| status)?[:\s=]+(-?\d+)/i.exec(text.slice(-400)) ?? undefined;
-  const exitCode = exit === undefined ? undefined : Number(exit[1]);
+  const exitCode = exitCodeIn(text.slice(-400));
   const failed = result.isError || (exitCode !== undefined && exitCode !== 0);
   return {
     callId: result.toolUseId,
@@ -165,6 +167,12 @@ function resultFact(result: ToolResultBlock): ResultFact {
     exitCode,
     ...(failed ? { error: oneLine(errorLine(text)) } : {}),
   };
+}
+
+function exitCodeIn(text: string): number | undefined {
+  if (!text.toLowerCase().includes('exit')) return undefined;
+  const code = /\bexit(?:ed)?(?: with)?(?: code| status)?[:\s=]+(-?\d+)/i.exec(text)?.[1];
+  return code === undefined ? undefined : Number(code);
 }
 
 function lastParagraph(text: string): string {

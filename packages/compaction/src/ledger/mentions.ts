@@ -1,3 +1,4 @@
+import { RecentMap } from '../recent-map.js';
 import { eachChunk, SIGNS } from './name-chunks.js';
 
 /** A name that may be needed again: what a summary must not paraphrase. */
@@ -26,24 +27,43 @@ const UNDERSCORE = /[\p{L}\p{N}]_[\p{L}\p{N}]|^_+\p{L}/u;
 const QUANTITY = /^T?(?:\d+[a-zµ]{1,2}){1,3}$|^T?\d+Z$/i;
 const HEX = /^[0-9a-f]{7,64}$/;
 
+/** Stretches of text whose names are remembered: agents meet the same files and identifiers again and again. */
+const REMEMBERED = 8_192;
+const known = new RecentMap<readonly Mention[]>(REMEMBERED);
+
 /** The distinct names in a text, in the order in which they appear. */
 export function mentionsIn(text: string): readonly Mention[] {
   const scanned = text.length > SCANNED ? `${text.slice(0, SCANNED / 2)} ${text.slice(-SCANNED / 2)}` : text;
   // JSON inside text: what is left of an escape would stick to the word behind it.
   const unescaped = scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned;
   const found = new Map<string, Mention>();
-  const add = (token: string, kind: Mention['kind']) => {
-    if (token.length <= LONGEST && !found.has(token) && !GENERIC.has(token))
-      found.set(token, { token, kind });
-  };
-  const seen = new Set<string>();
   eachChunk(unescaped, (chunk, signs) => {
-    if (seen.has(chunk)) return true;
-    seen.add(chunk);
-    addMentions(chunk, signs, add);
+    for (const mention of mentionsOf(chunk, signs)) {
+      if (!found.has(mention.token)) found.set(mention.token, mention);
+    }
     return found.size < MOST;
   });
   return [...found.values()];
+}
+
+/** The names in one stretch of text, which tells its signs. */
+function mentionsOf(chunk: string, signs: number): readonly Mention[] {
+  const remembered = known.get(chunk);
+  if (remembered !== undefined) return remembered;
+  const mentions: Mention[] = [];
+  // A part of a text would keep the whole of it in memory.
+  const own = chunk.length > LONGEST ? chunk : detached(chunk);
+  addMentions(own, signs, (token, kind) => {
+    if (token.length > LONGEST || GENERIC.has(token)) return;
+    if (!mentions.some((mention) => mention.token === token)) mentions.push({ token, kind });
+  });
+  if (chunk.length <= LONGEST) known.set(own, mentions);
+  return mentions;
+}
+
+/** The same text as a string of its own: engines share the characters of a part with what it was cut from. */
+function detached(text: string): string {
+  return ` ${text}`.slice(1);
 }
 
 /** A path and what its parts are called: a later call may use either. */

@@ -30,6 +30,8 @@ const FRAME = 40;
 /** The share of the budget that the first request may take to stay verbatim. */
 const MOST_ANCHORED = 0.1;
 
+const asItIs: Redact = (text) => text;
+
 /** A conversation with its older part replaced. */
 interface Candidate {
   readonly part: Partition;
@@ -52,8 +54,6 @@ export class SummaryRun {
   readonly #anchor: Message | undefined;
   readonly #pinned: ReadonlySet<Message>;
   readonly #redact: Redact;
-  /** Covered messages as the summary may know them. */
-  readonly #known = new Map<Message, Message>();
   /** The ledger of so many covered messages: of further cuts only what they add is folded in. */
   #folded: { readonly ledger: Ledger; readonly previous: number; readonly covered: number } | undefined;
   #writer: Model | undefined;
@@ -66,7 +66,7 @@ export class SummaryRun {
   constructor(settings: SummarizeOptions, view: View, budget: Budget, context: ReducerContext) {
     this.#view = view;
     this.#budget = budget;
-    const redact = redactorFor(settings.redact) ?? ((text) => text);
+    const redact = redactorFor(settings.redact) ?? asItIs;
     this.#redact = redact;
     this.#settings = { ...settings, instructions: settings.instructions && redact(settings.instructions) };
     this.#context = {
@@ -205,12 +205,7 @@ export class SummaryRun {
 
   /** The message as it was before this compaction, without secrets. */
   #source(message: Message): Message {
-    let source = this.#known.get(message);
-    if (source === undefined) {
-      source = redactMessage(this.#context.original(message), this.#redact);
-      this.#known.set(message, source);
-    }
-    return source;
+    return redactMessage(this.#context.original(message), this.#redact);
   }
 
   #savesEnough(candidate: Candidate): boolean {

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../json.js';
+import { hintedPatterns } from './secret-hints.js';
 import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 
 /** Takes secrets out of a text. Never throws; a text without any is answered as it is. */
@@ -9,8 +10,17 @@ export const redactSecrets: Redact = secretRedactor();
 
 /** A {@link Redact} for common secrets and, looked for before them, those that `patterns` match. */
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
-  const all = [...patterns.map(searchedEverywhere), ...SECRET_PATTERNS];
-  return (text) => all.reduce(replaceAll, text);
+  const own = patterns.map(searchedEverywhere);
+  return (text) => {
+    const rest = own.reduce(replaceAll, text);
+    const hinted = hintedPatterns(rest);
+    if (hinted === 0) return rest;
+    // What stands for a secret never makes a later pattern match: a bracket ends it.
+    return SECRET_PATTERNS.reduce(
+      (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),
+      rest,
+    );
+  };
 }
 
 /** The value with secrets taken out of every string, and with the values of fields that are named as secrets are. */
