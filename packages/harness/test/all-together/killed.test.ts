@@ -17,7 +17,7 @@ import { everything, furnish } from './everything.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
 const PROGRAM = join(import.meta.dirname, '../children/everything-process.ts');
-const ROUNDS = 60;
+const ROUNDS = 40;
 
 /** Runs the process until it has told of so many rounds, then kills it; what it said last. */
 async function run(directory: string, rounds: number): Promise<string> {
@@ -42,7 +42,7 @@ it('everything together survives kills at any moment: nothing is lost, done twic
 }, async () => {
   const directory = scratch();
   furnish(directory);
-  for (const rounds of [12, 5]) await run(directory, rounds);
+  for (const rounds of [13, 6]) await run(directory, rounds);
   expect(await run(directory, Number.POSITIVE_INFINITY)).toBe('ended: completed');
 
   const paidFile = join(directory, 'paid.txt');

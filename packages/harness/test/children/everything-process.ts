@@ -6,7 +6,7 @@ import { defineTool, LocalWorkspace, type ModelRequest, RuntimeContext, Workspac
 import type { ScriptedAnswer } from '@x/testkit';
 import { z } from 'zod';
 import { everything } from '../all-together/everything.js';
-import { entries, ROUNDS_OF } from '../all-together/rounds.js';
+import { entries, interleave, ROUNDS_OF } from '../all-together/rounds.js';
 
 const [directory = '', rounds = '0'] = process.argv.slice(2);
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
@@ -23,16 +23,15 @@ const pay = defineTool({
     return `paid ${amount}`;
   },
 });
-const pool = entries(Object.values(ROUNDS_OF).flat());
+const pool = entries(interleave(Object.values(ROUNDS_OF).flat(), 100));
 const reply = (request: ModelRequest): ScriptedAnswer => {
   const round = taken();
   if (round >= Number(rounds)) return { text: 'all done' };
   appendFileSync(roundsFile, '.');
   console.log(`round ${round}`);
   if (round % 5 === 4) return { toolCalls: [{ id: `pay-${round}`, name: 'pay', input: { amount: round } }] };
-  const next = round % 2 === 0 ? pool[(round / 2) % pool.length] : undefined;
-  if (next !== undefined) return next(request);
-  return { toolCalls: [{ id: `look-${round}`, name: 'look', input: { at: round, words: 800 } }] };
+  const next = pool[(round - Math.floor(round / 5)) % pool.length];
+  return next?.(request) ?? { text: 'nothing to do' };
 };
 
 const { agent } = await everything({
