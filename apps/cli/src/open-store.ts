@@ -28,13 +28,17 @@ export interface OpenStore {
  */
 export async function openStore(
   values: StoreValues,
-  options: { readonly readOnly: boolean },
+  options: {
+    readonly readOnly: boolean;
+    /** Makes MySQL's tables where there are none: for agents; who only looks changes nothing. */
+    readonly createTables?: boolean;
+  },
 ): Promise<OpenStore> {
   if (values.redis !== undefined && values.mysql !== undefined) {
     throw new UsageError('Name one store: --redis URL or --mysql URL, not both.');
   }
   if (values.redis !== undefined) return openRedis(values.redis);
-  if (values.mysql !== undefined) return openMysql(values.mysql);
+  if (values.mysql !== undefined) return openMysql(values.mysql, options.createTables ?? false);
   return { store: new WorkspaceSession(openWorkspace(values, options)), close: async () => {} };
 }
 
@@ -51,12 +55,19 @@ async function openRedis(url: string): Promise<OpenStore> {
   };
 }
 
-async function openMysql(url: string): Promise<OpenStore> {
+async function openMysql(url: string, createTables: boolean): Promise<OpenStore> {
   const [{ createPool }, { MysqlSession }] = await installed(['mysql2'], () =>
     Promise.all([import('mysql2/promise'), import('@x/session-mysql')]),
   );
   const pool = createPool({ uri: url, connectionLimit: 2 });
-  return { store: new MysqlSession({ pool }), close: () => pool.end() };
+  const store = new MysqlSession({ pool });
+  try {
+    if (createTables) await store.migrate();
+  } catch (error) {
+    await pool.end();
+    throw error;
+  }
+  return { store, close: () => pool.end() };
 }
 
 /** Loads packages that need not be there, and says which to install when they are not. */

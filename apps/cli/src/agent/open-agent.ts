@@ -38,7 +38,10 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     {
       model: (reference) => chooseModel(reference, environment),
       session: async (reference): Promise<SessionStore> => {
-        const { store, close } = await openStore(addressOf(reference), { readOnly: false });
+        const { store, close } = await openStore(addressOf(reference), {
+          readOnly: false,
+          createTables: true,
+        });
         closers.push(close);
         return store;
       },
