@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitepress';
+import { folders, onThisSite } from './repository.mjs';
 
 const page = (text: string, link: string) => ({ text, link });
 
@@ -9,8 +10,22 @@ export default defineConfig({
     'TypeScript packages for agents that run for hours: compaction, memory, sessions, and a harness.',
   cleanUrls: true,
   lastUpdated: false,
-  // Sources and packages are linked where they lie in the repository, and the reference is built by another program.
-  ignoreDeadLinks: [/\/packages\//, /\/apps\//, /\/examples/, /\/api\//],
+  // The reference is built by another program.
+  ignoreDeadLinks: [/\/api\//],
+  markdown: {
+    config(markdown) {
+      markdown.core.ruler.push('on-this-site', ({ tokens }) => {
+        // Indented code looks like any other.
+        for (const token of tokens.filter(({ type }) => type === 'code_block')) {
+          Object.assign(token, { type: 'fence', info: 'text', markup: '```' });
+        }
+        for (const token of tokens.flatMap(({ children }) => children ?? [])) {
+          const link = token.type === 'link_open' ? token.attrGet('href') : null;
+          if (link !== null) token.attrSet('href', onThisSite(link));
+        }
+      });
+    },
+  },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
@@ -34,6 +49,10 @@ export default defineConfig({
         text: 'Build',
         items: [
           page('Agents in files', '/agent-files'),
+          page('Approvals', '/approvals'),
+          page('Subagents', '/subagents'),
+          page('MCP', '/mcp'),
+          page('Structured output', '/structured-output'),
           page('Write a capability', '/write-a-capability'),
           page('Write a reducer', '/write-a-reducer'),
           page('Write a session store', '/write-a-session-store'),
@@ -53,8 +72,19 @@ export default defineConfig({
         items: [
           page('Many machines', '/many-machines'),
           page('Operations', '/operations'),
+          page('Telemetry', '/telemetry'),
           page('Security', '/security'),
         ],
+      },
+      {
+        text: 'Packages',
+        collapsed: true,
+        items: Object.entries(folders).map(([name, folder]) =>
+          page(
+            folder === 'apps/cli' ? '@x/cli' : folder.startsWith('apps') ? folder : `@x/${name}`,
+            `/packages/${name}`,
+          ),
+        ),
       },
       {
         text: 'Reference',
