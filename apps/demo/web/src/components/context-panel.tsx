@@ -1,7 +1,10 @@
 import './context-panel.css';
+import { ScanSearch } from 'lucide-preact';
 import { plural } from '../lib/format.js';
 import { info } from '../state/info.js';
-import { context, phase, todos, work } from '../state/session.js';
+import { toggleInspector, view } from '../state/route.js';
+import { context, phase, timeline, todos, work } from '../state/session.js';
+import { sheetOpen } from '../state/view.js';
 import { CostFigures } from './cost-figures.js';
 import { Gauge } from './gauge.js';
 import { LastCompaction } from './last-compaction.js';
@@ -20,6 +23,20 @@ export function ContextPanel() {
     <aside class="panel" aria-label="Context">
       <header class="column-header">
         <h2>Context</h2>
+        {timeline.value.length > 0 && (
+          <button
+            type="button"
+            class="button panel-inspect"
+            aria-pressed={view.value === 'inspect'}
+            title="Inspector (i)"
+            onClick={() => {
+              sheetOpen.value = false;
+              toggleInspector();
+            }}
+          >
+            <ScanSearch size={16} aria-hidden="true" /> Inspect
+          </button>
+        )}
       </header>
       <div class="panel-content">
         <Gauge />

@@ -1,4 +1,4 @@
-import { goToNew } from '../state/route.js';
+import { goToNew, toggleInspector } from '../state/route.js';
 import { togglePanel } from '../state/view.js';
 
 /** The keys that work wherever one does not type. */
@@ -7,6 +7,7 @@ export const keys: readonly (readonly [string, string])[] = [
   ['j k', 'turns'],
   ['o', 'open'],
   ['c', 'context'],
+  ['i', 'inspect'],
   ['n', 'new'],
 ];
 
@@ -30,6 +31,7 @@ const actions: Readonly<Record<string, (() => void) | undefined>> = {
   k: () => moveTurn(-1),
   o: openTurn,
   c: togglePanel,
+  i: toggleInspector,
   n: goToNew,
 };
 

@@ -4,7 +4,7 @@ import { LoaderCircle, Trash2 } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/server/backend.js';
 import { plural, timeOfDay } from '../lib/format.js';
 import { messagesById } from '../state/messages-by-id.js';
-import { addressOf, goToNew } from '../state/route.js';
+import { addressOf, goToNew, view } from '../state/route.js';
 import { busy, phase, sessionId } from '../state/session.js';
 import { removeSession } from '../state/sessions.js';
 import { drawerOpen } from '../state/view.js';
@@ -13,6 +13,7 @@ import { drawerOpen } from '../state/view.js';
 export function SessionItem({ session }: { readonly session: SessionSummary }) {
   const asking = useSignal(false);
   const current = session.id === sessionId.value;
+  const inView = view.value === 'conversation' || view.value === 'inspect';
   // What is open is known to the moment, the rest as of the last look.
   const running = current ? busy.value : session.running;
   const messages = current && phase.value === 'ready' ? messagesById.value.size : session.messageCount;
@@ -42,7 +43,7 @@ export function SessionItem({ session }: { readonly session: SessionSummary }) {
     <li class="session">
       <a
         href={addressOf(session.id)}
-        aria-current={current ? 'page' : undefined}
+        aria-current={current && inView ? 'page' : undefined}
         onClick={() => {
           drawerOpen.value = false;
         }}

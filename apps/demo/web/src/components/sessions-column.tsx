@@ -1,8 +1,9 @@
 import './sessions-column.css';
-import { Plus, Search } from 'lucide-preact';
+import { Brain, type LucideIcon, Plus, Rewind, Search } from 'lucide-preact';
 import type { SessionSummary } from '../../../src/server/backend.js';
 import { dayOf } from '../lib/format.js';
-import { goToNew } from '../state/route.js';
+import { info } from '../state/info.js';
+import { goToNew, type View, view } from '../state/route.js';
 import { foundSessions, search, sessions, sessionsFailed } from '../state/sessions.js';
 import { drawerOpen } from '../state/view.js';
 import { keys } from './keyboard.js';
@@ -56,6 +57,16 @@ export function SessionsColumn() {
         ))}
         <EmptyNote />
       </div>
+      <ul class="sessions-views">
+        {info.value?.abilities.memory && (
+          <li>
+            <ViewLink to="memory" label="Memory" icon={Brain} />
+          </li>
+        )}
+        <li>
+          <ViewLink to="replay" label="Replay a log" icon={Rewind} />
+        </li>
+      </ul>
       <footer class="sessions-footer">
         <dl>
           {keys.map(([key, meaning]) => (
@@ -68,6 +79,26 @@ export function SessionsColumn() {
         <ThemeButton />
       </footer>
     </nav>
+  );
+}
+
+interface ViewLinkProps {
+  readonly to: View;
+  readonly label: string;
+  readonly icon: LucideIcon;
+}
+
+function ViewLink({ to, label, icon: Icon }: ViewLinkProps) {
+  return (
+    <a
+      href={`#/${to}`}
+      aria-current={view.value === to ? 'page' : undefined}
+      onClick={() => {
+        drawerOpen.value = false;
+      }}
+    >
+      <Icon size={16} aria-hidden="true" /> {label}
+    </a>
   );
 }
 

@@ -13,6 +13,7 @@ export function UserTurn({ message }: { readonly message: Message }) {
     <article
       class={`block user-turn${injected ? ' user-turn-injected' : ''}`}
       data-turn
+      data-messages={message.id}
       data-gone={fate.value !== undefined}
       tabIndex={-1}
       aria-label={injected ? 'Injected' : 'You'}

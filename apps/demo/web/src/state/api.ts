@@ -1,15 +1,26 @@
+import type { Issue } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type { BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../../../src/server/backend.js';
+import type { CompactionPreview, WindowView } from '../../../src/server/inspection.js';
+import type { MemoryLine, MemoryOverview } from '../../../src/server/memory-shelf.js';
+import type { ReplayAnswer } from '../../../src/server/replay-answer.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
 
 /** What the server answered instead of what was asked for, or that it did not answer (`offline`). */
 export class ApiError extends Error {
   readonly code: string;
+  /** What is wrong with which field of what was sent. */
+  readonly issues: readonly Issue[];
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(
+    code: string,
+    message: string,
+    { issues = [], ...options }: ErrorOptions & { readonly issues?: readonly Issue[] | undefined } = {},
+  ) {
     super(message, options);
     this.name = 'ApiError';
     this.code = code;
+    this.issues = issues;
   }
 }
 
@@ -35,6 +46,17 @@ export const api = {
   decide: (id: string, decisions: Decisions) =>
     request<void>('POST', `${session(id)}/decisions`, { decisions }),
   setPlanMode: (id: string, active: boolean) => request<void>('PUT', `${session(id)}/plan`, { active }),
+  windowView: (id: string) => request<WindowView>('GET', `${session(id)}/window`),
+  preview: (id: string, settings: object, force: boolean) =>
+    request<CompactionPreview>('POST', `${session(id)}/preview`, { settings, force }),
+  memory: () => request<MemoryOverview>('GET', '/api/memory'),
+  memoryFile: (path: string) =>
+    request<{ path: string; text: string }>('GET', `/api/memory/file?path=${encodeURIComponent(path)}`),
+  searchMemory: (query: string) =>
+    request<readonly MemoryLine[]>('GET', `/api/memory/search?query=${encodeURIComponent(query)}`),
+  restoreMemory: (version: string) => request<void>('POST', '/api/memory/restore', { version }),
+  replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
+    request<ReplayAnswer>('POST', `/api/replay?${new URLSearchParams(settings)}`, log),
   expand: (id: string, messageId: string) =>
     request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
   file: (path: string, offset: number) =>
@@ -46,9 +68,7 @@ async function request<Answer>(method: string, url: string, body?: unknown): Pro
   try {
     response = await fetch(url, {
       method,
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+      ...encoded(body),
     });
   } catch (cause) {
     throw new ApiError('offline', 'The server does not answer. The conversation is kept there.', { cause });
@@ -57,10 +77,18 @@ async function request<Answer>(method: string, url: string, body?: unknown): Pro
     return (response.status === 200 ? await response.json() : undefined) as Answer;
   }
   const answer = (await response.json().catch(() => undefined)) as
-    | { error?: { code?: string; message?: string } }
+    | { error?: { code?: string; message?: string; issues?: readonly Issue[] } }
     | undefined;
   throw new ApiError(
     answer?.error?.code ?? `http_${response.status}`,
     answer?.error?.message ?? `The server answered ${response.status}.`,
+    { issues: answer?.error?.issues },
   );
+}
+
+/** JSON, or a file as it is. */
+function encoded(body: unknown): RequestInit {
+  if (body === undefined) return {};
+  if (body instanceof Blob) return { body, headers: { 'Content-Type': 'application/octet-stream' } };
+  return { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
 }

@@ -1,26 +1,42 @@
-import { effect } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { openSession, phase, sessionId, startSession } from './session.js';
 
-/** The session that the address names, if any: `#/s/<id>`. */
-function addressed(): string | undefined {
-  const match = location.hash.match(/^#\/s\/(.+)$/);
-  return match?.[1] === undefined ? undefined : decodeURIComponent(match[1]);
+/** What the page shows in its middle. */
+export type View = 'conversation' | 'inspect' | 'memory' | 'replay';
+
+interface Place {
+  readonly view: View;
+  /** The session that the address names, if any. */
+  readonly session?: string | undefined;
+}
+
+export const view = signal<View>('conversation');
+
+/** `#/s/<id>`, `#/s/<id>/inspect`, `#/memory`, `#/replay`; anything else is a new conversation. */
+function addressed(): Place {
+  const { hash } = location;
+  if (hash === '#/memory' || hash === '#/replay') return { view: hash === '#/memory' ? 'memory' : 'replay' };
+  const [, id, inspect] = /^#\/s\/([^/]+)(\/inspect)?$/.exec(hash) ?? [];
+  if (id === undefined) return { view: 'conversation' };
+  return { view: inspect ? 'inspect' : 'conversation', session: decodeURIComponent(id) };
 }
 
 /** Keeps the address and what is shown in step, so that a reload and the back button do what one expects. */
 export function startRouting(): void {
   const follow = () => {
-    const id = addressed();
-    if (id === undefined) startSession();
-    else void openSession(id);
+    const place = addressed();
+    view.value = place.view;
+    // What is open stays open behind the other views.
+    if (place.view === 'memory' || place.view === 'replay') return;
+    if (place.session === undefined) startSession();
+    else void openSession(place.session);
   };
   addEventListener('hashchange', follow);
   follow();
   effect(() => {
     // A session gets its address once it exists.
-    if (phase.value === 'ready' && addressed() !== sessionId.value) {
-      history.pushState(null, '', addressOf(sessionId.value));
-    }
+    if (phase.value !== 'ready' || view.peek() !== 'conversation') return;
+    if (addressed().session !== sessionId.value) history.pushState(null, '', addressOf(sessionId.value));
   });
 }
 
@@ -28,8 +44,23 @@ export function addressOf(id: string): string {
   return `#/s/${encodeURIComponent(id)}`;
 }
 
+/** Between the conversation and what is behind it. */
+export function toggleInspector(): void {
+  if (phase.peek() !== 'ready') return;
+  const address = addressOf(sessionId.peek());
+  location.hash = view.peek() === 'inspect' ? address : `${address}/inspect`;
+}
+
+/** Back to the conversation that is open. */
+export function goToConversation(): void {
+  if (view.peek() === 'conversation') return;
+  if (phase.peek() === 'ready') location.hash = addressOf(sessionId.peek());
+  else goToNew();
+}
+
 /** Goes to an empty conversation. */
 export function goToNew(): void {
   if (location.hash) history.pushState(null, '', location.pathname);
+  view.value = 'conversation';
   startSession();
 }

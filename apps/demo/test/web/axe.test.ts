@@ -1,0 +1,108 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { asking, longSession, outage, planning } from '../fake-backend/scenarios.js';
+import { evaluate, launch, type Visit, visit } from './browse.js';
+import { recordedLog } from './recorded-log.js';
+
+interface Violation {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string; readonly any: readonly { readonly message: string }[] }[];
+}
+
+const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+/** What axe-core calls serious or critical, and where. */
+async function findings(v: Visit, state: string): Promise<readonly string[]> {
+  await v.page.evaluate(source);
+  const violations = await evaluate<readonly Violation[]>(
+    v.page,
+    "axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)",
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) =>
+      nodes.map(({ html, any }) => `${state}: ${id} ${html} ${any[0]?.message ?? ''}`),
+    );
+}
+
+describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
+  it.each([1280, 390])(
+    'axe finds nothing serious in any state at %d px',
+    { timeout: 60_000 },
+    async (width) => {
+      const v = await visit(browser, { colorScheme, viewport: { width, height: 800 } });
+      v.backend.seed('long', longSession);
+      v.backend.seed('asking', (stage) => asking(stage, 'Publish it'));
+      v.backend.seed('planning', (stage) => planning(stage, 'Plan it'));
+      v.backend.seed('failed', (stage) => outage(stage, 'Which store loses a turn?'));
+      const found: string[] = [];
+      const look = async (state: string) => {
+        await v.picture(`${width}-${colorScheme}-${state}`);
+        found.push(...(await findings(v, state)));
+        const overflow = 'document.documentElement.scrollWidth - innerWidth';
+        expect(await evaluate(v.page, overflow), state).toBeLessThanOrEqual(0);
+      };
+
+      await v.open();
+      await look('empty');
+      await v.open('long');
+      for (const line of await v.page.locator('.compaction > .fold > .fold-line').all()) await line.click();
+      await v.page.locator('.removed-item .fold-line').nth(2).click();
+      await look('compactions');
+      for (const line of await v.page.locator('.tool-call > .fold-line').all()) await line.click();
+      await look('tools');
+      await v.open('asking');
+      await look('approval');
+      await v.page.getByRole('button', { name: 'Edit input' }).first().click();
+      await v.page.getByRole('button', { name: 'Deny' }).last().click();
+      await look('approval-forms');
+      await v.open('failed');
+      await look('failed');
+      await v.open('planning');
+      if (width < 760) {
+        await v.page.getByRole('button', { name: 'What fills the window' }).click();
+        await look('sheet');
+        await v.page.keyboard.press('Escape');
+        await v.page.getByRole('button', { name: 'Conversations' }).click();
+        await v.page.getByRole('link', { name: 'Memory' }).waitFor();
+        await look('drawer');
+        await v.page.keyboard.press('Escape');
+      } else await look('planning');
+
+      await v.page.goto(`${v.url}#/s/long/inspect`);
+      await v.page.locator('.preview-outcome').waitFor();
+      await expect.poll(() => v.page.locator('.treemap-cell').count()).toBeGreaterThan(5);
+      await look('inspect');
+      await v.page.getByRole('region', { name: 'Try other settings' }).scrollIntoViewIfNeeded();
+      await look('inspect-settings');
+      await v.page.goto(`${v.url}#/memory`);
+      await v.page.locator('.memory-text li').first().waitFor();
+      await look('memory');
+      await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
+      await v.page.locator('.memory-place').first().waitFor();
+      await look('memory-search');
+      await v.page.goto(`${v.url}#/replay`);
+      const log = {
+        name: 'session.json',
+        mimeType: 'application/json',
+        buffer: Buffer.from(recordedLog(60)),
+      };
+      await v.page.getByLabel('Log file').setInputFiles(log);
+      await v.page.getByLabel('Window, tokens').fill('20000');
+      await v.page.locator('.chart-legend', { hasText: 'window 20,000' }).waitFor();
+      await look('replay');
+
+      await v.close();
+      expect(found).toEqual([]);
+    },
+  );
+});

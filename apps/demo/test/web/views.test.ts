@@ -1,0 +1,174 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { longSession } from '../fake-backend/scenarios.js';
+import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
+import { recordedLog } from './recorded-log.js';
+
+let browser: Browser;
+let v: Visit;
+
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+beforeEach(async () => {
+  v = await visit(browser);
+});
+afterEach(async () => {
+  expect(v.complaints).toEqual([]);
+  await v.close();
+});
+
+const section = (name: string) => v.page.getByRole('region', { name, exact: true });
+
+describe('the inspector', () => {
+  beforeEach(async () => {
+    v.backend.seed('s', longSession);
+    await v.open('s');
+    await v.page.keyboard.press('i');
+    await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
+  });
+
+  it('shows the window over the session, and tells each step to keys and readers', async () => {
+    const chart = v.page.getByRole('slider', { name: 'Tokens in the window, step by step' });
+    await chart.locator('canvas').waitFor();
+    await chart.focus();
+    await v.page.keyboard.press('Home');
+    await expect
+      .poll(() => chart.getAttribute('aria-valuetext'))
+      .toMatch(/^Step 1: [\d,]+ tokens, System prompt/);
+    await v.page.keyboard.press('ArrowRight');
+    await expect.poll(() => chart.getAttribute('aria-valuetext')).toMatch(/^Step 2: /);
+    const over = section('The window over the session');
+    expect(await textIn(over.locator('.chart-readout'))).toMatch(/^Step 2: [\d,]+ tokens/);
+    await over.getByRole('button', { name: 'As a table' }).click();
+    const rows = await over.locator('tbody tr').allTextContents();
+    expect(rows.length).toBeGreaterThan(10);
+    expect(rows.filter((row) => row.startsWith('Context compacted, from')).length).toBe(2);
+  });
+
+  it('shows the window as areas; one leads to its message', async () => {
+    const areas = section('What the model sees now').locator('.treemap-cell');
+    await expect.poll(() => areas.count()).toBeGreaterThan(5);
+    await areas.first().focus();
+    await v.page.keyboard.press('ArrowRight');
+    const named = await evaluate<string>(v.page, 'document.activeElement.getAttribute("aria-label")');
+    expect(named).toMatch(/: .*, [\d,]+ tokens$/);
+    const said = v.page.getByRole('button', { name: /Conversation: And what does the model still know/ });
+    await said.click();
+    const message = v.page.locator('.user-turn', { hasText: 'And what does the model still know' });
+    await message.waitFor();
+    await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('user-turn');
+  });
+
+  it('leads from a result to the call that it answers', async () => {
+    await v.page
+      .getByRole('button', { name: /^Tool results: / })
+      .first()
+      .click();
+    await v.page.locator('.tool-call .tool-inside').first().waitFor();
+  });
+
+  it('says what every call took, with the share from the cache', async () => {
+    const rows = section('What every call took').locator('tbody tr');
+    expect(await rows.count()).toBe(11);
+    expect(await textIn(rows.nth(1))).toMatch(/2\s+[\d.]+k\s+91\s%/);
+  });
+
+  it('tries other settings without changing anything', async () => {
+    const preview = section('Try other settings');
+    const outcome = preview.getByRole('region', { name: 'What would happen' });
+    await outcome.waitFor();
+    const before = JSON.stringify(await v.backend.transcript('s'));
+    await preview.getByLabel('Keep, tokens').fill('0');
+    await preview.getByLabel('Keep, messages').fill('1');
+    await preview.getByLabel('Tool outputs kept').fill('0');
+    await expect.poll(() => textIn(outcome.getByRole('status'))).toMatch(/k → [\d.]+k tokens/);
+    await preview.getByLabel('Also when none is due').uncheck();
+    await expect.poll(() => textIn(outcome.getByRole('status'))).toContain('Nothing would change: skipped');
+    expect(JSON.stringify(await v.backend.transcript('s'))).toBe(before);
+  });
+
+  it('says at the field what cannot be', async () => {
+    const preview = section('Try other settings');
+    const field = preview.getByLabel('Budget');
+    await field.fill('85');
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true');
+    await preview.getByText('is a share between 0 and 1').waitFor();
+    // The browser itself reports every refused request.
+    expect(v.complaints.splice(0).every((text) => text.includes('400'))).toBe(true);
+    await field.fill('0.85');
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('false');
+  });
+
+  it('keeps its place over a reload, and goes back with the same key', async () => {
+    await v.page.reload();
+    await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
+    await v.page.keyboard.press('i');
+    await v.page.locator('.user-turn').first().waitFor();
+  });
+});
+
+describe('the memory', () => {
+  beforeEach(async () => {
+    await v.page.goto(`${v.url}#/memory`);
+    await section('MEMORY.md').waitFor();
+  });
+
+  it('is read file by file, with line numbers', async () => {
+    expect(await textIn(section('MEMORY.md').locator('li').nth(4))).toMatch(/5\s+- The user prefers spaces/);
+    await v.page.getByRole('button', { name: '2026-11-19.md' }).click();
+    await section('memory/2026-11-19.md').getByText('16 000 tokens').waitFor();
+  });
+
+  it('is searched; a hit leads to its line', async () => {
+    await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('redis');
+    await v.page.getByRole('status').getByText('2 lines').or(v.page.getByText('2 lines')).first().waitFor();
+    await v.page.getByRole('button', { name: /2026-11-20.md:2/ }).click();
+    const marked = section('memory/2026-11-20.md').locator('[data-marked="true"]');
+    await expect.poll(() => marked.count()).toBe(1);
+    expect(await textIn(marked)).toContain('The store of choice is Redis');
+    await v.page.getByRole('searchbox', { name: 'Search memory' }).fill('zebra');
+    await v.page.getByText('No line has these words').waitFor();
+  });
+
+  it('puts an earlier MEMORY.md back, once one has said so twice', async () => {
+    await v.page.getByRole('button', { name: /Put back/ }).click();
+    await v.page.getByRole('button', { name: 'Restore' }).click();
+    await section('MEMORY.md').getByText('prefers tabs').waitFor();
+  });
+});
+
+describe('a replay', () => {
+  beforeEach(async () => {
+    await v.page.goto(`${v.url}#/replay`);
+    await v.page.getByRole('heading', { name: 'Replay a log' }).waitFor();
+  });
+  const choose = (text: string) =>
+    v.page
+      .getByLabel('Log file')
+      .setInputFiles({ name: 'log.json', mimeType: 'application/json', buffer: Buffer.from(text) });
+
+  it('compares strategies on a log, at the window and prices that one wants', async () => {
+    await choose(recordedLog(60));
+    const rows = section('Strategies').locator('tbody tr');
+    await expect.poll(() => rows.count()).toBe(4);
+    expect(await textIn(rows.nth(0))).toMatch(/^everything/);
+    await v.page.getByLabel('Window, tokens').fill('16000');
+    await expect.poll(() => textIn(rows.nth(0).locator('[data-bad="true"]')).catch(() => '0')).not.toBe('0');
+    await v.page
+      .getByRole('slider', { name: 'Tokens of every request, by strategy' })
+      .locator('canvas')
+      .waitFor();
+  });
+
+  it('says what is wrong with a file or a field', async () => {
+    await choose('this is no log');
+    await v.page.getByRole('alert').waitFor();
+    await choose(recordedLog(3));
+    await section('Strategies').waitFor();
+    await v.page.getByLabel('Window, tokens').fill('12');
+    await expect.poll(() => v.page.getByLabel('Window, tokens').getAttribute('aria-invalid')).toBe('true');
+    expect(v.complaints.splice(0).every((text) => text.includes('400'))).toBe(true);
+  });
+});

@@ -1,0 +1,203 @@
+import './compaction-preview.css';
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import type { CompactionSettings } from '../../../src/server/backend.js';
+import type { CompactionPreview as Preview } from '../../../src/server/inspection.js';
+import { fatesInWords } from '../lib/compaction-words.js';
+import { exactCount, plural, shortCount } from '../lib/format.js';
+import { firstLine, textOf } from '../lib/message-text.js';
+import { ApiError, api } from '../state/api.js';
+import { info } from '../state/info.js';
+import { messagesById } from '../state/messages-by-id.js';
+import { busy, sessionId, timeline } from '../state/session.js';
+import { CompactionSteps } from './compaction-steps.js';
+
+type Key = keyof CompactionSettings;
+
+const fields: readonly {
+  readonly key: Exclude<Key, 'strategy'>;
+  readonly label: string;
+  readonly note: string;
+}[] = [
+  {
+    key: 'budgetPercent',
+    label: 'Budget',
+    note: 'share of the window at which it is due; 0.85 is 85 %, 0 never',
+  },
+  { key: 'triggerMessages', label: 'Trigger, messages', note: 'due at so many; 0 switches it off' },
+  { key: 'triggerTokens', label: 'Trigger, tokens', note: 'due at so many; 0 switches it off' },
+  { key: 'keepMessages', label: 'Keep, messages', note: 'that a summary leaves as they are' },
+  { key: 'keepTokens', label: 'Keep, tokens', note: 'in place of messages, when not 0' },
+  { key: 'keepRecentToolOutputs', label: 'Tool outputs kept', note: 'the newest, which masking leaves' },
+  { key: 'headroom', label: 'Headroom', note: 'share of the trigger that is left free' },
+  { key: 'summaryHeadroom', label: 'Headroom of a summary', note: 'the same, for summaries' },
+];
+
+/** Settings to try, and what a compaction with them would do to this conversation now. Nothing is changed. */
+export function CompactionPreview() {
+  const configured = info.value?.compaction;
+  const tried = useSignal<Partial<Record<Key, string>>>({});
+  const force = useSignal(true);
+  const preview = useSignal<Preview | undefined>(undefined);
+  const issues = useSignal<readonly { readonly path: string; readonly message: string }[]>([]);
+  const failure = useSignal('');
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  const turn = useRef(0);
+
+  const ask = async () => {
+    const mine = ++turn.current;
+    try {
+      const answer = await api.preview(sessionId.peek(), settingsOf(configured, tried.peek()), force.peek());
+      if (mine !== turn.current) return;
+      preview.value = answer;
+      issues.value = [];
+      failure.value = '';
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      if (mine !== turn.current) return;
+      issues.value = error.issues.map(({ path, message }) => ({ path: path.replace(/^.*\./, ''), message }));
+      failure.value = error.issues.length > 0 ? '' : error.message;
+    }
+  };
+  const session = sessionId.value;
+  const steps = timeline.value.length;
+  const idle = !busy.value;
+  useEffect(() => {
+    if (idle && configured) void ask();
+  }, [session, steps, idle, configured]);
+  const soon = () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => void ask(), 200);
+  };
+  if (!configured) return null;
+  const known = new Set<string>([...fields.map(({ key }) => key), 'strategy']);
+  const elsewhere = issues.value.filter(({ path }) => !known.has(path));
+
+  return (
+    <div class="preview">
+      <form class="preview-fields" onSubmit={(event) => event.preventDefault()}>
+        {fields.map(({ key, label, note }) => {
+          const wrong = issues.value.filter(({ path }) => path === key);
+          return (
+            <label key={key}>
+              {label}
+              <input
+                class="field"
+                inputMode="decimal"
+                value={tried.value[key] ?? String(configured[key])}
+                aria-invalid={wrong.length > 0}
+                aria-describedby={`preview-${key}`}
+                onInput={(event) => {
+                  tried.value = { ...tried.peek(), [key]: event.currentTarget.value };
+                  soon();
+                }}
+              />
+              <span id={`preview-${key}`} class={wrong.length > 0 ? 'field-failure' : 'preview-note'}>
+                {wrong.length > 0 ? wrong.map(({ message }) => message).join('; ') : note}
+              </span>
+            </label>
+          );
+        })}
+        <label>
+          Strategy
+          <select
+            class="field"
+            value={tried.value.strategy ?? configured.strategy}
+            onChange={(event) => {
+              tried.value = { ...tried.peek(), strategy: event.currentTarget.value };
+              soon();
+            }}
+          >
+            <option value="auto">auto: from free to dear</option>
+            <option value="observation_masking">masking alone</option>
+            <option value="summarization">summary alone</option>
+          </select>
+        </label>
+      </form>
+      <div class="preview-actions">
+        <label class="preview-force">
+          <input
+            type="checkbox"
+            checked={force.value}
+            onChange={(event) => {
+              force.value = event.currentTarget.checked;
+              soon();
+            }}
+          />
+          Also when none is due
+        </label>
+        <button
+          type="button"
+          class="button"
+          disabled={Object.keys(tried.value).length === 0}
+          onClick={() => {
+            tried.value = {};
+            soon();
+          }}
+        >
+          As configured
+        </button>
+      </div>
+      {[...elsewhere.map(({ path, message }) => `${path} ${message}`), failure.value]
+        .filter(Boolean)
+        .map((text) => (
+          <p key={text} class="view-failure" role="alert">
+            {text}
+          </p>
+        ))}
+      {preview.value && <Outcome preview={preview.value} stale={issues.value.length > 0} />}
+    </div>
+  );
+}
+
+function Outcome({ preview, stale }: { readonly preview: Preview; readonly stale: boolean }) {
+  const { status, reason, tokensBefore, tokensAfter, messagesBefore, messagesAfter, steps, manifest } =
+    preview;
+  const gone = useComputed(() =>
+    manifest.map(({ messageId, fate }) => {
+      const message = messagesById.value.get(messageId);
+      return {
+        messageId,
+        fate,
+        text: message ? firstLine(textOf(message), 100) : 'The summary of an earlier compaction',
+      };
+    }),
+  ).value;
+  const applied = status === 'applied';
+  return (
+    <section class="preview-outcome" aria-label="What would happen" data-stale={stale}>
+      <p role="status">
+        <strong>
+          {applied
+            ? `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens, ${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`
+            : `Nothing would change: ${status}`}
+        </strong>
+        <span title={`${exactCount(tokensBefore)} tokens now`}>{reason}</span>
+      </p>
+      {steps.length > 0 && <CompactionSteps steps={steps} />}
+      {applied && gone.length > 0 && (
+        <>
+          <h3>What the model would no longer see as it is: {fatesInWords(manifest)}</h3>
+          {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
+          <ul class="preview-gone" tabIndex={0}>
+            {gone.map(({ messageId, fate, text }) => (
+              <li key={messageId}>
+                <span>{text}</span>
+                <span>{fate}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Numbers where there are numbers; what is none is sent as it is, for the compactor to refuse. */
+function settingsOf(configured: CompactionSettings | undefined, tried: Partial<Record<Key, string>>): object {
+  const numbers = Object.entries(tried).map(([key, text]) => {
+    const number = Number(text);
+    return [key, key === 'strategy' || text.trim() === '' || Number.isNaN(number) ? text : number];
+  });
+  return { ...configured, ...Object.fromEntries(numbers) };
+}

@@ -1,0 +1,190 @@
+import './memory-view.css';
+import { useSignal } from '@preact/signals';
+import { FileText, History, NotebookText, Search } from 'lucide-preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { dayOf, plural, size, timeOfDay } from '../lib/format.js';
+import {
+  hits,
+  loadMemory,
+  markedLine,
+  memoryFailure,
+  overview,
+  restoreVersion,
+  searchMemory,
+  showFile,
+  shown,
+} from '../state/memory.js';
+import { ViewFrame } from './view-frame.js';
+
+/** What is remembered over all conversations: MEMORY.md, the notes of days, and a search over all of them. */
+export function MemoryView() {
+  useEffect(() => void loadMemory(), []);
+  return (
+    <ViewFrame
+      title="Memory"
+      lead="What the agent keeps from one conversation to the next. Notes are added after every call and before a compaction; now and then they are merged into MEMORY.md, which stands in the system prompt."
+    >
+      <div class="memory">
+        <div class="memory-side">
+          <SearchField />
+          {hits.value ? <Hits /> : <Files />}
+        </div>
+        <Text />
+      </div>
+      {memoryFailure.value && (
+        <p class="view-failure" role="alert">
+          {memoryFailure.value}
+        </p>
+      )}
+    </ViewFrame>
+  );
+}
+
+function SearchField() {
+  const timer = useRef<ReturnType<typeof setTimeout>>();
+  return (
+    <label class="sessions-search">
+      <Search size={16} aria-hidden="true" />
+      <input
+        type="search"
+        placeholder="Search everything remembered"
+        aria-label="Search memory"
+        onInput={(event) => {
+          const query = event.currentTarget.value;
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => void searchMemory(query), 150);
+        }}
+      />
+    </label>
+  );
+}
+
+function Hits() {
+  const found = hits.value ?? [];
+  return (
+    <section aria-label="Found lines">
+      <h2 class="memory-heading" role="status">
+        {found.length === 0 ? 'No line has these words' : plural(found.length, 'line')}
+      </h2>
+      <ul class="memory-list">
+        {found.map(({ path, lineNumber, snippet }) => (
+          <li key={`${path}:${lineNumber}`}>
+            <button type="button" class="memory-item" onClick={() => void showFile(path, lineNumber)}>
+              <span class="memory-place">
+                {path}:{lineNumber}
+              </span>
+              <span class="memory-snippet">{snippet}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function Files() {
+  const all = overview.value;
+  if (!all) return null;
+  const current = shown.value?.path;
+  return (
+    <>
+      <section aria-label="Files">
+        <h2 class="memory-heading">Files</h2>
+        {all.files.length === 0 && (
+          <p class="view-note">Nothing has been remembered yet: talk to the agent first.</p>
+        )}
+        <ul class="memory-list">
+          {all.files.map(({ path, kind, size: bytes }) => {
+            const Icon = kind === 'core' ? NotebookText : FileText;
+            return (
+              <li key={path}>
+                <button
+                  type="button"
+                  class="memory-item memory-file"
+                  aria-current={path === current}
+                  onClick={() => void showFile(path)}
+                >
+                  <Icon size={16} aria-hidden="true" />
+                  <span>{path.replace(/^memory\//, '')}</span>
+                  <small>{size(bytes)}</small>
+                </button>
+              </li>
+            );
+          })}
+        </ul>
+      </section>
+      {all.versions.length > 0 && (
+        <section aria-label="Earlier versions">
+          <h2 class="memory-heading">Earlier versions of MEMORY.md</h2>
+          <ul class="memory-list">
+            {all.versions.map(({ id, replacedAt }) => (
+              <Version key={id} id={id} replacedAt={replacedAt} />
+            ))}
+          </ul>
+        </section>
+      )}
+    </>
+  );
+}
+
+function Version({ id, replacedAt }: { readonly id: string; readonly replacedAt: string }) {
+  const asking = useSignal(false);
+  const when = `${dayOf(replacedAt)}, ${timeOfDay(replacedAt)}`;
+  return (
+    <li class="memory-version">
+      <History size={16} aria-hidden="true" />
+      <span>until {when}</span>
+      {asking.value ? (
+        <>
+          <button type="button" class="button" onClick={() => void restoreVersion(id)}>
+            Restore
+          </button>
+          <button type="button" class="button" onClick={() => (asking.value = false)}>
+            Keep
+          </button>
+        </>
+      ) : (
+        <button
+          type="button"
+          class="button"
+          aria-label={`Put back the MEMORY.md that stood until ${when}`}
+          onClick={() => {
+            asking.value = true;
+          }}
+        >
+          Put back
+        </button>
+      )}
+    </li>
+  );
+}
+
+function Text() {
+  const file = shown.value;
+  const marked = useRef<HTMLLIElement>(null);
+  const line = markedLine.value;
+  useEffect(() => marked.current?.scrollIntoView({ block: 'nearest' }), [file, line]);
+  if (!file) return <div class="memory-text" />;
+  const lines = file.text.replace(/\n$/, '').split('\n');
+  return (
+    <section class="memory-text" aria-label={file.path}>
+      <h2 class="memory-heading">{file.path}</h2>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
+      <ol tabIndex={0}>
+        {lines.map((text, index) => (
+          <li
+            key={index}
+            ref={index + 1 === line ? marked : null}
+            data-marked={index + 1 === line}
+            data-heading={text.startsWith('#')}
+          >
+            <span aria-hidden="true" class="memory-number">
+              {index + 1}
+            </span>
+            <span>{text || '\u00a0'}</span>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

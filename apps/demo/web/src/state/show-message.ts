@@ -1,0 +1,37 @@
+import { answers } from './answers.js';
+import { lastApplied } from './last-compaction.js';
+import { messagesById } from './messages-by-id.js';
+import { setOpen } from './open-items.js';
+import { goToConversation } from './route.js';
+
+/** Leads to where a message stands in the conversation: a tool's result in its call, a summary in its compaction. */
+export function showMessage(messageId: string): void {
+  goToConversation();
+  const toolUseId = [...answers.peek()].find(([, answer]) => answer.messageId === messageId)?.[0];
+  if (toolUseId !== undefined) setOpen(toolUseId, true);
+  const summarises = toolUseId === undefined && !messagesById.peek().has(messageId);
+  if (summarises && lastApplied.peek()) setOpen(lastApplied.peek()?.id ?? '', true);
+  const find = () => {
+    if (toolUseId !== undefined) return document.getElementById(`${toolUseId}-inside`)?.parentElement;
+    if (summarises) return document.getElementById(lastApplied.peek()?.id ?? '');
+    return document.querySelector<HTMLElement>(`[data-messages~="${CSS.escape(messageId)}"]`);
+  };
+  whenThere(find, (place) => {
+    place.scrollIntoView({ block: 'center' });
+    const target = place.querySelector<HTMLElement>('.fold-line') ?? place;
+    target.focus({ preventScroll: true });
+  });
+}
+
+/** The conversation is drawn after the address has changed: looks at every frame for a moment. */
+function whenThere(
+  find: () => HTMLElement | null | undefined,
+  then: (place: HTMLElement) => void,
+  framesLeft = 60,
+): void {
+  requestAnimationFrame(() => {
+    const place = find();
+    if (place) then(place);
+    else if (framesLeft > 0) whenThere(find, then, framesLeft - 1);
+  });
+}
