@@ -32,6 +32,9 @@ export interface RunInput {
   readonly observe?: ((message: Message) => void) | undefined;
 }
 
+/** A conversation of fewer tokens than both is not what makes a request too large. */
+const TRIFLE = { tokens: 200, share: 0.01 };
+
 /** Reduces a conversation once. Never throws: whatever goes wrong is an outcome, with the list as it was given. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
   const startedAt = performance.now();
@@ -68,8 +71,17 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
 
+  const broken = needsRepair(messages);
+  const conversation = view.tokens - fixedTokens;
+  if (budget.forced && !broken && conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)) {
+    return report(
+      'ineffective',
+      `the conversation has only ${Math.round(conversation)} tokens: too few to matter`,
+    );
+  }
+
   try {
-    const steps = needsRepair(messages) ? [repairPairs, ...reducers] : reducers;
+    const steps = broken ? [repairPairs, ...reducers] : reducers;
     const result = await runCascade(
       steps,
       view,

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
 import { marksOf, stringsIn } from '../message-marks.js';
+import { findLogged } from './find-logged.js';
 
 const EXTENSION = 'compaction';
 
@@ -53,11 +54,14 @@ export async function undoRecordOf(
     for (const [index, id] of coveredBy(message).entries()) covering.set(id, [place, index]);
   }
 
+  const gone = before.filter((message) => !position.has(message));
+  // A log that cannot be read holds nothing.
+  const logged = await findLogged(idsOf(gone), log).catch(() => new Map<string, Message>());
   const entries: Entry[] = [];
   for (const message of before) {
     const index = position.get(message);
     if (index !== undefined) entries.push({ kept: [index, 1] });
-    else if (!(await isLogged(message, log))) entries.push({ copy: message });
+    else if (!isSame(logged.get(message.id), message)) entries.push({ copy: message });
     else {
       const place = covering.get(message.id);
       entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
@@ -77,12 +81,14 @@ export async function listBefore(
   after: readonly Message[],
   log: SessionLog,
 ): Promise<readonly Message[] | undefined> {
+  const places = record.before.map((entry) => messagesOf(entry, after));
+  const ids = places.flat().filter((place) => typeof place === 'string');
+  const logged = await findLogged(new Set(ids), log);
   const restored: Message[] = [];
-  for (const entry of record.before) {
-    for (const message of await messagesOf(entry, after, log)) {
-      if (message === undefined) return undefined;
-      restored.push(message);
-    }
+  for (const place of places.flat()) {
+    const message = typeof place === 'string' ? logged.get(place) : place;
+    if (message === undefined) return undefined;
+    restored.push(message);
   }
   return restored;
 }
@@ -130,13 +136,10 @@ function follows([place, start, length]: readonly number[], [nextPlace, next]: r
   return nextPlace === place && next === (start ?? 0) + (length ?? 0);
 }
 
-async function messagesOf(
-  entry: Entry,
-  after: readonly Message[],
-  log: SessionLog,
-): Promise<readonly (Message | undefined)[]> {
+/** The messages of an entry, or the ids under which the log has them. */
+function messagesOf(entry: Entry, after: readonly Message[]): readonly (Message | string | undefined)[] {
   if ('copy' in entry) return [entry.copy];
-  if ('logged' in entry) return [await log.get(entry.logged)];
+  if ('logged' in entry) return [entry.logged];
   if ('kept' in entry) {
     const [start, length] = entry.kept;
     return Array.from({ length }, (_, index) => after[start + index]);
@@ -144,12 +147,7 @@ async function messagesOf(
   const [place, start, length] = entry.covered;
   const summary = after[place];
   const ids = summary ? coveredBy(summary) : [];
-  const messages: (Message | undefined)[] = [];
-  for (let index = start; index < start + length; index++) {
-    const id = ids[index];
-    messages.push(id === undefined ? undefined : await log.get(id));
-  }
-  return messages;
+  return Array.from({ length }, (_, index) => ids[start + index]);
 }
 
 /** The ids of the messages that a summary stands for. */
@@ -157,19 +155,15 @@ function coveredBy(message: Message): readonly string[] {
   return message.kind === 'summary' ? stringsIn(marksOf(message).covers) : [];
 }
 
-/** Whether the log holds the very message; a log that cannot be read holds nothing. */
-async function isLogged(message: Message, log: SessionLog): Promise<boolean> {
-  try {
-    const logged = await log.get(message.id);
-    return logged !== undefined && isDeepStrictEqual(plain(logged), plain(message));
-  } catch {
-    return false;
-  }
+function idsOf(messages: readonly Message[]): ReadonlySet<string> {
+  return new Set(messages.map(({ id }) => id));
 }
 
-/** As it is once stored and read again. */
-function plain(message: Message): unknown {
-  return JSON.parse(JSON.stringify(message));
+/** Whether the log holds the very message. */
+function isSame(logged: Message | undefined, message: Message): boolean {
+  if (logged === undefined) return false;
+  const [stored, own] = [JSON.stringify(logged), JSON.stringify(message)];
+  return stored === own || isDeepStrictEqual(JSON.parse(stored), JSON.parse(own));
 }
 
 function digestOf(messages: readonly Message[]): string {

@@ -5,6 +5,10 @@ import { evictText } from './evict-text.js';
 import { evictUserMessages } from './evict-user-messages.js';
 import { type EvictionConfig, evictionConfigSchema } from './eviction-config.js';
 
+const UNREADABLE =
+  'The agent has no tool read_file, to which evicted results point: it has only their beginning and end. Add ' +
+  'workspaceTools() of @x/harness, or a read_file of your own.';
+
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves
  * its size, its head, its tail and a pointer for `read_file`; the same for a very long message of the user, before a
@@ -17,9 +21,13 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const settings = parseWith(evictionConfigSchema, config, 'toolResultEviction configuration');
   const { maxResultChars, maxUserChars, excludeTools } = settings;
   const settled = new WeakSet<Message>();
+  let unreadable = false;
 
   return {
     name: 'tool_result_eviction',
+    install({ tools }) {
+      unreadable = !tools.some(({ definition }) => definition.name === 'read_file');
+    },
     async aroundReason(scope, next) {
       if (maxUserChars > 0) await evictUserMessages(scope, settings, settled);
       return next();
@@ -32,6 +40,10 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
       try {
         const { block, path } = await evictText(scope, settings, `The result of ${result.toolName}`, text);
         scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
+        if (unreadable) {
+          unreadable = false;
+          scope.emit({ type: 'warning', source: 'tool_result_eviction', message: UNREADABLE });
+        }
         return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {
         scope.emit({

@@ -1,4 +1,4 @@
-import { AgentState, type Message, userMessage } from '@x/core';
+import { AgentState, type Message, type SessionLog, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compaction, undoCompaction } from '../../src/index.js';
@@ -101,7 +101,14 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
     const [missing] = scope.log.messages.splice(5, 1);
     expect(await undoCompaction(scope)).toBe(false);
     expect(scope.state.context).toEqual(after);
-    const broken = { ...scope.log, get: () => Promise.reject(new Error('disk')) };
+    const broken: SessionLog = {
+      ...scope.log,
+      get: () => Promise.reject(new Error('disk')),
+      // biome-ignore lint/correctness/useYield: it fails before it has anything.
+      async *read() {
+        throw new Error('disk');
+      },
+    };
     await expect(undoCompaction({ state: scope.state, log: broken })).rejects.toThrow('disk');
     expect(scope.state.context).toEqual(after);
     scope.log.messages.push(missing as Message);
