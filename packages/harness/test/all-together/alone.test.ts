@@ -9,7 +9,16 @@ const WINDOW = 8_000;
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
 
 /** What else a capability needs to have anything to do. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = { agentsFiles: ['workspaceTools'] };
+const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  agentsFiles: ['workspaceTools'],
+  eviction: ['workspaceTools'],
+  planMode: ['workspaceTools'],
+};
+
+/** What is done behind everything else, because little else can be done then. */
+const AT_LAST: Readonly<Record<string, (typeof ROUNDS_OF)[string]>> = {
+  planMode: [[['plan_enter', {}]], [['plan_write', { content: 'Look, then leap.' }]]],
+};
 
 it.each(Object.keys(makers))('%s works beside compaction alone', { timeout: 30_000 }, async (name) => {
   const directory = scratch();
@@ -25,7 +34,7 @@ it.each(Object.keys(makers))('%s works beside compaction alone', { timeout: 30_0
     window: WINDOW,
     order: ['compaction', ...names],
     script: [
-      ...entries(interleave(rounds, 100)),
+      ...entries(interleave([...rounds, ...(AT_LAST[name] ?? [])], 100)),
       ...entries(fillers(20)),
       { text: 'done' },
       ...entries(fillers(3, 200)),

@@ -16,6 +16,10 @@ export const planModeConfigSchema = z.strictObject({
 
 export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 
+const UNREADABLE =
+  'The agent has no tool read_file: once a compaction took the plan out of its view it cannot read it again. Add ' +
+  'workspaceTools(), or a read_file of your own.';
+
 /**
  * `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something are denied, whatever
  * else allows them. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
@@ -26,10 +30,14 @@ export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 export function planMode(config: PlanModeConfig = {}): Capability {
   const { approval, allow } = parseWith(planModeConfigSchema, config, SUBJECT);
   const allowed = allow.map((rule, index) => parseRule(rule, `allow[${index}]`, SUBJECT));
+  let unreadable = false;
 
   return {
     name: 'plan_mode',
     tools: [planEnter, planWrite, planExit],
+    install({ tools }) {
+      unreadable = !tools.some(({ definition }) => definition.name === 'read_file');
+    },
     remind({ state }) {
       const { active, planFile } = state.planModeContext;
       return active ? [userMessage(reminder(planFile), { id: 'plan-mode-reminder', kind: 'synthetic' })] : [];
@@ -46,7 +54,11 @@ export function planMode(config: PlanModeConfig = {}): Capability {
           'the user to approve it with plan_exit.',
       };
     },
-    aroundTool(call: ToolUseBlock, { tool, state, agentId }, next) {
+    aroundTool(call: ToolUseBlock, { tool, state, agentId, emit }, next) {
+      if (tool === planWrite && unreadable) {
+        unreadable = false;
+        emit({ type: 'warning', source: 'plan_mode', message: UNREADABLE });
+      }
       if (tool === planWrite && state.planModeContext.planFile === undefined) {
         state.planModeContext = { ...state.planModeContext, planFile: planFileOf(agentId, state) };
       }
