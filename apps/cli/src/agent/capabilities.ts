@@ -1,4 +1,4 @@
-import { compactionFactories, compactionJsonSchema, evictionJsonSchema } from '@x/compaction';
+import { compactionJsonSchema, createCompactionFactories, evictionJsonSchema } from '@x/compaction';
 import type { FileCapability, JsonObject } from '@x/core';
 import { agentJsonSchema, CapabilityRegistry, harnessCapabilities } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
@@ -6,30 +6,32 @@ import { memoryCapabilities } from '@x/memory';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** By name, what files can name. */
+/** By name, what files can name. `compaction` is what `compaction.yaml` says for all of them. */
 function fileCapabilities(
   environment: Environment,
-  registry?: CapabilityRegistry,
+  { registry, compaction }: { readonly registry?: CapabilityRegistry; readonly compaction?: unknown } = {},
 ): Readonly<Record<string, FileCapability>> {
-  const compaction = { compaction: compactionJsonSchema, tool_result_eviction: evictionJsonSchema };
+  const reducing = createCompactionFactories({ defaultModel: 'own', file: compaction });
   return {
-    ...Object.fromEntries(
-      Object.entries(compaction).map(([name, jsonSchema]): [string, FileCapability] => {
-        const create = compactionFactories[name];
-        if (create === undefined) throw new Error(`@x/compaction has no capability "${name}" for files.`);
-        return [name, { create, jsonSchema }];
-      }),
-    ),
+    compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
+    tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
     ...harnessCapabilities(registry === undefined ? {} : { subagents: { registry } }),
     mcp: mcpCapability({ environment }),
   };
 }
 
-/** The capabilities that files can name; subagents can be given the same ones. */
-export function createRegistry(environment: Environment = process.env): CapabilityRegistry {
+/**
+ * The capabilities that files can name; subagents can be given the same ones.
+ *
+ * @param compaction What `compaction.yaml` says, for every agent that says nothing else.
+ */
+export function createRegistry(
+  environment: Environment = process.env,
+  compaction?: unknown,
+): CapabilityRegistry {
   const registry = new CapabilityRegistry();
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, registry))) {
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, { registry, compaction }))) {
     registry.register(name, create);
   }
   return registry;

@@ -1,4 +1,5 @@
-import { dirname, resolve } from 'node:path';
+import { existsSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
 import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harness';
 import { parseDocument } from 'yaml';
@@ -23,8 +24,12 @@ export interface OpenAgentOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
+/** What holds for the compaction of every agent in a directory. */
+const COMPACTION_FILE = 'compaction.yaml';
+
 /**
- * Makes the agent of a file.
+ * Makes the agent of a file. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
+ * counts.
  *
  * @throws {UsageError} when the file cannot be read.
  * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
@@ -32,6 +37,9 @@ export interface OpenAgentOptions {
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
   const { model, environment = process.env } = options;
   const config = await readConfig(file);
+  const directory = dirname(resolve(file));
+  const compactionFile = join(directory, COMPACTION_FILE);
+  const compaction = existsSync(compactionFile) ? await readYaml(compactionFile) : undefined;
   const closers: (() => Promise<void>)[] = [];
   const builder = await agentFromConfig(
     model === undefined ? config : { ...config, model },
@@ -45,9 +53,9 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
         closers.push(close);
         return store;
       },
-      registry: createRegistry(environment),
+      registry: createRegistry(environment, compaction),
     },
-    { environment, directory: dirname(resolve(file)) },
+    { environment, directory },
   );
   const agent = builder.build();
   return {
@@ -60,13 +68,17 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
 }
 
 async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+  const config = await readYaml(file);
+  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
+  throw new UsageError(`${file} must hold a mapping, with at least "model".`);
+}
+
+async function readYaml(file: string): Promise<unknown> {
   // JSON is YAML too.
   const document = parseDocument(await readInput(file), { logLevel: 'silent' });
   const [error] = document.errors;
   if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
-  const config: unknown = document.toJS({ maxAliasCount: 100 });
-  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
-  throw new UsageError(`${file} must hold a mapping, with at least "model".`);
+  return document.toJS({ maxAliasCount: 100 });
 }
 
 const withUrl = z.strictObject({ url: z.string().min(1) });

@@ -2,22 +2,32 @@ import { type Capability, parseFileConfig } from '@x/core';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { toolResultEviction } from '../eviction/tool-result-eviction.js';
-import { parseCompactionConfig } from './compaction-file.js';
+import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
 /** Makes a capability from the configuration in a file. */
 export type FileCapabilityFactory = (config: unknown) => Capability;
 
+/** Where the names of prompts and summarisers lead, and what counts where an agent's file says nothing. */
+export interface CompactionFactoryOptions
+  extends SummarizerSources,
+    Omit<CompactionConfigSources, 'frontMatter'> {}
+
 /**
- * Factories by the names that files use, to be registered where capabilities are looked up. `sources` resolve the names
- * of prompts and summarisers; unless they say otherwise the agent's own model is the default.
+ * Factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
+ * otherwise the agent's own model summarises. What a file says is merged key by key with `file` and `defaults`.
  */
-export function createCompactionFactories(sources: SummarizerSources = { defaultModel: 'own' }): {
+export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
   return {
     compaction(config) {
-      const parsed = parseCompactionConfig(config ?? {});
+      const { file, defaults } = sources;
+      const parsed = resolveCompactionConfig({
+        frontMatter: { features: { compaction: config } },
+        file,
+        defaults,
+      });
       return compaction({ ...parsed.options, ...resolveSummarizer(parsed, sources) });
     },
     tool_result_eviction: (config) =>

@@ -18,12 +18,16 @@ describe('compactionFactories', () => {
       'preview_chars: head and tail together must be shorter than max_result_chars',
     );
     expect(() => compactionFactories.compaction?.({ agent: 'scribe' })).toThrow('no agent named "scribe"');
+    const { compaction } = createCompactionFactories({ defaultModel: 'own', file: { keep_mesages: 3 } });
+    expect(() => compaction(undefined)).toThrow('keep_mesages: unknown key');
   });
 
   it.each([
     ['the agent’s own model by default', {}, 'own'],
     ['a dedicated model by name', { agent: 'scribe' }, 'scribe'],
-  ])('summarises with %s', async (_, file, expected) => {
+    ['the one of compaction.yaml', {}, 'scribe', { agent: 'scribe' }],
+    ['a prompt of its own before that', { summary_prompt: 'Be brief.' }, 'own', { agent: 'scribe' }],
+  ])('summarises with %s', async (_, own, expected, file = {}) => {
     const asked: string[] = [];
     const model = (id: string) =>
       modelOf(
@@ -36,8 +40,10 @@ describe('compactionFactories', () => {
     const factories = createCompactionFactories({
       agents: { scribe: { model: model('scribe') } },
       defaultModel: 'own',
+      file: { trigger_messages: 10, strategy: 'summarization', ...file },
+      defaults: { trigger_messages: 0 },
     });
-    const capability = factories.compaction({ ...file, trigger_messages: 10, strategy: 'summarization' });
+    const capability = factories.compaction(own);
     await capability.aroundReason?.(scopeOf(rounds(8), { model: model('own') }), async () => said('done'));
     expect(new Set(asked)).toEqual(new Set([expected]));
   });
