@@ -10,7 +10,7 @@ const DEFAULT_ANTHROPIC = { model: 'claude-sonnet-4-5', contextWindow: 200_000 }
 /** What a compatible endpoint is taken to have unless X_CONTEXT_WINDOW says otherwise. */
 const UNKNOWN_WINDOW = 32_000;
 
-interface ModelChoice {
+export interface ModelChoice {
   readonly model: Model;
   /** Whether it is the embedded guide. */
   readonly embedded: boolean;

@@ -1,13 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { tiktokenCounter } from '@x/compaction';
-import { type AgentEvent, XError } from '@x/core';
-import { HarnessBackend } from './backend/harness-backend.js';
-import { WorkspaceMemory } from './backend/workspace-memory.js';
+import { XError } from '@x/core';
 import { chooseModel } from './choose-model.js';
 import { createAgent } from './create-agent.js';
 import { once } from './once.js';
-import type { BackendInfo } from './server/backend.js';
+import { type OpenedUser, openUser } from './open-user.js';
+import type { Backend, BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
 import { openStorage } from './storage.js';
@@ -64,46 +62,33 @@ async function runOnce(settings: DemoSettings, prompt: string): Promise<number> 
 }
 
 async function serve(settings: DemoSettings): Promise<number> {
+  const { host, port, token, users } = settings;
   const choice = await chooseModel(process.env, { ...settings, paceMs: PACE_MS });
-  const counter = tiktokenCounter();
-  let backend: HarnessBackend | undefined;
-  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const storage = await openStorage(settings);
-  const demo = createAgent({ ...settings, ...choice, storage, onEvent });
-  const memory = new WorkspaceMemory({ workspace: demo.workspace, index: demo.memoryIndex });
-  backend = new HarnessBackend({
-    demo,
-    counter,
-    memory,
-    info: {
-      version: version(),
-      model: { id: choice.model.id, embedded: choice.embedded },
-      contextWindow: choice.model.contextWindow ?? 0,
-      triggerTokens: demo.triggerTokens,
-      strategy: 'auto',
-      compaction: demo.compaction,
-      workspace: storage.name,
-      abilities: { undo: true, decide: true, plan: !choice.embedded, memory: true },
-      starters: STARTERS,
-    },
-  });
-  const { host, port, token } = settings;
+  const opened = new Map<string | undefined, OpenedUser>();
+  for (const user of users ? Object.keys(users) : [undefined]) {
+    opened.set(user, await openUser({ settings, choice, user, version: version(), starters: STARTERS }));
+  }
+  const backendOf = (user: string | undefined): Backend => {
+    const found = opened.get(user);
+    if (!found) throw new Error('A token was accepted that belongs to nobody.');
+    return found.backend;
+  };
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
-  const server = createServer({ backend, webRoot, host, port, token });
+  const server = createServer({ backend: backendOf, webRoot, host, port, token, users });
   const url = await server.listen();
-  const resumed = await backend.resumeInterrupted();
+  let resumed = 0;
+  for (const { backend } of opened.values()) resumed += await backend.resumeInterrupted();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
-  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
-  const unwatch = storage.store.reach === 'cluster' ? backend.watch() : () => {};
-  console.log(`\n  Open ${url}\n`);
+  const [first] = opened.values();
+  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${first?.storageName}`);
+  const unwatch = [...opened.values()].map((each) => each.watch());
+  console.log(`\n  Open ${url}${users ? '?token=… with the token of a user' : ''}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
-  unwatch();
-  await demo.agent.close();
-  await backend.close();
-  await memory.close();
+  for (const end of unwatch) end();
+  for (const each of opened.values()) await each.closeAgent();
   await server.close();
-  await storage.close();
+  for (const each of opened.values()) await each.closeStorage();
   return 0;
 }
 

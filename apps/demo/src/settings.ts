@@ -24,6 +24,7 @@ export const USAGE = `Usage: npm start -- [options]
   --port N          port of the page (default 4173, or PORT)
   --host ADDRESS    address to listen on (default 127.0.0.1); anything else needs --token
   --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
+  X_USERS           alice=SECRET,bob=SECRET instead of a token: each has sessions, files and memory of their own
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
   --redis URL       keep sessions and files on Redis (or X_REDIS_URL); several servers may share it
   --mysql URL       keep sessions on MySQL or MariaDB (or X_MYSQL_URL)
@@ -31,6 +32,22 @@ export const USAGE = `Usage: npm start -- [options]
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
 ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens. Without any, the embedded guide answers.`;
+
+/** `alice=SECRET,bob=SECRET`: tokens by user. */
+const usersSchema = z.string().transform((text, context) => {
+  const users: Record<string, string> = {};
+  for (const [index, entry] of text.split(',').entries()) {
+    const [, user, token] = /^\s*([^=\s]+)=(\S{8,})\s*$/.exec(entry) ?? [];
+    if (user === undefined || token === undefined || Object.hasOwn(users, user)) {
+      // What stands there may be a secret, and is not repeated.
+      const message = `entry ${index + 1} must be NAME=TOKEN, with a name of its own and at least 8 characters of token`;
+      context.addIssue({ code: 'custom', message });
+      return z.NEVER;
+    }
+    users[user] = token;
+  }
+  return users;
+});
 
 const settingsSchema = z.strictObject({
   once: z.string().trim().min(1, 'needs a prompt').optional(),
@@ -48,6 +65,7 @@ const settingsSchema = z.strictObject({
     .regex(/^mysql:/, 'must begin with mysql://')
     .optional(),
   repo: z.string().min(1).default('.'),
+  users: usersSchema.optional(),
   help: z.boolean().default(false),
   contextWindow: z.coerce.number().int().min(2_000).optional(),
 });
@@ -70,6 +88,7 @@ export function readSettings(
         port: environment.PORT,
         data: environment.X_DATA,
         token: environment.X_TOKEN,
+        users: environment.X_USERS,
         redis: environment.X_REDIS_URL,
         mysql: environment.X_MYSQL_URL,
         contextWindow: environment.X_CONTEXT_WINDOW,

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import {
+  fileSegment,
   InvalidInputError,
   LocalWorkspace,
   type SessionStore,
@@ -19,6 +20,8 @@ export interface Storage {
 export interface StorageSettings {
   /** The directory of this machine's files. */
   readonly data: string;
+  /** Whose; the files of users lie apart. Default: the one user's there is. */
+  readonly user?: string | undefined;
   /** Sessions and files on Redis, shared with every server that names the same one. */
   readonly redis?: string | undefined;
   /** Sessions on MySQL or MariaDB; files stay here. */
@@ -26,15 +29,21 @@ export interface StorageSettings {
 }
 
 /** Opens what the settings name; only the driver that is needed is loaded. */
-export async function openStorage({ data, redis, mysql }: StorageSettings): Promise<Storage> {
+export async function openStorage({ data: root, user, redis, mysql }: StorageSettings): Promise<Storage> {
+  const data = user === undefined ? root : userData(root, user);
   if (redis !== undefined && mysql !== undefined) {
     throw new InvalidInputError('settings', [
       { path: 'mysql', message: 'and redis both say where sessions live' },
     ]);
   }
-  if (redis !== undefined) return openRedis(redis);
+  if (redis !== undefined) return openRedis(redis, user);
   if (mysql !== undefined) return openMysql(mysql, data);
   return openFiles(data);
+}
+
+/** Where the files of one of several users lie. */
+export function userData(data: string, user: string): string {
+  return join(data, 'users', fileSegment(user));
 }
 
 /** Everything in files of one directory. */
@@ -48,7 +57,7 @@ export function openFiles(data: string): Storage {
   };
 }
 
-async function openRedis(url: string): Promise<Storage> {
+async function openRedis(url: string, user: string | undefined): Promise<Storage> {
   const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
     import('ioredis'),
     import('@x/session-redis'),
@@ -56,7 +65,10 @@ async function openRedis(url: string): Promise<Storage> {
   const client = new Redis(url, { maxRetriesPerRequest: 3 });
   // Without a listener ioredis prints every attempt; what matters fails the call that needed it.
   client.on('error', () => {});
-  const options = { client, keyPrefix: 'x-demo:' };
+  const options = {
+    client,
+    keyPrefix: user === undefined ? 'x-demo:' : `x-demo:users/${fileSegment(user)}:`,
+  };
   return {
     name: 'Redis',
     workspace: new RedisWorkspace(options),

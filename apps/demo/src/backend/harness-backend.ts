@@ -1,4 +1,11 @@
-import { type AgentEvent, RuntimeContext, SessionKey, type TokenCounter, textOf } from '@x/core';
+import {
+  type AgentEvent,
+  RuntimeContext,
+  type SessionInfo,
+  SessionKey,
+  type TokenCounter,
+  textOf,
+} from '@x/core';
 import { type Decisions, pendingCalls } from '@x/harness';
 import { AGENT, type DemoAgent } from '../create-agent.js';
 import type { Backend, BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../server/backend.js';
@@ -15,6 +22,8 @@ interface HarnessBackendOptions {
   readonly counter: TokenCounter;
   readonly info: BackendInfo;
   readonly memory?: MemoryShelf | undefined;
+  /** Whose sessions these are; none where there is one user alone. */
+  readonly userId?: string | undefined;
 }
 
 const decoder = new TextDecoder();
@@ -26,6 +35,7 @@ const PROBE_LEASE_MS = 1_000;
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
   readonly memory: MemoryShelf | undefined;
+  readonly #userId: string | undefined;
   readonly #demo: DemoAgent;
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
@@ -35,8 +45,9 @@ export class HarnessBackend implements Backend {
   /** By session and version: what a list shows of a session changes only when it is stored anew. */
   readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
 
-  constructor({ demo, counter, info, memory }: HarnessBackendOptions) {
+  constructor({ demo, counter, info, memory, userId }: HarnessBackendOptions) {
     this.memory = memory;
+    this.#userId = userId;
     this.#demo = demo;
     this.#counter = counter;
     this.#info = info;
@@ -50,11 +61,11 @@ export class HarnessBackend implements Backend {
   /** Goes on with every call that an earlier process left unfinished. Answers how many. */
   async resumeInterrupted(): Promise<number> {
     let resumed = 0;
-    for await (const { key } of this.#demo.store.list({ agentId: AGENT })) {
+    for await (const { key } of this.#sessions()) {
       const { sessionId } = key.parts;
-      const state = await this.#demo.agent.state(contextOf(sessionId));
+      const state = await this.#demo.agent.state(this.#context(sessionId));
       if (state?.activeCall === undefined) continue;
-      await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(contextOf(sessionId))));
+      await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
       resumed++;
     }
     return resumed;
@@ -80,7 +91,7 @@ export class HarnessBackend implements Backend {
   }
 
   async #follow(): Promise<void> {
-    for await (const { key, version } of this.#demo.store.list({ agentId: AGENT })) {
+    for await (const { key, version } of this.#sessions()) {
       const { sessionId } = key.parts;
       const live = await this.#live.get(sessionId);
       if (live?.busy) continue;
@@ -95,16 +106,16 @@ export class HarnessBackend implements Backend {
 
   /** Goes on with a call that nobody works at any more. */
   async #takeOver(sessionId: string, version: number): Promise<void> {
-    const state = await this.#demo.agent.state(contextOf(sessionId));
+    const state = await this.#demo.agent.state(this.#context(sessionId));
     if (state?.activeCall === undefined) {
       this.#orderly.set(sessionId, version);
       return;
     }
-    const lease = await this.#demo.store.lease?.(keyOf(sessionId), { ttlMs: PROBE_LEASE_MS });
+    const lease = await this.#demo.store.lease?.(this.#key(sessionId), { ttlMs: PROBE_LEASE_MS });
     if (lease === undefined) return;
     await lease.release();
     await (await this.#open(sessionId)).reload();
-    await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(contextOf(sessionId))));
+    await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
   }
 
   async info(): Promise<BackendInfo> {
@@ -113,7 +124,7 @@ export class HarnessBackend implements Backend {
 
   async sessions(): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
-    for await (const { key, version, updatedAt } of this.#demo.store.list({ agentId: AGENT })) {
+    for await (const { key, version, updatedAt } of this.#sessions()) {
       summaries.push(await this.#summarise(key.parts.sessionId, version, updatedAt));
     }
     summaries.push(...(await this.#begun(new Set(summaries.map(({ id }) => id)))));
@@ -127,17 +138,17 @@ export class HarnessBackend implements Backend {
   }
 
   async send(sessionId: string, text: string): Promise<void> {
-    await this.#start(sessionId, () => drain(this.#demo.agent.stream(text, contextOf(sessionId))));
+    await this.#start(sessionId, () => drain(this.#demo.agent.stream(text, this.#context(sessionId))));
   }
 
   async stop(sessionId: string): Promise<void> {
-    this.#demo.agent.interrupt(contextOf(sessionId));
+    this.#demo.agent.interrupt(this.#context(sessionId));
   }
 
   async compact(sessionId: string, instructions?: string): Promise<void> {
     await this.#requireSession(sessionId);
     await this.#start(sessionId, () =>
-      this.#demo.agent.compact(contextOf(sessionId), instructions === undefined ? {} : { instructions }),
+      this.#demo.agent.compact(this.#context(sessionId), instructions === undefined ? {} : { instructions }),
     );
   }
 
@@ -145,7 +156,7 @@ export class HarnessBackend implements Backend {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
     await this.#exclusively(session, async () => {
-      if (!(await this.#demo.agent.undo(contextOf(sessionId)))) {
+      if (!(await this.#demo.agent.undo(this.#context(sessionId)))) {
         throw new BackendError('nothing_to_undo', 'There is no compaction that could be taken back.');
       }
       await session.restored(compactionId);
@@ -154,14 +165,14 @@ export class HarnessBackend implements Backend {
 
   async decide(sessionId: string, decisions: Decisions): Promise<void> {
     await this.#requireSession(sessionId);
-    const state = await this.#demo.agent.state(contextOf(sessionId));
+    const state = await this.#demo.agent.state(this.#context(sessionId));
     const pending = new Map((state ? pendingCalls(state) : []).map((call) => [call.id, call]));
     const late = Object.keys(decisions).filter((id) => !pending.has(id));
     if (late.length > 0) {
       throw new BackendError('not_pending', 'This was decided already; the conversation says how.');
     }
     await this.#start(sessionId, () =>
-      drain(this.#demo.agent.resumeStream(contextOf(sessionId), { decisions })),
+      drain(this.#demo.agent.resumeStream(this.#context(sessionId), { decisions })),
     );
   }
 
@@ -185,7 +196,7 @@ export class HarnessBackend implements Backend {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
     await this.#exclusively(session, async () => {
-      await this.#demo.agent.updateState(contextOf(sessionId), (state) => {
+      await this.#demo.agent.updateState(this.#context(sessionId), (state) => {
         state.planModeContext = { ...state.planModeContext, active };
       });
       await session.refreshWork();
@@ -195,12 +206,12 @@ export class HarnessBackend implements Backend {
   async remove(sessionId: string): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
-    this.#demo.agent.interrupt(contextOf(sessionId));
+    this.#demo.agent.interrupt(this.#context(sessionId));
     await session.running;
     await session.settled();
     const { workspace, store, agent } = this.#demo;
-    await store.delete(keyOf(sessionId));
-    await workspace.delete(agent.log(contextOf(sessionId)).location);
+    await store.delete(this.#key(sessionId));
+    await workspace.delete(agent.log(this.#context(sessionId)).location);
     await workspace.delete(session.journal.path);
     this.#live.delete(sessionId);
     this.#summaries.delete(sessionId);
@@ -224,7 +235,7 @@ export class HarnessBackend implements Backend {
 
   async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {
     await this.#requireSession(sessionId);
-    const context = contextOf(sessionId);
+    const context = this.#context(sessionId);
     const original = await this.#demo.agent.log(context).get(messageId);
     if (original === undefined) {
       throw new BackendError('message_not_found', `The log of this session has no message ${messageId}.`);
@@ -272,6 +283,22 @@ export class HarnessBackend implements Backend {
     await done;
   }
 
+  /** The stored sessions of the user, and of nobody else. */
+  async *#sessions(): AsyncIterable<SessionInfo> {
+    const userId = this.#userId;
+    for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
+      if (session.key.parts.userId === userId) yield session;
+    }
+  }
+
+  #context(sessionId: string): RuntimeContext {
+    return RuntimeContext.of({ userId: this.#userId, sessionId });
+  }
+
+  #key(sessionId: string): SessionKey {
+    return SessionKey.of({ userId: this.#userId, agentId: AGENT, sessionId });
+  }
+
   #open(sessionId: string): Promise<LiveSession> {
     const known = this.#live.get(sessionId);
     if (known) return known;
@@ -284,10 +311,10 @@ export class HarnessBackend implements Backend {
 
   async #read(sessionId: string): Promise<LiveSession> {
     const { agent, workspace, store, tasks } = this.#demo;
-    const key = keyOf(sessionId);
+    const key = this.#key(sessionId);
     // Before the rest: what is stored meanwhile is shown at the next look.
     const version = (await store.load(key))?.version;
-    const context = contextOf(sessionId);
+    const context = this.#context(sessionId);
     const session = await LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
     session.version = version;
     return session;
@@ -295,14 +322,14 @@ export class HarnessBackend implements Backend {
 
   async #stored(sessionId: string) {
     await this.#requireSession(sessionId);
-    const state = await this.#demo.agent.state(contextOf(sessionId));
+    const state = await this.#demo.agent.state(this.#context(sessionId));
     // What has only just begun has said nothing that could be counted.
     if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
     return { state, usage: (await this.#open(sessionId)).feed.transcript.context };
   }
 
   async #requireSession(sessionId: string): Promise<void> {
-    if (this.#live.has(sessionId) || (await this.#demo.agent.state(contextOf(sessionId)))) return;
+    if (this.#live.has(sessionId) || (await this.#demo.agent.state(this.#context(sessionId)))) return;
     throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
   }
 
@@ -323,7 +350,7 @@ export class HarnessBackend implements Backend {
     const live = await this.#live.get(sessionId);
     const known = this.#summaries.get(sessionId);
     if (known?.version === version) return { ...known.summary, running: live?.busy ?? false };
-    const state = await this.#demo.agent.state(contextOf(sessionId));
+    const state = await this.#demo.agent.state(this.#context(sessionId));
     const asked = state?.context.find((message) => message.role === 'user' && message.kind === undefined);
     const summary: SessionSummary = {
       id: sessionId,
@@ -342,14 +369,6 @@ function busyError(): BackendError {
     'session_busy',
     'The agent is still at work in this session; stop it, or wait until it is done.',
   );
-}
-
-function contextOf(sessionId: string): RuntimeContext {
-  return RuntimeContext.of({ sessionId });
-}
-
-function keyOf(sessionId: string): SessionKey {
-  return SessionKey.of({ agentId: AGENT, sessionId });
 }
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {

@@ -47,6 +47,16 @@ const fileQuery = z.strictObject({
 });
 const eventsQuery = z.strictObject({ after: z.string().max(200).optional() });
 
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** Of the user who asks. */
+    backend: Backend;
+  }
+}
+
+/** The backend of a user, as their token says; of `undefined` where there is one user alone. */
+export type BackendOf = (user: string | undefined) => Backend | Promise<Backend>;
+
 interface RouteOptions {
   readonly heartbeatMs: number;
   /** Aborted when the server closes, so that event streams end. */
@@ -54,26 +64,33 @@ interface RouteOptions {
 }
 
 /** What the page can ask, as JSON under `/api`. */
-export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
+export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
   const api = new Hono();
-
-  const memory = (): MemoryShelf => {
-    if (!backend.memory) throw notSupported('remember');
-    return backend.memory;
+  const memoryOf = (context: Context): MemoryShelf => {
+    const { memory } = context.var.backend;
+    if (!memory) throw notSupported('remember');
+    return memory;
   };
 
-  api.get('/info', async (context) => context.json(await backend.info()));
-  api.get('/sessions', async (context) => context.json(await backend.sessions()));
+  api.use(async (context, next) => {
+    context.set('backend', await backendOf(context.var.user));
+    return next();
+  });
 
-  api.get('/sessions/:id', async (context) => context.json(await backend.transcript(sessionOf(context))));
+  api.get('/info', async (context) => context.json(await context.var.backend.info()));
+  api.get('/sessions', async (context) => context.json(await context.var.backend.sessions()));
+
+  api.get('/sessions/:id', async (context) =>
+    context.json(await context.var.backend.transcript(sessionOf(context))),
+  );
   api.delete('/sessions/:id', async (context) => {
-    await backend.remove(sessionOf(context));
+    await context.var.backend.remove(sessionOf(context));
     return context.body(null, 204);
   });
 
   api.get('/sessions/:id/events', (context) => {
     const { after } = parseWith(eventsQuery, context.req.query(), 'query');
-    return eventStream(context, backend, sessionOf(context), {
+    return eventStream(context, context.var.backend, sessionOf(context), {
       ...options,
       after: context.req.header('last-event-id') ?? after,
     });
@@ -81,27 +98,28 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
 
   api.post('/sessions/:id/messages', async (context) => {
     const { text } = await bodyOf(context, messageBody);
-    await backend.send(sessionOf(context), text);
+    await context.var.backend.send(sessionOf(context), text);
     return context.body(null, 202);
   });
 
   api.get('/sessions/:id/messages/:message', async (context) => {
     const messageId = parseWith(id, context.req.param('message'), 'message id');
-    return context.json(await backend.expand(sessionOf(context), messageId));
+    return context.json(await context.var.backend.expand(sessionOf(context), messageId));
   });
 
   api.post('/sessions/:id/stop', async (context) => {
-    await backend.stop(sessionOf(context));
+    await context.var.backend.stop(sessionOf(context));
     return context.body(null, 202);
   });
 
   api.post('/sessions/:id/compactions', async (context) => {
     const { instructions } = await bodyOf(context, compactBody);
-    await backend.compact(sessionOf(context), instructions);
+    await context.var.backend.compact(sessionOf(context), instructions);
     return context.body(null, 202);
   });
 
   api.delete('/sessions/:id/compactions/:compaction', async (context) => {
+    const { backend } = context.var;
     if (!backend.undo) throw notSupported('take a compaction back');
     const compactionId = parseWith(id, context.req.param('compaction'), 'compaction id');
     await backend.undo(sessionOf(context), compactionId);
@@ -109,6 +127,7 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   });
 
   api.post('/sessions/:id/decisions', async (context) => {
+    const { backend } = context.var;
     if (!backend.decide) throw notSupported('decide on tool calls');
     const { decisions } = await bodyOf(context, decisionBody);
     await backend.decide(sessionOf(context), decisions);
@@ -116,33 +135,36 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   });
 
   api.get('/sessions/:id/window', async (context) =>
-    context.json(await backend.windowView(sessionOf(context))),
+    context.json(await context.var.backend.windowView(sessionOf(context))),
   );
 
   api.post('/sessions/:id/preview', async (context) => {
     const { settings, force } = await bodyOf(context, previewBody);
-    return context.json(await backend.preview(sessionOf(context), toCompactionConfig(settings), force));
+    return context.json(
+      await context.var.backend.preview(sessionOf(context), toCompactionConfig(settings), force),
+    );
   });
 
-  api.get('/memory', async (context) => context.json(await memory().overview()));
+  api.get('/memory', async (context) => context.json(await memoryOf(context).overview()));
 
   api.get('/memory/file', async (context) => {
     const { path } = parseWith(memoryFileQuery, context.req.query(), 'query');
-    return context.json({ path, text: await memory().read(path) });
+    return context.json({ path, text: await memoryOf(context).read(path) });
   });
 
   api.get('/memory/search', async (context) => {
     const { query } = parseWith(searchQuery, context.req.query(), 'query');
-    return context.json(await memory().search(query));
+    return context.json(await memoryOf(context).search(query));
   });
 
   api.post('/memory/restore', async (context) => {
     const { version } = await bodyOf(context, restoreBody);
-    await memory().restore(version);
+    await memoryOf(context).restore(version);
     return context.body(null, 204);
   });
 
   api.put('/sessions/:id/plan', async (context) => {
+    const { backend } = context.var;
     if (!backend.setPlanMode) throw notSupported('plan');
     const { active } = await bodyOf(context, planBody);
     await backend.setPlanMode(sessionOf(context), active);
@@ -151,7 +173,7 @@ export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
 
   api.get('/file', async (context) => {
     const { path, ...range } = parseWith(fileQuery, context.req.query(), 'query');
-    return context.json(await backend.readFile(path, range));
+    return context.json(await context.var.backend.readFile(path, range));
   });
 
   return api;

@@ -6,16 +6,17 @@ import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
 import { apiError, thrownError } from './api-error.js';
 import type { Backend } from './backend.js';
-import { bearer, isLoopback, sameOrigin } from './guard.js';
+import { type Access, bearer, isLoopback, sameOrigin } from './guard.js';
 import { loadPageFiles } from './page-files.js';
 import { replayRoutes } from './replay-routes.js';
-import { apiRoutes } from './routes.js';
+import { apiRoutes, type BackendOf } from './routes.js';
 import { securityHeaders } from './security-headers.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 
 export interface ServerOptions {
-  readonly backend: Backend;
+  /** Or one for each user; what one gives, no other user sees. */
+  readonly backend: Backend | BackendOf;
   /** The folder of the built page. */
   readonly webRoot: string;
   /** Where to listen. Default `127.0.0.1`; anything that other machines can reach needs a token. */
@@ -24,6 +25,8 @@ export interface ServerOptions {
   readonly port?: number | undefined;
   /** What callers must know; none by default. */
   readonly token?: string | undefined;
+  /** Tokens of several users, by their names; in place of `token`. */
+  readonly users?: Readonly<Record<string, string>> | undefined;
   /** How often a quiet event stream gives a sign of life. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
   /** Told of failures that are no answer's fault. Default: to stderr. */
@@ -43,9 +46,11 @@ export interface DemoServer {
  * @throws {InvalidInputError} when it would be open to other machines without a token.
  */
 export function createServer(options: ServerOptions): DemoServer {
-  const { backend, webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
+  const { webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
-  if (!isLoopback(host) && !token) {
+  const accesses = accessesOf(options);
+  const backendOf = typeof options.backend === 'function' ? options.backend : always(options.backend);
+  if (!isLoopback(host) && accesses.length === 0) {
     const message = `"${host}" can be reached from other machines, and whoever reaches it can run the agent's tools: set a token, or listen on 127.0.0.1`;
     throw new InvalidInputError('server options', [{ path: 'token', message }]);
   }
@@ -57,7 +62,7 @@ export function createServer(options: ServerOptions): DemoServer {
 
   const app = new Hono();
   app.use(securityHeaders(), sameOrigin(host));
-  if (token) app.use(bearer(token));
+  if (accesses.length > 0) app.use(bearer(accesses));
   app.use(
     '/api/*',
     // Logs are larger, and have a limit of their own.
@@ -71,7 +76,7 @@ export function createServer(options: ServerOptions): DemoServer {
     ),
   );
   app.route('/api', replayRoutes());
-  app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
+  app.route('/api', apiRoutes(backendOf, { heartbeatMs, closing: closing.signal }));
   app.all('/api/*', (context) =>
     apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
   );
@@ -105,4 +110,23 @@ export function createServer(options: ServerOptions): DemoServer {
       await closed;
     },
   };
+}
+
+/** @throws {InvalidInputError} when two users have one token, since it would be chance whose data is shown. */
+function accessesOf({ token, users = {} }: ServerOptions): readonly Access[] {
+  const accesses = Object.entries(users).map(([user, secret]): Access => ({ user, token: secret }));
+  if (new Set(accesses.map((access) => access.token)).size < accesses.length) {
+    throw new InvalidInputError('server options', [
+      { path: 'users', message: 'every user needs a token of their own' },
+    ]);
+  }
+  if (accesses.length > 0 && token) {
+    const message = 'and users both say who is let in; leave one of them out';
+    throw new InvalidInputError('server options', [{ path: 'token', message }]);
+  }
+  return token ? [{ token }] : accesses;
+}
+
+function always(backend: Backend): BackendOf {
+  return () => backend;
 }

@@ -10,6 +10,7 @@ export function axes(colourOf: ColourOf): uPlot.Axis[] {
   return [
     {
       ...shared,
+      size: 28,
       grid: { show: false },
       values: (_, splits) => splits.map((at) => (at % 1 === 0 ? String(at) : '')),
     },

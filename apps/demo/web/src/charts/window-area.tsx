@@ -31,7 +31,7 @@ export function WindowArea() {
         }}
         options={(colourOf) => ({
           axes: axes(colourOf),
-          scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most, trigger) * 1.08] } },
+          scales: { x: { time: false }, y: { range: () => [0, peakOf(points, trigger) * 1.08] } },
           cursor: { y: false, points: { show: false } },
           series: [
             {},
@@ -59,6 +59,14 @@ export function WindowArea() {
       </Fold>
     </>
   );
+}
+
+/** The most that is drawn: a compaction also shows what was there before it. */
+function peakOf(points: readonly TimelinePoint[], trigger: number): number {
+  const tokens = points.map((point) =>
+    point.type === 'compaction' ? Math.max(point.tokensBefore, point.context.total) : point.context.total,
+  );
+  return Math.max(1, trigger, ...tokens);
 }
 
 /** Cumulated sums, the largest first, as they are drawn over each other. */

@@ -17,7 +17,10 @@ export function Approval({ call }: { readonly call: PendingCall }) {
   return (
     <section class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${call.name}?`}>
       <h3>
-        <Hand size={16} aria-hidden="true" /> Approve <code>{call.name}</code>?
+        <Hand size={16} aria-hidden="true" />
+        <span>
+          Approve <code>{call.name}</code>?
+        </span>
       </h3>
       {call.reason && <p>{call.reason}</p>}
       {step.value !== 'edit' && <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />}

@@ -22,7 +22,7 @@ export function MemoryView() {
   return (
     <ViewFrame
       title="Memory"
-      lead="What the agent keeps from one conversation to the next. Notes are added after every call and before a compaction; now and then they are merged into MEMORY.md, which stands in the system prompt."
+      lead="What the agent keeps from one conversation to the next. Notes are added after every call and before a compaction; now and then they are merged into MEMORY.md, which is put into a model’s system prompt."
     >
       <div class="memory">
         <div class="memory-side">

@@ -1,0 +1,70 @@
+import { tiktokenCounter } from '@x/compaction';
+import type { AgentEvent } from '@x/core';
+import { HarnessBackend } from './backend/harness-backend.js';
+import { WorkspaceMemory } from './backend/workspace-memory.js';
+import type { ModelChoice } from './choose-model.js';
+import { createAgent } from './create-agent.js';
+import type { Starter } from './server/backend.js';
+import type { DemoSettings } from './settings.js';
+import { openStorage, userData } from './storage.js';
+
+interface OpenUserOptions {
+  readonly settings: DemoSettings;
+  readonly choice: ModelChoice;
+  /** None where there is one user alone. */
+  readonly user: string | undefined;
+  readonly version: string;
+  readonly starters: readonly Starter[];
+}
+
+/** All that one user has: nothing of it, neither agent nor files nor memory, is shared with another. */
+export interface OpenedUser {
+  readonly backend: HarnessBackend;
+  /** Where sessions live, for people. */
+  readonly storageName: string;
+  /** Follows other servers on the same storage, where there may be some. Answers a function that ends it. */
+  watch(): () => void;
+  closeAgent(): Promise<void>;
+  closeStorage(): Promise<void>;
+}
+
+/** Opens storage, agent and memory of a user. */
+export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
+  const { settings, choice, user, version, starters } = options;
+  const storage = await openStorage({ ...settings, user });
+  const data = user === undefined ? settings.data : userData(settings.data, user);
+  let backend: HarnessBackend | undefined;
+  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
+  const demo = createAgent({ ...choice, data, repo: settings.repo, storage, onEvent });
+  const { workspace, memoryIndex, triggerTokens, compaction } = demo;
+  const memory = new WorkspaceMemory({ workspace, index: memoryIndex, userId: user });
+  backend = new HarnessBackend({
+    demo,
+    counter: tiktokenCounter(),
+    memory,
+    userId: user,
+    info: {
+      version,
+      model: { id: choice.model.id, embedded: choice.embedded },
+      contextWindow: choice.model.contextWindow ?? 0,
+      triggerTokens,
+      compaction,
+      strategy: compaction.strategy,
+      workspace: storage.name,
+      abilities: { undo: true, decide: true, plan: !choice.embedded, memory: true },
+      starters,
+    },
+  });
+  const opened = backend;
+  return {
+    backend: opened,
+    storageName: storage.name,
+    watch: () => (storage.store.reach === 'cluster' ? opened.watch() : () => {}),
+    async closeAgent() {
+      await demo.agent.close();
+      await opened.close();
+      await memory.close();
+    },
+    closeStorage: () => storage.close(),
+  };
+}
