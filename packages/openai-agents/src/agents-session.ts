@@ -83,6 +83,11 @@ export class AgentsSession
     return this.#id;
   }
 
+  /**
+   * The items of the session in their order.
+   *
+   * @param limit only so many of the last ones; all, unless given
+   */
   async getItems(limit?: number): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return [];
     const { messages } = await this.#history.read();
