@@ -124,7 +124,7 @@ describe('the tools of one user', () => {
           expect(await answer(capability, name, input, workspace, alice)).not.toMatch(foreign);
         }
       }),
-      { numRuns: 80 },
+      { numRuns: 40 },
     );
   }, 60_000);
 

@@ -71,7 +71,7 @@ describe('search', () => {
       fc.asyncProperty(query, async (text) => {
         expect(Array.isArray(await index.search(text))).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
     expect(await found(index, 'line*" OR (text')).toEqual(['a.md:1']);
   });

@@ -12,6 +12,9 @@ const APPLICATION_ID_OFFSET = 68;
 /** So much of the file is kept in memory at most. */
 const CACHE_KILOBYTES = 32_000;
 
+/** The full-text index rewrites a part of which so much was deleted; its default, 10, has it do so all the time. */
+const DELETED_PERCENT = 50;
+
 /**
  * Lines stand in a table, their terms in a full-text index that keeps no text of its own. They are made by
  * `lineTermsOf`; SQLite only takes them apart at the spaces.
@@ -52,7 +55,8 @@ const SCHEMA = `
   END;
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
-  );`;
+  );
+  INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT});`;
 const TABLES = ['line_terms', 'line_vectors', 'vectors', 'log_messages', 'lines', 'files', 'scopes'];
 
 /**

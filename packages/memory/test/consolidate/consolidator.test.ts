@@ -71,7 +71,7 @@ describe('the watermark', () => {
         const found = ((await textOf(workspace)).match(/fact-\d+/g) ?? []).sort();
         expect(found).toEqual(Array.from({ length: said }, (_, index) => `fact-${index}`).sort());
       }),
-      { numRuns: 25 },
+      { numRuns: 15 },
     );
   });
 

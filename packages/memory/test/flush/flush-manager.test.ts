@@ -319,7 +319,7 @@ it('keeps everybody to their own files, whatever their ids', async () => {
         }
       },
     ),
-    { numRuns: 20 },
+    { numRuns: 12 },
   );
 });
 

@@ -84,7 +84,7 @@ describe('words', () => {
           );
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 });

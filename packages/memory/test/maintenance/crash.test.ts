@@ -1,3 +1,4 @@
+import { cp } from 'node:fs/promises';
 import { LocalWorkspace, type Workspace } from '@x/core';
 import { expect, it } from 'vitest';
 import { MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
@@ -35,12 +36,18 @@ async function factsBelow(workspace: LocalWorkspace, folder: string): Promise<st
 }
 
 it('a crash of maintenance loses no note and doubles none, at whichever moment it comes', async () => {
-  const whole = new CrashingWorkspace(await prepare());
+  const prepared = await prepare();
+  const copy = async () => {
+    const workspace = await testWorkspace();
+    await cp(prepared.root, workspace.root, { recursive: true });
+    return workspace;
+  };
+  const whole = new CrashingWorkspace(await copy());
   await run(whole);
   await run(whole);
   expect(whole.crashes().length).toBeGreaterThan(10);
   for (const crash of whole.crashes()) {
-    const workspace = await prepare();
+    const workspace = await copy();
     const crashing = new CrashingWorkspace(workspace, crash);
     // What fails in a pass is reported; only reading the workspace at its beginning throws.
     await run(crashing).catch(() => {});

@@ -59,18 +59,35 @@ it('keeps the important when there is much, in the order in which it was said, e
 });
 
 it('bears any text: lines, no control characters, no marks, within bounds', () => {
+  const said = fc.constantFrom(
+    '\nI prefer tabs over ',
+    '\nWe decided to use Redis ',
+    'my name is ',
+    '. ',
+    '\n',
+    '\r',
+    '<!-- ',
+    '\u0007',
+  );
+  const long = fc.string({ unit: 'binary', minLength: 10, maxLength: 40 }).map((text) => text.repeat(20));
+  const text = fc.array(fc.oneof(said, fc.string({ unit: 'binary', maxLength: 20 }), long), {
+    maxLength: 12,
+  });
+  let lines = 0;
   fc.assert(
-    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 300 }), { maxLength: 5 }), (texts) => {
+    fc.property(fc.array(text, { maxLength: 3 }), (texts) => {
       for (const line of extractStatements(
-        texts.map((text) => userMessage(text)),
+        texts.map((parts) => userMessage(parts.join(''))),
         7,
       )) {
+        lines++;
         expect(line).toMatch(/^(?:Preference|Decision|Fact) \(as stated\): \S/);
         expect(line).not.toMatch(/[\n\r]|<!--/);
         expect(line.length).toBeLessThan(450);
       }
     }),
   );
+  expect(lines).toBeGreaterThan(20);
 });
 
 it('takes time in proportion to the text', () => {

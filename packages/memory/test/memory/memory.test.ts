@@ -165,7 +165,7 @@ describe('memory_get', () => {
         const text = await runTool(capability, 'memory_get', { path: asked }, context);
         expect(text).toMatch(/is no memory file|^There is no /);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 });
