@@ -2,6 +2,7 @@ import { type Capability, isContextOverflow, type ModelResponse, parseWith, type
 import { calibrate } from './calibration.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
+import { objectToStubs } from './object-to-stubs.js';
 
 /**
  * Keeps an agent's conversation inside its budget: before each model call when a trigger is reached, after a provider's
@@ -12,7 +13,9 @@ import { CompactionRunner } from './compaction-runner.js';
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
-  const runner = new CompactionRunner(parseWith(capabilityConfigSchema, config, 'compaction configuration'));
+  const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
+  const runner = new CompactionRunner(settings);
+  const truncationText = settings.truncateArgs ? settings.truncateArgs.truncationText : undefined;
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
   async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
@@ -38,6 +41,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next);
       }
     },
+    authorize: (call, { state }) => objectToStubs(call, state.context, truncationText),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };

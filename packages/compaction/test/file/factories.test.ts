@@ -23,11 +23,11 @@ describe('compactionFactories', () => {
   });
 
   it.each([
-    ['the agent’s own model by default', {}, 'own'],
-    ['a dedicated model by name', { agent: 'scribe' }, 'scribe'],
+    ['the agent’s own model by default', {}, 'own', {}],
+    ['a dedicated model by name', { agent: 'scribe' }, 'scribe', {}],
     ['the one of compaction.yaml', {}, 'scribe', { agent: 'scribe' }],
     ['a prompt of its own before that', { summary_prompt: 'Be brief.' }, 'own', { agent: 'scribe' }],
-  ])('summarises with %s', async (_, own, expected, file = {}) => {
+  ])('summarises with %s', async (_, own, expected, file) => {
     const asked: string[] = [];
     const model = (id: string) =>
       modelOf(

@@ -1,0 +1,57 @@
+import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
+import { effectOf } from '../ledger/tool-effect.js';
+import { mapStrings } from '../map-strings.js';
+import { marksOf } from '../message-marks.js';
+
+/** What this package leaves in place of text, where a model may see it and copy it. */
+const STUBS = [
+  /\[shortened, was ~\d+ tokens\]/,
+  /; full text: (?:log message|read_file) [^\s\]]+\]/,
+  /\[\/?CONVERSATION_SUMMARY\]/,
+];
+
+/**
+ * Objects to a call whose arguments hold a stub in place of the text that it stands for: models imitate what they see, and
+ * would write the stub into a file. A call may run that only reads, that holds no stub, that belongs to a conversation
+ * without stubs, or that copies the words from what a user or a tool has said.
+ *
+ * @param truncationText What stands where an argument was cut.
+ */
+export function objectToStubs(
+  call: ToolUseBlock,
+  context: readonly Message[],
+  truncationText: string | undefined,
+): Objection | undefined {
+  if (effectOf(call.name, false) === 'read') return undefined;
+  const found = stubIn(call.input, truncationText);
+  if (found === undefined) return undefined;
+  if (!context.some(isReduced)) return undefined;
+  if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
+  return {
+    type: 'deny',
+    reason:
+      `an argument holds ${JSON.stringify(found)}, which stands for text that was taken out of this conversation. ` +
+      'Write the text itself; read it again first if you need to.',
+  };
+}
+
+function stubIn(input: JsonValue, truncationText: string | undefined): string | undefined {
+  let found: string | undefined;
+  mapStrings(input, (text) => {
+    found ??= truncationText && text.includes(truncationText) ? truncationText : undefined;
+    for (const stub of STUBS) found ??= stub.exec(text)?.[0];
+    return text;
+  });
+  return found;
+}
+
+/** Whether this package has altered or made the message. */
+function isReduced(message: Message): boolean {
+  const { masked, pruned, truncated } = marksOf(message);
+  return message.kind === 'summary' || masked !== undefined || pruned === true || truncated === true;
+}
+
+/** Whether a user or a tool has said these words in full. */
+function isSource(message: Message, words: string): boolean {
+  return message.role !== 'assistant' && textOf(message).includes(words);
+}
