@@ -7,8 +7,8 @@ import { script } from './script.js';
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
  * reply, and the first one may have been applied.
  *
- * Keys: session, messages, index, listed, and the fence's where there is one. Values: version, operation, keep, lifetime, fence or nothing, member,
- * head, messages.
+ * Keys: session, messages, index, listed, and the fence's where there is one. Values: version, operation, keep,
+ * lifetime, fence or nothing, member, head, messages.
  */
 export const commitScript = script(`
 local session, messages, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[4])
