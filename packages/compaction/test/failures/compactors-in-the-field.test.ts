@@ -1,4 +1,4 @@
-import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { assistantMessage, ContextOverflowError, type Message, textOf, userMessage } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { compaction, createCompactor } from '../../src/index.js';
@@ -52,6 +52,19 @@ describe('a compactor', () => {
     expect(model.requests).toEqual([]);
     expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
     expect(outcome.messagesAfter).toBe(messages.length);
+  });
+
+  it('stores a summary that it wrote after an overflow before it calls the model again', async () => {
+    const scope = scopeOf([userMessage('go'), ...rounds(20, () => ({ say: 'word '.repeat(150) }))]);
+    const capability = compaction({ model: modelOf(() => GOOD_SUMMARY), strategy: 'summarization' });
+    const stored: number[] = [];
+    await capability.aroundReason?.(scope, async () => {
+      stored.push(scope.checkpoints);
+      if (stored.length === 1) throw new ContextOverflowError();
+      expect(scope.state.context[0]).toMatchObject({ kind: 'summary' });
+      return { content: [], finishReason: 'stop' };
+    });
+    expect(stored).toEqual([0, 1]);
   });
 
   it('accounts, over a chain, for messages that an earlier compaction kept', async () => {
