@@ -16,7 +16,7 @@ import { z } from 'zod';
 import { apiError } from './api-error.js';
 import type { ReplayAnswer } from './replay-answer.js';
 
-export const MAX_LOG_BYTES = 32 * 1_048_576;
+const MAX_LOG_BYTES = 32 * 1_048_576;
 
 const price = z.coerce.number().min(0).max(10_000);
 const query = z.strictObject({

@@ -235,6 +235,24 @@ describe('the page as a whole', () => {
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(250_000);
   });
 
+  it('is there at once: charts and other views are fetched when they are asked for', async () => {
+    await visiting({}, async (v) => {
+      const fetched: string[] = [];
+      v.page.on('response', (response) => fetched.push(new URL(response.url()).pathname));
+      v.backend.seed('long', longSession);
+      await v.open('long');
+      const scripts = () => fetched.filter((path) => path.endsWith('.js'));
+      const first = scripts();
+      const root = inject('webRoot');
+      const weight = first.reduce((sum, path) => sum + gzipSync(readFileSync(join(root, path))).length, 0);
+      expect(weight).toBeGreaterThan(10_000);
+      expect(weight).toBeLessThan(80_000);
+      await v.page.keyboard.press('i');
+      await v.page.locator('canvas').waitFor();
+      expect(scripts().length).toBeGreaterThan(first.length);
+    });
+  });
+
   it('moves nothing for those who want no motion', async () => {
     await visiting({ reducedMotion: 'reduce' }, async (v) => {
       v.backend.seed('long', longSession);
