@@ -15,6 +15,7 @@ export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { expandMessage } from './expand-message.js';
 export { type ParsedCompactionConfig, parseCompactionConfig } from './file/compaction-file.js';
 export {
+  type CompactionFactoryOptions,
   compactionFactories,
   createCompactionFactories,
   type FileCapabilityFactory,
