@@ -49,6 +49,6 @@ it('any capabilities fit together, in whatever order they are installed', { time
         }
       },
     ),
-    { numRuns: 8 },
+    { numRuns: 6 },
   );
 });

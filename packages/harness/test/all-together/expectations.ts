@@ -6,7 +6,7 @@ import type { Untouched } from './everything.js';
 
 /** What must hold of every request, whatever is installed in whatever order. */
 export function expectSound(
-  { requests, contextWindow }: ScriptedModel,
+  { requests, contextWindow }: Pick<ScriptedModel, 'requests' | 'contextWindow'>,
   compactions: readonly Untouched[],
 ): void {
   for (const request of requests) {
@@ -16,6 +16,11 @@ export function expectSound(
     expect(new Set(ids).size).toBe(ids.length);
   }
   for (const { before, after } of compactions) expect(after).toBe(before);
+}
+
+/** The requests that a model took: one that came right after an undo may be too large, is refused, and made again. */
+export function takenBy({ requests, contextWindow = 0 }: ScriptedModel): readonly ModelRequest[] {
+  return requests.filter((request) => countRequest(estimateCounter, request) <= contextWindow);
 }
 
 /** Between reductions each request begins with the one before, byte for byte, reminders at its end left out. */
