@@ -27,12 +27,6 @@ const STARTERS: BackendInfo['starters'] = [
     prompt: 'How many files and lines has packages/core?',
   },
   {
-    icon: 'find',
-    title: 'Find something',
-    description: 'Where is openSession defined?',
-    prompt: 'Where is openSession defined?',
-  },
-  {
     icon: 'write',
     title: 'Be asked first',
     description: 'Writing outside its notes takes your approval',

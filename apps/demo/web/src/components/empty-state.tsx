@@ -1,5 +1,13 @@
 import './empty-state.css';
-import { ArrowRight, FilePen, FolderSearch, MessageCircleQuestionMark, Search, Shrink } from 'lucide-preact';
+import {
+  ArrowRight,
+  FilePen,
+  FolderSearch,
+  MessageCircleQuestionMark,
+  Rewind,
+  Search,
+  Shrink,
+} from 'lucide-preact';
 import { info, modelLine } from '../state/info.js';
 import { say } from '../state/say.js';
 import { busy } from '../state/session.js';
@@ -39,6 +47,16 @@ export function EmptyState() {
               </li>
             );
           })}
+          <li>
+            <a href="#/replay">
+              <Rewind size={16} aria-hidden="true" />
+              <span>
+                <strong>Replay a log of your own</strong>
+                <span>What each way of compacting would have kept, sent and cost</span>
+              </span>
+              <ArrowRight size={16} aria-hidden="true" class="empty-arrow" />
+            </a>
+          </li>
         </ul>
         {backend ? (
           <p class="empty-model">
