@@ -1,5 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import axe from 'axe-core';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asking, longSession, outage, planning } from '../fake-backend/scenarios.js';
@@ -12,7 +11,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly any: readonly { readonly message: string }[] }[];
 }
 
-const source = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const { source } = axe;
 
 let browser: Browser;
 beforeAll(async () => {

@@ -51,7 +51,7 @@ export function furnish(directory: string): void {
   }
 }
 
-export const look = defineTool({
+const look = defineTool({
   name: 'look',
   description: 'Looks at something',
   readOnly: true,
