@@ -1,10 +1,19 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { AgentEvent, AgentState, RuntimeContext, SessionKey, TokenCounter, Workspace } from '@x/core';
+import type {
+  AgentEvent,
+  AgentState,
+  ManifestEntry,
+  RuntimeContext,
+  SessionKey,
+  TokenCounter,
+  Workspace,
+} from '@x/core';
 import { type HarnessAgent, pendingCalls, type TaskRepository } from '@x/harness';
 import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
 import { type CompactionDetails, type PageEvent, toPageEvent } from '../server/page-event.js';
 import { SessionFeed } from '../server/session-feed.js';
+import { stubsAfter } from '../server/stubs-after.js';
 import { emptyTranscript, type Transcript } from '../server/transcript.js';
 import { EventJournal } from './event-journal.js';
 import { readSideWork } from './side-work.js';
@@ -90,7 +99,10 @@ export class LiveSession {
   }
 
   async #tell(event: AgentEvent): Promise<void> {
-    const page = toPageEvent(event, event.type === 'context.compacted' ? await this.#details() : {});
+    const page = toPageEvent(
+      event,
+      event.type === 'context.compacted' ? await this.#details(event.manifest) : {},
+    );
     if (page.type === 'call.completed' || page.type === 'call.failed') this.ending = true;
     this.feed.publish(page);
     this.journal.append(page);
@@ -101,12 +113,13 @@ export class LiveSession {
     if (changesSideWork(page)) await this.refreshWork();
   }
 
-  async #details(): Promise<CompactionDetails> {
+  async #details(manifest: readonly ManifestEntry[]): Promise<CompactionDetails> {
     const state = await this.#state();
     const before = this.feed.transcript.context;
     if (!state) return {};
     return {
       summary: state.summary,
+      stubs: stubsAfter(manifest, state.context),
       context: before && contextAfter(before, state.context, this.#options.counter),
     };
   }

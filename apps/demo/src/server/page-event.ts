@@ -27,6 +27,8 @@ export type PageEventBody =
 export interface CompactionDetails {
   /** The summary that was written, if any. */
   readonly summary?: string | undefined;
+  /** What the model saw right after it of altered messages that stayed, by message id. */
+  readonly stubs?: Readonly<Record<string, string>> | undefined;
   /** The window after the compaction, by source; `contextAfter` works it out. Without it the next step tells. */
   readonly context?: ContextUsage | undefined;
 }

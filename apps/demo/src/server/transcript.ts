@@ -66,6 +66,8 @@ export interface CompactionRecord {
   readonly durationMs: number;
   readonly steps: readonly CompactionStep[];
   readonly manifest: readonly ManifestEntry[];
+  /** What the model saw right after it of altered messages that stayed, by message id. */
+  readonly stubs?: Readonly<Record<string, string>> | undefined;
   /** What stands in place of what went, where a summary was written. */
   readonly summary?: string | undefined;
   /** Whether it was taken back. */

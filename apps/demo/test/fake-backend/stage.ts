@@ -20,6 +20,7 @@ import {
 import type { Decisions } from '@x/harness';
 import { contextAfter } from '../../src/server/context-after.js';
 import type { PageEventBody } from '../../src/server/page-event.js';
+import { stubsAfter } from '../../src/server/stubs-after.js';
 
 /** What a scenario does next: an event, or a point where a test may hold the play. */
 export type Beat =
@@ -223,6 +224,7 @@ export class Stage {
       steps,
       manifest: part.status === 'applied' ? manifest : [],
       summary: part.status === 'applied' ? part.summary : undefined,
+      stubs: part.status === 'applied' ? stubsAfter(manifest, this.context) : {},
       context: after,
       at,
     };

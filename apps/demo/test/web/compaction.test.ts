@@ -60,6 +60,8 @@ describe('a compaction', () => {
     const blocks = masked.locator('.code-block');
     await blocks.first().waitFor();
     expect(await textIn(blocks.first())).toContain('export function textOf');
+    await masked.getByText('Right after this', { exact: true }).waitFor();
+    expect(await textIn(blocks.nth(1))).toContain('ask again to see it');
 
     await dividers().nth(2).click();
     const kept = v.page.locator('.removed-item').filter({ hasText: 'masked' }).last();

@@ -16,10 +16,12 @@ import { Fold } from './fold.js';
 interface RemovedItemProps {
   readonly entry: ManifestEntry;
   readonly compactionId: string;
+  /** What the model saw in its place right after the compaction, where it stayed. */
+  readonly stub: string | undefined;
 }
 
 /** A message that a compaction removed or altered; opened, the original from the log and what the model sees instead. */
-export function RemovedItem({ entry, compactionId }: RemovedItemProps) {
+export function RemovedItem({ entry, compactionId, stub }: RemovedItemProps) {
   const message = useComputed(() => messagesById.value.get(entry.messageId)).value;
   // What is not in the log was written by a compaction: the summary of an earlier one.
   if (!message) {
@@ -42,12 +44,12 @@ export function RemovedItem({ entry, compactionId }: RemovedItemProps) {
   );
   return (
     <Fold id={`${compactionId}-${entry.messageId}`} class="removed-item" line={line}>
-      {() => <Original messageId={entry.messageId} />}
+      {() => <Original messageId={entry.messageId} stub={stub} />}
     </Fold>
   );
 }
 
-function Original({ messageId }: { readonly messageId: string }) {
+function Original({ messageId, stub }: { readonly messageId: string; readonly stub: string | undefined }) {
   const expanded = useSignal<ExpandedMessage | undefined>(undefined);
   const failure = useSignal('');
   useEffect(() => {
@@ -71,7 +73,13 @@ function Original({ messageId }: { readonly messageId: string }) {
       {current ? (
         <CodeBlock label="The model sees" text={textOf(current)} figure={size(textOf(current).length)} />
       ) : (
-        <p class="removed-gone">The model sees nothing of it but what the summary says.</p>
+        stub !== undefined && <CodeBlock label="Right after this" text={stub} figure={size(stub.length)} />
+      )}
+      {!current && (
+        <p class="removed-gone">
+          {stub === undefined ? '' : 'A later compaction took that away, too. '}
+          The model sees nothing of it but what the summary says.
+        </p>
       )}
     </div>
   );

@@ -22,7 +22,11 @@ export function RemovedList({ compaction }: { readonly compaction: CompactionRec
       <ul>
         {shown.map((entry) => (
           <li key={entry.messageId}>
-            <RemovedItem entry={entry} compactionId={compaction.id} />
+            <RemovedItem
+              entry={entry}
+              compactionId={compaction.id}
+              stub={compaction.stubs?.[entry.messageId]}
+            />
           </li>
         ))}
       </ul>
