@@ -38,8 +38,6 @@ interface Candidate {
   readonly messages: readonly Message[];
   /** Of the conversation, without system prompt and tools. */
   readonly tokens: number;
-  /** Its summary tells a model nothing: there was no room for facts. */
-  readonly mute: boolean;
 }
 
 /**
@@ -127,7 +125,7 @@ export class SummaryRun {
       await this.#tell(part);
       if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
-      if (!this.#savesEnough(candidate) || (candidate.mute && this.#mayWait())) continue;
+      if (!this.#savesEnough(candidate)) continue;
       const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
       if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
@@ -183,23 +181,16 @@ export class SummaryRun {
     const ledger = mostLedger > 0 ? this.#fold(part) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
     const room = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
-    const ledgerText = renderLedger(ledger, Math.max(0, room - FRAME), meter, !this.#anchor);
     const summary = summaryMessage({
       narrative,
       ledger,
-      ledgerText,
+      ledgerText: renderLedger(ledger, Math.max(0, room - FRAME), meter, !this.#anchor),
       carry,
       logLocation,
       covers: [...part.previous, ...part.covered].map((message) => message.id),
     });
     const messages = reassemble(part, [summary]);
-    const mute = !narrative && !ledgerText && !carry;
-    return { part, messages, tokens: meter.messages(messages), mute };
-  }
-
-  /** Whether the request is small enough as it is. */
-  #mayWait(): boolean {
-    return this.#view.tokens <= this.#budget.limitTokens;
+    return { part, messages, tokens: meter.messages(messages) };
   }
 
   #fold(part: Partition): Ledger {

@@ -1,4 +1,4 @@
-import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
+import { assistantMessage, type Message, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/index.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
@@ -45,21 +45,5 @@ describe('a conversation of a few short messages', () => {
     });
     expect(outcome.status).toBe('applied');
     expect(outcome.tokensAfter).toBeLessThanOrEqual(80);
-  });
-});
-
-describe('a summary', () => {
-  it('that would tell nothing replaces nothing, unless there is no room', async () => {
-    const turns = ['One', 'Two', 'Three', 'Four'].flatMap((word) => [
-      userMessage(word),
-      assistantMessage(`${'well '.repeat(14)}`),
-    ]);
-    const options = { strategy: 'summarization', ledgerTokens: 0, keepMessages: 2 } as const;
-    const messages = [...turns, ...turns.map(({ id, ...rest }) => ({ ...rest, id: `${id}-again` }))];
-    const idle = await createCompactor(options).compact(messages);
-    expect(idle).toMatchObject({ status: 'ineffective', messagesAfter: messages.length });
-    const pressed = await createCompactor({ ...options, contextWindow: 200 }).compact(messages);
-    expect(pressed.status).toBe('applied');
-    expect(pressed.messages.map(textOf).join()).toContain('Record of earlier messages');
   });
 });
