@@ -1,5 +1,5 @@
 import { compaction } from '@x/compaction';
-import { CapabilityError, defineTool, RuntimeContext } from '@x/core';
+import { CapabilityError, countRequest, defineTool, estimateCounter, RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -38,6 +38,42 @@ describe('undo', () => {
     expect(await second.undo(context)).toBe(true);
     expect((await second.state(context))?.context).toEqual([...before, ...after.slice(-2)]);
     expect(await second.undo(context)).toBe(false);
+  });
+
+  it('is not held to what would not fit the window', async () => {
+    const window = 8_000;
+    const model = new ScriptedModel(
+      [
+        ...[0, 1, 2, 3].map((at) => ({ toolCalls: [{ name: 'look', input: { at } }] })),
+        { text: 'so '.repeat(1_950) },
+        { text: 'indeed' },
+      ],
+      { contextWindow: window },
+    );
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks',
+      readOnly: true,
+      input: z.object({ at: z.number() }),
+      execute: ({ at }) => `src/part-${at}.ts is fine. `.repeat(170),
+    });
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .tools(look)
+      .use(compaction({ model: null, triggerMessages: 0 }))
+      .build();
+    await agent.call('Look at it', context);
+    expect((await agent.compact(context)).status).toBe('applied');
+    expect(await agent.undo(context)).toBe(true);
+    const { context: messages = [] } = (await agent.state(context)) ?? {};
+    const size = countRequest(estimateCounter, { messages, tools: [look.definition] });
+    // Within the twentieth by which it may grow, and yet more than the window.
+    expect(size).toBeGreaterThan(window * 0.96);
+    expect(size).toBeLessThan(window);
+    await agent.call('so '.repeat(window - size + 20), context);
+    const last = model.requests.at(-1);
+    expect(last && countRequest(estimateCounter, last)).toBeLessThanOrEqual(window);
   });
 
   it('needs a capability that can', async () => {

@@ -63,7 +63,8 @@ export class CompactionRunner {
     const { state } = scope;
     const tracker = this.#tracker(state);
     const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
-    if (tokens < heldUntil(state)) return;
+    // What was undone is left alone, unless it would not fit at all.
+    if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
       if (!tracker.isSettled(state.context, tokens)) await this.run(scope, 'proactive_budget');
       return;
