@@ -13,6 +13,7 @@ import { BackendError } from '../../src/server/backend-error.js';
 import type { WindowView } from '../../src/server/inspection.js';
 import type { PageEventBody } from '../../src/server/page-event.js';
 import { SessionFeed, type SessionSnapshot, type StampedEvent } from '../../src/server/session-feed.js';
+import { compactionSettings } from '../compaction-settings.js';
 import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
 import { chat, manualCompaction, outage, survey } from './scenarios.js';
@@ -78,17 +79,7 @@ export class FakeBackend implements Backend {
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
       strategy: 'auto',
-      compaction: {
-        budgetPercent: 0.8,
-        triggerMessages: 0,
-        triggerTokens: 0,
-        keepMessages: 20,
-        keepTokens: 6_000,
-        headroom: 0.1,
-        summaryHeadroom: 0.4,
-        keepRecentToolOutputs: 5,
-        strategy: 'auto',
-      },
+      compaction: compactionSettings,
       workspace: '~/projects/x',
       abilities: { undo: true, decide: true, plan: true, memory: true },
       starters: [

@@ -1,9 +1,9 @@
 import './conversation-column.css';
-import { PanelLeft } from 'lucide-preact';
 import { context, phase, title } from '../state/session.js';
-import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
+import { sheetOpen, showsPanel } from '../state/view.js';
 import { Composer } from './composer.js';
 import { Conversation } from './conversation.js';
+import { DrawerButton } from './drawer-button.js';
 import { EmptyState } from './empty-state.js';
 import { GaugeBar } from './gauge-bar.js';
 import { MissingState } from './missing-state.js';
@@ -16,18 +16,7 @@ export function ConversationColumn() {
   return (
     <main class="conversation-column">
       <header class="column-header">
-        {!showsSessions.value && (
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Conversations"
-            onClick={() => {
-              drawerOpen.value = true;
-            }}
-          >
-            <PanelLeft size={16} />
-          </button>
-        )}
+        <DrawerButton />
         <h1 class="conversation-title">{title.value || 'New conversation'}</h1>
         <WorkStatus />
         <PanelButton />

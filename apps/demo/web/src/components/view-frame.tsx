@@ -1,8 +1,8 @@
 import './view-frame.css';
-import { ArrowLeft, PanelLeft } from 'lucide-preact';
+import { ArrowLeft } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { goToConversation } from '../state/route.js';
-import { drawerOpen, showsSessions } from '../state/view.js';
+import { DrawerButton } from './drawer-button.js';
 
 interface ViewFrameProps {
   readonly title: string;
@@ -15,18 +15,7 @@ export function ViewFrame({ title, lead, children }: ViewFrameProps) {
   return (
     <main class="view">
       <header class="column-header">
-        {!showsSessions.value && (
-          <button
-            type="button"
-            class="icon-button"
-            aria-label="Conversations"
-            onClick={() => {
-              drawerOpen.value = true;
-            }}
-          >
-            <PanelLeft size={16} />
-          </button>
-        )}
+        <DrawerButton />
         <h1 class="view-title">{title}</h1>
         <button type="button" class="button" onClick={goToConversation}>
           <ArrowLeft size={16} aria-hidden="true" /> Conversation
