@@ -16,6 +16,7 @@ import { SessionFeed } from '../server/session-feed.js';
 import { stubsAfter } from '../server/stubs-after.js';
 import { emptyTranscript, type Transcript } from '../server/transcript.js';
 import { EventJournal } from './event-journal.js';
+import { neverStored } from './never-stored.js';
 import { readSideWork } from './side-work.js';
 
 interface LiveSessionOptions {
@@ -142,9 +143,12 @@ async function readTranscript(options: LiveSessionOptions, journal: EventJournal
   let transcript = emptyTranscript(key.parts.sessionId);
   for (const event of await journal.read()) transcript = foldEvent(transcript, event);
   const state = await agent.state(context);
+  const logged = transcript.entries.flatMap((entry) => (entry.type === 'message' ? [entry.message] : []));
+  const lost = neverStored(logged, state?.context ?? []);
   // What was running when the other process ended runs no more.
   return {
     ...transcript,
+    entries: transcript.entries.filter(({ id }) => !lost.has(id)),
     todos: state?.tasksContext.todos ?? [],
     pending: state ? pendingCalls(state) : [],
     work: state ? await readSideWork(state, options) : transcript.work,

@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentEvent, estimateCounter, type Model, textOf } from '@x/core';
+import {
+  type AgentEvent,
+  assistantMessage,
+  estimateCounter,
+  type Model,
+  RuntimeContext,
+  textOf,
+} from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
@@ -108,6 +115,27 @@ describe('HarnessBackend', () => {
     const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
     expect(last?.type === 'message' && textOf(last.message)).toBe('Here I am');
     expect(await open(new ScriptedModel([])).resumeInterrupted()).toBe(0);
+  });
+
+  it('does not tell of a step that another process logged but never stored', async () => {
+    const dead = open({ id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) });
+    await dead.send('s-1', 'Hello');
+    await transcriptOnce(dead, ({ context }) => context !== undefined);
+    rmSync(join(data, 'workspace/agents/guide/context/s-1/lease.json'));
+    const model = new ScriptedModel([{ text: 'Here I am' }]);
+    const { agent } = createAgent({ model, embedded: true, data, repo: data });
+    const lost = assistantMessage([{ type: 'tool_use', id: 'lost', name: 'grep', input: { pattern: 'x' } }]);
+    await agent.log(RuntimeContext.of({ sessionId: 's-1' })).append([lost]);
+
+    const backend = open(model);
+    expect(await backend.resumeInterrupted()).toBe(1);
+    const { entries } = await transcriptOnce(backend, answered(1));
+    expect(entries.flatMap((entry) => (entry.type === 'message' ? [textOf(entry.message)] : []))).toEqual([
+      'Hello',
+      'Here I am',
+    ]);
+    const later = await open(new ScriptedModel([])).transcript('s-1');
+    expect(later.transcript.entries).toEqual(entries);
   });
 
   it('takes a compaction back', async () => {
