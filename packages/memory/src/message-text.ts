@@ -49,11 +49,15 @@ function blockText(block: ContentBlock): string {
   }
 }
 
-/** The beginning of a text, and how much was left out. */
-export function cut(text: string, maxChars: number): string {
+/**
+ * The beginning of a text, and how much was left out.
+ *
+ * @param advice Says how to read the rest, from a number of UTF-16 units on.
+ */
+export function cut(text: string, maxChars: number, advice: (from: number) => string = () => ''): string {
   if (text.length <= maxChars) return text;
   const head = headOf(text, maxChars);
-  return `${head}… [${text.length - head.length} more characters]`;
+  return `${head}… [${text.length - head.length} more characters${advice(head.length)}]`;
 }
 
 /** One line of at most about `maxChars` around the first place where a term stands. */

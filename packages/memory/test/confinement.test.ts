@@ -117,6 +117,7 @@ describe('the tools of one user', () => {
           [remembering, 'memory_get', { path: asked }],
           [remembering, 'memory_search', { query: `needle ${asked}`.slice(0, 1_000) }],
           [plain, 'session_history', { sessionId: asked }],
+          [plain, 'session_history', { messageId: asked }],
           [indexed, 'session_search', { query: `needle ${asked}`.slice(0, 1_000) }],
           [indexed, 'query_history', { query: `needle ${asked}`.slice(0, 1_000) }],
         ] as const) {

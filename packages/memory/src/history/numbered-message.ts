@@ -29,7 +29,8 @@ export function renderNewest(
   const rendered: string[] = [];
   let chars = 0;
   for (const entry of messages.toReversed()) {
-    const text = `${heading(entry)}\n${cut(messageText(entry.message), settings.maxMessageChars)}`;
+    const advice = (from: number) => `: number ${entry.number} with offset ${from}`;
+    const text = `${heading(entry)}\n${cut(messageText(entry.message), settings.maxMessageChars, advice)}`;
     chars += text.length + 2;
     if (rendered.length > 0 && chars > settings.maxOutputChars) break;
     rendered.push(text);

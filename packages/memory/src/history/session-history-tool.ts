@@ -1,24 +1,47 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
-import { findSession } from '../logged-sessions.js';
+import { currentSession, findSession } from '../logged-sessions.js';
 import type { HistorySettings } from './history-config.js';
 import { type NumberedMessage, numbered, renderNewest } from './numbered-message.js';
+import { wholeMessage } from './whole-message.js';
 
 export function sessionHistoryTool(settings: HistorySettings): Tool {
   return defineTool({
     name: 'session_history',
     description:
-      'Reads messages of one of your sessions from its complete log, also those that were compacted away. Page back with "before".',
+      'Reads messages of one of your sessions from its complete log, also those that were compacted away: the last ones, ' +
+      'paged back with "before", or one of them in full by "messageId" or "number".',
     readOnly: true,
     input: z.strictObject({
-      sessionId: z.string().min(1).describe('An id from session_list or session_search'),
+      sessionId: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('An id from session_list or session_search; default: the current session'),
       lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
       before: z.int().min(1).optional().describe('Only messages before this number; default: up to the last'),
+      messageId: z
+        .string()
+        .min(1)
+        .optional()
+        .describe('This message alone, in full: the id behind "log message" where something was shortened'),
+      number: z.int().min(1).optional().describe('This message alone, in full: the number behind "#"'),
+      offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
     }),
-    async execute({ sessionId, lastN, before = Number.POSITIVE_INFINITY }, context: ToolContext) {
-      const session = await findSession(context, sessionId);
+    async execute(input, context: ToolContext) {
+      const { sessionId, lastN, before = Number.POSITIVE_INFINITY, messageId, number, offset } = input;
+      const session =
+        sessionId === undefined ? currentSession(context) : await findSession(context, sessionId);
       if (session === undefined) {
         return `There is no session ${JSON.stringify(sessionId)}. session_list names those there are.`;
+      }
+      if (messageId !== undefined || number !== undefined) {
+        for await (const entry of numbered(session.read())) {
+          const isWanted = messageId === undefined ? entry.number === number : entry.message.id === messageId;
+          if (isWanted) return wholeMessage(entry, offset, settings);
+        }
+        const wanted = messageId === undefined ? `number ${number}` : `id ${JSON.stringify(messageId)}`;
+        return `Session ${JSON.stringify(session.id)} has no message with the ${wanted}.`;
       }
       const last: NumberedMessage[] = [];
       for await (const entry of numbered(session.read())) {

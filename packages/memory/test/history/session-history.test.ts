@@ -1,7 +1,13 @@
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { assistantMessage, type SessionKeyParts, toolResultMessage, userMessage } from '@x/core';
+import {
+  assistantMessage,
+  type JsonObject,
+  type SessionKeyParts,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { sessionHistory } from '../../src/index.js';
@@ -79,9 +85,60 @@ describe('session_history', () => {
     ]);
     const text = await runTool(history, 'session_history', { sessionId: 'now' }, toolContext(workspace, now));
     expect(text).toContain('call read_file {"path":"a.ts"}');
-    expect(text).toMatch(/error of read_file: x+… \[\d+ more characters\]$/);
+    expect(text).toMatch(/error of read_file: x+… \[\d+ more characters: number 2 with offset 1000\]$/);
     expect(text).not.toContain('hidden');
     expect(text).not.toMatch(/\p{Surrogate}/u);
+  });
+
+  it('reads one message in full, page by page, by the id that a stub names or by its number', async () => {
+    const workspace = await testWorkspace();
+    const call = { type: 'tool_use', id: 'c', name: 'execute', input: { command: 'make' } } as const;
+    const output = Array.from({ length: 4_000 }, (_, index) => `line ${index} 😀`).join('\n');
+    const result = toolResultMessage(call, output);
+    await logSession(workspace, now, [userMessage('Build it'), assistantMessage([call]), result]);
+    const context = toolContext(workspace, now);
+    for (const which of [{ messageId: result.id }, { number: 3, sessionId: 'now' }]) {
+      let read = '';
+      for (let offset: number | undefined = 0; offset !== undefined; ) {
+        const text = await runTool(history, 'session_history', { ...which, offset }, context);
+        expect(text.length).toBeLessThan(20_200);
+        expect(text).not.toMatch(/\p{Surrogate}/u);
+        const [, part = '', next] =
+          /^#3 tool, .*\n([\s\S]*?)(?:\n\nMore: the same with offset (\d+)\.)?$/.exec(text) ?? [];
+        read += part;
+        offset = next === undefined ? undefined : Number(next);
+      }
+      expect(read).toBe(`result of execute: ${output}`);
+    }
+  });
+
+  it('gives back the files of a message that it reads in full, once', async () => {
+    const workspace = await testWorkspace();
+    const source = { type: 'base64', data: 'aGVsbG8=' } as const;
+    const image = { type: 'file', mediaType: 'image/png', filename: 'login.png', source } as const;
+    const call = { type: 'tool_use', id: 'c', name: 'screenshot', input: {} } as const;
+    const result = toolResultMessage(call, [{ type: 'text', text: 'The page:' }, image]);
+    await logSession(workspace, now, [assistantMessage([call]), result]);
+    const context = toolContext(workspace, now);
+    const tool = history.tools?.find(({ definition }) => definition.name === 'session_history');
+    const whole = await tool?.run({ messageId: result.id }, context);
+    expect(whole).toEqual([{ type: 'text', text: expect.stringContaining('[file login.png]') }, image]);
+    expect(await tool?.run({ messageId: result.id, offset: 5 }, context)).toHaveLength(1);
+  });
+
+  it('says so where there is no such message, and bears any offset', async () => {
+    const workspace = await testWorkspace();
+    await logSession(workspace, now, [userMessage('😀😀')]);
+    await logSession(workspace, { ...alice, userId: 'bob', sessionId: 'x' }, [
+      userMessage('secret', { id: 'of-bob' }),
+    ]);
+    const context = toolContext(workspace, now);
+    const read = (input: JsonObject) => runTool(history, 'session_history', input, context);
+    expect(await read({ messageId: 'of-bob' })).toBe('Session "now" has no message with the id "of-bob".');
+    expect(await read({ number: 2 })).toBe('Session "now" has no message with the number 2.');
+    for (let offset = 0; offset < 7; offset++) {
+      expect(await read({ number: 1, offset })).not.toMatch(/\p{Surrogate}/u);
+    }
   });
 
   it('bounds an answer and says where to go on', async () => {
