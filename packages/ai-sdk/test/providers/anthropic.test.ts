@@ -299,8 +299,9 @@ describe('Anthropic', () => {
       { status: 529, json: overloaded },
       { events: [...streamed.slice(0, 8), event(overloaded)] },
     );
-    for (const failure of [model.generate(request()), collect(model.stream?.(request()))]) {
-      const error = await rejection(failure);
+    // One after the other: the server gives its answers in their order.
+    for (const ask of [() => model.generate(request()), () => collect(model.stream?.(request()))]) {
+      const error = await rejection(ask());
       expect(ModelError.isInstance(error)).toBe(true);
       expect(error).toMatchObject({ retryable: true, message: expect.stringContaining('Overloaded') });
     }
