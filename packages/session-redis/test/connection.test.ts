@@ -1,8 +1,11 @@
 import { SessionKey, SessionStoreError } from '@x/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { redis } from '../../../tooling/services/redis.js';
+import { resolve } from '../../../tooling/services/resolve.js';
+import { ownServers } from '../../../tooling/services/strategies.js';
 import { RedisSession } from '../src/index.js';
 import { proxiedClient } from './support/proxied-client.js';
-import { collect, messages, testStore } from './support/test-store.js';
+import { collect, messages, testClient, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
 const head = { sessionId: 's-1' };
@@ -55,10 +58,18 @@ describe('a connection that breaks', () => {
   });
 
   it('is no reason to forget the script: it is sent again when the server has forgotten it', async () => {
-    const { client, store } = testStore();
-    await client.script('FLUSH');
-    expect(await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] })).toBe(1);
-    expect(await store.load(key)).toMatchObject({ version: 1 });
+    // A server of its own: scripts belong to the whole server, and other tests count on theirs.
+    const server = await resolve(redis, ownServers);
+    onTestFinished(server.stop);
+    const client = testClient(server.address);
+    const store = new RedisSession({ client });
+    for (const version of [0, 1]) {
+      await client.script('FLUSH');
+      expect(await store.commit(key, { expectedVersion: version, head, keep: 0, append: [] })).toBe(
+        version + 1,
+      );
+    }
+    expect(await store.load(key)).toMatchObject({ version: 2 });
   });
 });
 
