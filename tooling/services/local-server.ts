@@ -1,10 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { freePort } from './free-port.js';
+import { claimPort } from './claim-port.js';
 import type { Running } from './service.js';
 import { untilReady } from './until-ready.js';
 
@@ -12,7 +9,7 @@ const supervisor = fileURLToPath(new URL('supervise.mjs', import.meta.url));
 
 /** How to run a server of one's own. */
 export interface LocalServer {
-  /** A word for the data directory's name. */
+  /** For messages. */
   readonly name: string;
   /** The commands that prepare the data directory, if any, and last the one that serves. */
   commands(directory: string, port: number): readonly (readonly string[])[];
@@ -28,9 +25,7 @@ export interface LocalServer {
  * @throws {Error} with the server's last words when it ends before it answers.
  */
 export async function startLocalServer(server: LocalServer): Promise<Running> {
-  const port = await freePort();
-  // Short, as it will hold a Unix socket, and those paths end at 104 bytes.
-  const directory = await mkdtemp(join(tmpdir(), `x-${server.name}-`));
+  const { port, directory } = await claimPort();
   const commands = JSON.stringify(server.commands(directory, port));
   const child = spawn(process.execPath, [supervisor, directory, commands], {
     stdio: ['pipe', 'pipe', 'pipe', 'ipc'],

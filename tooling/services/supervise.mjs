@@ -30,7 +30,8 @@ let status = 0;
 for (const [program, ...args] of JSON.parse(commands)) {
   if (orphaned || status !== 0) break;
   do {
-    if (crashed) process.send('crashed');
+    // Whoever asked may be gone by now.
+    if (crashed && process.connected) process.send('crashed');
     crashed = false;
     // A group of its own: mariadb-install-db is a script, and killing it alone would leave its server behind.
     child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
