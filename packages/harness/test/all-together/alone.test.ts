@@ -57,6 +57,12 @@ it.each(Object.keys(makers))('%s works beside compaction alone', { timeout: 30_0
   expect(compactions.length).toBeGreaterThanOrEqual(2);
   expectSound(model, compactions);
   expect(failuresIn(model.requests)).toEqual([]);
-  expect(events.filter(({ type }) => type === 'warning' || type === 'memory.failed')).toEqual([]);
+  // Rules about the tools of parts that are left out here do nothing, and that is said.
+  const unexpected = events.filter(
+    (event) =>
+      event.type === 'memory.failed' ||
+      (event.type === 'warning' && !(name === 'permissions' && event.message.includes('no tool is named'))),
+  );
+  expect(unexpected).toEqual([]);
   expectSticky(model.requests, compactions);
 });

@@ -1,8 +1,10 @@
 import { type Capability, InvalidInputError, type PermissionRule, parseWith } from '@x/core';
 import { z } from 'zod';
+import { type ToolReference, ToolReferences } from '../../tool-references.js';
 import { judge } from './judge.js';
 import { parseRule } from './rule.js';
 
+const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';
 
 const OWN_FILES = ['', 'users/*/', 'tenants/*/', 'tenants/*/users/*/'].flatMap((owner) =>
@@ -45,6 +47,9 @@ export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
  * allows all, `dont_ask` denies what would be asked. The session's own rules and mode in `state.permissionContext` count
  * as well; an approval for always adds one.
  *
+ * A rule about a tool that the agent does not have is reported by a warning in its first call; one whose name is close to
+ * that of a tool keeps the agent from being built.
+ *
  * @throws {InvalidInputError} naming every unknown key and malformed rule.
  */
 export function permissions(config: PermissionsConfig = {}): Capability {
@@ -52,13 +57,23 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   const { editTools, protect } = settings;
   const allowed = readRules(settings, 'allow');
   const denied = readRules(settings, 'deny');
-  const asked = [
-    ...readRules(settings, 'ask'),
-    ...editTools.flatMap((tool) => protect.map((match) => ({ tool, match }))),
-  ];
+  const wanted = readRules(settings, 'ask');
+  const asked = [...wanted, ...editTools.flatMap((tool) => protect.map((match) => ({ tool, match })))];
+  const references = new ToolReferences(NAME, [
+    ...referencesOf('allow', allowed),
+    ...referencesOf('deny', denied),
+    ...referencesOf('ask', wanted),
+    // The default names tools that an agent need not have.
+    ...(config.editTools ?? []).map((tool, index) => ({ path: `editTools[${index}]`, tool })),
+  ]);
 
   return {
-    name: 'permissions',
+    name: NAME,
+    install: (agent) => references.install(agent),
+    aroundCall(scope, next) {
+      references.warn(scope);
+      return next();
+    },
     authorize(call, { state, tool }) {
       // A tool that does not exist harms nobody: the model is told so.
       if (tool === undefined) return undefined;
@@ -90,4 +105,11 @@ function readRules(
     }
     return { tool, ...(match === undefined ? {} : { match }), ...(input === undefined ? {} : { input }) };
   });
+}
+
+function referencesOf(
+  list: 'allow' | 'deny' | 'ask',
+  rules: readonly PermissionRule[],
+): readonly ToolReference[] {
+  return rules.map(({ tool }, index) => ({ path: `${list}[${index}]`, tool, anyCase: list !== 'allow' }));
 }

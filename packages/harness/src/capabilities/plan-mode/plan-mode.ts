@@ -1,10 +1,12 @@
 import { type Capability, parseWith, type ToolScope, type ToolUseBlock, userMessage } from '@x/core';
 import { z } from 'zod';
+import { ToolReferences } from '../../tool-references.js';
 import { covers } from '../permissions/match-rule.js';
 import { parseRule } from '../permissions/rule.js';
 import { planFileOf } from './plan-file.js';
 import { planEnter, planExit, planWrite } from './plan-tools.js';
 
+const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
@@ -30,13 +32,22 @@ const UNREADABLE =
 export function planMode(config: PlanModeConfig = {}): Capability {
   const { approval, allow } = parseWith(planModeConfigSchema, config, SUBJECT);
   const allowed = allow.map((rule, index) => parseRule(rule, `allow[${index}]`, SUBJECT));
+  const references = new ToolReferences(
+    NAME,
+    allowed.map(({ tool }, index) => ({ path: `allow[${index}]`, tool })),
+  );
   let unreadable = false;
 
   return {
-    name: 'plan_mode',
+    name: NAME,
     tools: [planEnter, planWrite, planExit],
-    install({ tools }) {
-      unreadable = !tools.some(({ definition }) => definition.name === 'read_file');
+    install(agent) {
+      references.install(agent);
+      unreadable = !agent.tools.some(({ definition }) => definition.name === 'read_file');
+    },
+    aroundCall(scope, next) {
+      references.warn(scope);
+      return next();
     },
     remind({ state }) {
       const { active, planFile } = state.planModeContext;
@@ -57,7 +68,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
     aroundTool(call: ToolUseBlock, { tool, state, agentId, emit }, next) {
       if (tool === planWrite && unreadable) {
         unreadable = false;
-        emit({ type: 'warning', source: 'plan_mode', message: UNREADABLE });
+        emit({ type: 'warning', source: NAME, message: UNREADABLE });
       }
       if (tool === planWrite && state.planModeContext.planFile === undefined) {
         state.planModeContext = { ...state.planModeContext, planFile: planFileOf(agentId, state) };

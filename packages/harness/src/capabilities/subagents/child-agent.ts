@@ -49,10 +49,14 @@ export function childAgent(subagent: Subagent, options: ChildAgentOptions): Harn
       !options.withhold.includes(name) && !replaced.has(name) && subagent.features[name] !== false,
   );
   const mayUse = subagent.tools === undefined ? () => true : picomatch([...subagent.tools]);
+  const ownTools = [...subagent.ownTools, ...givenTools];
+  // Its own before its parent's: a subagent of its own kind would be handed down what it has itself.
+  const taken = new Set(ownTools.map(({ definition }) => definition.name));
   const tools = [
-    ...handedDown(parent, shared).filter((tool) => mayUse(tool.definition.name)),
-    ...subagent.ownTools,
-    ...givenTools,
+    ...handedDown(parent, shared).filter(
+      ({ definition }) => mayUse(definition.name) && !taken.has(definition.name),
+    ),
+    ...ownTools,
   ];
   const additions = nested !== undefined && mayUse('agent_spawn') ? [...own, nested] : own;
   const builder = HarnessAgent.builder()

@@ -1,7 +1,10 @@
 import { type AgentState, type Capability, parseWith, type Tool, type ToolDefinition } from '@x/core';
 import { z } from 'zod';
+import { type ToolReference, ToolReferences } from '../../tool-references.js';
 import { matchWildcard } from '../permissions/wildcard.js';
 import { switchTool } from './switch-tool.js';
+
+const NAME = 'tool_groups';
 
 /** Tools that are offered together. */
 export interface ToolGroup {
@@ -30,6 +33,9 @@ export const groupsSchema = z
  * Tools in groups, of which the model is only told those that are active; it switches them with `tool_groups`. Which are,
  * stands in `state.toolContext`. A tool in several groups is offered while one of them is active; a tool in none, always.
  *
+ * A name that no tool has is reported by a warning in the agent's first call; one that is close to that of a tool keeps the
+ * agent from being built.
+ *
  * @throws {InvalidInputError} for a malformed group.
  */
 export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capability {
@@ -37,6 +43,7 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
   const brought = new Set(
     parsed.flatMap(([, { tools }]) => tools.filter((tool) => typeof tool !== 'string')),
   );
+  const references = new ToolReferences(NAME, referencesOf(groups));
   const selections = new WeakMap<readonly ToolDefinition[], Map<string, readonly ToolDefinition[]>>();
 
   const activeGroups = ({ toolContext }: AgentState) => {
@@ -54,7 +61,7 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
   };
 
   return {
-    name: 'tool_groups',
+    name: NAME,
     tools: [
       ...brought,
       switchTool(
@@ -62,6 +69,11 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
         activeGroups,
       ),
     ],
+    install: (agent) => references.install(agent),
+    aroundCall(scope, next) {
+      references.warn(scope);
+      return next();
+    },
     offerTools(tools, { state }) {
       const key = JSON.stringify(activeGroups(state));
       const known = selections.get(tools) ?? new Map<string, readonly ToolDefinition[]>();
@@ -78,6 +90,14 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
       };
     },
   };
+}
+
+function referencesOf(groups: Readonly<Record<string, ToolGroup>>): readonly ToolReference[] {
+  return Object.entries(groups).flatMap(([group, { tools }]) =>
+    tools.flatMap((tool, index) =>
+      typeof tool === 'string' ? [{ path: `${group}.tools[${index}]`, tool }] : [],
+    ),
+  );
 }
 
 function isNamed(entry: Tool | string, toolName: string): boolean {

@@ -1,0 +1,50 @@
+import { defineTool } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { subagents } from '../../../src/index.js';
+import { context, parentWith, resultsOf } from './support.js';
+
+const say = (name: string, answer: string) =>
+  defineTool({ name, description: name, readOnly: true, input: z.object({}), execute: () => answer });
+const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
+
+describe('tools of a subagent’s own', () => {
+  it.each([1, 2, 3])(
+    'are there at every depth, in place of those of the same name (maxDepth %i)',
+    async (maxDepth) => {
+      const called = {
+        toolCalls: [
+          { name: 'look', input: {} },
+          { name: 'whistle', input: {} },
+        ],
+      };
+      const levels = Array.from({ length: maxDepth - 1 }, () => spawn);
+      const child = new ScriptedModel([
+        ...levels,
+        called,
+        ...levels.map(() => ({ text: 'ok' })),
+        { text: 'ok' },
+      ]);
+      const definition = {
+        name: 'worker',
+        description: 'Works',
+        model: child,
+        ownTools: [say('look', 'as the worker sees it')],
+        capabilities: [{ name: 'whistling', tools: [say('whistle', 'whistled')] }],
+      };
+      const agent = parentWith(
+        new ScriptedModel([spawn, { text: 'ok' }]),
+        subagents([definition], { maxDepth }),
+      )
+        .tools(say('look', 'as the lead sees it'))
+        .build();
+      await agent.call('go', context);
+      child.assertComplete();
+      const last = child.requests[maxDepth]?.messages ?? [];
+      expect(resultsOf(last, 'look')).toEqual(['as the worker sees it']);
+      expect(resultsOf(last, 'whistle')).toEqual(['whistled']);
+      await agent.close();
+    },
+  );
+});
