@@ -1,38 +1,12 @@
 import { stepCountIs, ToolLoopAgent, tool } from 'ai';
 import { z } from 'zod';
-import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
+import { type Conversation, QUESTION, TOOL } from './harness-conversation.js';
+import { instantLanguageModel } from './harness-language-model.js';
 
 /** The agent of the AI SDK. It has no store and no compaction. */
-export async function aiSdk(conversation: Conversation): Promise<void> {
-  const usage = {
-    inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-    outputTokens: { total: 1, text: 1, reasoning: 0 },
-  };
-  const model = {
-    specificationVersion: 'v3',
-    provider: 'instant',
-    modelId: 'instant',
-    supportedUrls: {},
-    async doGenerate() {
-      const call = conversation.next();
-      const content =
-        call === undefined
-          ? [{ type: 'text', text: ANSWER }]
-          : [
-              {
-                type: 'tool-call',
-                toolCallId: call.id,
-                toolName: TOOL.name,
-                input: JSON.stringify({ at: call.at }),
-              },
-            ];
-      const unified = call === undefined ? 'stop' : 'tool-calls';
-      return { content, finishReason: { unified, raw: unified }, usage, warnings: [] };
-    },
-    doStream: () => Promise.reject(new Error('not used')),
-  };
+export async function aiSdk(conversation: Conversation): Promise<string> {
   const agent = new ToolLoopAgent({
-    model: model as never,
+    model: instantLanguageModel(conversation, 'v3') as never,
     tools: {
       [TOOL.name]: tool({
         description: TOOL.description,
@@ -42,5 +16,6 @@ export async function aiSdk(conversation: Conversation): Promise<void> {
     },
     stopWhen: stepCountIs(conversation.steps + 1),
   });
-  await agent.generate({ prompt: QUESTION });
+  const { text } = await agent.generate({ prompt: QUESTION });
+  return text;
 }

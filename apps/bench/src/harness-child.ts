@@ -2,14 +2,13 @@
 import { contenderNamed } from './harness-contenders.js';
 import { Conversation } from './harness-conversation.js';
 
-const [library = '', name = '', steps = '', budgetMs = ''] = process.argv.slice(2);
+const [library = '', name = '', steps = '', budgetMs = '', folder = ''] = process.argv.slice(2);
 const run = await contenderNamed(library, name);
 // In the first run the engine is still compiling, which would flatter the growth.
-await run(new Conversation(200, 5_000));
+await run(new Conversation(200, 5_000), folder);
 const conversation = new Conversation(Number(steps), Number(budgetMs));
-await run(conversation);
-conversation.assertComplete();
+const answer = await run(conversation, folder);
+const { askedAt } = conversation;
 const rssMb = process.resourceUsage().maxRSS / 1_024;
-process.stdout.write(`\n${JSON.stringify({ askedAt: conversation.askedAt, rssMb })}\n`, () =>
-  process.exit(0),
-);
+const line = JSON.stringify({ askedAt, rssMb, differences: conversation.differences(answer) });
+process.stdout.write(`\n${line}\n`, () => process.exit(0));

@@ -1,19 +1,24 @@
 import type { Conversation } from './harness-conversation.js';
 
-type Run = (conversation: Conversation) => Promise<void>;
+/** @returns the agent's answer */
+type Run = (conversation: Conversation, folder: string) => Promise<string>;
 
 /** Each is loaded in a process of its own, and only there. */
 const load: Readonly<Record<string, () => Promise<Readonly<Record<string, Run>>>>> = {
   ours: async () => (await import('./harness-ours.js')).ours,
   'ai-sdk': async () => ({ 'AI SDK 6 ToolLoopAgent': (await import('./harness-ai-sdk.js')).aiSdk }),
+  'ai-sdk-7': async () => ({ 'AI SDK 7 ToolLoopAgent': (await import('./harness-ai-sdk-7.js')).aiSdk7 }),
   langchain: async () => (await import('./harness-langchain.js')).langchain,
+  mastra: async () => ({ 'Mastra Agent': (await import('./harness-mastra.js')).mastra }),
   'openai-agents': async () => ({
     'OpenAI Agents': (await import('./harness-openai-agents.js')).openAiAgents,
   }),
 };
 
+export type Contender = readonly [library: string, name: string];
+
 /** Who takes part, by the file that knows how. */
-export const CONTENDERS: readonly (readonly [library: string, name: string])[] = [
+export const CONTENDERS: readonly Contender[] = [
   ['ours', '@x/harness'],
   ['ours', '@x/harness, compaction armed, checkpoint every step'],
   ['ours', '@x/harness, compaction at 128k, checkpoint every step'],
@@ -25,6 +30,13 @@ export const CONTENDERS: readonly (readonly [library: string, name: string])[] =
   ['langchain', 'LangChain createAgent + MemorySaver'],
   ['langchain', 'LangGraph + MemorySaver'],
   ['openai-agents', 'OpenAI Agents'],
+];
+
+/** Those that need Node 22, and beside them, on the same Node, ours and the line of the AI SDK that does not. */
+export const NODE22_CONTENDERS: readonly Contender[] = [
+  ...CONTENDERS.filter(([library]) => library === 'ours' || library === 'ai-sdk'),
+  ['ai-sdk-7', 'AI SDK 7 ToolLoopAgent'],
+  ['mastra', 'Mastra Agent'],
 ];
 
 /** @throws {Error} when there is no such contender. */

@@ -1,5 +1,5 @@
 import { BaseChatModel } from '@langchain/core/language_models/chat_models';
-import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import type { ChatResult } from '@langchain/core/outputs';
 import { tool } from '@langchain/core/tools';
 import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
@@ -28,8 +28,8 @@ class InstantModel extends BaseChatModel {
     return this;
   }
 
-  async _generate(): Promise<ChatResult> {
-    const call = this.#conversation.next();
+  async _generate(messages: BaseMessage[]): Promise<ChatResult> {
+    const call = this.#conversation.next(messages);
     const message =
       call === undefined
         ? new AIMessage(ANSWER)
@@ -55,16 +55,18 @@ export const langchain = {
   'LangGraph + MemorySaver': runGraph,
 } as const;
 
-async function runAgent(conversation: Conversation, options: object): Promise<void> {
+async function runAgent(conversation: Conversation, options: object): Promise<string> {
   const agent = createAgent({
     model: new InstantModel(conversation),
     tools: toolsFor(conversation),
     ...options,
   } as never);
-  await agent.invoke({ messages: [new HumanMessage(QUESTION)] } as never, configOf(conversation));
+  const question = { messages: [new HumanMessage(QUESTION)] } as never;
+  const { messages } = await agent.invoke(question, configOf(conversation));
+  return answerIn(messages);
 }
 
-async function runGraph(conversation: Conversation): Promise<void> {
+async function runGraph(conversation: Conversation): Promise<string> {
   const model = new InstantModel(conversation);
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('model', async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
@@ -76,7 +78,13 @@ async function runGraph(conversation: Conversation): Promise<void> {
     })
     .addEdge('tools', 'model')
     .compile({ checkpointer: new MemorySaver() });
-  await graph.invoke({ messages: [new HumanMessage(QUESTION)] }, configOf(conversation));
+  const question = { messages: [new HumanMessage(QUESTION)] };
+  const { messages } = await graph.invoke(question, configOf(conversation));
+  return answerIn(messages);
+}
+
+function answerIn(messages: readonly BaseMessage[]): string {
+  return messages.at(-1)?.text ?? '';
 }
 
 function configOf({ steps }: Conversation) {

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 
 /** The agent of the OpenAI Agents SDK, without a session. */
-export async function openAiAgents(conversation: Conversation): Promise<void> {
+export async function openAiAgents(conversation: Conversation): Promise<string> {
   setTracingDisabled(true);
   const model: Model = {
-    async getResponse() {
-      const call = conversation.next();
+    async getResponse({ input }) {
+      const call = conversation.next(Array.isArray(input) ? input : [input]);
       const usage = new Usage({ inputTokens: 1, outputTokens: 1, totalTokens: 2 });
       if (call === undefined) {
         const content = [{ type: 'output_text' as const, text: ANSWER }];
@@ -37,5 +37,7 @@ export async function openAiAgents(conversation: Conversation): Promise<void> {
       tool({ ...TOOL, parameters: z.object({ at: z.number() }), execute: ({ at }) => conversation.look(at) }),
     ],
   });
-  await new Runner({ tracingDisabled: true }).run(agent, QUESTION, { maxTurns: conversation.steps + 2 });
+  const runner = new Runner({ tracingDisabled: true });
+  const { finalOutput } = await runner.run(agent, QUESTION, { maxTurns: conversation.steps + 2 });
+  return finalOutput ?? '';
 }

@@ -54,7 +54,7 @@ export const ours = {
   }),
 } as const;
 
-function contender(options: OurOptions): (conversation: Conversation) => Promise<void> {
+function contender(options: OurOptions): (conversation: Conversation) => Promise<string> {
   return async (conversation) => {
     const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
     try {
@@ -75,8 +75,9 @@ function contender(options: OurOptions): (conversation: Conversation) => Promise
         .checkpoint(options.checkpoint)
         .maxIterations(conversation.steps + 1)
         .build();
-      await agent.call(QUESTION, RuntimeContext.of({ sessionId: 's' }));
+      const { text } = await agent.call(QUESTION, RuntimeContext.of({ sessionId: 's' }));
       await agent.close();
+      return text;
     } finally {
       rmSync(directory, { recursive: true, force: true });
     }
@@ -86,8 +87,8 @@ function contender(options: OurOptions): (conversation: Conversation) => Promise
 function instantModel(conversation: Conversation): Model {
   return {
     id: 'instant',
-    async generate() {
-      const call = conversation.next();
+    async generate({ messages }) {
+      const call = conversation.next(messages);
       if (call === undefined) return { content: [{ type: 'text', text: ANSWER }], finishReason: 'stop' };
       return {
         content: [{ type: 'tool_use', id: call.id, name: TOOL.name, input: { at: call.at } }],

@@ -1,71 +1,57 @@
-import { spawnSync } from 'node:child_process';
-import { fileURLToPath } from 'node:url';
-import { CONTENDERS } from './harness-contenders.js';
-import { median } from './statistics.js';
+import { CONTENDERS, type Contender, NODE22_CONTENDERS } from './harness-contenders.js';
+import { type HarnessResult, MARKS, measure } from './harness-measure.js';
+import { installNode22 } from './node22.js';
+import { withTemporaryFolder } from './temporary-folder.js';
 
-const MARKS = [50, 1_000, 3_000] as const;
-/** Steps around each mark whose median counts. */
-const SAMPLE = 40;
-const STEPS = MARKS[2] + SAMPLE / 2 + 1;
-/** What a contender that slows down is given; later marks are then left out. */
-const BUDGET_MS = 60_000;
-const CHILD = fileURLToPath(new URL('./harness-child.ts', import.meta.url));
+export interface HarnessBenchOptions {
+  /** Also on Node 22, which is installed for it, with AI SDK 7 and Mastra. Default false. */
+  readonly withNode22?: boolean | undefined;
+}
 
-export interface HarnessResult {
-  readonly name: string;
-  /** Milliseconds of the step at each of 50, 1 000 and 3 000, median around it; `undefined` where it was not reached. */
-  readonly msAt: readonly (number | undefined)[];
-  /** Milliseconds a step over the whole run, compactions included. */
-  readonly mean: number;
-  readonly steps: number;
-  readonly rssMb: number;
+interface Row extends HarnessResult {
+  /** The version of Node that it ran on. */
+  readonly node: string;
 }
 
 /**
  * What one step costs in agent frameworks: the same conversation, one tool call of 1 000 characters a step, a model that
- * answers at once; each in a process of its own, one after the other. AI SDK 7 and Mastra need Node 22 and are left out.
+ * answers at once; each in a process of its own, one after the other.
+ *
+ * @throws {Error} when Node 22 is wanted and cannot be installed; nothing has been measured then.
  */
-export async function benchHarness(): Promise<readonly HarnessResult[]> {
-  const results = CONTENDERS.map(([library, name]) => measure(library, name));
+export async function benchHarness({
+  withNode22 = false,
+}: HarnessBenchOptions = {}): Promise<readonly Row[]> {
+  const rows = await withTemporaryFolder(async (folder, stopped) => {
+    const node22 = withNode22 ? await installNode22(folder, stopped) : undefined;
+    if (node22 !== undefined) console.log(`Node ${node22.version} with ${node22.packages}\n`);
+    const measured: Row[] = [];
+    const measureAll = async (contenders: readonly Contender[], node: string, version: string) => {
+      for (const [library, name] of contenders)
+        measured.push({ ...(await measure(library, name, { node, folder, stopped })), node: version });
+    };
+    await measureAll(CONTENDERS, process.execPath, process.versions.node);
+    if (node22 !== undefined) await measureAll(NODE22_CONTENDERS, node22.node, node22.version);
+    return measured;
+  });
+  report(rows);
+  return rows;
+}
+
+function report(rows: readonly Row[]): void {
   console.table(
-    results.map(({ name, msAt, mean, steps, rssMb }) => ({
-      'one step': name,
+    rows.map(({ name, node, msAt, mean, steps, rssMb, differences }) => ({
+      'one step': differences.length === 0 ? name : `${name} *`,
+      Node: Number.parseInt(node, 10),
       ...Object.fromEntries(MARKS.map((mark, index) => [`ms at ${mark}`, rounded(msAt[index])])),
       mean: rounded(mean),
       steps,
-      'RSS MB': Math.round(rssMb),
+      'RSS MB': Number.isNaN(rssMb) ? '–' : Math.round(rssMb),
     })),
   );
-  return results;
-}
-
-function measure(library: string, name: string): HarnessResult {
-  const child = spawnSync(
-    process.execPath,
-    [...process.execArgv, CHILD, library, name, String(STEPS), String(BUDGET_MS)],
-    { encoding: 'utf8', maxBuffer: 1 << 28, timeout: 3 * BUDGET_MS, killSignal: 'SIGKILL' },
-  );
-  const line = child.stdout.trim().split('\n').at(-1) ?? '';
-  if (child.status !== 0 || !line.startsWith('{')) {
-    const reason = child.stderr.includes('heap out of memory')
-      ? 'ran out of memory'
-      : `failed: ${child.stderr.slice(-400)}`;
-    console.error(`${name} ${reason}`);
-    return { name, msAt: [], mean: Number.NaN, steps: 0, rssMb: Number.NaN };
+  for (const { name, node, differences } of rows) {
+    if (differences.length > 0) console.log(`* ${name}, on Node ${node}: ${differences.join('; ')}`);
   }
-  const { askedAt, rssMb } = JSON.parse(line) as {
-    readonly askedAt: readonly number[];
-    readonly rssMb: number;
-  };
-  const steps = askedAt.length - 1;
-  const mean = ((askedAt.at(-1) ?? 0) - (askedAt[0] ?? 0)) / steps;
-  return { name, msAt: MARKS.map((mark) => around(askedAt, mark)), mean, steps, rssMb };
-}
-
-function around(askedAt: readonly number[], mark: number): number | undefined {
-  const times = askedAt.slice(mark - SAMPLE / 2, mark + SAMPLE / 2);
-  if (times.length < SAMPLE) return undefined;
-  return median(times.slice(1).map((time, index) => time - (times[index] ?? time)));
 }
 
 function rounded(value: number | undefined): number | string {

@@ -8,14 +8,14 @@ import { benchTokens } from './tokens.js';
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
-  options: { data: { type: 'string' } },
+  options: { data: { type: 'string' }, 'with-node22': { type: 'boolean' } },
 });
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   tokens: () => benchTokens(),
   steps: benchSteps,
   compaction: benchCompaction,
-  harness: benchHarness,
+  harness: () => benchHarness({ withNode22: values['with-node22'] }),
   sessions: benchSessions,
   memory: () => benchMemory(values),
 };
