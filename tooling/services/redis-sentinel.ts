@@ -8,13 +8,18 @@ import { untilReady } from './until-ready.js';
 const SENTINELS = 3;
 /** What the Sentinels call their master. */
 const MASTER = 'mymaster';
+/**
+ * Milliseconds of silence after which a Sentinel takes the master for dead. Far longer than a busy machine keeps it from
+ * answering: it is for the tests to say when the master ends.
+ */
+const PATIENCE = 60_000;
 /** A new replica gets its data at once: by default a master waits five seconds for more of them. */
 const PROMPT = ['--repl-diskless-sync-delay', '0'];
 
 /**
  * A master and a replica, watched by three Sentinels that agree by two. The address names the Sentinels and, as its
  * path, the master: `redis+sentinel://127.0.0.1:26379,127.0.0.1:26380/mymaster`. The tests that use it end the master,
- * so each resolves its own.
+ * so each resolves its own, and makes the Sentinels impatient before (`down-after-milliseconds`).
  *
  * Not from a container: Sentinels tell clients where the master is, and inside of a container they do not know under
  * which port the outside reaches it.
@@ -64,7 +69,7 @@ function startSentinel(program: string, host: string, port: string): Promise<Run
     const configuration = join(directory, 'sentinel.conf');
     const settings = [
       `sentinel monitor ${MASTER} ${host} ${port} 2`,
-      `sentinel down-after-milliseconds ${MASTER} 1000`,
+      `sentinel down-after-milliseconds ${MASTER} ${PATIENCE}`,
       `sentinel failover-timeout ${MASTER} 5000`,
     ];
     writeFileSync(configuration, `${settings.join('\n')}\n`);

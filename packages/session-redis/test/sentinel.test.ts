@@ -8,6 +8,8 @@ import { RedisSession } from '../src/index.js';
 import { endMaster, sentinelOptions } from './support/sentinel.js';
 import { messages } from './support/test-store.js';
 
+const TIMEOUT = 600_000;
+
 let running: Running;
 let client: Redis;
 
@@ -15,14 +17,16 @@ beforeAll(async () => {
   running = await resolve(redisSentinel);
   client = new Redis({ ...sentinelOptions(running.address), maxRetriesPerRequest: null });
   client.on('error', () => {});
-});
+}, TIMEOUT);
 
 afterAll(async () => {
   client?.disconnect();
   await running?.stop();
 });
 
-it('goes on where it was when the master ends and Sentinel promotes the replica', async () => {
+it('goes on where it was when the master ends and Sentinel promotes the replica', {
+  timeout: TIMEOUT,
+}, async () => {
   const store = new RedisSession({ client, ttlSeconds: 3_600 });
   const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
   const lease = await store.lease(key, { ttlMs: 3_600_000 });
@@ -30,7 +34,7 @@ it('goes on where it was when the master ends and Sentinel promotes the replica'
   await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first], fence: lease?.fence });
   const before = await runIdOf(client);
   // Redis answers before the replica has it; this test is about what comes after.
-  expect(await client.wait(1, 10_000)).toBe(1);
+  expect(await client.wait(1, 60_000)).toBe(1);
 
   await endMaster(running.address);
   const change = { expectedVersion: 1, head: {}, keep: 1, append: [second], fence: lease?.fence };

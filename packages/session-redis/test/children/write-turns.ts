@@ -8,12 +8,23 @@ const [kind = '', address = '', plan = ''] = process.argv.slice(2);
 const client = connect();
 // ioredis connects again by itself.
 client.on('error', () => {});
-// What a failover may lose is what the replica had not received when the master ended.
-const confirm = async () =>
-  !(client instanceof Redis) || kind !== 'sentinel' || (await client.wait(1, 500)) > 0;
+let connections = 0;
+client.on('connect', () => {
+  connections += 1;
+});
 await writeTurns(new RedisSession({ client }), JSON.parse(plan) as TurnPlan, confirm);
 client.disconnect();
 process.disconnect();
+
+/**
+ * What a failover may lose is what the replica had not received when the master ended. Only the connection that made a
+ * commit can be asked about it: on another one nothing was written yet, and any replica has all of that.
+ */
+async function confirm(): Promise<boolean> {
+  if (!(client instanceof Redis) || kind !== 'sentinel') return true;
+  const connection = connections;
+  return (await client.wait(1, 10_000)) > 0 && connections === connection;
+}
 
 function connect(): Redis | Cluster {
   const { hostname, port } = new URL(address.replace(/,.*$/, ''));

@@ -14,8 +14,12 @@ export function sentinelOptions(address: string) {
   return { sentinels, name, retryStrategy: () => 50, sentinelRetryStrategy: () => 50 };
 }
 
-/** Ends the server that the Sentinels call the master, over a connection of its own. */
+/** Milliseconds that the Sentinels may take to agree; after a failed vote, or a pause of the machine, they wait half a minute. */
+const AGREEMENT = 300_000;
+
+/** Ends the server that the Sentinels call the master, over a connection of its own, and lets them notice. */
 export async function endMaster(address: string): Promise<void> {
+  await setPatience(address, 1_000);
   const client = new Redis({
     ...sentinelOptions(address),
     maxRetriesPerRequest: 0,
@@ -38,14 +42,27 @@ export async function failOver(address: string): Promise<Running> {
   client.on('error', () => {});
   const master = async () => String(await sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', name));
   const before = await master();
+  await setPatience(address, 1_000);
   process.kill(Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]), 'SIGKILL');
   await untilReady(async () => {
     if ((await master()) === before) throw new Error('the Sentinels have not changed the master yet');
-  });
+  }, AGREEMENT);
+  // The new master is not to be given up for being busy.
+  await setPatience(address, 60_000);
   const [host = '', port = ''] = (await master()).split(',');
   client.disconnect();
   sentinel.disconnect();
   return startReplica(findProgram(redisSentinel.programs), host, port);
+}
+
+/** Milliseconds of silence after which the Sentinels take the master for dead. */
+async function setPatience(address: string, milliseconds: number): Promise<void> {
+  const { sentinels, name } = sentinelOptions(address);
+  for (const at of sentinels) {
+    const sentinel = new Redis(at);
+    await sentinel.call('SENTINEL', 'SET', name, 'down-after-milliseconds', milliseconds);
+    sentinel.disconnect();
+  }
 }
 
 /** Forbids writes without a replica, to the master now and to who may become it. */
