@@ -11,11 +11,36 @@ const PATH_KEYS = [
   'target_file',
   'directory',
 ];
+const RANGE_KEYS = [
+  'offset',
+  'limit',
+  'charOffset',
+  'startLine',
+  'endLine',
+  'start_line',
+  'end_line',
+  'view_range',
+  'line_range',
+];
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
 /** The file that a tool call is about, judged by the usual names of arguments. */
 export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
   return firstText(call.input, PATH_KEYS);
+}
+
+/** The part of a file that a tool call asks for, by the usual names of arguments: `(offset 10, limit 50)`. */
+export function rangeOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
+  const input = call.input;
+  if (!isObject(input)) return undefined;
+  const parts = RANGE_KEYS.flatMap((key) => {
+    const value = input[key];
+    if (typeof value === 'number') return [`${key} ${value}`];
+    const isPair =
+      Array.isArray(value) && value.length === 2 && value.every((end) => typeof end === 'number');
+    return isPair ? [`${key} ${value.join('–')}`] : [];
+  });
+  return parts.length > 0 ? `(${parts.join(', ')})` : undefined;
 }
 
 /** The command line that a tool call runs. */

@@ -1,9 +1,12 @@
 import { headOf, type ToolResultBlock, textOf } from '@x/core';
+import { isStatusLine, outcomeOf } from './command-outcome.js';
 
 /** What a stub tells beside what the result itself shows. */
 export interface StubDetails {
   /** The file that the call was about. */
   readonly path?: string | undefined;
+  /** The part of it. */
+  readonly range?: string | undefined;
   /** The message to look up in the log. */
   readonly messageId: string;
   /** Where the full text lies already, when it was evicted. */
@@ -18,7 +21,7 @@ const EDGE_LINES = 3;
 
 /**
  * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back.
- * `one_line`: `[read_file src/a.ts → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
+ * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
  */
 export function observationStub(
@@ -27,15 +30,23 @@ export function observationStub(
   details: StubDetails,
 ): string {
   const text = textOf([result]);
-  const subject = details.path ? `${result.toolName} ${headOf(details.path, LINE_LENGTH)}` : result.toolName;
+  const path = details.path && headOf(details.path, LINE_LENGTH);
+  const subject = [result.toolName, path, details.range].filter(Boolean).join(' ');
   const files = result.output.flatMap((part) => (part.type === 'file' ? [part.mediaType] : []));
-  const parts = [result.isError ? `failed: ${errorLine(text)}` : 'ok'];
+  const parts = [statusOf(result, text)];
   parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const where = details.evictedTo ? `read_file ${details.evictedTo}` : `log message ${details.messageId}`;
   const names = details.names ? `; names: ${details.names}` : '';
   const line = `[${subject} → ${parts.join(', ')}${names}; full text: ${where}]`;
   return format === 'one_line' ? line : headAndTail(text, line);
+}
+
+/** Whether a call succeeded, and what it failed with. */
+function statusOf(result: ToolResultBlock, text: string): string {
+  const { failed, exitCode } = outcomeOf(result);
+  if (!failed) return 'ok';
+  return `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}: ${errorLine(text)}`;
 }
 
 /** How a line that says what went wrong begins or reads, the most telling first. */
@@ -50,7 +61,7 @@ export function errorLine(text: string): string {
   const lines = text
     .split('\n')
     .map((line) => line.trim())
-    .filter(Boolean);
+    .filter((line) => line !== '' && !isStatusLine(line));
   const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
   return headOf(telling ?? lines[0] ?? 'no message', ERROR_LENGTH);
 }

@@ -8,6 +8,7 @@ import {
   textOf,
 } from '@x/core';
 import { commandOf, pathOf } from '../call-target.js';
+import { outcomeOf } from '../command-outcome.js';
 import { marksOf, stringsIn, withMarks } from '../message-marks.js';
 import { errorLine } from '../observation-stub.js';
 import { isUserRequest } from '../pinned.js';
@@ -157,22 +158,14 @@ function callFact(call: ToolUseBlock): CallFact {
 }
 
 function resultFact(result: ToolResultBlock): ResultFact {
-  const text = textOf([result]);
-  const exitCode = exitCodeIn(text.slice(-400));
-  const failed = result.isError || (exitCode !== undefined && exitCode !== 0);
+  const { failed, exitCode } = outcomeOf(result);
   return {
     callId: result.toolUseId,
     tool: result.toolName,
     failed,
     exitCode,
-    ...(failed ? { error: oneLine(errorLine(text)) } : {}),
+    ...(failed ? { error: oneLine(errorLine(textOf([result]))) } : {}),
   };
-}
-
-function exitCodeIn(text: string): number | undefined {
-  if (!text.toLowerCase().includes('exit')) return undefined;
-  const code = /\bexit(?:ed)?(?: with)?(?: code| status)?[:\s=]+(-?\d+)/i.exec(text)?.[1];
-  return code === undefined ? undefined : Number(code);
 }
 
 function lastParagraph(text: string): string {

@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { z } from 'zod';
 import { alterMessages } from '../alter-messages.js';
-import { pathOf } from '../call-target.js';
+import { pathOf, rangeOf } from '../call-target.js';
 import { count, observationMaskingSchema } from '../config/stage-schemas.js';
 import { evictedPath } from '../eviction/evicted-path.js';
 import { startOfLive } from '../keep-newest.js';
@@ -95,7 +95,8 @@ function masked(
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result' || !blocks.has(block)) return block;
     const call = calls.get(block.toolUseId);
-    const details = { path: call && pathOf(call), messageId: message.id, evictedTo: evictedPath(block) };
+    const target = { path: call && pathOf(call), range: call && rangeOf(call) };
+    const details = { ...target, messageId: message.id, evictedTo: evictedPath(block) };
     const stubs = [
       observationStub(block, format, { ...details, names }),
       observationStub(block, format, details),

@@ -10,7 +10,8 @@ import {
 } from '@x/core';
 import { z } from 'zod';
 import { alterMessages } from '../alter-messages.js';
-import { commandOf, pathOf } from '../call-target.js';
+import { commandOf, pathOf, rangeOf } from '../call-target.js';
+import { type CommandOutcome, outcomeOf } from '../command-outcome.js';
 import { supersededOutputsSchema } from '../config/stage-schemas.js';
 import { evictedPath } from '../eviction/evicted-path.js';
 import { startOfLive } from '../keep-newest.js';
@@ -34,14 +35,15 @@ interface Output {
   readonly message: Message;
   readonly block: ToolResultBlock;
   readonly call: ToolUseBlock;
+  readonly outcome: CommandOutcome;
   /** The same for calls whose outputs replace each other. */
   readonly key: string;
 }
 
 /**
  * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, or the same
- * command was run again, and that succeeded. The stub names the newer call and where the full text is. Errors stay, and
- * so does what the model has not seen yet.
+ * command was run again, and did not fail where it had succeeded before. The stub names the newer call and where the full
+ * text is. What a tool calls an error stays, and so does what the model has not seen yet.
  */
 export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
   const settings = parseWith(optionsSchema, options, 'supersededOutputs options');
@@ -69,10 +71,14 @@ function stubsFor(
 ): ReadonlyMap<Message, ReadonlyMap<ToolResultBlock, string>> {
   const outputs = outputsOf(messages).filter(({ block }) => !matchesTool(excludeTools, block.toolName));
   const newest = new Map(outputs.map((output) => [output.key, output]));
+  const newestSuccess = new Map(
+    outputs.filter(({ outcome }) => !outcome.failed).map((output) => [output.key, output]),
+  );
   const live = startOfLive(messages);
   const stubs = new Map<Message, Map<ToolResultBlock, string>>();
   for (const output of outputs) {
-    const newer = newest.get(output.key);
+    // What went well is worth more than a later failure.
+    const newer = (output.outcome.failed ? newest : newestSuccess).get(output.key);
     if (!newer || newer === output || output.index >= live) continue;
     const text = stubOf(output, newer);
     if (text.length >= lengthOf(output.block)) continue;
@@ -92,7 +98,7 @@ function outputsOf(messages: readonly Message[]): readonly Output[] {
       const call = calls.get(block.toolUseId);
       const key = call && keyOf(call);
       if (key === undefined || block.isError || masked.includes(block.toolUseId)) continue;
-      outputs.push({ index, message, block, call: call as ToolUseBlock, key });
+      outputs.push({ index, message, block, call: call as ToolUseBlock, outcome: outcomeOf(block), key });
     }
   });
   return outputs;
@@ -111,12 +117,15 @@ function sorted(input: JsonValue): JsonValue {
   return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([key, value]) => [key, value]);
 }
 
-function stubOf({ message, block, call }: Output, newer: Output): string {
+function stubOf({ message, block, call, outcome }: Output, newer: Output): string {
   const target = commandOf(call) ?? pathOf(call) ?? '';
-  const subject = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`, SUBJECT_LENGTH);
+  const named = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`, SUBJECT_LENGTH);
+  const subject = [named, rangeOf(call)].filter(Boolean).join(' ');
+  const how = outcome.exitCode === undefined ? '' : ` with exit ${outcome.exitCode}`;
+  const status = outcome.failed ? `failed${how}` : 'ok';
   const evicted = evictedPath(block);
   const where = evicted ? `read_file ${evicted}` : `log message ${message.id}`;
-  return `[${subject} → ok; superseded by the newer call ${newer.call.id}; full text: ${where}]`;
+  return `[${subject} → ${status}; superseded by the newer call ${newer.call.id}; full text: ${where}]`;
 }
 
 function lengthOf({ output }: ToolResultBlock): number {

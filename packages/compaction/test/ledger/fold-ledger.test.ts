@@ -45,6 +45,23 @@ describe('a ledger', () => {
     expect(text).toContain('- The root cause is the wrong TTL.');
   });
 
+  it('knows that a command failed, however much it printed behind its exit code', () => {
+    const long = 'nothing of interest\n'.repeat(100);
+    const run = (command: string, output: string) => round({ name: 'execute', input: { command }, output });
+    const text = render([
+      userMessage('go'),
+      ...run('npm test', `exit 1\n${long}Error: expected 3 to be 4\n${long}`),
+      ...run('npm run slow', `timed out after 60000 ms and was killed\n${long}`),
+      ...run('npm run lint', `exit 0\n${long}exit 1`),
+      ...round({ name: 'read_file', input: { path: 'install.sh' }, output: '#!/bin/sh\nexit 1\n' }),
+    ]);
+    expect(text).toContain('- npm test → failed with exit 1');
+    expect(text).toContain('- execute: Error: expected 3 to be 4');
+    expect(text).toContain('- npm run slow → failed\n');
+    expect(text).toContain('- npm run lint → ok');
+    expect(text).not.toContain('- read_file: ');
+  });
+
   it('knows the files of an agent that has a shell alone, and groups by them what they hold', () => {
     const run = (command: string, output = '') => round({ name: 'exec', input: { command }, output });
     const text = render([

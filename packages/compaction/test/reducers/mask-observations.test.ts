@@ -50,6 +50,32 @@ describe('maskObservations', () => {
     expect(toolResultsOf(at(after, 1))[0]?.isError).toBe(true);
   });
 
+  it('never calls a command that failed a success, whatever the tool calls it', async () => {
+    const failing = `exit 2\n${lines(30)}\nsrc/a.ts(3,1): error: no such name\n${lines(30)}`;
+    const usage = `exit 64\nusage: make [-h]\n${lines(60)}`;
+    const run = (output: string) => round({ name: 'execute', input: { command: 'make' }, output });
+    const messages = [...run(failing), ...run(usage), ...run(`exit 0\n${lines(60)}`), assistantMessage('hm')];
+    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+    expect(said(after[1])).toMatch(
+      /^\[execute → failed with exit 2: src\/a\.ts\(3,1\): error: no such name, 62 lines/,
+    );
+    expect(said(after[3])).toMatch(/^\[execute → failed with exit 64: usage: make \[-h\], 62 lines/);
+    expect(said(after[5])).toMatch(/^\[execute → ok, 61 lines/);
+  });
+
+  it('names the part of the file that was read', async () => {
+    const inputs = [
+      [{ path: 'a.ts', offset: 10, limit: 60 }, '(offset 10, limit 60)'],
+      [{ file_path: 'a.ts', view_range: [10, 69] }, '(view_range 10–69)'],
+      [{ path: 'a.ts', startLine: 10, endLine: 69, offset: 'x' }, '(startLine 10, endLine 69)'],
+    ] as const;
+    for (const [input, range] of inputs) {
+      const messages = [...round({ input, output: lines(60) }), assistantMessage('ok')];
+      const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+      expect(said(after[1])).toMatch(`[read_file a.ts ${range} → ok, 60 lines, `);
+    }
+  });
+
   it('never touches what the model has not answered yet', async () => {
     const calls = Array.from(
       { length: 10 },

@@ -8,6 +8,7 @@ const reading = (options: RoundOptions = {}) =>
 const running = (command: string, options: RoundOptions = {}) =>
   round({ name: 'execute', input: { command }, output: lines(60), ...options });
 const done = assistantMessage('I see');
+const make = { name: 'execute', input: { command: 'make' }, output: `exit 0\n${lines(60)}` };
 const said = (messages: readonly Message[], index: number) => textOf(at(messages, index));
 const changed = async (messages: readonly Message[]) =>
   (await reduceWith(supersededOutputs(), messages)).fates.map(({ messageId }) =>
@@ -34,11 +35,31 @@ describe('supersededOutputs', () => {
     ).toEqual([1, 3]);
   });
 
+  it('tells a command that failed from one that did not, and keeps the newest success', async () => {
+    const ends = (status: string) => running('make', { output: `${status}\n${lines(60)}` });
+    const messages = [...ends('exit 2'), ...ends('exit 0'), ...ends('exit 0'), ...ends('exit 1'), done];
+    expect(await changed(messages)).toEqual([1, 3]);
+    const { messages: after } = await reduceWith(supersededOutputs(), messages);
+    expect(said(after, 1)).toMatch(/^\[execute make → failed with exit 2; superseded by/);
+    expect(said(after, 3)).toMatch(/^\[execute make → ok; superseded by/);
+  });
+
+  it('names the part of the file', async () => {
+    const part = { input: { path: 'src/a.ts', offset: 10, limit: 60 } };
+    const { messages: after } = await reduceWith(supersededOutputs(), [
+      ...reading(part),
+      ...reading(part),
+      done,
+    ]);
+    expect(said(after, 1)).toMatch(/^\[read_file src\/a\.ts \(offset 10, limit 60\) → ok; superseded by/);
+  });
+
   it.each<[string, RoundOptions, RoundOptions]>([
     ['another file', {}, { input: { path: 'src/b.ts' } }],
     ['another range', {}, { input: { path: 'src/a.ts', offset: 100 } }],
     ['an error that came first', { isError: true }, {}],
     ['a newer call that failed', {}, { isError: true }],
+    ['a newer command that failed', make, { ...make, output: `exit 2\n${lines(60)}` }],
     ['a tool that changes files', { name: 'write_file' }, { name: 'write_file' }],
     ['a tool without a target', { name: 'now', input: {} }, { name: 'now', input: {} }],
     ['an output shorter than a stub', { output: 'short' }, { output: 'short' }],
