@@ -23,6 +23,8 @@ export interface CompareOptions {
   readonly systemTokens?: number;
   /** See {@link findLongRangeReferences}. */
   readonly minGapTokens?: number;
+  /** Ends the comparison early; it throws the signal's reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** One conversation through every strategy. */
@@ -67,7 +69,7 @@ export async function compareStrategies(
 function settingOf(
   { system = '' }: RecordedConversation,
   counter: TokenCounter,
-  { window, systemTokens }: CompareOptions,
+  { window, systemTokens, signal }: CompareOptions,
 ): ReplaySetting {
   const recorded = counter.count(system);
   const wanted = systemTokens ?? Math.max(recorded, USUAL_OVERHEAD);
@@ -78,6 +80,7 @@ function settingOf(
     counter,
     system: padded,
     overhead: counter.count(padded),
+    signal,
   };
 }
 

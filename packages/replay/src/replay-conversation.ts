@@ -5,6 +5,7 @@ import { type Prices, relativePrices } from './prices.js';
 import type { LongRangeReference } from './references.js';
 import { sharedPrefix } from './shared-prefix.js';
 import type { ReplaySetting, Strategy } from './strategy.js';
+import { takeTurns } from './take-turns.js';
 
 /** What became of one reference. */
 export interface ReferenceResult extends LongRangeReference {
@@ -60,7 +61,10 @@ export interface ReplayInput {
 
 /**
  * Sends a conversation step by step, as a live agent would have, and lets the strategy reduce before each model call. A
- * call is billed as cached for the whole messages that it shares, from the start, with the call before.
+ * call is billed as cached for the whole messages that it shares, from the start, with the call before. Others get the
+ * thread every 20 milliseconds or so.
+ *
+ * @throws the reason of `setting.signal` once that is aborted.
  */
 export async function replayConversation(
   { messages: recorded, references, system = '' }: ReplayInput,
@@ -70,6 +74,7 @@ export async function replayConversation(
 ): Promise<ReplayResult> {
   const { counter, overhead, window } = setting;
   const reduce = strategy(setting);
+  const turn = takeTurns(setting.signal);
   const fates = new Map<string, MessageFate>();
   const results: ReferenceResult[] = [];
   const calls: ReplayedCall[] = [];
@@ -92,6 +97,7 @@ export async function replayConversation(
 
   for (const [index, message] of recorded.entries()) {
     if (message.role === 'assistant') {
+      await turn();
       const startedAt = performance.now();
       const reduced = await reduce(context);
       total.milliseconds += performance.now() - startedAt;

@@ -10,6 +10,8 @@ export interface ReplaySetting {
   /** What is sent ahead of the messages and never reduced: a text of `overhead` tokens. */
   readonly system: string;
   readonly overhead: number;
+  /** Ends the replay early. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A conversation made smaller. */

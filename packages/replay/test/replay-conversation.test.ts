@@ -103,4 +103,20 @@ describe('replayConversation', () => {
     );
     expect(torn).toMatchObject({ reductions: 1, pairingViolations: 1, unaccounted: 2 });
   });
+
+  it('lets others have the thread, and ends when it is told to', async () => {
+    const stop = new AbortController();
+    let calls = 0;
+    const slow: Strategy = () => async () => {
+      calls++;
+      const until = performance.now() + 25;
+      while (performance.now() < until);
+      return undefined;
+    };
+    setImmediate(() => stop.abort(new Error('enough')));
+    await expect(replayConversation(recording, slow, { ...setting, signal: stop.signal })).rejects.toThrow(
+      'enough',
+    );
+    expect(calls).toBe(1);
+  });
 });

@@ -55,6 +55,8 @@ export function replayRoutes(): Hono {
     const comparison = await compareStrategies(conversation, strategies, {
       window,
       prices: parsePrices(prices),
+      // Who has left the page waits for nothing.
+      signal: context.req.raw.signal,
     });
     const runs = { everything: comparison.everything, ...comparison.strategies };
     const answer: ReplayAnswer = {

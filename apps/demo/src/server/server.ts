@@ -87,7 +87,8 @@ export function createServer(options: ServerOptions): DemoServer {
     return context.text('The page has not been built. Run `npm run build`, then start again.', 503);
   });
   app.onError((error, context) => {
-    if (!XError.isInstance(error)) onError(error);
+    // Who has gone away, and so ended what was done for them, is no failure.
+    if (!XError.isInstance(error) && !context.req.raw.signal.aborted) onError(error);
     return thrownError(context, error);
   });
 
