@@ -146,11 +146,11 @@ test('a disk that cannot be written is read, and commits and leases fail with th
   const store = new WorkspaceSession(new LocalWorkspace(directory, { readOnly: true }));
   expect((await store.load(key))?.messages).toEqual(numbered(2));
   for (const operation of [
-    store.commit(key, { expectedVersion: 1, head: {}, keep: 2, append: [] }),
-    store.delete(key),
-    store.lease(key, { ttlMs: 1000 }),
+    () => store.commit(key, { expectedVersion: 1, head: {}, keep: 2, append: [] }),
+    () => store.delete(key),
+    () => store.lease(key, { ttlMs: 1000 }),
   ]) {
-    const error = await thrownBy(operation);
+    const error = await thrownBy(operation());
     expect(error).toMatchObject({ code: 'session_unavailable', cause: { code: 'read_only' } });
   }
   expect(await writable.load(key)).toMatchObject({ version: 1, messages: numbered(2) });
@@ -207,7 +207,7 @@ test('however many other sessions are in the directory, a call looks at none of 
     const { counted, counts } = countOperations(new LocalWorkspace(root));
     const store = new WorkspaceSession(counted);
     for (let turn = 0; turn < 3; turn++) {
-      const lease = await store.lease(key, { ttlMs: 1000 });
+      const lease = await store.lease(key, { ttlMs: 60_000 });
       const session = await openSession(store, key, { fence: lease?.fence });
       session.state.contextMutable().push(...numbered(2, `${turn}-`));
       await session.commit();

@@ -82,8 +82,8 @@ describe('JsonSession', () => {
     const size = length < 0 ? (await stat(file)).size + length : length;
     await truncate(file, size);
     const change = { expectedVersion: 'any', head: {}, keep: 0, append: [] } as const;
-    for (const operation of [store.load(key), store.commit(key, change)]) {
-      const error = await thrownBy(operation);
+    for (const operation of [() => store.load(key), () => store.commit(key, change)]) {
+      const error = await thrownBy(operation());
       expect(error).toMatchObject({ code: 'session_corrupt', sessionKey: key.toString() });
       expect(error.message).toContain(file);
       expect(error.message).toContain('delete the session');
@@ -177,13 +177,13 @@ describe('JsonSession', () => {
     await writeFile(join(directory, 'file'), '');
     const store = new JsonSession({ directory: join(directory, 'file') });
     const operations = [
-      store.load(key),
-      store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] }),
-      store.delete(key),
-      listed(store),
+      () => store.load(key),
+      () => store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] }),
+      () => store.delete(key),
+      () => listed(store),
     ];
     for (const operation of operations) {
-      expect(await thrownBy(operation)).toMatchObject({
+      expect(await thrownBy(operation())).toMatchObject({
         name: 'SessionStoreError',
         code: 'session_unavailable',
         message: expect.stringContaining(join(directory, 'file')),

@@ -328,12 +328,12 @@ describe('a workspace that cannot be used', () => {
     readOnly.check();
     expect(await readText(readOnly, 'a')).toBe('text');
     for (const change of [
-      readOnly.write('a', ''),
-      readOnly.append('a', ''),
-      readOnly.delete('a'),
-      readOnly.lock('a', async () => {}),
+      () => readOnly.write('a', ''),
+      () => readOnly.append('a', ''),
+      () => readOnly.delete('a'),
+      () => readOnly.lock('a', async () => {}),
     ]) {
-      expect(await thrownBy(change)).toMatchObject({ code: 'read_only' });
+      expect(await thrownBy(change())).toMatchObject({ code: 'read_only' });
     }
     expect(await readText(workspace, 'a')).toBe('text');
 

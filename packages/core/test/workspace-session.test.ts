@@ -209,8 +209,8 @@ describe('damage', () => {
     await damage(directory, segment);
     const before = await snapshot(directory);
 
-    for (const operation of [store.load(key), commit(store, 3, 1, 'b')]) {
-      const error = await thrownBy(operation);
+    for (const operation of [() => store.load(key), () => commit(store, 3, 1, 'b')]) {
+      const error = await thrownBy(operation());
       expect(error).toMatchObject({ code: 'session_corrupt', sessionKey: key.toString() });
       expect(error.message).toContain(DIRECTORY);
       expect(error.message).toContain('delete the session');

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
+import { onTestFinished } from 'vitest';
 
 /** A program of this directory in a process of its own. */
 export interface Child {
@@ -13,7 +14,7 @@ export interface Child {
   readonly ended: Promise<number | null>;
 }
 
-/** Starts a TypeScript program with the sources of the packages. */
+/** Starts a TypeScript program with the sources of the packages. It ends with the test at the latest. */
 export function runChild(program: string, ...parameters: readonly string[]): Child {
   const file = join(import.meta.dirname, `${program}.ts`);
   const process_ = spawn(
@@ -21,6 +22,7 @@ export function runChild(program: string, ...parameters: readonly string[]): Chi
     ['--conditions=@x/source', '--import', 'tsx', file, ...parameters],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
+  onTestFinished(() => void process_.kill('SIGKILL'));
   const lines: string[] = [];
   const output = createInterface({ input: process_.stdout });
   output.on('line', (line) => lines.push(line));
@@ -28,7 +30,11 @@ export function runChild(program: string, ...parameters: readonly string[]): Chi
   return { process: process_, lines, output, ended };
 }
 
-/** Waits until the child has printed `count` lines. */
+/** Waits until the child has printed `count` lines; fails when it ends before. */
 export async function printed(child: Child, count: number): Promise<void> {
-  while (child.lines.length < count) await once(child.output, 'line');
+  const early = child.ended.then((code) => {
+    throw new Error(`The child ended with ${code} after ${child.lines.length} of ${count} lines.`);
+  });
+  early.catch(() => {});
+  while (child.lines.length < count) await Promise.race([once(child.output, 'line'), early]);
 }
