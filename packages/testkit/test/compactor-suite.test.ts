@@ -3,11 +3,11 @@ import { randomConversation } from '../src/index.js';
 import { brokenCompactors } from './broken-compactors/broken-compactors.js';
 import { runBroken } from './suite-report.js';
 
-let statuses: ReturnType<typeof runBroken>;
+let statuses: Awaited<ReturnType<typeof runBroken>>;
 
-beforeAll(() => {
-  statuses = runBroken('broken-compactors');
-}, 120_000);
+beforeAll(async () => {
+  statuses = await runBroken('broken-compactors');
+}, 600_000);
 
 const statusesOf = (name: string) => statuses(`Compactor: ${name}`);
 

@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { brokenStores } from './broken-stores/broken-stores.js';
 import { runBroken } from './suite-report.js';
 
-let statuses: ReturnType<typeof runBroken>;
+let statuses: Awaited<ReturnType<typeof runBroken>>;
 
-beforeAll(() => {
-  statuses = runBroken('broken-stores');
-}, 120_000);
+beforeAll(async () => {
+  statuses = await runBroken('broken-stores');
+}, 600_000);
 
 const statusesOf = (name: string) => statuses(`SessionStore: ${name}`);
 

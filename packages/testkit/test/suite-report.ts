@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -15,18 +15,32 @@ interface Report {
 }
 
 /** Runs suites that must not pass in a Vitest of their own; answers the status of each test below a title. */
-export function runBroken(folder: string): (title: string) => ReadonlyMap<string, string> {
+export async function runBroken(folder: string): Promise<(title: string) => ReadonlyMap<string, string>> {
   const vitest = join(dirname(createRequire(import.meta.url).resolve('vitest/package.json')), 'vitest.mjs');
   const directory = mkdtempSync(join(tmpdir(), `x-${folder}-`));
   const output = join(directory, 'report.json');
   const config = join(import.meta.dirname, folder, 'vitest.config.ts');
-  const options = ['run', '--config', config, '--reporter=json', `--outputFile=${output}`];
-  spawnSync(process.execPath, [vitest, ...options], { encoding: 'utf8' });
-  const report = JSON.parse(readFileSync(output, 'utf8')) as Report;
+  const said = await run([vitest, 'run', '--config', config, '--reporter=json', `--outputFile=${output}`]);
+  const report = read(output, said);
   rmSync(directory, { recursive: true });
   const results = report.testResults.flatMap((file) => file.assertionResults);
   return (title) => {
     const own = results.filter(({ ancestorTitles }) => ancestorTitles.includes(title));
     return new Map(own.map((result) => [result.title, result.status]));
   };
+}
+
+/** What it printed. That it fails is as it should be. */
+function run(args: readonly string[]): Promise<string> {
+  return new Promise((done) => {
+    execFile(process.execPath, args, { maxBuffer: 1 << 28 }, (_, stdout, stderr) => done(stdout + stderr));
+  });
+}
+
+function read(path: string, said: string): Report {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Report;
+  } catch (cause) {
+    throw new Error(`There is no report: ${said}`, { cause });
+  }
 }

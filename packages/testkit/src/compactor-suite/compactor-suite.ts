@@ -16,7 +16,7 @@ export interface CompactorSuiteOptions {
   readonly skip?: readonly CompactorSuiteOptOut[] | undefined;
   /** How many conversations each law is tried on; default 20. */
   readonly conversations?: number | undefined;
-  /** For one test, in milliseconds; default 30 000. */
+  /** For one test, in milliseconds; default 120 000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export class CompactorSuite {
     const reason = this.#reasons.get(name);
     this.#names.add(name);
     const title = reason === undefined ? name : `${name} (left out: ${reason})`;
-    const options = { timeout: this.#options.timeoutMs ?? 30_000, skip: reason !== undefined };
+    const options = { timeout: this.#options.timeoutMs ?? 120_000, skip: reason !== undefined };
     test(title, options, async () => run(await this.#options.create()));
   }
 

@@ -63,7 +63,7 @@ export interface SessionStoreSuiteOptions {
   readonly largePayloadBytes?: number | undefined;
   /** Length of the longest conversation, in messages; default 10 000. */
   readonly manyMessages?: number | undefined;
-  /** For one test, in milliseconds; default 30 000. */
+  /** For one test, in milliseconds; default 120 000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -166,6 +166,6 @@ export class StoreSuite {
     if (this.#names.has(name)) throw new Error(`Two tests are named "${name}".`);
     this.#names.add(name);
     const title = reason === undefined ? name : `${name} (left out: ${reason})`;
-    test(title, { timeout: this.#options.timeoutMs ?? 30_000, skip: reason !== undefined }, run);
+    test(title, { timeout: this.#options.timeoutMs ?? 120_000, skip: reason !== undefined }, run);
   }
 }

@@ -11,7 +11,7 @@ export interface WorkspaceSuiteOptions {
    * two instances are left out.
    */
   readonly reopen?: (() => Workspace | Promise<Workspace>) | undefined;
-  /** For one test, in milliseconds; default 30 000. */
+  /** For one test, in milliseconds; default 120 000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -36,6 +36,6 @@ export class WorkspaceSuite {
   }
 
   #register(name: string, run: () => Promise<void>): void {
-    test(name, { timeout: this.#options.timeoutMs ?? 30_000 }, run);
+    test(name, { timeout: this.#options.timeoutMs ?? 120_000 }, run);
   }
 }

@@ -47,12 +47,12 @@ test('the guide shows this very store, in under 80 lines', () => {
 test('a backend that fails, or holds no session, fails the load', async () => {
   const key = SessionKey.of('s');
   const failing = {
-    ...backend,
     get: () => Promise.reject(new Error('no route')),
     put: async () => false,
     async *keys() {},
   };
   await expect(new KeyValueSession(failing).load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
-  await backend.put(key.toString(), '{"version":', 0);
-  await expect(new KeyValueSession(backend).load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
+  const damaged = new MapKeyValue();
+  await damaged.put(key.toString(), '{"version":', 0);
+  await expect(new KeyValueSession(damaged).load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
 });
