@@ -57,7 +57,9 @@ export function bearer(accesses: readonly Access[]): MiddlewareHandler {
   return async (context, next) => {
     const offered = context.req.query('token');
     if (offered !== undefined && context.req.path === '/' && accessOf(offered)) {
-      setCookie(context, COOKIE, offered, { httpOnly: true, sameSite: 'Strict', path: '/' });
+      // Behind a proxy that speaks TLS, which says so, the cookie goes nowhere else.
+      const secure = context.req.header('x-forwarded-proto') === 'https';
+      setCookie(context, COOKIE, offered, { httpOnly: true, sameSite: 'Strict', path: '/', secure });
       return context.redirect('/', 303);
     }
     const header = context.req.header('authorization')?.match(/^Bearer (.+)$/i)?.[1];

@@ -88,6 +88,12 @@ describe('a token', () => {
     const cookie = first.headers.get('set-cookie') ?? '';
     expect(cookie).toMatch(/HttpOnly/);
     expect(cookie).toMatch(/SameSite=Strict/);
+    expect(cookie).not.toMatch(/Secure/);
+    const behindTls = await guarded.ask('/?token=open+sesame', {
+      redirect: 'manual',
+      headers: { 'X-Forwarded-Proto': 'https' },
+    });
+    expect(behindTls.headers.get('set-cookie')).toMatch(/; Secure/);
     const again = await guarded.ask('/api/info', { headers: { Cookie: cookie.split(';')[0] ?? '' } });
     expect(again.status).toBe(200);
     await guarded.close();
