@@ -6,7 +6,7 @@ import { afterEach } from 'vitest';
 
 const directories: string[] = [];
 
-/** A new directory that is removed after the test. */
+/** A new directory that is removed after the test, also while somebody who was never closed still writes into it. */
 export function scratch(): string {
   const directory = mkdtempSync(join(tmpdir(), 'x-harness-'));
   directories.push(directory);
@@ -14,7 +14,9 @@ export function scratch(): string {
 }
 
 afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+  for (const directory of directories.splice(0)) {
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  }
 });
 
 export async function collect(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {

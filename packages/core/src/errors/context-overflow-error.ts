@@ -1,3 +1,4 @@
+import type { ContextUsage } from '../agent-event.js';
 import { hasBrand, XError } from './x-error.js';
 
 /**
@@ -10,15 +11,24 @@ export class ContextOverflowError extends XError {
   readonly inputTokens: number | undefined;
   /** The model's window in tokens, where known. */
   readonly contextWindow: number | undefined;
+  /** What the request is made of, by estimate, where whoever throws it knows. */
+  readonly usage: ContextUsage | undefined;
 
   constructor(
     message = 'The request does not fit the model’s context window. Compact the conversation or use a larger window.',
-    details: { cause?: unknown; modelId?: string; inputTokens?: number; contextWindow?: number } = {},
+    details: {
+      cause?: unknown;
+      modelId?: string;
+      inputTokens?: number | undefined;
+      contextWindow?: number | undefined;
+      usage?: ContextUsage;
+    } = {},
   ) {
     super('context_overflow', message, { cause: details.cause, brands: ['ContextOverflowError'] });
     this.modelId = details.modelId;
     this.inputTokens = details.inputTokens;
     this.contextWindow = details.contextWindow;
+    this.usage = details.usage;
   }
 
   static override isInstance(error: unknown): error is ContextOverflowError {

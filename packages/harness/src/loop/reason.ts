@@ -1,5 +1,6 @@
 import {
   assistantMessage,
+  isContextOverflow,
   type Message,
   type ModelRequest,
   type ModelResponse,
@@ -10,6 +11,7 @@ import { callModel } from './call-model.js';
 import { authorship, readableBy } from './foreign-thoughts.js';
 import { onion } from './onion.js';
 import type { RunningCall } from './running-call.js';
+import { unfitRequest } from './unfit-request.js';
 
 /** One reasoning step: assembles the view, calls the model, appends what it answered. */
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
@@ -37,6 +39,7 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
   const { capabilities } = call.options.parts;
   for (;;) {
     const scope = await call.reasonScope();
+    call.lastRescue = undefined;
     const hooks = capabilities.flatMap(({ aroundReason }, index) =>
       aroundReason
         ? [
@@ -48,9 +51,16 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
     try {
       return await onion(hooks, () => ask(call, scope, streaming))(undefined);
     } catch (error) {
-      if (!call.fallBack(error)) throw error;
+      if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
     }
   }
+}
+
+/** Whether a compaction has tried to make the request fit, and could not. One that was skipped was not to try. */
+function isUnrescued(call: RunningCall, error: unknown): boolean {
+  const { lastRescue, modelFailure } = call;
+  if (error !== modelFailure || lastRescue === undefined || lastRescue.status === 'skipped') return false;
+  return isContextOverflow(error);
 }
 
 /** The innermost layer: the view as it is now, through the hooks around the request, to the model. */

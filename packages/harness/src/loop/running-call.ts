@@ -4,6 +4,7 @@ import {
   addUsage,
   type CallScope,
   type Capability,
+  type CompactionStatus,
   type ContextUsage,
   type Message,
   type Model,
@@ -56,6 +57,8 @@ export class RunningCall {
   partialText = '';
   /** What the model itself failed with last, in distinction to what hooks throw. */
   modelFailure: unknown;
+  /** What came of the last compaction after a request was too large. */
+  lastRescue: { readonly status: CompactionStatus; readonly detail: string } | undefined;
   readonly #models: ModelChoice;
   readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
@@ -97,6 +100,7 @@ export class RunningCall {
 
   emit(event: AgentEventBody): void {
     const { session } = this.options;
+    if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     for (const observer of this.#observers) {
       try {
         observer.observe?.(event, this.scope);

@@ -206,10 +206,16 @@ describe('a decision', () => {
     // The process is gone after the first payment: nothing it does from then on reaches the store.
     const commit = shared.session.commit.bind(shared.session);
     let commits = 0;
-    shared.session.commit = (...change) => (commits++ === 0 ? commit(...change) : new Promise(() => {}));
-    void dying.agent.resume(context, { decisions: { b: approve, d: approve } });
     // It hangs where it wants to store what it did; before that it could still reach the store.
-    await expect.poll(() => commits).toBe(2);
+    const died = new Promise<void>((resolve) => {
+      shared.session.commit = (...change) => {
+        if (commits++ === 0) return commit(...change);
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+    void dying.agent.resume(context, { decisions: { b: approve, d: approve } });
+    await died;
     expect(effects).toHaveLength(4);
     shared.session.commit = commit;
     shared.session.lease = undefined as never;

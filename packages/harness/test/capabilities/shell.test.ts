@@ -1,9 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { AgentState, LocalWorkspace, RuntimeContext, SessionKey, textOf, WorkspaceSessionLog } from '@x/core';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ShellConfig, shell } from '../../src/index.js';
 import { scratch } from '../support.js';
+import { until } from './subagents/support.js';
 
 /** Killed, whether or not somebody has collected its exit status yet. */
 function isDead(pid: number): boolean {
@@ -44,28 +45,29 @@ describe('execute', () => {
   });
 
   it('passes on no secrets of this process', async () => {
-    process.env.X_TEST_SECRET = 'hunter2';
+    vi.stubEnv('X_TEST_SECRET', 'hunter2');
+    onTestFinished(() => void vi.unstubAllEnvs());
     expect(await execute('echo "[$X_TEST_SECRET]"')).toBe('exit 0\n[]');
     expect(await execute('echo "[$X_TEST_SECRET]"', { config: { passEnvironment: ['X_TEST_SECRET'] } })).toBe(
       'exit 0\n[hunter2]',
     );
-    delete process.env.X_TEST_SECRET;
   });
 
-  it('kills a command that takes too long, with all that it started', async () => {
-    const text = await execute('sleep 600 & echo $!; wait', { timeoutMs: 200 });
-    expect(text).toMatch(/^timed out after 200 ms and was killed\n\d+$/);
-    const pid = Number(text.split('\n')[1]);
-    expect(isDead(pid)).toBe(true);
+  it('kills a command that takes too long', async () => {
+    expect(await execute('sleep 600', { timeoutMs: 200 })).toBe('timed out after 200 ms and was killed');
   });
 
-  it('kills a command when the call is interrupted', async () => {
+  it('kills a command when the call is interrupted, with all that it started', async () => {
     const abort = new AbortController();
     const root = scratch();
-    const running = execute('touch begun; sleep 600', { signal: abort.signal, root });
-    while (!existsSync(join(root, 'begun'))) await new Promise((resolve) => setImmediate(resolve));
+    const running = execute('sleep 600 & echo $!; touch begun; wait', { signal: abort.signal, root });
+    await until(() => existsSync(join(root, 'begun')));
     abort.abort();
-    expect(await running).toMatch(/^was interrupted and killed/);
+    const text = await running;
+    expect(text).toMatch(/^was interrupted and killed\n\d+$/);
+    const pid = Number(text.split('\n')[1]);
+    // Its end closes the output a moment before the kernel counts it among the dead.
+    await until(() => isDead(pid));
   });
 
   it('keeps the beginning and the end of a long output', async () => {
