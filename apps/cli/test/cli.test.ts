@@ -1,9 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import {
   AgentState,
   assistantMessage,
@@ -17,8 +15,8 @@ import {
 import { MysqlSession } from '@x/session-mysql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installed, openStore } from '../src/open-store.js';
+import { runCommand } from './support/run-command.js';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 let directory: string;
 
 beforeAll(async () => {
@@ -42,18 +40,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-function x(args: readonly string[], input = '') {
-  const node = ['--conditions=@x/source', '--import', 'tsx', main, ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, node, { input, encoding: 'utf8' });
-  return { status, stdout, stderr };
-}
+const x = (args: readonly string[], input?: string) => runCommand(args, input === undefined ? {} : { input });
 
 describe('x', () => {
-  it('lists sessions, also by owner', () => {
-    const all = x(['sessions', '-w', directory]).stdout.trim().split('\n');
+  it('lists sessions, also by owner', async () => {
+    const all = (await x(['sessions', '-w', directory])).stdout.trim().split('\n');
     expect(all).toHaveLength(2);
-    const json = x(['sessions', '-w', directory, '--user', 'alice', '--json']).stdout;
-    expect(JSON.parse(json)).toMatchObject({
+    const json = await x(['sessions', '-w', directory, '--user', 'alice', '--json']);
+    expect(JSON.parse(json.stdout)).toMatchObject({
       userId: 'alice',
       agentId: 'coder',
       sessionId: 's-1',
@@ -61,15 +55,15 @@ describe('x', () => {
     });
   });
 
-  it('does the same under its longer name', () => {
-    const list = x(['sessions', 'list', '-w', directory, '--json']).stdout;
-    expect(list).toBe(x(['sessions', '-w', directory, '--json']).stdout);
+  it('does the same under its longer name', async () => {
+    const list = ['-w', directory, '--json'];
+    expect(await x(['sessions', 'list', ...list])).toEqual(await x(['sessions', ...list]));
     const owner = ['-w', directory, '-u', 'alice', '-a', 'coder'];
-    expect(x(['sessions', 'show', 's-1', ...owner]).stdout).toBe(x(['show', 's-1', ...owner]).stdout);
+    expect(await x(['sessions', 'show', 's-1', ...owner])).toEqual(await x(['show', 's-1', ...owner]));
   });
 
   it('exports the state, and the log behind it, as JSON lines', async () => {
-    const { stdout } = x(['sessions', 'export', 's-1', '-w', directory, '-u', 'alice', '-a', 'coder']);
+    const { stdout } = await x(['sessions', 'export', 's-1', '-w', directory, '-u', 'alice', '-a', 'coder']);
     const [first, ...rest] = stdout
       .trim()
       .split('\n')
@@ -92,13 +86,16 @@ describe('x', () => {
     await session.commit();
 
     const owner = ['-w', directory, '--user', 'carol'];
-    expect(x(['sessions', 'delete', 's-3', ...owner])).toMatchObject({ status: 2, stdout: '' });
+    expect(await x(['sessions', 'delete', 's-3', ...owner])).toMatchObject({ status: 2, stdout: '' });
     expect(await new WorkspaceSession(workspace).load(key)).toBeDefined();
-    expect(x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({ status: 0, stderr: '' });
+    expect(await x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
     expect(await new WorkspaceSession(workspace).load(key)).toBeUndefined();
     expect(await workspace.stat(log.location)).toBeUndefined();
-    expect(x(['sessions', 'delete', 's-3', ...owner, '--yes']).status).toBe(2);
-    expect(x(['sessions', '-w', directory]).stdout.trim().split('\n')).toHaveLength(2);
+    expect(await x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({ status: 2 });
+    expect((await x(['sessions', '-w', directory])).stdout.trim().split('\n')).toHaveLength(2);
   });
 
   it.each(['redis', 'mysql'] as const)('lists, exports and deletes sessions in %s', async (kind) => {
@@ -112,10 +109,13 @@ describe('x', () => {
     await session.commit();
 
     const where = [`--${kind}`, url, '--user', 'alice', '-w', directory];
-    expect(x(['sessions', 'list', ...where]).stdout).toContain(sessionId);
-    const [line = ''] = x(['sessions', 'export', sessionId, ...where]).stdout.split('\n');
+    expect((await x(['sessions', 'list', ...where])).stdout).toContain(sessionId);
+    const [line = ''] = (await x(['sessions', 'export', sessionId, ...where])).stdout.split('\n');
     expect(AgentState.fromJSON(JSON.parse(line).state).context).toEqual(session.state.context);
-    expect(x(['sessions', 'delete', sessionId, '--yes', ...where])).toMatchObject({ status: 0, stderr: '' });
+    expect(await x(['sessions', 'delete', sessionId, '--yes', ...where])).toMatchObject({
+      status: 0,
+      stderr: '',
+    });
     expect(await store.load(key)).toBeUndefined();
     await close();
   });
@@ -127,39 +127,36 @@ describe('x', () => {
     );
   });
 
-  it('shows a log, whole or its end', () => {
+  it('shows a log, whole or its end', async () => {
     const owner = ['-w', directory, '-u', 'alice', '-a', 'coder'];
-    const { stdout } = x(['show', 's-1', ...owner]);
+    const { stdout } = await x(['show', 's-1', ...owner]);
     expect(stdout).toContain('Hello from alice');
     expect(stdout).toContain('→ read_file {"path":"a.ts"}');
-    expect(x(['show', 's-1', ...owner, '--last', '1']).stdout).not.toContain('Hello');
+    expect((await x(['show', 's-1', ...owner, '--last', '1'])).stdout).not.toContain('Hello');
   });
 
-  it('counts tokens of files and of standard input', () => {
+  it('counts tokens of files and of standard input', async () => {
     const file = join(directory, 'text.txt');
     writeFileSync(file, 'hello world');
-    expect(x(['count', file]).stdout).toMatch(/^2\t~\d+\t/);
-    expect(x(['count'], 'hello world').stdout).toMatch(/^2\t~\d+\t-\n$/);
+    expect((await x(['count', file])).stdout).toMatch(/^2\t~\d+\t/);
+    expect((await x(['count'], 'hello world')).stdout).toMatch(/^2\t~\d+\t-\n$/);
   });
 
-  it('says what is wrong, and exits with 2', () => {
-    const cases: readonly (readonly [readonly string[], string])[] = [
-      [['frob'], 'There is no command "frob"'],
-      [['sessions', '--frob'], 'Usage: x sessions'],
-      [['sessions', 'frob'], 'There is no command "sessions frob"'],
-      [['sessions', 'export', 'nobody', '-w', directory], 'There is no session'],
-      [['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
-      [['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'not both'],
-      [['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
-      [['show', 'nobody', '-w', directory], 'There is no log of session "nobody"'],
-      [['show', 's-1', '--last', 'x'], '--last must be a whole number'],
-      [['count', '--encoding', 'x'], '--encoding must be one of'],
-    ];
-    for (const [args, message] of cases) {
-      const { status, stderr } = x(args);
-      expect({ args, status }).toEqual({ args, status: 2 });
-      expect(stderr).toContain(message);
-      expect(stderr).not.toContain('    at ');
-    }
+  it.each<[() => readonly string[], string]>([
+    [() => ['frob'], 'There is no command "frob"'],
+    [() => ['sessions', '--frob'], 'Usage: x sessions'],
+    [() => ['sessions', 'frob'], 'There is no command "sessions frob"'],
+    [() => ['sessions', 'export', 'nobody', '-w', directory], 'There is no session'],
+    [() => ['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
+    [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'not both'],
+    [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
+    [() => ['show', 'nobody', '-w', directory], 'There is no log of session "nobody"'],
+    [() => ['show', 's-1', '--last', 'x'], '--last must be a whole number'],
+    [() => ['count', '--encoding', 'x'], '--encoding must be one of'],
+  ])('says what is wrong, and exits with 2 (%#)', async (args, message) => {
+    const { status, stderr } = await x(args());
+    expect(stderr).toContain(message);
+    expect(stderr).not.toContain('    at ');
+    expect(status).toBe(2);
   });
 });

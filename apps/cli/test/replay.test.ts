@@ -1,11 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { main, runCommand } from './support/run-command.js';
 
-const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 let directory: string;
 let log: string;
 
@@ -35,16 +33,12 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-function replay(args: readonly string[], input = '') {
-  const node = ['--conditions=@x/source', '--import', 'tsx', main, 'replay', ...args];
-  const { status, stdout, stderr } = spawnSync(process.execPath, node, { input, encoding: 'utf8' });
-  return { status, stdout, stderr };
-}
+const replay = (args: readonly string[], input = '') => runCommand(['replay', ...args], { input });
 
 describe('x replay', () => {
-  it('prints a row a strategy, and writes a page', () => {
+  it('prints a row a strategy, and writes a page', async () => {
     const page = join(directory, 'report.html');
-    const { status, stdout } = replay([log, '--window', '20000', '--html', page]);
+    const { status, stdout } = await replay([log, '--window', '20000', '--html', page]);
     expect(status).toBe(0);
     const rows = stdout
       .trim()
@@ -54,7 +48,7 @@ describe('x replay', () => {
     expect(readFileSync(page, 'utf8')).toContain('</html>');
   });
 
-  it('reads standard input, prices and a configuration, and answers programs', () => {
+  it('reads standard input, prices and a configuration, and answers programs', async () => {
     const config = join(directory, 'compaction.yaml');
     writeFileSync(config, 'threshold: 60\nkeep_messages: 6\n');
     const args = [
@@ -69,7 +63,7 @@ describe('x replay', () => {
       '--prices',
       'input=3,output=15',
     ];
-    const { status, stdout } = replay(args, recording());
+    const { status, stdout } = await replay(args, recording());
     expect(status).toBe(0);
     const { total, conversations } = JSON.parse(stdout);
     expect(total.map(({ strategy }: { strategy: string }) => strategy)).toEqual([
@@ -90,8 +84,8 @@ describe('x replay', () => {
     [['-', '--prices', 'input=free'], /--prices takes input/],
     [['-', '--counter', 'fingers'], /--counter must be one of/],
     [['-', '--frobnicate'], /Unknown option/],
-  ])('refuses %j and says why', (args, message) => {
-    const { status, stdout, stderr } = replay(args, recording());
+  ])('refuses %j and says why', async (args, message) => {
+    const { status, stdout, stderr } = await replay(args, recording());
     expect(stderr).toMatch(message);
     expect(status).toBe(2);
     expect(stdout).toBe('');

@@ -36,7 +36,9 @@ async function converse(script: ConstructorParameters<typeof ScriptedModel>[0], 
   const context = RuntimeContext.of({ sessionId: 's-1' });
   const done = chat({ agent, context, input, output, printer, style: plain });
   for (const [index, line] of lines.entries()) {
-    await vi.waitFor(() => expect(shown.split('> ').length).toBeGreaterThan(index + 1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(shown.split('> ').length).toBeGreaterThan(index + 1), {
+      timeout: 120_000,
+    });
     input.write(`${line}\n`);
   }
   input.end();

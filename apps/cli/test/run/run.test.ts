@@ -1,13 +1,10 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runCommand } from '../support/run-command.js';
 import { type Answer, type FakeEndpoint, fakeEndpoint } from './fake-endpoint.js';
 
-const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
 let directory: string;
 let endpoint: FakeEndpoint | undefined;
 
@@ -30,29 +27,13 @@ async function run(answers: readonly Answer[], args: readonly string[], input = 
   endpoint ??= await fakeEndpoint(answers);
   const file = join(directory, 'agent.yaml');
   writeFileSync(file, config);
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@x/source', '--import', 'tsx', main, 'run', file, ...args],
-    {
-      env: {
-        ...process.env,
-        OPENAI_BASE_URL: endpoint.url,
-        OPENAI_API_KEY: 'secret-key',
-        FORCE_COLOR: undefined,
-      },
-    },
-  );
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  child.stdin.end(input);
-  const [status] = await once(child, 'close');
-  return { status, stdout, stderr };
+  const env = {
+    ...process.env,
+    OPENAI_BASE_URL: endpoint.url,
+    OPENAI_API_KEY: 'secret-key',
+    FORCE_COLOR: undefined,
+  };
+  return runCommand(['run', file, ...args], { input, env });
 }
 
 describe('x run in a pipe', () => {
@@ -125,13 +106,7 @@ describe('x run in a pipe', () => {
   });
 
   it('knows every capability that its schema names', async () => {
-    const printed = spawnSync(
-      process.execPath,
-      ['--conditions=@x/source', '--import', 'tsx', main, 'schema'],
-      {
-        encoding: 'utf8',
-      },
-    );
+    const printed = await runCommand(['schema']);
     const { properties } = JSON.parse(printed.stdout);
     const [{ enum: names }] = properties.capabilities.items.anyOf;
     const config: Record<string, object> = {
