@@ -86,7 +86,7 @@ describe(`${ROUNDS} tool rounds through a window of ${WINDOW} tokens`, () => {
     for (const message of added) expect(logged.get(message.id)).toEqual(message);
   });
 
-  it('holds whatever the tools return', { timeout: 60_000 }, async () => {
+  it('holds whatever the tools return', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 4_000 }), { minLength: 1, maxLength: 25 }),

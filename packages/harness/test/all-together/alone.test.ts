@@ -20,7 +20,7 @@ const AT_LAST: Readonly<Record<string, (typeof ROUNDS_OF)[string]>> = {
   planMode: [[['plan_enter', {}]], [['plan_write', { content: 'Look, then leap.' }]]],
 };
 
-it.each(Object.keys(makers))('%s works beside compaction alone', { timeout: 30_000 }, async (name) => {
+it.each(Object.keys(makers))('%s works beside compaction alone', async (name) => {
   const directory = scratch();
   furnish(directory);
   const names = [name, ...(NEEDED[name] ?? [])];

@@ -44,7 +44,7 @@ const courses: fc.Arbitrary<Course> = fc.array(
 );
 
 it('whatever course a session takes, every request is sound and nothing is lost', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   await fc.assert(
     fc.asyncProperty(courses, async (course) => {

@@ -9,7 +9,7 @@ import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
 const NAMES = Object.keys(makers);
 
-it('any capabilities fit together, in whatever order they are installed', { timeout: 60_000 }, async () => {
+it('any capabilities fit together, in whatever order they are installed', { timeout: 300_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.shuffledSubarray(NAMES, { minLength: 4 }),
@@ -32,7 +32,12 @@ it('any capabilities fit together, in whatever order they are installed', { time
         expectSound(model, compactions);
         expectSticky(model.requests, compactions);
         expect(failuresIn(model.requests)).toEqual([]);
-        const complaints = events.filter(({ type }) => type === 'warning' || type === 'memory.failed');
+        // Rules about the tools of parts that are left out do nothing, and that is said.
+        const complaints = events.filter(
+          (event) =>
+            event.type === 'memory.failed' ||
+            (event.type === 'warning' && !event.message.includes('no tool is named')),
+        );
         // What was put into a file needs a tool that reads files.
         const isBlind = names.includes('eviction') && !names.includes('workspaceTools');
         expect(complaints.map((event) => 'source' in event && event.source)).toEqual(

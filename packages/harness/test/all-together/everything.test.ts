@@ -2,6 +2,7 @@ import { ContextOverflowError, LocalWorkspace, RuntimeContext, textOf, Workspace
 import type { ScriptEntry } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { pendingCalls } from '../../src/index.js';
+import { until } from '../capabilities/subagents/support.js';
 import { isPaired, scratch } from '../support.js';
 import { ANSWER_OF_HELPER, everything, furnish, purse, untouchedOf } from './everything.js';
 import { expectSound, expectSticky } from './expectations.js';
@@ -13,7 +14,7 @@ const call = (name: string, input: Record<string, string | number | boolean> = {
 });
 
 it('everything together works through a small window, over three processes', {
-  timeout: 60_000,
+  timeout: 300_000,
 }, async () => {
   const directory = scratch();
   furnish(directory);
@@ -69,8 +70,11 @@ it('everything together works through a small window, over three processes', {
   const third = await start([
     ...entries(fillers(6, 700)),
     call('agent_spawn', { agent: 'helper', task: 'Find it in time', background: true }),
-    () => {
+    async () => {
       steered.push(third.agent.steer(context, 'And look at 999 too'));
+      await until(() =>
+        third.events.some((event) => event.type === 'task.changed' && event.status === 'completed'),
+      );
       return { toolCalls: [{ name: 'look', input: { at: 1, words: 10 } }] };
     },
     ...entries(fillers(8, 800)),

@@ -18,6 +18,8 @@ import { everything, furnish } from './everything.js';
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
 const PROGRAM = join(import.meta.dirname, '../children/everything-process.ts');
 const ROUNDS = 40;
+/** How many rounds each process tells of before it is killed. */
+const KILLS = [13, 6];
 
 /** Runs the process until it has told of so many rounds, then kills it; what it said last. */
 async function run(directory: string, rounds: number): Promise<string> {
@@ -38,11 +40,11 @@ async function run(directory: string, rounds: number): Promise<string> {
 }
 
 it('everything together survives kills at any moment: nothing is lost, done twice or left open', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const directory = scratch();
   furnish(directory);
-  for (const rounds of [13, 6]) await run(directory, rounds);
+  for (const rounds of KILLS) await run(directory, rounds);
   expect(await run(directory, Number.POSITIVE_INFINITY)).toBe('ended: completed');
 
   const paidFile = join(directory, 'paid.txt');
@@ -59,11 +61,14 @@ it('everything together survives kills at any moment: nothing is lost, done twic
   const logged: Message[] = [];
   for await (const message of agent.log(context).read()) logged.push(message);
   expect(new Set(logged.map(({ id }) => id)).size).toBe(logged.length);
-  // Whatever was asked of a tool has an answer, be it that nobody knows how it ended; and what was paid was asked for.
+  const asked = new Set(logged.flatMap(toolUsesOf).map(({ id }) => id));
+  expect(paid.filter((amount) => !asked.has(`pay-${amount}`))).toEqual([]);
+  // Whatever was asked of a tool has an answer, be it that nobody knows how it ended. Only a step that was logged, and
+  // not yet stored when the process was killed, has none: it never came to be, and nothing of it was done.
   const answered = new Set(logged.flatMap(toolResultsOf).map(({ toolUseId }) => toolUseId));
-  const asked = logged.flatMap(toolUsesOf);
-  expect(asked.filter(({ id }) => !answered.has(id))).toEqual([]);
-  expect(paid.filter((amount) => !asked.some(({ id }) => id === `pay-${amount}`))).toEqual([]);
+  const unanswered = logged.filter((message) => toolUsesOf(message).some(({ id }) => !answered.has(id)));
+  expect(unanswered.length).toBeLessThanOrEqual(KILLS.length);
+  expect(paid.filter((amount) => !answered.has(`pay-${amount}`))).toEqual([]);
   const ids = new Set(logged.map(({ id }) => id));
   expect(state?.context.filter(({ id, kind }) => kind === undefined && !ids.has(id))).toEqual([]);
   await agent.close();

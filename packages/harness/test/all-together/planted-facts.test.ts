@@ -65,7 +65,9 @@ const model: Model = {
   },
 };
 
-it('finds every one of 50 facts again through the tools after 500 turns and ten compactions', async () => {
+it('finds every one of 50 facts again through the tools after 500 turns and ten compactions', {
+  timeout: 300_000,
+}, async () => {
   const compacted: AgentEvent[] = [];
   const flushed: AgentEvent[] = [];
   const failed: AgentEvent[] = [];

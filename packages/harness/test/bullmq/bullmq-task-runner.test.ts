@@ -156,11 +156,18 @@ describe('bullmqTaskRunner', () => {
       },
     );
     onTestFinished(() => void dying.kill('SIGKILL'));
-    await new Promise<void>((resolve) => createInterface(dying.stdout).once('line', () => resolve()));
+    await new Promise<void>((resolve, reject) => {
+      createInterface(dying.stdout).once('line', () => resolve());
+      dying.once('exit', (code) => reject(new Error(`The worker ended with ${code}.`)));
+    });
     dying.kill('SIGKILL');
 
     const { hostname: host, port } = new URL(inject('redisUrl'));
-    const runner = bullmqTaskRunner({ connection: { host, port: Number(port) }, queueName, stalledMs: 200 });
+    const runner = bullmqTaskRunner({
+      connection: { host, port: Number(port) },
+      queueName,
+      stalledMs: 1_000,
+    });
     const child = new ScriptedModel([{ text: 'FINISHED' }]);
     const agent = HarnessAgent.builder()
       .name('lead')
@@ -168,7 +175,6 @@ describe('bullmqTaskRunner', () => {
       .workspace(root)
       .session(new JsonSession({ directory: join(root, 'json') }))
       .use(subagents([{ name: 'worker', description: 'Works', model: child }], { runner }))
-      .settings({ leaseTtlMs: 500 })
       .build();
     onTestFinished(() => agent.close());
     const repository = new WorkspaceTaskRepository(new LocalWorkspace(root));

@@ -30,8 +30,9 @@ const reply = (request: ModelRequest): ScriptedAnswer => {
   appendFileSync(roundsFile, '.');
   console.log(`round ${round}`);
   if (round % 5 === 4) return { toolCalls: [{ id: `pay-${round}`, name: 'pay', input: { amount: round } }] };
-  const next = pool[(round - Math.floor(round / 5)) % pool.length];
-  return next?.(request) ?? { text: 'nothing to do' };
+  const { toolCalls = [] } = pool[(round - Math.floor(round / 5)) % pool.length]?.(request) ?? {};
+  // Ids are never used again, as with providers, also not by the next process.
+  return { toolCalls: toolCalls.map((use, index) => ({ ...use, id: `use-${round}-${index}` })) };
 };
 
 const { agent } = await everything({

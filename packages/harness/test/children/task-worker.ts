@@ -26,8 +26,8 @@ const agent = HarnessAgent.builder()
   .session(new JsonSession({ directory: join(root, 'json') }))
   .use(
     subagents([{ name: 'worker', description: 'Works', model: child }], {
-      settings: { checkpoint: 'step', leaseTtlMs: 500 },
-      runner: bullmqTaskRunner({ connection: { host, port: Number(port) }, queueName, stalledMs: 200 }),
+      settings: { checkpoint: 'step' },
+      runner: bullmqTaskRunner({ connection: { host, port: Number(port) }, queueName, stalledMs: 1_000 }),
     }),
   )
   .build();

@@ -68,7 +68,7 @@ describe('allowsCommand', () => {
     expect(allowsCommand([line.replace(/[*?\\]/g, '\\$&')], `${line}; ls`)).toBe(false);
   });
 
-  it('never lets a shell do anything but what is allowed', { timeout: 60_000 }, () => {
+  it('never lets a shell do anything but what is allowed', () => {
     const token = fc.constantFrom(
       ...[
         'echo ',

@@ -45,7 +45,10 @@ describe('a task in the background', () => {
       { text: 'B' },
       { text: 'C' },
     ]);
-    const agent = lead(model, new ScriptedModel([work.reply]), root).build();
+    const changes: string[] = [];
+    const agent = lead(model, new ScriptedModel([work.reply]), root)
+      .onEvent((event) => event.type === 'task.changed' && changes.push(event.status))
+      .build();
     await agent.call('go', context);
     await work.started;
     expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('running');
@@ -53,7 +56,8 @@ describe('a task in the background', () => {
     expect(announced(model.requests[2]?.messages ?? [])).toBe('');
 
     work.release('THE RESULT');
-    await until(async () => (await statusIn(root)) === 'completed');
+    await until(() => changes.includes('completed'));
+    expect(await statusIn(root)).toBe('completed');
     await agent.call('and now?', context);
     await agent.call('and then?', context);
     expect(announced(model.requests[3]?.messages ?? [])).toContain('THE RESULT');
@@ -197,7 +201,11 @@ describe('interruption and shutdown', () => {
     const child = new ScriptedModel([apart.reply, waited.reply]);
     const model = new ScriptedModel([
       background,
-      { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Wait' } }] },
+      async () => {
+        // The first call of the worker's model is the first task's.
+        await apart.started;
+        return { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Wait' } }] };
+      },
     ]);
     const agent = lead(model, child, root).build();
     const call = agent.call('go', context);
