@@ -8,6 +8,7 @@ import type {
 } from '@x/core';
 import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
+import { sharedId } from './check-request.js';
 import type { ResolvedCompactionConfig } from './config/compaction-config.js';
 import { describe } from './describe.js';
 import type { Meter } from './meter.js';
@@ -71,6 +72,14 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
   if (messages.length === 0) return report('skipped', 'there are no messages');
   if (due && fixedTokens >= contextWindow) return report('failed', tooLargeFrame(fixedTokens, budget, tools));
 
+  const shared = sharedId(messages);
+  if (shared !== undefined) {
+    return report(
+      'failed',
+      `two messages have the id ${JSON.stringify(shared)}: give each message an id of its own`,
+    );
+  }
+
   const broken = needsRepair(messages);
   const conversation = view.tokens - fixedTokens;
   if (budget.forced && !broken && conversation < Math.min(TRIFLE.tokens, contextWindow * TRIFLE.share)) {
@@ -120,6 +129,7 @@ function judge(
   const { view, failures, steps } = result;
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
+    if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
     const notes = steps.flatMap((step) => (step.note ? `${step.strategy}: ${step.note}` : []));
     return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
   }
@@ -156,19 +166,23 @@ function originalsOf(messages: readonly Message[]): (message: Message) => Messag
 }
 
 function tooLargeFrame(fixed: number, budget: Budget, tools: readonly ToolDefinition[] | undefined): string {
-  const parts =
-    tools && tools.length > 0 ? `the system prompt and ${tools.length} tools` : 'the system prompt';
+  const [parts, them] =
+    tools && tools.length > 0
+      ? [`the system prompt and ${tools.length} tools alone need`, 'them']
+      : ['the system prompt alone needs', 'it'];
   return (
-    `${parts} alone need ${Math.round(fixed)} of ${budget.contextWindow} tokens; no compaction of the conversation ` +
-    'can help. Shorten them or use a larger window.'
+    `${parts} ${Math.round(fixed)} of ${budget.contextWindow} tokens; no compaction of the conversation can help. ` +
+    `Shorten ${them} or use a larger window.`
   );
 }
 
 function irreducible(view: View, budget: Budget): string {
   const conversation = Math.round(view.tokens - view.fixedTokens);
+  const advice = 'shorten what is new, have toolResultEviction() take it, or use a larger window';
   return (
     `still ${Math.round(view.tokens)} of ${budget.contextWindow} tokens after every stage: ` +
-    `${Math.round(view.fixedTokens)} of system prompt, tools and reminders, ${conversation} of messages that must stay`
+    `${Math.round(view.fixedTokens)} of system prompt, tools and reminders, ${conversation} of messages that must stay: ` +
+    advice
   );
 }
 

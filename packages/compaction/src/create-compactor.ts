@@ -5,6 +5,7 @@ import {
   type Message,
   parseWith,
 } from '@x/core';
+import { checkRequest } from './check-request.js';
 import { runCompaction } from './compaction-run.js';
 import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
 import { defaultCounter } from './default-counter.js';
@@ -17,6 +18,8 @@ import { reducersOf } from './strategy.js';
  * stays free of model calls. `contextWindow` is the window of the model that reads the conversation: without it the
  * window of `model` counts, else 128 000.
  *
+ * `compact` and `plan` throw for what is no conversation (an `InvalidInputError`); whatever else goes wrong is an outcome.
+ *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
 export function createCompactor(options: CompactionConfig = {}): Compactor {
@@ -26,8 +29,13 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const summariser = config.summarizer === 'none' ? undefined : model;
   const reducers = reducersOf(config, summariser !== undefined);
   const observe = observerFor(config);
-  const run = (messages: readonly Message[], compactOptions: CompactOptions, dryRun: boolean) =>
-    runCompaction({
+  const run = async (
+    messages: readonly Message[],
+    compactOptions: CompactOptions,
+    dryRun: boolean,
+  ): Promise<CompactionOutcome> => {
+    checkRequest(messages, compactOptions);
+    return runCompaction({
       config,
       reducers,
       meter,
@@ -38,9 +46,9 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       dryRun,
       observe,
     });
+  };
   return {
-    compact: (messages, compactOptions = {}): Promise<CompactionOutcome> =>
-      run(messages, compactOptions, false),
+    compact: (messages, compactOptions = {}) => run(messages, compactOptions, false),
     plan: (messages, compactOptions = {}) => run(messages, compactOptions, true),
   };
 }

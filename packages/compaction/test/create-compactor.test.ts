@@ -60,7 +60,7 @@ describe('createCompactor', () => {
       system: 'rule '.repeat(2_000),
     });
     expect(outcome.status).toBe('failed');
-    expect(outcome.reason).toMatch(/the system prompt alone need\w* \d+ of 1000 tokens/);
+    expect(outcome.reason).toMatch(/the system prompt alone needs \d+ of 1000 tokens.*Shorten it/);
     expect(outcome.messages).toBe(messages);
   });
 
@@ -68,6 +68,34 @@ describe('createCompactor', () => {
     const messages = [userMessage('word '.repeat(10_000))];
     const outcome = await createCompactor({ contextWindow: 4_000 }).compact(messages);
     expect(outcome.status).toBe('ineffective');
+    expect(outcome.reason).toMatch(/still 10\d+ of 4000 tokens .* 10\d+ of messages that must stay: shorten/);
+    expect(outcome.messages).toBe(messages);
+  });
+
+  it('refuses what is no conversation, and options that it does not know', async () => {
+    const compactor = createCompactor();
+    const refused = (messages: unknown, options: object = {}) =>
+      expect(compactor.compact(messages as Message[], options)).rejects;
+    await refused([{ role: 'user', content: 'hello' }]).toThrow(
+      /messages\[0\]\.id: .* userMessage .* @x\/ai-sdk/,
+    );
+    await refused([userMessage('x'), { id: 'y', role: 'user', content: 'hello' }]).toThrow(
+      'messages[1].content',
+    );
+    await refused('hello').toThrow('messages: must be a list');
+    await refused([], { instruction: 'Keep names' }).toThrow('instruction: unknown key');
+    await refused([], { reason: 'force' }).toThrow('reason: ');
+    await expect(compactor.plan([null as never])).rejects.toThrow('messages[0]: must be a message');
+  });
+
+  it('says that two messages have one id, which nothing could be told apart by', async () => {
+    const messages = [
+      ...history(),
+      userMessage('again', { id: 'twice' }),
+      userMessage('more', { id: 'twice' }),
+    ];
+    const outcome = await createCompactor().compact(messages);
+    expect(outcome).toMatchObject({ status: 'failed', reason: expect.stringContaining('the id "twice"') });
     expect(outcome.messages).toBe(messages);
   });
 

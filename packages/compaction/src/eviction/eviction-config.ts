@@ -11,7 +11,14 @@ export const evictionConfigSchema = z
     /** UTF-16 units of head and of tail that stay. */
     previewChars: count.default(2_000),
     /** Directory in the workspace. */
-    evictionPath: z.string().min(1).default('/large_tool_results'),
+    evictionPath: z
+      .string()
+      .min(1)
+      .refine(
+        (path) => !path.split(/[\\/]/).includes('..') && !path.includes('\0'),
+        'must lie in the workspace',
+      )
+      .default('/large_tool_results'),
     /** Tools whose results stay whole; a name may end in `*`. */
     excludeTools: z
       .array(z.string().min(1))

@@ -1,4 +1,4 @@
-import { parseFileConfig } from '@x/core';
+import { InvalidInputError, parseFileConfig } from '@x/core';
 import { z } from 'zod';
 import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
 import { refuseContradictions } from '../config/contradictions.js';
@@ -76,13 +76,19 @@ export function parseCompactionConfig(value: unknown): ParsedCompactionConfig {
   return { options, prompt, agent };
 }
 
-/** What stands under `config` in the form that names the capability; any other value as it is. */
+/**
+ * What stands under `config` in the form that names the capability; any other value as it is.
+ *
+ * @throws {InvalidInputError} when something else stands beside `config`.
+ */
 export function configOf(value: unknown): unknown {
-  return isReference(value) ? value.config : value;
-}
-
-function isReference(value: unknown): value is { readonly config?: unknown } {
   if (typeof value !== 'object' || value === null || !('ref' in value) || value.ref !== 'compaction')
-    return false;
-  return Object.keys(value).every((key) => key === 'ref' || key === 'config');
+    return value;
+  const { ref: _, config, ...rest } = value as { ref: string; config?: unknown };
+  const issues = Object.keys(rest).map((path) => ({
+    path,
+    message: 'unknown key; options stand under config',
+  }));
+  if (issues.length > 0) throw new InvalidInputError('compaction configuration', issues);
+  return config;
 }

@@ -105,5 +105,6 @@ describe('evictionConfigSchema', () => {
     });
     expect(evictionConfigSchema.safeParse({ maxResultChars: 4_000 }).success).toBe(false);
     expect(evictionConfigSchema.safeParse({ maxChars: 4_000 }).success).toBe(false);
+    expect(evictionConfigSchema.safeParse({ evictionPath: '/out/../..' }).success).toBe(false);
   });
 });

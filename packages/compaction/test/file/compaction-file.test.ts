@@ -46,6 +46,9 @@ describe('parseCompactionConfig', () => {
     const { options } = parseCompactionConfig({ ref: 'compaction', config: { trigger_tokens: 9_000 } });
     expect(options.triggerTokens).toBe(9_000);
     expect(parseCompactionConfig({ ref: 'compaction' })).toEqual(parseCompactionConfig({}));
+    expect(issuesOf({ ref: 'compaction', trigger_tokens: 9_000 })).toEqual([
+      'trigger_tokens: unknown key; options stand under config',
+    ]);
     expect(issuesOf({ ref: 'memory', config: {} })).toEqual(['ref: unknown key', 'config: unknown key']);
   });
 
