@@ -92,7 +92,7 @@ describe('the tools of one user', () => {
         }
       }
     }
-  }, 30_000);
+  });
 
   it('give nothing of others, whatever a model asks for', async () => {
     const workspace = await secretWorkspace();
@@ -127,7 +127,7 @@ describe('the tools of one user', () => {
       }),
       { numRuns: 40 },
     );
-  }, 60_000);
+  });
 
   it('do not follow links to what lies elsewhere', async () => {
     const workspace = await secretWorkspace();

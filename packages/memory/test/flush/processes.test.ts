@@ -6,7 +6,9 @@ import { factTaker } from '../support/models.js';
 import { logSession, testWorkspace } from '../support/test-context.js';
 
 describe('several processes', () => {
-  it('add to one note, and flush one session, without losing or doubling a bullet', async () => {
+  it('add to one note, and flush one session, without losing or doubling a bullet', {
+    timeout: 300_000,
+  }, async () => {
     const workspace = await testWorkspace();
     const names = ['1', '2', '3'];
     const count = 12;

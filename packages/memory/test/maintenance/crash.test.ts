@@ -35,7 +35,9 @@ async function factsBelow(workspace: LocalWorkspace, folder: string): Promise<st
   return (texts.join('').match(/fact-\d/g) ?? []).sort();
 }
 
-it('a crash of maintenance loses no note and doubles none, at whichever moment it comes', async () => {
+it('a crash of maintenance loses no note and doubles none, at whichever moment it comes', {
+  timeout: 600_000,
+}, async () => {
   const prepared = await prepare();
   const copy = async () => {
     const workspace = await testWorkspace();

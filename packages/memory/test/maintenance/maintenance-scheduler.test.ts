@@ -204,7 +204,7 @@ describe('of several processes', () => {
       scheduler.start();
     }
     const settled = (count: number) =>
-      expect.poll(() => [clock.sleepers, reports.length], { timeout: 20_000 }).toEqual([2, count]);
+      expect.poll(() => [clock.sleepers, reports.length], { timeout: 50_000 }).toEqual([2, count]);
     await settled(0);
     await clock.pass(6 * HOUR - 1);
     await settled(0);
@@ -217,11 +217,11 @@ describe('of several processes', () => {
     await clock.pass(HOUR);
     const later = setUp(workspace, { clock, onReport: (report) => void reports.push(report) }).scheduler;
     later.start();
-    await expect.poll(() => clock.sleepers).toBe(1);
+    await expect.poll(() => clock.sleepers, { timeout: 50_000 }).toBe(1);
     await clock.pass(5 * HOUR - 1);
     expect(reports).toHaveLength(2);
     await clock.pass(1);
-    await expect.poll(() => reports.length, { timeout: 20_000 }).toBe(3);
+    await expect.poll(() => reports.length, { timeout: 50_000 }).toBe(3);
     expect(reports[2]?.status).toBe('done');
   });
 });

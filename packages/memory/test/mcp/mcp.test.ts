@@ -94,7 +94,7 @@ describe('over standard input and output', () => {
     const bad = await call(client, 'memory_search', { query: 5 });
     expect(bad).toMatchObject({ isError: true, text: expect.stringContaining('query') });
     await expect(client.callTool({ name: 'rm' })).rejects.toThrow('There is no tool "rm"');
-  }, 30_000);
+  });
 });
 
 describe('over HTTP', () => {
