@@ -39,7 +39,7 @@ const answers: Record<string, () => string | ModelResponse> = {
 const answer = fc.constantFrom(...Object.keys(answers));
 const summariser = answer.map((name): Model => modelOf(answers[name] as () => string));
 
-describe('every compaction', { timeout: 60_000 }, () => {
+describe('every compaction', { timeout: 300_000 }, () => {
   it('keeps calls with results, accounts for every message, and ends, for any window, strategy and summariser', async () => {
     await fc.assert(
       fc.asyncProperty(

@@ -41,7 +41,7 @@ describe('windows from 4 thousand to 2 million tokens', () => {
     );
   });
 
-  it('are not compacted again right after a compaction', { timeout: 30_000 }, async () => {
+  it('are not compacted again right after a compaction', { timeout: 300_000 }, async () => {
     const small = fc.integer({ min: 4_000, max: 40_000 });
     await fc.assert(
       fc.asyncProperty(small, async (contextWindow) => {
