@@ -1,4 +1,5 @@
 import {
+  type AgentComposition,
   type AgentEvent,
   type Capability,
   estimateCounter,
@@ -56,5 +57,11 @@ export interface AgentParts {
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
 }
+
+/** What this harness tells capabilities of the agent that they are part of. */
+export type ComposedAgent = AgentComposition & {
+  /** The models that take over when its model fails for good. */
+  readonly fallback?: ModelFallback | undefined;
+};
 
 export const defaultCounter = estimateCounter;

@@ -13,7 +13,7 @@ import {
   takeTurn,
   type Workspace,
 } from '@x/core';
-import type { AgentParts } from './agent-options.js';
+import type { AgentParts, ComposedAgent } from './agent-options.js';
 import { BackgroundQueue } from './background-queue.js';
 import {
   type CallInput,
@@ -70,8 +70,16 @@ export class HarnessAgent {
     this.#parts = parts;
     this.#logs = new OpenLogs(parts.workspace);
     this.#tools = new ToolList(parts.tools, parts.capabilities);
-    const { tools, capabilities, model, workspace, session } = parts;
-    const composition = { name: this.name, model, tools, capabilities, workspace, session };
+    const { tools, capabilities, model, fallback, workspace, session } = parts;
+    const composition: ComposedAgent = {
+      name: this.name,
+      model,
+      fallback,
+      tools,
+      capabilities,
+      workspace,
+      session,
+    };
     for (const capability of capabilities) capability.install?.(composition);
   }
 

@@ -1,6 +1,6 @@
 import type { AgentComposition, AgentEvent, Capability, Model, SessionStore, Tool } from '@x/core';
 import picomatch from 'picomatch';
-import type { AgentSettings } from '../../agent-options.js';
+import type { AgentSettings, ComposedAgent } from '../../agent-options.js';
 import type { CapabilityRegistry } from '../../capability-registry.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { HarnessAgent } from '../../harness-agent.js';
@@ -13,7 +13,7 @@ import { TASK_TOOLS } from './tools/task-tools.js';
 const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
 
 export interface ChildAgentOptions {
-  readonly parent: AgentComposition;
+  readonly parent: ComposedAgent;
   readonly session: SessionStore;
   readonly models: Readonly<Record<string, Model>>;
   readonly registry: CapabilityRegistry;
@@ -39,6 +39,7 @@ function childName(parent: string, subagent: string): string {
  */
 export function childAgent(subagent: Subagent, options: ChildAgentOptions): HarnessAgent {
   const { parent, nested } = options;
+  const model = modelOf(subagent, options);
   const { capabilities } = subagent;
   const given = options.isOwner ? capabilities : capabilities.map(shareCapability);
   const givenTools = options.isOwner ? [] : capabilities.flatMap((capability) => capability.tools ?? []);
@@ -62,7 +63,7 @@ export function childAgent(subagent: Subagent, options: ChildAgentOptions): Harn
   const builder = HarnessAgent.builder()
     .name(childName(parent.name, subagent.name))
     .systemPrompt(subagent.systemPrompt)
-    .model(modelOf(subagent, options))
+    .model(model, fallbackOf(parent, model))
     .tools(...tools)
     .workspace(parent.workspace)
     .session(options.session)
@@ -95,10 +96,7 @@ function configured(subagent: Subagent, { parent, registry }: ChildAgentOptions)
 }
 
 /** @throws {HarnessConfigError} when the definition names a model that does not exist. */
-export function modelOf(
-  { name, model }: Subagent,
-  { parent, models }: Pick<ChildAgentOptions, 'parent' | 'models'>,
-): Model {
+function modelOf({ name, model }: Subagent, { parent, models }: ChildAgentOptions): Model {
   if (model === undefined || model === 'inherit') return parent.model;
   if (typeof model !== 'string') return model;
   const found = models[model];
@@ -110,6 +108,12 @@ export function modelOf(
       message: `there is no model named "${model}" (known: ${known}); add it to subagents(…, { models })`,
     },
   ]);
+}
+
+/** What takes over from its parent's model takes over from its own: an outage does not ask whose call it is. */
+function fallbackOf({ fallback }: ComposedAgent, model: Model) {
+  if (fallback === undefined) return {};
+  return { fallback: fallback.models.filter((other) => other !== model), fallbackWhen: fallback.when };
 }
 
 function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Partial<AgentSettings> {

@@ -1,4 +1,4 @@
-import type { AgentState, Capability, JsonObject, PermissionContext, PlanModeContext } from '@x/core';
+import type { AgentState, Capability, JsonObject, PermissionContext, PlanModeContext, Usage } from '@x/core';
 
 export const INHERITANCE = 'subagent_inheritance';
 
@@ -15,6 +15,15 @@ export class InheritedContext {
   }
 }
 
+/** Where a call to a subagent reports what it uses up, model call by model call; a key of the runtime context. */
+export class UsageSink {
+  readonly report: (modelId: string, usage: Usage) => void;
+
+  constructor(report: (modelId: string, usage: Usage) => void) {
+    this.report = report;
+  }
+}
+
 /** What a parent in this state hands down. */
 export function inheritedFrom(state: AgentState, deny: PermissionContext['deny']): JsonObject {
   const { permissionContext, planModeContext } = state;
@@ -28,7 +37,10 @@ export function inheritedFrom(state: AgentState, deny: PermissionContext['deny']
   ) as JsonObject;
 }
 
-/** Puts the parent's permissions and plan mode in place of the subagent's, at the start of every call. */
+/**
+ * Puts the parent's permissions and plan mode in place of the subagent's, at the start of every call, and lets the parent
+ * know what the subagent uses up: by itself, by what compacts for it, and by subagents of its own.
+ */
 export function inheritance(): Capability {
   return {
     name: INHERITANCE,
@@ -43,6 +55,12 @@ export function inheritance(): Capability {
         state.planModeContext = structuredClone(inherited.planModeContext);
       }
       await next();
+    },
+    observe(event, { runtime, model }) {
+      if (event.type === 'usage.reported') runtime.get(UsageSink)?.report(event.modelId, event.usage);
+      else if (event.type === 'model.completed' && event.usage !== undefined) {
+        runtime.get(UsageSink)?.report(model.id, event.usage);
+      }
     },
   };
 }

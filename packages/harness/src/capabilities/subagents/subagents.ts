@@ -7,7 +7,7 @@ import {
   type SubagentsConfig,
   type SubagentsSettings,
 } from './subagents-config.js';
-import { Team } from './team.js';
+import { type SubTeam, Team } from './team.js';
 import { agentListTool } from './tools/agent-list.js';
 import { agentSendTool } from './tools/agent-send.js';
 import { agentSpawnTool } from './tools/agent-spawn.js';
@@ -31,10 +31,10 @@ export function subagents(
   config: SubagentsConfig = {},
 ): Capability {
   const declared = definitions.map((definition, index) => parseSubagent(definition, `subagents[${index}]`));
-  return subagentsAt(1, declared, parseSubagentsConfig(config));
+  return subagentsAt(1, declared, parseSubagentsConfig(config)).capability;
 }
 
-function subagentsAt(depth: number, declared: readonly Subagent[], settings: SubagentsSettings): Capability {
+function subagentsAt(depth: number, declared: readonly Subagent[], settings: SubagentsSettings): SubTeam {
   // What a subagent gives to others runs where it runs itself.
   const below = { ...settings, runner: undefined };
   const team = new Team(
@@ -43,7 +43,7 @@ function subagentsAt(depth: number, declared: readonly Subagent[], settings: Sub
     depth === 1,
     depth < settings.maxDepth ? () => subagentsAt(depth + 1, declared, below) : undefined,
   );
-  return {
+  const capability: Capability = {
     name: NAME,
     tools: [
       agentSpawnTool(team),
@@ -74,4 +74,5 @@ function subagentsAt(depth: number, declared: readonly Subagent[], settings: Sub
     },
     close: () => team.close(),
   };
+  return { capability, team };
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, headOf, type RuntimeContext, SessionKey, type Usage } from '@x/core';
+import { type Clock, headOf, type RuntimeContext, SessionKey } from '@x/core';
 import { isEnded, type TaskRecord, type TaskStatus } from './task-record.js';
 import type { TaskRepository } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
@@ -9,8 +9,6 @@ export interface TaskOutcome {
   readonly status: 'completed' | 'failed' | 'cancelled' | 'shutdown';
   readonly result?: string | undefined;
   readonly error?: string | undefined;
-  /** Tokens that it cost. */
-  readonly usage?: Usage | undefined;
 }
 
 export interface TaskDeskOptions {

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import {
-  type AgentComposition,
   type AgentState,
   type CallScope,
   type Capability,
@@ -8,12 +7,13 @@ import {
   SessionKey,
   systemClock,
 } from '@x/core';
+import type { ComposedAgent } from '../../agent-options.js';
 import { CapabilityRegistry } from '../../capability-registry.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import type { HarnessAgent } from '../../harness-agent.js';
 import { KeyedMutex } from '../../keyed-mutex.js';
-import { childAgent, modelOf } from './child-agent.js';
-import { INHERITANCE, InheritedContext, inheritedFrom } from './inherited-context.js';
+import { childAgent } from './child-agent.js';
+import { INHERITANCE, InheritedContext, inheritedFrom, UsageSink } from './inherited-context.js';
 import { type LoadedSubagents, loadSubagents } from './load-subagents.js';
 import { LocalTaskRunner } from './local-task-runner.js';
 import { SessionTasks } from './session-tasks.js';
@@ -40,8 +40,21 @@ export interface GivenWork {
   readonly agentId?: string | undefined;
 }
 
+/** The capability of one agent, and what is behind it. */
+export interface SubTeam {
+  readonly capability: Capability;
+  readonly team: Team;
+}
+
+/** A subagent that was made, and those that it has itself. */
+interface Member {
+  readonly definition: string;
+  readonly agent: HarnessAgent;
+  readonly below: Team | undefined;
+}
+
 interface Installed {
-  readonly agent: AgentComposition;
+  readonly agent: ComposedAgent;
   readonly desk: TaskDesk;
   readonly runner: TaskRunner;
 }
@@ -51,23 +64,23 @@ export class Team {
   readonly #declared: readonly Subagent[];
   readonly #settings: SubagentsSettings;
   readonly #isTop: boolean;
-  readonly #nest: (() => Capability) | undefined;
+  readonly #nest: (() => SubTeam) | undefined;
   readonly #givers = new Map<string, CallScope>();
   readonly #turns = new KeyedMutex();
   readonly #sessions = new WeakMap<AgentState, Promise<TeamSession>>();
-  readonly #agents = new Map<string, { readonly definition: string; readonly agent: HarnessAgent }>();
+  readonly #members = new Map<string, Member>();
   readonly #outdated: HarnessAgent[] = [];
   #installed: Installed | undefined;
 
   /**
    * @param isTop Whether it serves the agent itself, and not one of its subagents.
-   * @param nest Makes the capability of subagents that may have some of their own.
+   * @param nest Makes what subagents have that may have some of their own.
    */
   constructor(
     declared: readonly Subagent[],
     settings: SubagentsSettings,
     isTop: boolean,
-    nest: (() => Capability) | undefined,
+    nest: (() => SubTeam) | undefined,
   ) {
     this.#declared = declared;
     this.#settings = settings;
@@ -75,7 +88,7 @@ export class Team {
     this.#nest = nest;
   }
 
-  install(agent: AgentComposition): void {
+  install(agent: ComposedAgent): void {
     if (this.#installed !== undefined) {
       throw new HarnessConfigError([
         { path: 'capabilities', message: 'one subagents() serves one agent; make another for the second' },
@@ -94,7 +107,7 @@ export class Team {
     this.#installed = { agent, desk, runner };
     try {
       // A definition in code that cannot be built is a mistake in code: it should show when the agent is built.
-      for (const subagent of this.#declared) this.#agentFor(subagent);
+      for (const subagent of this.#declared) this.#memberFor(subagent);
     } catch (error) {
       this.#installed = undefined;
       throw error;
@@ -145,7 +158,9 @@ export class Team {
         `${agentId} still works on ${busy.taskId}. Wait for it, or cancel it, then send again.`,
       );
     }
-    this.#agentFor(subagent);
+    this.#memberFor(subagent);
+    // Whoever stops this session stops what it has begun: nothing may be begun behind their back.
+    scope.signal.throwIfAborted();
     const order: TaskOrder = {
       taskId: `task-${shortId()}`,
       owner: owner.toString(),
@@ -170,9 +185,40 @@ export class Team {
     throw new Error(`There is no task "${taskId}" in this session. task_list shows those there are.`);
   }
 
+  /**
+   * Stops a task, wherever it runs, and all that its subagent has given to others, also when it has ended itself. Whether
+   * it had not ended yet.
+   */
+  async cancel(owner: SessionKey, record: TaskRecord): Promise<boolean> {
+    const wasOpen = !isEnded(record) && (await this.desk.cancel(owner, record.taskId));
+    await this.#cancelBelow(owner, record);
+    return wasOpen;
+  }
+
+  /** Stops all tasks of a session. */
+  async cancelAll(owner: SessionKey): Promise<void> {
+    // A subagent that may not give tasks to others never became its agent.
+    if (this.#installed === undefined) return;
+    await this.#turns.run(owner.toString(), async () => {
+      for (const record of await this.desk.list(owner)) await this.cancel(owner, record);
+    });
+  }
+
+  /** What a subagent has given to others runs where it ran itself: one that was never made here has left nothing here. */
+  async #cancelBelow(
+    owner: SessionKey,
+    { subagent, agentId }: Pick<TaskRecord, 'subagent' | 'agentId'>,
+  ): Promise<void> {
+    const { agent, below } = this.#members.get(subagent) ?? {};
+    if (agent === undefined || below === undefined) return;
+    const { tenantId, userId, sessionId } = owner.parts;
+    const key = { tenantId, userId, agentId: agent.name, sessionId: sessionOf(sessionId, agentId) };
+    await below.cancelAll(SessionKey.of(key));
+  }
+
   /** Stops what runs, so that it can be gone on with, and waits until that is recorded. */
   async close(): Promise<void> {
-    const agents = [...this.#agents.values()].map(({ agent }) => agent);
+    const agents = [...this.#members.values()].map(({ agent }) => agent);
     await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
     await this.#installed?.runner.close();
   }
@@ -219,18 +265,26 @@ export class Team {
     const { subagents } = await this.#known();
     const subagent = subagents.get(order.subagent);
     if (subagent === undefined) throw new Error(`There is no subagent named "${order.subagent}" any more.`);
-    const { tenantId, userId, sessionId } = SessionKey.parse(order.owner).parts;
+    const owner = SessionKey.parse(order.owner);
+    const { tenantId, userId, sessionId } = owner.parts;
     const from = runtime ?? RuntimeContext.of({ tenantId, userId });
+    const giver = this.#givers.get(order.taskId);
     const context = RuntimeContext.builder(from)
-      .sessionId(`${sessionId}/${order.agentId}`)
+      .sessionId(sessionOf(sessionId, order.agentId))
       .put(InheritedContext, new InheritedContext(order.inherited))
+      .put(
+        UsageSink,
+        new UsageSink((modelId, usage) => {
+          giver?.emit({ type: 'usage.reported', source: NAME, modelId, usage });
+        }),
+      )
       .build();
-    const outcome = await workAt(this.#agentFor(subagent), order, context, signal);
-    const { models } = this.#settings;
-    const { id: modelId } = modelOf(subagent, { parent: this.#parts.agent, models });
-    const { usage } = outcome;
-    if (usage) this.#givers.get(order.taskId)?.emit({ type: 'usage.reported', source: NAME, modelId, usage });
-    return outcome;
+    const { agent } = this.#memberFor(subagent);
+    try {
+      return await workAt(agent, order, context, signal);
+    } finally {
+      if (signal.aborted) await this.#cancelBelow(owner, order);
+    }
   }
 
   #ended({ taskId, subagent }: TaskOrder, status: TaskStatus): void {
@@ -238,10 +292,10 @@ export class Team {
     this.#givers.delete(taskId);
   }
 
-  #agentFor(subagent: Subagent): HarnessAgent {
+  #memberFor(subagent: Subagent): Member {
     const definition = JSON.stringify(subagent);
-    const known = this.#agents.get(subagent.name);
-    if (known?.definition === definition) return known.agent;
+    const known = this.#members.get(subagent.name);
+    if (known?.definition === definition) return known;
     const {
       models,
       registry = new CapabilityRegistry(),
@@ -251,6 +305,7 @@ export class Team {
       session,
     } = this.#settings;
     const parent = this.#parts.agent;
+    const nested = this.#nest?.();
     const agent = childAgent(subagent, {
       parent,
       session: session ?? parent.session,
@@ -258,15 +313,21 @@ export class Team {
       registry,
       settings,
       withhold: [...withhold, NAME, INHERITANCE],
-      nested: this.#nest?.(),
+      nested: nested?.capability,
       isOwner: this.#isTop,
       onEvent,
     });
     // A file may have changed; tasks may still run by what it said before.
     if (known !== undefined) this.#outdated.push(known.agent);
-    this.#agents.set(subagent.name, { definition, agent });
-    return agent;
+    const member = { definition, agent, below: nested?.team };
+    this.#members.set(subagent.name, member);
+    return member;
   }
+}
+
+/** The session of a subagent, below that of its parent. */
+function sessionOf(parent: string, agentId: string): string {
+  return `${parent}/${agentId}`;
 }
 
 function shortId(): string {

@@ -25,7 +25,7 @@ export async function workAt(
     const reply = isBegun
       ? await agent.resume(context, { signal })
       : await agent.call(userMessage(message, { id: taskId }), context, { signal });
-    return { ...outcomeOf(reply), usage: reply.usage };
+    return outcomeOf(reply);
   } catch (error) {
     if (!HarnessError.isInstance(error)) throw error;
     if (error.code === 'agent_closed') return { status: 'shutdown' };

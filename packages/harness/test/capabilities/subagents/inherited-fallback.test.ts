@@ -1,0 +1,118 @@
+import { type Capability, ModelError, type Usage } from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { budget, HarnessAgent, spendingOf, subagents } from '../../../src/index.js';
+import { scratch } from '../../support.js';
+import { blocksOf, context, parentWith, resultsOf } from './support.js';
+
+const spawn = (agent: string) => ({ toolCalls: [{ name: 'agent_spawn', input: { agent, task: 'Work' } }] });
+const down: ScriptEntry = {
+  error: new ModelError('The service is down.', { modelId: 'main', retryable: false }),
+};
+const usage = (inputTokens: number): Usage => ({ inputTokens, outputTokens: 0 });
+
+/** Answers of a lead that gives one task away, whichever of its models is asked. */
+const leadScript = (agent: string) => [spawn(agent), { text: 'ok' }];
+
+describe('the models that take over for an agent', () => {
+  it('take over for its subagents, at every depth, and what they used up is counted under their name', async () => {
+    const main = new ScriptedModel([...leadScript('worker').slice(0, 1), down, down, { text: 'ok' }], {
+      id: 'main',
+    });
+    const second = new ScriptedModel(
+      [
+        { ...spawn('worker'), usage: usage(100) },
+        { text: 'from below', usage: usage(10) },
+        { text: 'RESULT', usage: usage(1) },
+      ],
+      { id: 'second' },
+    );
+    const reported: unknown[] = [];
+    const agent = HarnessAgent.builder()
+      .name('lead')
+      .model(main, { fallback: [second] })
+      .workspace(scratch())
+      .settings({ maxRetries: 0 })
+      .use(subagents([{ name: 'worker', description: 'Works' }], { settings: { maxRetries: 0 } }))
+      .onEvent((event) => {
+        if (event.type === 'usage.reported') reported.push([event.modelId, event.usage.inputTokens]);
+      })
+      .build();
+    await agent.call('go', context);
+    expect(resultsOf(main.requests.at(-1)?.messages ?? [], 'agent_spawn')[0]).toContain('RESULT');
+    expect(reported).toEqual([
+      ['second', 100],
+      ['second', 10],
+      ['second', 1],
+    ]);
+    await agent.close();
+  });
+
+  it('take over by the same rule, also for a subagent with a model of its own', async () => {
+    const own = new ScriptedModel([down, down], { id: 'own' });
+    const second = new ScriptedModel([{ text: 'RESULT' }], { id: 'second' });
+    const asked: string[] = [];
+    const outcomes: boolean[] = [];
+    for (const mayFallBack of [true, false]) {
+      const main = new ScriptedModel(leadScript('worker'), { id: 'main' });
+      const agent = HarnessAgent.builder()
+        .name('lead')
+        .model(main, {
+          fallback: [second],
+          fallbackWhen: ({ model, next }) => {
+            asked.push(`${model.id} to ${next.id}`);
+            return mayFallBack;
+          },
+        })
+        .workspace(scratch())
+        .use(
+          subagents([{ name: 'worker', description: 'Works', model: own }], { settings: { maxRetries: 0 } }),
+        )
+        .build();
+      await agent.call('go', context);
+      outcomes.push(blocksOf(main.requests[1]?.messages ?? [], 'agent_spawn')[0]?.isError === false);
+      await agent.close();
+    }
+    expect(asked).toEqual(['own to second', 'own to second']);
+    expect(outcomes).toEqual([true, false]);
+  });
+});
+
+describe('what a subagent uses up', () => {
+  it('counts for its parent’s budget: its steps, what else asks a model for it, and its own subagents', async () => {
+    const leaf = new ScriptedModel([{ text: 'done', usage: usage(1) }], { id: 'leaf' });
+    const middle = new ScriptedModel([
+      { ...spawn('leaf'), usage: usage(20) },
+      { text: 'done', usage: usage(20) },
+    ]);
+    // As a compaction or a memory does that asks a model.
+    const asking: Capability = {
+      name: 'asking',
+      aroundReason(scope, next) {
+        scope.emit({ type: 'usage.reported', source: 'asking', modelId: 'other', usage: usage(300) });
+        return next();
+      },
+    };
+    const agent = parentWith(
+      new ScriptedModel([
+        { ...spawn('middle'), usage: usage(4_000) },
+        { text: 'ok', usage: usage(4_000) },
+      ]),
+      budget({ maxTokensPerSession: 1_000_000 }),
+      subagents([
+        {
+          name: 'middle',
+          description: 'Leads',
+          model: middle,
+          systemPrompt: 'You lead.',
+          capabilities: [asking],
+        },
+        { name: 'leaf', description: 'Works', model: leaf },
+      ]),
+    ).build();
+    await agent.call('go', context);
+    const state = await agent.state(context);
+    expect(state && spendingOf(state).tokens).toBe(8_000 + 40 + 1 + 3 * 300);
+    await agent.close();
+  });
+});
