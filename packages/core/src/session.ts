@@ -51,12 +51,18 @@ export interface OpenSessionOptions {
  *
  * @throws {SessionStoreError} when the store cannot be read, or what it holds is no valid state: an existing session
  * is never mistaken for a new one.
+ * @throws {InvalidInputError} when `key` is no `SessionKey`.
  */
 export async function openSession(
   store: SessionStore,
   key: SessionKey,
   options: OpenSessionOptions = {},
 ): Promise<Session> {
+  // By its shape: it may come from another copy of this package.
+  if (typeof (key as SessionKey | undefined)?.parts !== 'object') {
+    const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
+    throw new InvalidInputError('openSession arguments', [{ path: 'key', message }]);
+  }
   return new StoredBackedSession(store, key, options, await store.load(key));
 }
 

@@ -1,6 +1,7 @@
 import type { AgentState } from './agent-state.js';
 import { compileSchema } from './compile-schema.js';
 import { type ToolOutputBlock, type ToolUseBlock, toolOutputBlockSchema } from './content-block.js';
+import { InvalidInputError } from './errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from './json.js';
 import type { ToolDefinition } from './model.js';
 import type { RuntimeContext } from './runtime-context.js';
@@ -56,7 +57,8 @@ interface ToolOptions {
 /**
  * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
  *
- * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say.
+ * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
+ * no name or no `execute`.
  */
 export function defineTool<Input>(
   options: ToolOptions & {
@@ -82,6 +84,13 @@ export function defineTool<Input>(
   },
 ): Tool {
   const { name, description, readOnly = false, destructive, sessionOnly, timeoutMs } = options;
+  const issues = [
+    ...(typeof name === 'string' && name !== ''
+      ? []
+      : [{ path: 'name', message: 'must be a non-empty string' }]),
+    ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
+  ];
+  if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);
   const schema = compileSchema(options.input, {
     owner: `tool ${name}`,
     path: 'input',

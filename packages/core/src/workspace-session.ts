@@ -49,7 +49,8 @@ export class WorkspaceSession implements SessionStore {
     workspace: Workspace,
     options: { readonly lockTimeoutMs?: number | undefined; readonly clock?: Clock | undefined } = {},
   ) {
-    if (workspace.lock === undefined) {
+    const lock = (workspace as Workspace | undefined)?.lock;
+    if (lock === undefined) {
       throw new CapabilityError(
         'workspace.lock',
         'WorkspaceSession needs a workspace with locks, or two writers could overwrite each other. Use a ' +
@@ -57,7 +58,7 @@ export class WorkspaceSession implements SessionStore {
       );
     }
     this.#workspace = workspace;
-    this.#lock = workspace.lock.bind(workspace);
+    this.#lock = lock.bind(workspace);
     const { lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'WorkspaceSession options');
     this.#lockTimeoutMs = lockTimeoutMs;
     this.#clock = clock;

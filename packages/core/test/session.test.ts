@@ -23,6 +23,11 @@ class RecordingSession extends InMemorySession {
 }
 
 describe('openSession', () => {
+  test('refuses an id in the place of a key, and says how to make one', async () => {
+    const opening = openSession(new InMemorySession(), 's-001' as never);
+    await expect(opening).rejects.toThrow(/key: must be a SessionKey: SessionKey\.of\('s-001'\)/);
+  });
+
   test('begins a session that exists once it is committed', async () => {
     const store = new InMemorySession();
     const session = await openSession(store, key);

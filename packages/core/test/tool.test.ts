@@ -178,6 +178,15 @@ describe('defineTool with JSON Schema', () => {
     expect(error.message).toMatch('root.name');
   });
 
+  test('refuses a tool without a name or without anything to execute', () => {
+    const input = { type: 'object' } as const;
+    expect(() => defineTool({ name: '', description: 'd', input, execute: () => 1 })).toThrow(
+      'name: must be',
+    );
+    const nothing = { name: 'search', description: 'd', input } as never;
+    expect(() => defineTool(nothing)).toThrow('Invalid tool search: execute: must be a function');
+  });
+
   test('refuses a schema that inputs cannot be checked against', () => {
     const error = errorOf(() =>
       defineTool({

@@ -262,6 +262,7 @@ describe('workspaces', () => {
     const { workspace } = await setUp();
     const lockless: Workspace = Object.create(workspace, { lock: { value: undefined } });
     expect(() => new WorkspaceSession(lockless)).toThrowError(/needs a workspace with locks/);
+    expect(() => new WorkspaceSession(undefined as never)).toThrowError(/needs a workspace with locks/);
   });
 
   test('say how far the sessions reach', async () => {

@@ -1,3 +1,5 @@
+import { parseWith } from '@x/core';
+import { z } from 'zod';
 import type { RedisClient, RedisTransaction, RedisValue } from './redis-client.js';
 
 /** By node-redis' number for bulk strings: what replies of that type become. */
@@ -25,11 +27,19 @@ export interface NodeRedisClient extends NodeRedisScripts {
   multi(): NodeRedisTransaction;
 }
 
+const nodeRedisSchema = z.custom<NodeRedisClient>(
+  (client) => typeof (client as NodeRedisClient | undefined)?.withTypeMapping === 'function',
+  'must be a client of the package redis, version 5 or later; clients of ioredis are taken as they are',
+);
+
 /**
  * A client of node-redis (the package `redis`, 5 or 6) for {@link RedisSession} and {@link RedisWorkspace}. Connecting
  * and closing it, and listening to its `error` events, stays with the caller.
+ *
+ * @throws {InvalidInputError} for anything else, such as a client of an earlier version or one of ioredis.
  */
 export function fromNodeRedis(client: NodeRedisClient): RedisClient {
+  parseWith(nodeRedisSchema, client, 'fromNodeRedis client');
   const bytes = client.withTypeMapping(AS_BYTES);
   return {
     eval: (source, keyCount, values) => client.eval(source, evaluation(keyCount, values)),

@@ -1,7 +1,7 @@
 import { SessionKey } from '@x/core';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
-import { RedisSession, RedisWorkspace } from '../src/index.js';
+import { fromNodeRedis, RedisSession, RedisWorkspace } from '../src/index.js';
 import { nodeRedisClient, nodeRedisCluster } from './support/node-redis.js';
 import { collect, messages } from './support/test-store.js';
 
@@ -44,4 +44,12 @@ it('a damaged session is told as over ioredis', async () => {
 it('a client of node-redis as it is is refused, with what to do', async () => {
   const { raw } = await nodeRedisClient();
   expect(() => new RedisSession({ client: raw as never })).toThrow(/fromNodeRedis\(client\)/);
+});
+
+it('what is no client of node-redis 5 or later is refused, with what to do', () => {
+  for (const client of [undefined, { evalSha: () => {} }, { evalsha: () => {} }]) {
+    expect(() => fromNodeRedis(client as never)).toThrow(
+      /version 5 or later; clients of ioredis are taken as they are/,
+    );
+  }
 });
