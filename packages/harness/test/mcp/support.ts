@@ -31,7 +31,10 @@ export async function connect(
   return capability;
 }
 
-/** The test server over HTTP, on a port of its own or a given one. */
+/** For a server that comes back: below the ports that the system gives out, to others too while none listens there. */
+export const LASTING_PORT = 20_000 + (process.pid % 10_000);
+
+/** The test server over HTTP, on a port that the system gives out or a given one. */
 export async function startHttpServer(environment: Record<string, string> = {}, port = 0) {
   const child = spawn(process.execPath, [program, String(port)], {
     env: { ...process.env, ...environment },
@@ -39,7 +42,7 @@ export async function startHttpServer(environment: Record<string, string> = {}, 
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const [line] = await firstLine(child);
-  return { url: `http://127.0.0.1:${line}/mcp`, port: Number(line), stop: () => stop(child) };
+  return { url: `http://127.0.0.1:${line}/mcp`, stop: () => stop(child) };
 }
 
 function firstLine(child: ChildProcess): Promise<readonly string[]> {
