@@ -17,14 +17,19 @@ const load: Readonly<Record<string, () => Promise<Readonly<Record<string, Run>>>
 
 export type Contender = readonly [library: string, name: string];
 
-/** Who takes part, by the file that knows how. */
-export const CONTENDERS: readonly Contender[] = [
+const OURS: readonly Contender[] = [
   ['ours', '@x/harness'],
   ['ours', '@x/harness, compaction armed, checkpoint every step'],
   ['ours', '@x/harness, compaction at 128k, checkpoint every step'],
   ['ours', '@x/harness, the same with telemetry and no SDK'],
+];
+const AI_SDK_6: Contender = ['ai-sdk', 'AI SDK 6 ToolLoopAgent'];
+
+/** Who takes part, by the file that knows how. */
+export const CONTENDERS: readonly Contender[] = [
+  ...OURS,
   ['ours', '@x/harness, the same in files (fsync)'],
-  ['ai-sdk', 'AI SDK 6 ToolLoopAgent'],
+  AI_SDK_6,
   ['langchain', 'LangChain createAgent'],
   ['langchain', 'LangChain createAgent, summarisation armed'],
   ['langchain', 'LangChain createAgent + MemorySaver'],
@@ -32,9 +37,10 @@ export const CONTENDERS: readonly Contender[] = [
   ['openai-agents', 'OpenAI Agents'],
 ];
 
-/** Those that need Node 22, and beside them, on the same Node, ours and the line of the AI SDK that does not. */
+/** Those that need Node 22; and on the same Node, to compare with, ours and the line of the AI SDK that needs less. */
 export const NODE22_CONTENDERS: readonly Contender[] = [
-  ...CONTENDERS.filter(([library]) => library === 'ours' || library === 'ai-sdk'),
+  ...OURS,
+  AI_SDK_6,
   ['ai-sdk-7', 'AI SDK 7 ToolLoopAgent'],
   ['mastra', 'Mastra Agent'],
 ];

@@ -42,12 +42,15 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
       stdio: ['ignore', 'pipe', 'ignore'],
     });
     const closed = once(child, 'close');
-    const [folder] = (await once(createInterface(child.stdout), 'line')) as [string];
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
+    const folder: string = (await lines.next()).value;
     await vi.waitUntil(() => existsSync(join(folder, 'started')), { timeout: 30_000 });
 
     child.kill(signal);
-    // As an impatient Ctrl-C does.
+    expect((await lines.next()).value).toBe('stopping');
+    // A second Ctrl-C does not keep it from clearing up.
     child.kill(signal);
+    await writeFile(join(folder, 'let-go'), '');
 
     expect(await closed).toEqual([null, signal]);
     expect(existsSync(folder)).toBe(false);
