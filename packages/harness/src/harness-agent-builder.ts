@@ -198,6 +198,14 @@ export class HarnessAgentBuilder<Agent> {
       ),
     );
 
+    for (const { definition, readOnly, destructive } of tools) {
+      if (!readOnly || destructive !== true) continue;
+      issues.push({
+        path: 'tools',
+        message: `"${definition.name}" is readOnly and destructive: what destroys does not only read; say one of them`,
+      });
+    }
+
     if (issues.length > 0 || !settings || !this.#model || !workspace || !session) {
       throw new HarnessConfigError(issues);
     }

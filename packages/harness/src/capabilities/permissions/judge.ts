@@ -1,5 +1,6 @@
 import type { Objection, PermissionContext, PermissionRule, Tool, ToolUseBlock } from '@x/core';
 import { mainArgument, textsOf } from './argument.js';
+import { isHarmless } from './is-harmless.js';
 import { concerns, covers } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 import { formatRule } from './rule.js';
@@ -23,7 +24,7 @@ export function judge(policy: Policy, call: ToolUseBlock, tool: Tool): Objection
   const denied = policy.deny.find((rule) => concerns(rule, call, tool));
   if (denied) return deny(`Denied by the rule ${formatRule(denied)}. Do not try the same in another form.`);
 
-  const harmless = tool.readOnly || tool.sessionOnly === true;
+  const harmless = isHarmless(tool);
   if (mode === 'explore' && !harmless) {
     return deny(
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,

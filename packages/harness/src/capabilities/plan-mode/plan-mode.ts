@@ -1,6 +1,7 @@
 import { type Capability, parseWith, type ToolScope, type ToolUseBlock, userMessage } from '@x/core';
 import { z } from 'zod';
 import { ToolReferences } from '../../tool-references.js';
+import { isHarmless } from '../permissions/is-harmless.js';
 import { covers } from '../permissions/match-rule.js';
 import { parseRule } from '../permissions/rule.js';
 import { planFileOf } from './plan-file.js';
@@ -57,7 +58,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
       const { tool, state } = scope;
       if (tool === undefined || !state.planModeContext.active) return undefined;
       if (tool === planExit) return approval && (await hasPlan(scope)) ? askToLeave(scope) : undefined;
-      if (tool.readOnly || tool.sessionOnly || covers(allowed, call, tool)) return undefined;
+      if (isHarmless(tool) || covers(allowed, call, tool)) return undefined;
       return {
         type: 'deny',
         reason:
