@@ -13,18 +13,21 @@ const SMALL = 100;
  * although there was room, or prose in place of a file.
  */
 export function checkMemory(answer: string, before: string, maxTokens: number): Checked<string> {
-  if (answer === NO_CHANGE) return { value: before };
+  const tooMany = (tokens: number) =>
+    `has about ${tokens} tokens, ${tokens - maxTokens} more than the ${maxTokens} allowed`;
+  if (answer === NO_CHANGE) {
+    const size = estimateCounter.count(before);
+    return size > maxTokens
+      ? { refused: `the file as it is ${tooMany(size)}: shorten it` }
+      : { value: before };
+  }
   if (answer === '') return { refused: 'it is blank' };
   if (!answer.split('\n').some((line) => /^\s*(?:#|[-*+•]\s)/.test(line))) {
     return { refused: 'it is no Markdown file with headings or bullets' };
   }
   const text = `${withoutRepeats(answer)}\n`;
   const tokens = estimateCounter.count(text);
-  if (tokens > maxTokens) {
-    return {
-      refused: `it has about ${tokens} tokens, ${tokens - maxTokens} more than the ${maxTokens} allowed`,
-    };
-  }
+  if (tokens > maxTokens) return { refused: `it ${tooMany(tokens)}` };
   const tokensBefore = Math.min(maxTokens, estimateCounter.count(before.trim()));
   if (tokensBefore > SMALL && tokens < tokensBefore * (1 - MOST_LOST)) {
     return { refused: `it drops most of the file: about ${tokens} tokens of ${tokensBefore} are left` };

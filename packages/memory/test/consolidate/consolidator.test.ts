@@ -157,6 +157,18 @@ describe('an answer', () => {
     expect(await textOf(workspace)).toBe(MANY);
   });
 
+  it('that says so of a file that is too large is refused, and the file gets shorter', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, MANY);
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const model = modelOf((_, call) => (call === 1 ? 'NO_CHANGE' : MANY.split('\n').slice(0, 40).join('\n')));
+    await new MemoryConsolidator({ workspace, model, maxMemoryTokens: 300 }).consolidate(scope);
+    expect(model.prompts[1]).toMatch(
+      /refused: the file as it is has about \d+ tokens, \d+ more than the 300 allowed/,
+    );
+    expect(estimateCounter.count(await textOf(workspace))).toBeLessThanOrEqual(300);
+  });
+
   it('says things once in a section', async () => {
     const workspace = await testWorkspace();
     await workspace.write(note('2026-01-01'), '- fact-1\n');

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Capability, estimateCounter, type LocalWorkspace, type SessionLog } from '@x/core';
+import { type Capability, estimateCounter, type LocalWorkspace, readText, type SessionLog } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
@@ -44,6 +44,25 @@ describe('memory_save', () => {
       'There is no MEMORY.md.',
     );
     expect(await capability.system?.(callScope(workspace, bob))).toBeUndefined();
+  });
+
+  it('never makes MEMORY.md larger than it may be: the note has it, and a search finds it', async () => {
+    const workspace = await testWorkspace();
+    const capability = testMemory({ maxMemoryTokens: 100 });
+    const context = toolContext(workspace, alice);
+    const answers: string[] = [];
+    for (let index = 0; index < 6; index++) {
+      const content = `Fact ${index}: ${'many words '.repeat(10)}`;
+      answers.push(await runTool(capability, 'memory_save', { content }, context));
+    }
+    expect(answers[0]).toMatch(/^Saved in MEMORY\.md and /);
+    expect(answers[5]).toMatch(/^Saved in memory\/[\d-]+\.md\. MEMORY\.md is full/);
+    const file = await readText(workspace, `${prefix}MEMORY.md`);
+    expect(estimateCounter.count(file)).toBeLessThanOrEqual(100);
+    expect(file).toContain('Fact 0');
+    expect(await runTool(capability, 'memory_search', { query: 'fact 5' }, context)).toContain(
+      'Fact 5: many',
+    );
   });
 
   it('leaves secrets out', async () => {
