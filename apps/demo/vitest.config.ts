@@ -7,5 +7,5 @@ const buildPage = fileURLToPath(new URL('test/web/build-page.ts', import.meta.ur
 
 export default defineConfig({
   ...base,
-  test: { ...base.test, globalSetup: [...(base.test?.globalSetup ?? []), buildPage], testTimeout: 20_000 },
+  test: { ...base.test, globalSetup: [...(base.test?.globalSetup ?? []), buildPage] },
 });

@@ -16,8 +16,8 @@ beforeEach(async () => {
   await v.open('s');
 });
 afterEach(async () => {
-  expect(v.complaints).toEqual([]);
   await v.close();
+  expect(v.complaints).toEqual([]);
 });
 
 const card = (name: string) => v.page.getByRole('region', { name: `Approve ${name}?` });
@@ -27,8 +27,8 @@ describe('a call that waits for approval', () => {
   it('says what and why, and is still there after a reload', async () => {
     for (const _ of [1, 2]) {
       await card('execute').getByText('This may change something.').waitFor();
-      expect(await card('execute').locator('pre').textContent()).toContain('git push origin main');
-      expect(await v.page.locator('.tool-call', { hasText: 'waits for you' }).count()).toBe(2);
+      await expect.poll(() => card('execute').locator('pre').textContent()).toContain('git push origin main');
+      await expect.poll(() => v.page.locator('.tool-call', { hasText: 'waits for you' }).count()).toBe(2);
       await v.page.reload();
     }
     await card('write_file').waitFor();
@@ -37,18 +37,18 @@ describe('a call that waits for approval', () => {
   it('is allowed, always, with the keyboard alone', async () => {
     await v.page.keyboard.press('k');
     await v.page.keyboard.press('k');
-    expect(await evaluate(v.page, 'document.activeElement.getAttribute("aria-label")')).toBe(
-      'Approve execute?',
-    );
+    await expect
+      .poll(() => evaluate(v.page, 'document.activeElement.getAttribute("aria-label")'))
+      .toBe('Approve execute?');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
     await v.page.keyboard.press('Tab');
-    expect(await evaluate(v.page, 'document.activeElement.textContent')).toBe('Always');
+    await expect.poll(() => evaluate(v.page, 'document.activeElement.textContent')).toBe('Always');
     await v.page.keyboard.press('Enter');
     await card('execute').waitFor({ state: 'detached' });
     await expect.poll(notices).toEqual(['You allowed execute, and calls like this one from now on.']);
-    expect(await card('write_file').count()).toBe(1);
+    await expect.poll(() => card('write_file').count()).toBe(1);
   });
 
   it('is run with another input; what is no JSON is refused at the field', async () => {
@@ -66,6 +66,8 @@ describe('a call that waits for approval', () => {
     for (const name of ['execute', 'write_file']) {
       await card(name).getByRole('button', { name: 'Deny' }).click();
       await v.page.keyboard.type('Not today.');
+      // As long as the decision before is on its way, Enter does nothing.
+      await card(name).locator('[type="submit"]:enabled').waitFor();
       await v.page.keyboard.press('Enter');
       await card(name).waitFor({ state: 'detached' });
     }
@@ -85,7 +87,9 @@ describe('what there is beside the conversation', () => {
     await plan.getByRole('switch').click();
     await plan.getByText('Plan mode is off').waitFor();
     const tasks = v.page.getByRole('region', { name: 'Background tasks' });
-    expect(await tasks.locator('.task-status').allTextContents()).toEqual(['failed', 'running', 'done']);
+    await expect
+      .poll(() => tasks.locator('.task-status').allTextContents())
+      .toEqual(['failed', 'running', 'done']);
     await tasks.getByRole('button', { name: 'Run the tests' }).click();
     await tasks.getByText('It may only read.').waitFor();
   });

@@ -36,7 +36,7 @@ async function findings(v: Visit, state: string): Promise<readonly string[]> {
 describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
   it.each([1280, 390])(
     'axe finds nothing serious in any state at %d px',
-    { timeout: 60_000 },
+    { timeout: 600_000 },
     async (width) => {
       const v = await visit(browser, { colorScheme, viewport: { width, height: 800 } });
       v.backend.seed('long', longSession);

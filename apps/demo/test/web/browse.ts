@@ -15,16 +15,24 @@ export interface Visit {
   readonly url: string;
   readonly server: DemoServer;
   /** What the browser complained of: errors, refused content, failed requests. */
-  readonly complaints: string[];
+  readonly complaints: readonly string[];
+  /** From now on a complaint with these words is as it should be. */
+  expectComplaints(words: string): void;
   /** Opens a session that the backend has, or the empty page. */
   open(sessionId?: string): Promise<void>;
+  /** Sends what stands in the composer with Enter, once what was sent before has been answered: earlier it would do nothing. */
+  enter(): Promise<void>;
   /** Leaves a picture for people. */
   picture(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
+/** Only against what never comes, so that a machine ten times slower than a laptop passes. */
+const TIMEOUT = 120_000;
+
 export function launch(): Promise<Browser> {
   return chromium.launch({
+    timeout: TIMEOUT,
     executablePath: inject('chromiumPath'),
     args: [
       '--headless',
@@ -48,27 +56,39 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
     viewport: { width: 1280, height: 800 },
     colorScheme: 'light',
     reducedMotion: 'reduce',
+    locale: 'en-US',
+    timezoneId: 'UTC',
     ...options,
   });
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: new URL(url).origin });
+  context.setDefaultTimeout(TIMEOUT);
   const page = await context.newPage();
   const complaints: string[] = [];
+  const expected: string[] = [];
+  const complain = (text: string) => {
+    if (!expected.some((words) => text.includes(words))) complaints.push(text);
+  };
   page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+    if (['error', 'warning'].includes(message.type())) complain(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('pageerror', (error) => complain(error.message));
   return {
     backend,
     page,
     url,
     server,
     complaints,
+    expectComplaints: (words) => void expected.push(words),
     async open(sessionId) {
       await page.goto(sessionId === undefined ? url : `${url}#/s/${sessionId}`);
       await page
         .locator(sessionId === undefined ? '.empty-starters button' : '.block')
         .first()
         .waitFor();
+    },
+    async enter() {
+      await page.locator('.composer-send:enabled').waitFor();
+      await page.getByRole('textbox', { name: 'Message' }).press('Enter');
     },
     async picture(name) {
       await page.screenshot({ path: `${screenshots}${name}.png` });

@@ -14,8 +14,8 @@ beforeEach(async () => {
   v = await visit(browser);
 });
 afterEach(async () => {
-  expect(v.complaints).toEqual([]);
   await v.close();
+  expect(v.complaints).toEqual([]);
 });
 
 const dividers = () => v.page.locator('.compaction > .fold > .fold-line');
@@ -27,30 +27,32 @@ describe('a compaction', () => {
   });
 
   it('is a line that says what happened, also when nothing did', async () => {
-    const lines = await dividers().allTextContents();
-    expect(lines).toHaveLength(3);
-    expect(lines[0]).toMatch(/^Context compacted · [\d.]+k → [\d.]+k tokens · observation_masking$/);
-    expect(lines[1]).toBe('Compaction had no effect · nothing was changed · observation_masking');
-    expect(lines[2]).toMatch(
-      /^Context compacted · 36 → 7 messages · .* tokens · observation_masking\+summarization$/,
-    );
+    await expect
+      .poll(() => dividers().allTextContents())
+      .toEqual([
+        expect.stringMatching(/^Context compacted · [\d.]+k → [\d.]+k tokens · observation_masking$/),
+        'Compaction had no effect · nothing was changed · observation_masking',
+        expect.stringMatching(
+          /^Context compacted · 36 → 7 messages · .* tokens · observation_masking\+summarization$/,
+        ),
+      ]);
   });
 
   it('opens to its steps, its reason and what it took away', async () => {
     await dividers().nth(2).click();
     const details = v.page.locator('.compaction-details');
-    expect(await textIn(details.locator('.compaction-facts'))).toMatch(
-      /You asked for it[\s\S]*applied · As asked[\s\S]*2.5\ss/,
-    );
+    await expect
+      .poll(() => textIn(details.locator('.compaction-facts')))
+      .toMatch(/You asked for it[\s\S]*applied · As asked[\s\S]*2.5\ss/);
     const rows = details.locator('.steps tbody tr');
     await expect.poll(() => rows.count()).toBe(2);
-    expect(await textIn(rows.nth(0))).toMatch(/observation_masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
-    expect(await textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
-    expect(await textIn(details.locator('.removed-heading'))).toContain('30 summarised, 1 masked');
+    await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation_masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
+    await expect.poll(() => textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
+    await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarised, 1 masked');
     await details.getByRole('button', { name: 'Show all 31' }).click();
     await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
     await details.getByRole('button', { name: /the summary/ }).click();
-    expect(await textIn(details.locator('.compaction-summary'))).toContain('SESSION INTENT');
+    await expect.poll(() => textIn(details.locator('.compaction-summary'))).toContain('SESSION INTENT');
   });
 
   it('shows each removed message as the log has it, and what the model sees instead', async () => {
@@ -59,16 +61,16 @@ describe('a compaction', () => {
     await masked.locator('.fold-line').click();
     const blocks = masked.locator('.code-block');
     await blocks.first().waitFor();
-    expect(await textIn(blocks.first())).toContain('export function textOf');
+    await expect.poll(() => textIn(blocks.first())).toContain('export function textOf');
     await masked.getByText('Right after this', { exact: true }).waitFor();
-    expect(await textIn(blocks.nth(1))).toContain('ask again to see it');
+    await expect.poll(() => textIn(blocks.nth(1))).toContain('ask again to see it');
 
     await dividers().nth(2).click();
     const kept = v.page.locator('.removed-item').filter({ hasText: 'masked' }).last();
     await v.page.locator('.compaction').nth(2).getByRole('button', { name: 'Show all 31' }).click();
     await kept.locator('.fold-line').click();
     await kept.getByText('The model sees', { exact: true }).waitFor();
-    expect(await textIn(kept.locator('.code-block').last())).toContain('ask again to see it');
+    await expect.poll(() => textIn(kept.locator('.code-block').last())).toContain('ask again to see it');
 
     const gone = v.page.locator('.compaction').nth(2).locator('.removed-item').first();
     await gone.locator('.fold-line').click();
@@ -77,10 +79,10 @@ describe('a compaction', () => {
 
   it('marks in the conversation what the model no longer sees, and leads from there to the reason', async () => {
     const first = v.page.locator('.user-turn').first();
-    expect(await first.getAttribute('data-gone')).toBe('true');
+    await expect.poll(() => first.getAttribute('data-gone')).toBe('true');
     await first.locator('.fate-tag').click();
     await v.page.locator('.compaction').nth(2).locator('.compaction-details').waitFor();
-    expect(await v.page.locator('.user-turn').last().getAttribute('data-gone')).toBe('false');
+    await expect.poll(() => v.page.locator('.user-turn').last().getAttribute('data-gone')).toBe('false');
   });
 
   it('can be undone, the last one only', async () => {
@@ -89,7 +91,7 @@ describe('a compaction', () => {
     await dividers().nth(2).click();
     await v.page.getByRole('button', { name: 'Undo this compaction' }).click();
     await expect.poll(() => dividers().nth(2).textContent()).toContain('Compaction undone');
-    expect(await v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
+    await expect.poll(() => v.page.locator('.user-turn').first().getAttribute('data-gone')).toBe('false');
   });
 });
 
@@ -103,13 +105,15 @@ describe('the commands', () => {
     await composer.press('ArrowDown');
     await composer.press('ArrowUp');
     await composer.press('Enter');
-    expect(await composer.inputValue()).toBe('/compact ');
+    await expect.poll(() => composer.inputValue()).toBe('/compact ');
     await composer.pressSequentially('Keep the names of packages');
-    await composer.press('Enter');
+    await v.enter();
     await dividers().first().waitFor();
-    expect(await dividers().first().textContent()).toContain('Context compacted');
+    await expect.poll(() => dividers().first().textContent()).toContain('Context compacted');
     await dividers().first().click();
-    expect(await textIn(v.page.locator('.compaction-facts'))).toContain('“Keep the names of packages”');
+    await expect
+      .poll(() => textIn(v.page.locator('.compaction-facts')))
+      .toContain('“Keep the names of packages”');
   });
 
   it('say so when there is too little to compact, or nothing', async () => {
@@ -117,17 +121,17 @@ describe('the commands', () => {
     await v.open('s');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill('/compact');
-    await composer.press('Enter');
+    await v.enter();
     await dividers().first().waitFor();
-    expect(await dividers().first().textContent()).toContain('Compaction had no effect');
+    await expect.poll(() => dividers().first().textContent()).toContain('Compaction had no effect');
 
     await composer.fill('/new');
-    await composer.press('Enter');
+    await v.enter();
     await v.page.locator('.empty-starters').waitFor();
     await composer.fill('/compact');
-    await composer.press('Enter');
-    expect(await textIn(v.page.getByRole('alert'))).toContain('nothing to compact');
-    expect(await composer.inputValue()).toBe('/compact');
+    await v.enter();
+    await expect.poll(() => textIn(v.page.getByRole('alert'))).toContain('nothing to compact');
+    await expect.poll(() => composer.inputValue()).toBe('/compact');
   });
 });
 
@@ -140,52 +144,62 @@ describe('the context panel', () => {
   it('says how full the window is, by source, and what was removed last', async () => {
     const { transcript } = await v.backend.transcript('s');
     const total = transcript.context?.total ?? 0;
-    const figure = await textIn(v.page.locator('.gauge-figure'));
-    expect(figure).toContain(`${Math.round((total / 24_000) * 100)}\u202f% full`);
-    expect(await v.page.locator('.gauge-figure span').getAttribute('title')).toContain(
-      total.toLocaleString('en-US'),
-    );
-    expect(await textIn(v.page.locator('.last').first())).toContain('Removed last: 30 summarised, 1 masked');
+    const share = Math.round((total / 24_000) * 100);
+    await expect.poll(() => textIn(v.page.locator('.gauge-figure'))).toContain(`${share}\u202f% full`);
+    await expect
+      .poll(() => v.page.locator('.gauge-figure span').getAttribute('title'))
+      .toContain(total.toLocaleString('en-US'));
+    await expect
+      .poll(() => textIn(v.page.locator('.last').first()))
+      .toContain('Removed last: 30 summarised, 1 masked');
 
-    const rows = await v.page.locator('.legend > div').allInnerTexts();
-    expect(rows.map((row) => row.split('\n')[0])).toEqual([
-      'System prompt',
-      'Tools',
-      'Memory and reminders',
-      'Summary',
-      'Conversation',
-      'Tool results',
-      'Free',
-    ]);
+    const names = async () =>
+      (await v.page.locator('.legend > div').allInnerTexts()).map((row) => row.split('\n')[0]);
+    await expect
+      .poll(names)
+      .toEqual([
+        'System prompt',
+        'Tools',
+        'Memory and reminders',
+        'Summary',
+        'Conversation',
+        'Tool results',
+        'Free',
+      ]);
   });
 
   it('draws the bar to scale, with the tick at the trigger', async () => {
     const { transcript } = await v.backend.transcript('s');
-    const bar = await v.page.locator('.gauge .gauge-parts').boundingBox();
-    const tools = await v.page.locator('.gauge .source-tools').boundingBox();
-    const tick = await v.page.locator('.gauge .gauge-tick').boundingBox();
-    const width = bar?.width ?? 0;
-    expect((tools?.width ?? 0) / width).toBeCloseTo((transcript.context?.tools ?? 0) / 24_000, 2);
-    expect(((tick?.x ?? 0) + 1 - (bar?.x ?? 0)) / width).toBeCloseTo(0.8, 2);
+    const shares = async () => {
+      const bar = await v.page.locator('.gauge .gauge-parts').boundingBox();
+      const tools = await v.page.locator('.gauge .source-tools').boundingBox();
+      const tick = await v.page.locator('.gauge .gauge-tick').boundingBox();
+      const width = bar?.width ?? 0;
+      return { tools: (tools?.width ?? 0) / width, trigger: ((tick?.x ?? 0) + 1 - (bar?.x ?? 0)) / width };
+    };
+    await expect.poll(shares).toEqual({
+      tools: expect.closeTo((transcript.context?.tools ?? 0) / 24_000, 2),
+      trigger: expect.closeTo(0.8, 2),
+    });
   });
 
   it('names a source under the pointer or the focus, in the bar and in the legend', async () => {
     await v.page.locator('.gauge .source-tools').hover();
-    expect(await textIn(v.page.locator('.gauge-readout'))).toMatch(
-      /^Tools 3,260 tokens, 14\s% of the window$/,
-    );
-    expect(await v.page.locator('.legend > div').nth(1).getAttribute('data-lit')).toBe('true');
+    await expect
+      .poll(() => textIn(v.page.locator('.gauge-readout')))
+      .toMatch(/^Tools 3,260 tokens, 14\s% of the window$/);
+    await expect.poll(() => v.page.locator('.legend > div').nth(1).getAttribute('data-lit')).toBe('true');
     await v.page.locator('.gauge .source-system').focus();
-    expect(await textIn(v.page.locator('.gauge-readout'))).toContain('System prompt 1,840 tokens');
+    await expect.poll(() => textIn(v.page.locator('.gauge-readout'))).toContain('System prompt 1,840 tokens');
   });
 
   it('marks each compaction on the time line, and tells of a step under the pointer', async () => {
     await expect.poll(() => v.page.locator('.timeline-mark').count()).toBe(2);
     await expect.poll(() => v.page.locator('.timeline-mark-void').count()).toBe(1);
     await v.page.locator('.timeline-before').first().hover({ force: true });
-    expect(await textIn(v.page.locator('.timeline figcaption'))).toMatch(
-      /Compaction applied: [\d,]+ → [\d,]+ tokens/,
-    );
+    await expect
+      .poll(() => textIn(v.page.locator('.timeline figcaption')))
+      .toMatch(/Compaction applied: [\d,]+ → [\d,]+ tokens/);
   });
 
   it('leads to the last compaction', async () => {
@@ -194,10 +208,10 @@ describe('the context panel', () => {
   });
 
   it('lists todos, cost and the set-up', async () => {
-    const panel = await textIn(v.page.locator('.panel'));
-    expect(panel).toContain('2 of 4');
-    expect(panel).toContain('Compare the store interface with the file stores');
-    expect(panel).toMatch(/of them from the cache\s+[\d.]+k · \d+\s%/);
-    expect(panel).toContain('none: no LLM');
+    const panel = () => textIn(v.page.locator('.panel'));
+    await expect.poll(panel).toContain('2 of 4');
+    await expect.poll(panel).toContain('Compare the store interface with the file stores');
+    await expect.poll(panel).toMatch(/of them from the cache\s+[\d.]+k · \d+\s%/);
+    await expect.poll(panel).toContain('none: no LLM');
   });
 });

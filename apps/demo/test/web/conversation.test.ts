@@ -1,5 +1,5 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat, outage, survey } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
 
@@ -24,7 +24,9 @@ describe('a conversation', () => {
   it('begins with three things to do, and says who answers', async () => {
     await v.open();
     await expect.poll(() => v.page.locator('.empty-starters button').count()).toBe(3);
-    expect(await textIn(v.page.locator('.empty-model'))).toContain('embedded guide: rules, no LLM');
+    await expect
+      .poll(() => textIn(v.page.locator('.empty-model')))
+      .toContain('embedded guide: rules, no LLM');
     await v.page.getByRole('button', { name: 'Survey this repository' }).click();
     await said('This is a monorepo').waitFor();
     expect(v.complaints).toEqual([]);
@@ -35,9 +37,9 @@ describe('a conversation', () => {
     v.backend.hold('mid-stream');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill(question);
-    await composer.press('Enter');
+    await v.enter();
     await v.page.locator('.agent-turn[aria-busy="true"] .markdown strong', { hasText: 'cascade' }).waitFor();
-    expect(await composer.inputValue()).toBe('');
+    await expect.poll(() => composer.inputValue()).toBe('');
     await expect.poll(() => said(ending).count()).toBe(0);
     const before = await v.page.locator('.agent-turn .markdown').boundingBox();
 
@@ -46,7 +48,7 @@ describe('a conversation', () => {
     await v.page.locator('.agent-turn[aria-busy="false"] .reply-figures').waitFor();
     const after = await v.page.locator('.agent-turn .markdown').boundingBox();
     expect(after?.y).toBe(before?.y);
-    expect(await textIn(v.page.locator('.reply-figures'))).toMatch(/in .*· .* out · /);
+    await expect.poll(() => textIn(v.page.locator('.reply-figures'))).toMatch(/in .*· .* out · /);
     expect(v.complaints).toEqual([]);
   });
 
@@ -61,7 +63,7 @@ describe('a conversation', () => {
     const place = async () => ((await call.boundingBox())?.y ?? 0) - ((await asked.boundingBox())?.y ?? 0);
     const turns = v.page.locator('.agent-turn');
     const [before, count] = [await place(), await turns.count()];
-    expect(await turns.last().getAttribute('aria-busy')).toBe('true');
+    await expect.poll(() => turns.last().getAttribute('aria-busy')).toBe('true');
     v.backend.release('tools');
     v.backend.hold('mid-stream');
     await v.page.locator('.tool-time').first().waitFor();
@@ -75,14 +77,17 @@ describe('a conversation', () => {
     await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
     await v.page.getByRole('button', { name: 'Send' }).click();
     await v.page.locator('.agent-turn .markdown li').first().waitFor();
-    const drafted = await textIn(v.page.locator('.agent-turn .markdown'));
+    const [session] = await v.backend.sessions();
+    const { call } = (await v.backend.transcript(session?.id ?? '')).transcript;
+    const plain = (text: string) => text.replace(/[\s`*-]+/g, '');
+    const drafted = async () => plain(await textIn(v.page.locator('.agent-turn .markdown')));
+    await expect.poll(drafted).toBe(plain(call?.text ?? ''));
 
     await v.page.reload();
-    await v.page.locator('.agent-turn .markdown li').first().waitFor();
-    expect(await textIn(v.page.locator('.agent-turn .markdown'))).toBe(drafted);
+    await expect.poll(drafted).toBe(plain(call?.text ?? ''));
     v.backend.release('mid-stream');
     await said(ending).waitFor();
-    expect(await textIn(v.page.locator('.user-turn'))).toContain(question);
+    await expect.poll(() => textIn(v.page.locator('.user-turn'))).toContain(question);
     expect(v.complaints).toEqual([]);
   });
 
@@ -90,7 +95,7 @@ describe('a conversation', () => {
     await v.open();
     v.backend.hold('mid-stream');
     await v.page.getByRole('textbox', { name: 'Message' }).fill(question);
-    await v.page.keyboard.press('Enter');
+    await v.enter();
     await v.page.getByRole('button', { name: 'Stop' }).click();
     await said('Stopped. What the agent had done up to here is kept.').waitFor();
     await v.page.getByRole('button', { name: 'Send' }).waitFor();
@@ -106,7 +111,7 @@ describe('a conversation', () => {
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill('me too');
     await composer.press('Enter');
-    expect(await composer.inputValue()).toBe('me too');
+    await expect.poll(() => composer.inputValue()).toBe('me too');
   });
 
   it('catches up after the connection was lost', async () => {
@@ -121,14 +126,14 @@ describe('a conversation', () => {
   it('shows an error with what is safe and what to do', async () => {
     await v.open();
     await v.page.getByRole('textbox', { name: 'Message' }).fill('fail please');
-    await v.page.keyboard.press('Enter');
+    await v.enter();
     const alert = v.page.getByRole('alert');
-    await alert.waitFor();
-    const words = await textIn(alert);
-    expect(words).toContain('529 (overloaded)');
-    expect(words).toContain('Nothing is lost');
+    await expect.poll(() => textIn(alert)).toContain('529 (overloaded)');
+    await expect.poll(() => textIn(alert)).toContain('Nothing is lost');
     await alert.getByRole('button', { name: 'Edit and send again' }).click();
-    expect(await v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('fail please');
+    await expect
+      .poll(() => v.page.getByRole('textbox', { name: 'Message' }).inputValue())
+      .toBe('fail please');
   });
 
   it('offers the way out of a conversation that is gone', async () => {
@@ -147,20 +152,21 @@ describe('a tool call', () => {
 
   it('is one line with its name, first argument, size and time', async () => {
     const line = v.page.locator('.tool-call').filter({ hasText: 'message.ts' }).locator('.fold-line');
-    expect(await textIn(line)).toMatch(
-      /^read_file\s+packages\/core\/src\/message\.ts\s+[\d.]+\sKB\s+\d+\sms$/,
-    );
-    const box = await line.boundingBox();
-    expect(box?.height).toBe(32);
+    await expect
+      .poll(() => textIn(line))
+      .toMatch(/^read_file\s+packages\/core\/src\/message\.ts\s+[\d.]+\sKB\s+\d+\sms$/);
+    await expect.poll(async () => (await line.boundingBox())?.height).toBe(32);
   });
 
   it('opens to input and output, which can be copied', async () => {
     const call = v.page.locator('.tool-call').filter({ hasText: 'message.ts' });
     await call.locator('.fold-line').click();
-    expect(await textIn(call.locator('pre').first())).toContain('"path": "packages/core/src/message.ts"');
-    expect(await textIn(call.locator('pre').nth(1))).toContain('export function textOf');
+    await expect
+      .poll(() => textIn(call.locator('pre').first()))
+      .toContain('"path": "packages/core/src/message.ts"');
+    await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('export function textOf');
     await call.getByRole('button', { name: 'Copy input' }).click();
-    expect(await evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
+    await expect.poll(() => evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');
     await call.locator('.fold-line').click();
     await expect.poll(() => call.locator('pre').count()).toBe(0);
   });
@@ -168,7 +174,7 @@ describe('a tool call', () => {
   it('leads to the whole of a result that was evicted, part by part', async () => {
     const call = v.page.locator('.tool-call').filter({ hasText: 'evicted' });
     await call.locator('.fold-line').click();
-    expect(await textIn(call.locator('pre').nth(1))).toContain('the middle is left out');
+    await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('the middle is left out');
     await call.getByRole('button', { name: /Open the whole result/ }).click();
     const file = call.locator('.code-block').filter({ hasText: 'large_tool_results/' }).last().locator('pre');
     await file.waitFor();
@@ -198,38 +204,49 @@ describe('what a model writes', () => {
     const answer = v.page.locator('.markdown');
     await expect.poll(() => answer.locator('img, script, b').count()).toBe(0);
     await expect.poll(() => answer.locator('a').count()).toBe(1);
-    expect(await answer.locator('a').getAttribute('href')).toBe('https://example.com/a');
-    expect(await answer.locator('a').getAttribute('rel')).toContain('noopener');
-    expect(await answer.locator('td').allInnerTexts()).toEqual(['1', '2']);
-    expect(await textIn(answer)).toContain('<b>not bold</b>');
-    expect(await textIn(answer.locator('pre'))).toBe('<b>code</b>');
-    expect(await v.page.title()).toBe('Context · x');
+    await expect.poll(() => answer.locator('a').getAttribute('href')).toBe('https://example.com/a');
+    await expect.poll(() => answer.locator('a').getAttribute('rel')).toContain('noopener');
+    await expect.poll(() => answer.locator('td').allInnerTexts()).toEqual(['1', '2']);
+    await expect.poll(() => textIn(answer)).toContain('<b>not bold</b>');
+    await expect.poll(() => textIn(answer.locator('pre'))).toBe('<b>code</b>');
+    await expect.poll(() => v.page.title()).toBe('Context · x');
     expect(v.complaints).toEqual([]);
   });
 });
 
 describe('the list of conversations', () => {
   beforeEach(async () => {
+    // At noon, whenever this runs: a minute after midnight, what was said two minutes ago was said yesterday.
+    const noon = new Date('2026-11-20T12:00:00Z');
+    await v.page.clock.setFixedTime(noon);
+    vi.setSystemTime(noon);
     v.backend.seed('a', (stage) => chat(stage, 'Stores and turns'));
     v.backend.seed('b', (stage) => survey(stage, 'Layout of the packages'), 1);
     v.backend.seed('c', (stage) => outage(stage, 'Long ago'), 40);
+    vi.useRealTimers();
     await v.open('a');
   });
 
   it('is ordered by day and searched by words', async () => {
-    const days = await v.page.locator('.sessions-list h3').allInnerTexts();
-    expect(days.slice(0, 2)).toEqual(['Today', 'Yesterday']);
-    expect(days).toHaveLength(3);
+    await expect
+      .poll(() => v.page.locator('.sessions-list h3').allInnerTexts())
+      .toEqual(['Today', 'Yesterday', expect.any(String)]);
     await v.page.getByRole('searchbox').fill('packages layout');
-    expect(await v.page.locator('.session-title').allInnerTexts()).toEqual(['Layout of the packages']);
+    await expect
+      .poll(() => v.page.locator('.session-title').allInnerTexts())
+      .toEqual(['Layout of the packages']);
     await v.page.getByRole('searchbox').fill('nothing like it');
-    expect(await textIn(v.page.locator('.sessions-note'))).toBe('No conversation has these words.');
+    await expect
+      .poll(() => textIn(v.page.locator('.sessions-note')))
+      .toBe('No conversation has these words.');
   });
 
   it('switches, and the back button leads back', async () => {
     await v.page.getByRole('link', { name: /Layout of the packages/ }).click();
     await said('This is a monorepo').waitFor();
-    expect(await textIn(v.page.locator('.session a[aria-current]'))).toContain('Layout of the packages');
+    await expect
+      .poll(() => textIn(v.page.locator('.session a[aria-current]')))
+      .toContain('Layout of the packages');
     await v.page.goBack();
     await v.page.locator('.user-turn', { hasText: 'Stores and turns' }).waitFor();
   });
@@ -243,9 +260,8 @@ describe('the list of conversations', () => {
     await item.getByRole('button', { name: /Delete/ }).click();
     await v.page.getByRole('button', { name: 'Delete', exact: true }).click();
     await v.page.locator('.empty-starters').waitFor();
-    expect(await v.page.locator('.session-title').allInnerTexts()).toEqual([
-      'Layout of the packages',
-      'Long ago',
-    ]);
+    await expect
+      .poll(() => v.page.locator('.session-title').allInnerTexts())
+      .toEqual(['Layout of the packages', 'Long ago']);
   });
 });

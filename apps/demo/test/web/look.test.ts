@@ -24,10 +24,10 @@ async function visiting(
   const v = await visit(browser, options);
   try {
     await look(v);
-    expect(v.complaints).toEqual([]);
   } finally {
     await v.close();
   }
+  expect(v.complaints).toEqual([]);
 }
 
 /** A colour of the page's own, as the browser resolves it for the theme in force. */
@@ -104,7 +104,7 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
       await look('long');
       v.backend.hold('mid-stream');
       await v.page.getByRole('textbox', { name: 'Message' }).fill('How does a compaction work?');
-      await v.page.keyboard.press('Enter');
+      await v.enter();
       await v.page.locator('.agent-turn[aria-busy="true"] li').first().waitFor();
       await look('mid-stream');
     });
@@ -115,12 +115,13 @@ describe('the theme', () => {
   it('follows the machine until one chooses, and keeps the choice', async () => {
     await visiting({ colorScheme: 'dark' }, async (v) => {
       await v.open();
-      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeLessThan(2);
+      const lightness = async () => contrast(await colour(v, 'background'), [0, 0, 0]);
+      expect(await lightness()).toBeLessThan(2);
       await v.page.getByRole('button', { name: 'Theme: system' }).click();
-      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeGreaterThan(18);
+      await expect.poll(lightness).toBeGreaterThan(18);
       await v.page.reload();
       await v.page.getByRole('button', { name: 'Theme: light' }).waitFor();
-      expect(contrast(await colour(v, 'background'), [0, 0, 0])).toBeGreaterThan(18);
+      expect(await lightness()).toBeGreaterThan(18);
     });
   });
 });
@@ -134,7 +135,9 @@ describe('on a phone', () => {
       await v.open('long');
       await expect.poll(() => v.page.locator('.panel').count()).toBe(0);
       expect((await v.page.locator('.conversation-gauge .gauge-parts').boundingBox())?.height).toBe(4);
-      expect(await textIn(v.page.getByRole('button', { name: 'Context panel' }))).toMatch(/^\d+\s%$/);
+      await expect
+        .poll(() => textIn(v.page.getByRole('button', { name: 'Context panel' })))
+        .toMatch(/^\d+\s%$/);
       await v.page.getByRole('button', { name: 'What fills the window' }).click();
       await v.page.getByRole('dialog', { name: 'Context' }).locator('.legend').waitFor();
       await v.picture('390-light-sheet');
@@ -164,24 +167,24 @@ describe('by keyboard', () => {
       await v.open('long');
       const focused = 'document.activeElement.className';
       await v.page.keyboard.press('k');
-      expect(await evaluate(v.page, focused)).toContain('agent-turn');
+      await expect.poll(() => evaluate(v.page, focused)).toContain('agent-turn');
       await v.page.keyboard.press('k');
-      expect(await evaluate(v.page, focused)).toContain('user-turn');
+      await expect.poll(() => evaluate(v.page, focused)).toContain('user-turn');
       await v.page.keyboard.press('k');
-      expect(await evaluate(v.page, focused)).toContain('compaction');
+      await expect.poll(() => evaluate(v.page, focused)).toContain('compaction');
       await v.page.keyboard.press('o');
       await v.page.locator('.compaction-details').waitFor();
       await v.page.keyboard.press('o');
       await expect.poll(() => v.page.locator('.compaction-details').count()).toBe(0);
       await v.page.keyboard.press('j');
-      expect(await evaluate(v.page, focused)).toContain('user-turn');
+      await expect.poll(() => evaluate(v.page, focused)).toContain('user-turn');
       await v.page.keyboard.press('c');
       await expect.poll(() => v.page.locator('.panel').count()).toBe(0);
       await v.page.keyboard.press('c');
       await expect.poll(() => v.page.locator('.panel').count()).toBe(1);
       await v.page.keyboard.press('/');
       await v.page.keyboard.type('jk');
-      expect(await v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('jk');
+      await expect.poll(() => v.page.getByRole('textbox', { name: 'Message' }).inputValue()).toBe('jk');
       await v.page.keyboard.press('Escape');
       await v.page.keyboard.press('n');
       await v.page.locator('.empty-starters').waitFor();
@@ -217,7 +220,7 @@ describe('to a screen reader', () => {
       await v.open('s');
       v.backend.hold('mid-stream');
       await v.page.getByRole('textbox', { name: 'Message' }).fill('And why?');
-      await v.page.keyboard.press('Enter');
+      await v.enter();
       const live = v.page.locator('[aria-live="polite"]');
       await expect.poll(() => live.textContent()).toContain('reducers run in order');
       v.backend.release('mid-stream');
@@ -249,22 +252,24 @@ describe('the page as a whole', () => {
       expect(weight).toBeLessThan(80_000);
       await v.page.keyboard.press('i');
       await v.page.locator('canvas').waitFor();
-      expect(scripts().length).toBeGreaterThan(first.length);
+      await expect.poll(() => scripts().length).toBeGreaterThan(first.length);
     });
   });
 
   it('moves nothing for those who want no motion', async () => {
+    const duration = async (v: Visit) => {
+      await v.page.locator('.gauge-part').first().waitFor({ state: 'attached' });
+      return evaluate(v.page, `getComputedStyle(document.querySelector('.gauge-part')).transitionDuration`);
+    };
     await visiting({ reducedMotion: 'reduce' }, async (v) => {
       v.backend.seed('long', longSession);
       await v.open('long');
-      const moving = `getComputedStyle(document.querySelector('.gauge-part')).transitionDuration`;
-      expect(await evaluate(v.page, moving)).toMatch(/^0s/);
+      await expect.poll(() => duration(v)).toMatch(/^0s/);
     });
     await visiting({ reducedMotion: 'no-preference' }, async (v) => {
       v.backend.seed('long', longSession);
       await v.open('long');
-      const moving = `getComputedStyle(document.querySelector('.gauge-part')).transitionDuration`;
-      expect(await evaluate(v.page, moving)).toMatch(/^0.2s/);
+      await expect.poll(() => duration(v)).toMatch(/^0.2s/);
     });
   });
 });

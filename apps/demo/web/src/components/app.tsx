@@ -1,5 +1,5 @@
 import './app.css';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
 import { type View, view } from '../state/route.js';
 import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
@@ -19,7 +19,8 @@ const besideConversation: ReadonlySet<View> = new Set(['conversation', 'inspect'
 
 /** The page: sessions, the conversation, the context. What has no room beside the conversation lies over it. */
 export function App() {
-  useEffect(startKeyboard, []);
+  // Before the page is drawn: who sees it may press a key.
+  useLayoutEffect(startKeyboard, []);
   return (
     <div class="app">
       {showsSessions.value ? (

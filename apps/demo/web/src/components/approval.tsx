@@ -2,7 +2,7 @@ import './approval.css';
 import { useSignal } from '@preact/signals';
 import type { JsonValue, PendingCall } from '@x/core';
 import { Hand } from 'lucide-preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { ruleInWords } from '../lib/rule-in-words.js';
 import { busy, decide } from '../state/session.js';
 import { CodeBlock } from './code-block.js';
@@ -146,10 +146,10 @@ function Buttons({ main, onBack }: { readonly main: string; readonly onBack: () 
   );
 }
 
-/** The field of a form that has just been asked for. */
+/** The field of a form that has just been asked for; it has the focus before the form is drawn. */
 function useFocus<Field extends HTMLElement>() {
   const field = useRef<Field>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   return field;
 }
 
