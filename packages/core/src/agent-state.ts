@@ -99,7 +99,10 @@ export class AgentState {
   planModeContext: PlanModeContext;
   tasksContext: TasksContext;
   toolContext: ToolGroupContext;
-  /** Room for capabilities' own state, by capability name. Compaction never touches it. */
+  /**
+   * Room for capabilities' own state, by capability name. Compaction never touches it. Where two writers are merged, an
+   * extension is one's or the other's as a whole; but the numbers in its `counters`, an object, hold what both counted.
+   */
   readonly extensions: Record<string, JsonObject>;
   #context: Message[];
 

@@ -20,7 +20,8 @@ export function plus(left: Spending, right: Spending): Spending {
 
 /** What a session has used up so far, over all its calls and processes: with the `budget` capability, else nothing. */
 export function spendingOf(state: AgentState): Spending {
-  const { tokens, cost } = state.extensions[EXTENSION] ?? {};
+  const { counters } = state.extensions[EXTENSION] ?? {};
+  const { tokens, cost } = (counters ?? {}) as Readonly<Record<string, unknown>>;
   return {
     tokens: typeof tokens === 'number' ? tokens : 0,
     cost: typeof cost === 'number' ? cost : 0,
@@ -29,7 +30,8 @@ export function spendingOf(state: AgentState): Spending {
 
 /** Adds to what the session has used up. */
 export function spend(state: AgentState, spent: Spending): void {
-  state.extensions[EXTENSION] = { ...plus(spendingOf(state), spent) };
+  // Counters: of two writers whose turns are merged, neither's spending is lost.
+  state.extensions[EXTENSION] = { counters: { ...plus(spendingOf(state), spent) } };
 }
 
 /** What one model call used up. `inputTokens` includes what was read from and written to the cache. */
