@@ -1,5 +1,6 @@
 import { cutMiddle } from '../cut-middle.js';
 import type { Meter } from '../meter.js';
+import { TakenText } from './taken-text.js';
 
 /**
  * Hands out a budget of tokens share by share; what one taker leaves goes to those after it. Knows what was taken, so
@@ -8,9 +9,9 @@ import type { Meter } from '../meter.js';
 export class Allotment {
   readonly #budget: number;
   readonly #meter: Meter;
+  readonly #taken = new TakenText();
   #granted = 0;
   #spent = 0;
-  #taken = '';
 
   constructor(budget: number, meter: Meter) {
     this.#budget = budget;
@@ -77,7 +78,7 @@ export class Allotment {
   }
 
   #take(text: string, tokens: number): void {
-    if (text) this.#taken += `\n${text}`;
+    if (text) this.#taken.add(`\n${text}`);
     this.#spent += tokens;
   }
 }

@@ -142,6 +142,6 @@ function finish(draft: Draft): Ledger {
     commands: newest(draft.commands, MOST.commands),
     errors: newest(draft.errors, MOST.errors),
     decisions: newest(draft.decisions, MOST.decisions),
-    mentions: rankMentions(draft.mentions.values(), draft.at).slice(0, MOST.mentions),
+    mentions: rankMentions(draft.mentions.values(), draft.at, MOST.mentions),
   };
 }

@@ -4,12 +4,24 @@ import type { RankedMention } from './ledger.js';
  * The names most worth their tokens first: those that were said often and by whom it matters, then the later ones, and
  * of equals the shorter. The factors were fitted to recorded agent sessions, to hold as many as possible of the names
  * that a later tool call used; bare file names seldom matter where full paths are known.
+ *
+ * @param most How many to answer at most.
  */
-export function rankMentions(mentions: Iterable<RankedMention>, now: number): readonly RankedMention[] {
-  return [...mentions]
-    .map((mention) => ({ mention, worth: worthOf(mention, now) }))
-    .sort((left, right) => right.worth - left.worth)
-    .map(({ mention }) => mention);
+export function rankMentions<Entry extends RankedMention>(
+  mentions: Iterable<Entry>,
+  now: number,
+  most = Number.POSITIVE_INFINITY,
+): readonly Entry[] {
+  const all = [...mentions];
+  const worths = Float64Array.from(all, (mention) => worthOf(mention, now));
+  // Only what can be among the first ones is put in order: a long conversation has thousands.
+  const least =
+    all.length > most ? (worths.toSorted()[all.length - most] as number) : Number.NEGATIVE_INFINITY;
+  return [...worths.keys()]
+    .filter((index) => (worths[index] as number) >= least)
+    .sort((left, right) => (worths[right] as number) - (worths[left] as number))
+    .slice(0, most)
+    .map((index) => all[index] as Entry);
 }
 
 function worthOf({ token, kind, weight, at }: RankedMention, now: number): number {
