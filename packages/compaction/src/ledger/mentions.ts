@@ -21,7 +21,7 @@ const PATH = /^(?:~|\.{1,2})?(?:[\p{L}\p{N}_@+-][\p{L}\p{N}_@.+~%-]*)?(?:\/+[\p{
 const FILE = /^[\p{L}_@][\p{L}\p{N}_@.+-]*\.(?:[a-z]{1,5}\d?|[A-Z]+)$/u;
 const WORD = /[\p{L}_$][\p{L}\p{N}_$]{3,}/gu;
 const ID = /#?[\p{L}\p{N}]+(?:[-_][\p{L}\p{N}]+)*/gu;
-const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2,}\p{Ll}/u;
+const HUMPS = /[\p{Ll}\p{N}]\p{Lu}|\p{Lu}{2}\p{Ll}/u;
 const UNDERSCORE = /[\p{L}\p{N}]_[\p{L}\p{N}]|^_+\p{L}/u;
 /** Times and quantities: `1m42s`, `250ms`, `180p`, `T0642Z`. */
 const QUANTITY = /^T?(?:\d+[a-zµ]{1,2}){1,3}$|^T?\d+Z$/i;

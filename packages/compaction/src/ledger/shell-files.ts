@@ -4,8 +4,6 @@ const READERS = new Set(['bat', 'cat', 'head', 'less', 'nl', 'tail']);
 const WORD = /'[^']*'|"[^"]*"|&&|\|\||[;|\n]|\d?>>?|[^\s'"&;|>]+/g;
 const SEPARATOR = /^(?:&&|\|\||[;|\n])$/;
 const REDIRECTION = /^1?>>?$/;
-/** From `<<` on, without what follows its line: that is data. */
-const HERE_DOCUMENT = /(<<[^\n]*)\n[\s\S]*/;
 /** A word that names a file: it has a folder or an ending, and is no pattern and no variable. */
 const FILE = /^(?!-|\/dev\/)[^\s*?$(){}<>=]*(?:\/[\p{L}\p{N}_.@+-]+|[\p{L}\p{N}_-]\.[\p{L}\p{N}_-]+)$/u;
 
@@ -34,7 +32,7 @@ export function shellFiles(command: string): ShellFiles {
     words = [];
   };
   let redirected = false;
-  for (const [token] of command.replace(HERE_DOCUMENT, '$1').matchAll(WORD)) {
+  for (const [token] of withoutHereDocument(command).matchAll(WORD)) {
     const word = withoutQuotes(token);
     if (SEPARATOR.test(token)) endCommand();
     else if (redirected && FILE.test(word)) written.add(word);
@@ -47,6 +45,13 @@ export function shellFiles(command: string): ShellFiles {
     written: [...written],
     onlyReads: onlyReads && read.size > 0 && written.size === 0,
   };
+}
+
+/** Without what follows the line of a `<<`: that is data. */
+function withoutHereDocument(command: string): string {
+  const start = command.indexOf('<<');
+  const end = start < 0 ? -1 : command.indexOf('\n', start);
+  return end < 0 ? command : command.slice(0, end);
 }
 
 function withoutQuotes(word: string): string {

@@ -23,4 +23,11 @@ describe('shellFiles', () => {
   ])('tells reads from writes and from all else: %s', (command, read, written) => {
     expect(shellFiles(command)).toEqual({ read, written, onlyReads: false });
   });
+
+  it('takes time in proportion to the command', () => {
+    // Of this process alone: what others do meanwhile must not count.
+    const before = process.cpuUsage();
+    expect(shellFiles(`cat a.txt ${'<'.repeat(500_000)}`).read).toEqual(['a.txt']);
+    expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
+  });
 });
