@@ -9,7 +9,7 @@ import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
 
 // Disks that are busy take their time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const TOKEN = '00000000-0000-4000-8000-000000000000';
 

@@ -10,7 +10,7 @@ import { printed, runChild } from './children/run-child.js';
 import { temporaryDirectory } from './temporary-directory.js';
 
 // Disks that are busy take their time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 

@@ -7,7 +7,7 @@ import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
 
 // Disks that are busy take their time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const key = SessionKey.of({ tenantId: 'Acme', userId: 'u', agentId: 'a', sessionId: 's' });
 const FILE = 'tenants/%41cme/users/u/agents/a/sessions/s.json';

@@ -5,7 +5,7 @@ import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
 
 // Disks that are busy take their time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 async function setUp() {
   const directory = await temporaryDirectory();

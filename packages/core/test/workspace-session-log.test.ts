@@ -15,7 +15,7 @@ import { temporaryDirectory } from './temporary-directory.js';
 import { thrownBy } from './thrown-by.js';
 
 // Disks that are busy take their time.
-vi.setConfig({ testTimeout: 60_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const key = SessionKey.of({ userId: 'Alice', agentId: 'a', sessionId: 's' });
 const LOCATION = 'users/%41lice/agents/a/sessions/s.log.jsonl';
