@@ -1,10 +1,10 @@
-const BULLET = /^\s*[-*+•]\s+(.*\S)\s*$/u;
+const BULLET = /^[-*+•]\s+(\S.*)$/u;
 /** How notes that were taken without a model begin. */
 const LABEL = /^(?:preference|decision|fact) \(as stated\): /i;
 
 /** The text of a bullet, or `undefined` for any other line. */
 export function bulletText(line: string): string | undefined {
-  return BULLET.exec(line)?.[1];
+  return BULLET.exec(line.trim())?.[1];
 }
 
 /** What two texts have in common when they say the same but for case, spaces, emphasis and the full stop. */

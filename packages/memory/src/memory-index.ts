@@ -120,6 +120,11 @@ export class MemoryIndex {
     return new MemoryIndex(path, settings, await openParts(path, settings));
   }
 
+  /** Whether another process maintains it: then it is searched as it is, and nothing can be indexed. */
+  get readOnly(): boolean {
+    return this.#settings.readOnly;
+  }
+
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
   async indexFromString(path: string, text: string): Promise<void> {
     await this.#write(async ({ writer }) => writer.replaceText(path, text));
@@ -170,7 +175,8 @@ export class MemoryIndex {
    * it; nothing else is an operator. A sentence finds lines that have some of its words.
    *
    * @throws {InvalidInputError} for unknown or bad options.
-   * @throws {MemoryIndexError} when the index turned out to be damaged. It has been made anew: index the files again.
+   * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: unless it is `readOnly`, it has been made
+   * anew, index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
     const settings = parseWith(searchOptionsSchema, options, 'search options');
@@ -189,6 +195,10 @@ export class MemoryIndex {
       }));
     } catch (error) {
       if (!isDamage(error)) throw error;
+      if (this.#settings.readOnly) {
+        const message = `The memory index ${this.#path} is damaged. Whoever maintains it makes it anew: open it again then.`;
+        throw new MemoryIndexError(this.#path, message, error);
+      }
       await this.#remake();
       throw new MemoryIndexError(
         this.#path,
@@ -204,7 +214,7 @@ export class MemoryIndex {
     filter: LineFilter,
     wanted: number,
   ): Promise<readonly RankedLine[]> {
-    const { lines, vectors } = this.#opened;
+    const { lines, vectors } = this.#live();
     if (vectors === undefined || wanted === 0) return lines.search(query, filter, wanted);
     const some = wanted + FUSED;
     return fuseRanks([lines.search(query, filter, some), await vectors.search(text, filter, some)], wanted);
@@ -214,10 +224,20 @@ export class MemoryIndex {
     this.#opened.database.close();
   }
 
+  /** @throws {MemoryIndexError} when it is closed. */
+  #live(): Opened {
+    if (this.#opened.database.open) return this.#opened;
+    throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
+  }
+
   /** Writes, and once more into a new index if this one turns out to be damaged. */
   async #write(task: (opened: Opened) => Promise<void>): Promise<void> {
+    if (this.#settings.readOnly) {
+      const message = `The memory index ${this.#path} was opened with readOnly: index files with one that was not.`;
+      throw new MemoryIndexError(this.#path, message);
+    }
     try {
-      await task(this.#opened);
+      await task(this.#live());
     } catch (error) {
       if (!isDamage(error)) throw error;
       await this.#remake();
@@ -229,7 +249,7 @@ export class MemoryIndex {
   async #remake(): Promise<void> {
     this.#opened.database.close();
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
-    this.#opened = await openParts(this.#path, { ...this.#settings, readOnly: false });
+    this.#opened = await openParts(this.#path, this.#settings);
   }
 }
 

@@ -76,6 +76,16 @@ describe('search', () => {
     expect(await found(index, 'line*" OR (text')).toEqual(['a.md:1']);
   });
 
+  it('takes time in proportion to a query', async () => {
+    const index = await openIndex();
+    // Of this process alone: what others do meanwhile must not count.
+    const before = process.cpuUsage();
+    for (const text of ['x', 'X', '1', '/', '-', '"', '*', '数', 'a_', 'x ']) {
+      expect(await index.search(text.repeat(200_000 / text.length))).toEqual([]);
+    }
+    expect(process.cpuUsage(before).user).toBeLessThan(20_000_000);
+  });
+
   it('finds every line by any word of it', async () => {
     const index = await openIndex();
     const word = fc.stringMatching(/^[a-zA-Z0-9éüñ_語数]{1,12}$/);

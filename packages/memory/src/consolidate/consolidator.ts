@@ -115,7 +115,10 @@ export class MemoryConsolidator {
       const id = versionId ?? (await listVersions(workspace, prefix))[0]?.id;
       const version = id === undefined ? undefined : await readVersion(workspace, prefix, id);
       if (version === undefined) {
-        const message = `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
+        const message =
+          id === undefined
+            ? `${prefix}${CORE_FILE} has no earlier version`
+            : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
       const before = await readMemory(workspace, prefix);

@@ -24,7 +24,7 @@ export async function searchIndexedMessages(
   if (prefix === undefined) return undefined;
   const [only] = sessions;
   const search = async () => {
-    await index.indexSessionLogs(context.workspace, { prefix });
+    if (!index.readOnly) await index.indexSessionLogs(context.workspace, { prefix });
     return index.search(query, {
       // Long messages are several rows: more than are wanted, and one to know whether there are others.
       limit: Math.min(1_000, 2 * (options.offset + options.limit) + 1),

@@ -68,10 +68,10 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
   try {
     return await attempt(path, readOnly);
   } catch (error) {
-    if (readOnly || !isDamage(error) || !(await isOwn(path))) throw unusable(path, error);
+    if (readOnly || !isDamage(error) || !(await isOwn(path))) throw unusable(path, readOnly, error);
     await deleteIndexFile(path);
     return attempt(path, readOnly).catch((again: unknown) => {
-      throw unusable(path, again);
+      throw unusable(path, readOnly, again);
     });
   }
 }
@@ -157,8 +157,12 @@ async function isOwn(path: string): Promise<boolean> {
   }
 }
 
-function unusable(path: string, error: unknown): MemoryIndexError {
+function unusable(path: string, readOnly: boolean, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
+  if (readOnly && !existsSync(path)) {
+    const message = `There is no memory index ${path} yet: open it once without readOnly, which makes it.`;
+    return new MemoryIndexError(path, message, error);
+  }
   const reason = error instanceof Error ? error.message : String(error);
   return new MemoryIndexError(
     path,

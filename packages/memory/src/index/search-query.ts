@@ -8,9 +8,10 @@ const FUNCTION_WORD_WEIGHT = 0.35;
 /** Shorter queries are keywords, whatever the words. */
 const MIN_QUESTION_TERMS = 4;
 const QUOTED = /"([^"]+)"/g;
-const BEGINNING = /([\p{L}\p{N}_]+)\*/gu;
+// Both look for their match from the beginning of a word alone: a text without any is not gone through again for each letter.
+const BEGINNING = /(?<![\p{L}\p{N}_])([\p{L}\p{N}_]+)\*/gu;
 /** What has a digit, a separator or a capital within is a name: `src/index.ts`, `E1001`, `getWeather`. */
-const NAME = /[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
+const NAME = /(?<![^\s"'`(),;])[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
 const MIN_NAME = 3;
 
 /** A stem to look for, or the beginning of one. */

@@ -75,8 +75,10 @@ export class MemoryKeeper {
       store,
       consolidator,
       index: {
-        indexAllFromWorkspace: async (...parameters) =>
-          (await openIndex()).indexAllFromWorkspace(...parameters),
+        indexAllFromWorkspace: async (...parameters) => {
+          const index = await openIndex();
+          if (!index.readOnly) await index.indexAllFromWorkspace(...parameters);
+        },
       },
       consolidationGapMs: settings.consolidationGapMs,
       ...(settings.maintenance === false ? {} : settings.maintenance),
@@ -146,8 +148,9 @@ export class MemoryKeeper {
 
   async #index(path: string): Promise<void> {
     const index = await this.#options.openedIndex();
+    if (index === undefined || index.readOnly) return;
     const text = await readIfFound(this.#options.workspace, path);
-    if (text !== undefined) await index?.indexFromString(path, text);
+    if (text !== undefined) await index.indexFromString(path, text);
   }
 }
 

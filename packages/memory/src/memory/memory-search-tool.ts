@@ -26,7 +26,7 @@ export function memorySearchTool(settings: MemorySettings, open: () => Promise<M
       const index = await open();
       const search = async () => {
         // Files may have been changed by anybody since; those that were not cost their reading alone.
-        await index.indexAllFromWorkspace(context.workspace, { prefix });
+        if (!index.readOnly) await index.indexAllFromWorkspace(context.workspace, { prefix });
         const options = { limit: limit + 1, offset, prefix, since, until, sources: ['memory'] as const };
         return index.search(query, options);
       };

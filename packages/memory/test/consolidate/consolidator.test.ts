@@ -246,6 +246,7 @@ describe('versions', () => {
     await consolidator.consolidate(scope);
     expect((await textOf(workspace)).match(/fact-\d/g)).toHaveLength(6);
     await expect(consolidator.restore(scope, '../../MEMORY')).rejects.toThrow('there is no version');
+    await expect(consolidator.restore({ userId: 'nobody' })).rejects.toThrow('has no earlier version');
   });
 });
 

@@ -4,7 +4,7 @@ import { type Message, userMessage } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryIndex, type MemorySearchOptions } from '../../src/index.js';
+import { MemoryIndex, MemoryIndexError, type MemorySearchOptions } from '../../src/index.js';
 import { logSession, temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
 async function openIndex(path = ':memory:', options = {}): Promise<MemoryIndex> {
@@ -191,10 +191,31 @@ describe('the file', () => {
     database.exec('COMMIT');
     await writer.indexFromString('a.md', 'cat\ncat dog');
     expect(await found(reader, 'dog')).toEqual(['a.md:2']);
-    await expect(reader.indexFromString('a.md', 'x')).rejects.toThrow('readonly');
+    await expect(reader.indexFromString('a.md', 'x')).rejects.toThrow('was opened with readOnly');
     await expect(openIndex(join(await temporaryDirectory(), 'none.db'), { readOnly: true })).rejects.toThrow(
-      'cannot be opened',
+      /There is no memory index .*: open it once without readOnly/,
     );
+  });
+
+  it('says so when it is closed', async () => {
+    const index = await openIndex();
+    index.close();
+    await expect(index.search('cat')).rejects.toThrow(MemoryIndexError);
+    await expect(index.indexFromString('a.md', 'cat')).rejects.toThrow('is closed: open it again');
+  });
+
+  it('is left to whoever maintains it when a reader finds it damaged', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const writer = await openIndex(path);
+    await writer.indexFromString('a.md', Array.from({ length: 3_000 }, (_, n) => `needle ${n}`).join('\n'));
+    writer.close();
+    const reader = await openIndex(path, { readOnly: true });
+    const file = await open(path, 'r+');
+    const { size, ino } = await stat(path);
+    await file.write(Buffer.alloc(size - 4_096, 0xa5), 0, size - 4_096, 4_096);
+    await file.close();
+    await expect(reader.search('needle')).rejects.toThrow(/is damaged\. Whoever maintains it/);
+    expect((await stat(path)).ino).toBe(ino);
   });
 
   it.each(['while it is open', 'before it is opened'])('is made anew when it is damaged %s', async (when) => {
