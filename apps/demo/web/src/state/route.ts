@@ -46,7 +46,8 @@ export function addressOf(id: string): string {
 
 /** Between the conversation and what is behind it. */
 export function toggleInspector(): void {
-  if (phase.peek() !== 'ready') return;
+  // Also while it loads: who sees the page may press a key.
+  if (phase.peek() === 'new') return;
   const address = addressOf(sessionId.peek());
   location.hash = view.peek() === 'inspect' ? address : `${address}/inspect`;
 }
