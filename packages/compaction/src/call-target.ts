@@ -1,16 +1,22 @@
-import type { JsonValue, ToolUseBlock } from '@x/core';
+import type { ToolUseBlock } from '@x/core';
 import { isObject } from './message-marks.js';
 
 const PATH_KEYS = [
   'path',
   'file_path',
   'filePath',
+  'absolute_path',
+  'relative_path',
   'file',
   'filename',
   'notebook_path',
   'target_file',
   'directory',
+  'paths',
+  'files',
 ];
+/** Of a call that names many files, so many are remembered. */
+const MOST_PATHS = 20;
 const RANGE_KEYS = [
   'offset',
   'limit',
@@ -24,9 +30,22 @@ const RANGE_KEYS = [
 ];
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
-/** The file that a tool call is about, judged by the usual names of arguments. */
+/** The file that a tool call is about, judged by the usual names of arguments; of several the first. */
 export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
-  return firstText(call.input, PATH_KEYS);
+  return pathsOf(call)[0];
+}
+
+/** The files that a tool call is about. */
+export function pathsOf({ input }: Pick<ToolUseBlock, 'input'>): readonly string[] {
+  if (!isObject(input)) return [];
+  for (const key of PATH_KEYS) {
+    const value = input[key];
+    if (typeof value === 'string' && value.trim()) return [value];
+    if (!Array.isArray(value) || value.length === 0) continue;
+    const paths = value.filter((path) => typeof path === 'string');
+    if (paths.length === value.length) return paths.slice(0, MOST_PATHS);
+  }
+  return [];
 }
 
 /** The part of a file that a tool call asks for, by the usual names of arguments: `(offset 10, limit 50)`. */
@@ -51,15 +70,6 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
     const value = input[key];
     if (typeof value === 'string' && value.trim()) return value;
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join(' ');
-  }
-  return undefined;
-}
-
-function firstText(input: JsonValue, keys: readonly string[]): string | undefined {
-  if (!isObject(input)) return undefined;
-  for (const key of keys) {
-    const value = input[key];
-    if (typeof value === 'string' && value.trim()) return value;
   }
   return undefined;
 }

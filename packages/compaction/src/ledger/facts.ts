@@ -7,7 +7,7 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { commandOf, pathOf } from '../call-target.js';
+import { commandOf, pathsOf } from '../call-target.js';
 import { outcomeOf } from '../command-outcome.js';
 import { marksOf, stringsIn, withMarks } from '../message-marks.js';
 import { errorLine } from '../observation-stub.js';
@@ -147,8 +147,7 @@ function callFact(call: ToolUseBlock): CallFact {
     return { id, tool: name, read, changed: [...new Set([...patched, ...written])], ...said };
   }
   const effect = patched.length > 0 ? 'change' : effectOf(name, false);
-  const path = pathOf(call);
-  const paths = [...new Set(path === undefined ? patched : [path, ...patched])];
+  const paths = [...new Set([...pathsOf(call), ...patched])];
   return {
     id,
     tool: name,

@@ -1,15 +1,19 @@
 /** What a tool call does to the world, judged by the tool's name. */
 export type ToolEffect = 'read' | 'change' | 'run' | 'other';
 
-const CHANGES = /write|edit|create|patch|replace|insert|delete|remove|move|rename|save/i;
-const READS = /read|view|open|cat|list|glob|grep|search|find|fetch|get/i;
+// Beginnings of words: a thread is not read, nor is an application.
+const CHANGES =
+  /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
+const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
+const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
 const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(\S+)/gm;
 
 /** @param runs Whether the call has a command line. */
 export function effectOf(tool: string, runs: boolean): ToolEffect {
   if (runs) return 'run';
-  if (CHANGES.test(tool)) return 'change';
-  return READS.test(tool) ? 'read' : 'other';
+  const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
+  if (words.some((word) => CHANGES.test(word))) return 'change';
+  return words.some((word) => READS.test(word)) ? 'read' : 'other';
 }
 
 /** The files that a patch inside an argument changes. */

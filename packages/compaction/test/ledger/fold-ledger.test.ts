@@ -1,4 +1,4 @@
-import { assistantMessage, type Message, userMessage } from '@x/core';
+import { assistantMessage, type JsonObject, type Message, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { foldLedger } from '../../src/ledger/fold-ledger.js';
@@ -43,6 +43,22 @@ describe('a ledger', () => {
     expect(text).toContain('- npm test → ok');
     expect(text).not.toContain('npm test → failed');
     expect(text).toContain('- The root cause is the wrong TTL.');
+  });
+
+  it('tells the files that were changed from those that were read, whatever the tools are called', () => {
+    const call = (name: string, input: JsonObject) => round({ name, input, output: 'done' });
+    const text = render([
+      userMessage('go'),
+      ...call('append_file', { path: 'a.log' }),
+      ...call('applyDiff', { path: 'b.ts' }),
+      ...call('update_file', { absolute_path: '/c.ts' }),
+      ...call('read_multiple_files', { paths: ['d.ts', 'e.ts'] }),
+      ...call('thread_reply', { file: 'f.md' }),
+      ...call('MultiEdit', { file_path: 'g.ts' }),
+    ]);
+    const changed = /Files changed[^\n]*\n((?:- .*\n)*)/.exec(text)?.[1];
+    expect(changed).toBe('- g.ts\n- /c.ts\n- b.ts\n- a.log\n');
+    expect(text).toContain('- e.ts\n- d.ts');
   });
 
   it('knows that a command failed, however much it printed behind its exit code', () => {
