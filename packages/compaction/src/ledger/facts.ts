@@ -45,12 +45,11 @@ export interface Facts {
   readonly decisions: readonly string[];
   readonly calls: readonly CallFact[];
   readonly results: readonly ResultFact[];
-  readonly mentions: readonly WeighedMention[];
-}
-
-/** A name, and how much it counts that this message has it. */
-export interface WeighedMention extends Mention {
+  readonly mentions: readonly Mention[];
+  /** How much it counts that this message has them, … */
   readonly weight: number;
+  /** … all but those that the model passed to a tool. */
+  readonly passed: ReadonlySet<Mention>;
 }
 
 /** What a user says and what the model passes to tools counts for more than what is merely said or printed. */
@@ -61,16 +60,39 @@ const KEPT_MENTIONS = 24;
 const COMMAND_LENGTH = 200;
 const CLOSING_LENGTH = 160;
 
-const known = new WeakMap<Message, Facts>();
+/** The facts of a message as it is, and those of it without what a function takes out. */
+interface Known {
+  plain?: Facts;
+  redact?: Redact;
+  redacted?: Facts;
+}
 
-/** The facts of a message, extracted once per message object. */
-export function factsOf(message: Message): Facts {
-  let facts = known.get(message);
-  if (facts === undefined) {
-    facts = extract(message);
-    known.set(message, facts);
+const known = new WeakMap<Message, Known>();
+
+/** The facts of a message, extracted once per message object: without secrets where `redact` is given. */
+export function factsOf(message: Message, redact?: Redact): Facts {
+  let entry = known.get(message);
+  if (entry === undefined) {
+    entry = {};
+    known.set(message, entry);
   }
-  return facts;
+  if (redact === undefined) return plainFacts(entry, message);
+  if (entry.redact !== redact || entry.redacted === undefined) {
+    const harmless = redactMessage(message, redact);
+    entry.redacted = harmless === message ? plainFacts(entry, message) : extract(harmless);
+    entry.redact = redact;
+  }
+  return entry.redacted;
+}
+
+function plainFacts(entry: Known, message: Message): Facts {
+  entry.plain ??= extract(message);
+  return entry.plain;
+}
+
+/** How much it counts that a message has one of its mentions. */
+export function weightOf({ weight, passed }: Facts, mention: Mention): number {
+  return passed.size > 0 && passed.has(mention) ? WEIGHTS.argument : weight;
 }
 
 /**
@@ -78,11 +100,11 @@ export function factsOf(message: Message): Facts {
  * new text no longer holds. Without secrets: what stands beside a message is seen by nobody who might object to it.
  */
 export function keepFacts(from: Message, to: Message, redact?: Redact): Message {
-  const facts = factsOf(redact ? redactMessage(from, redact) : from);
-  const remaining = new Set(weighedMentions(to).map((mention) => mention.token));
+  const facts = factsOf(from, redact);
+  const remaining = new Set(mentionsOf(to).mentions.map((mention) => mention.token));
   const lost = facts.mentions.filter((mention) => !remaining.has(mention.token)).slice(0, KEPT_MENTIONS);
   const marked = withMarks(to, { mentions: lost.map((mention) => mention.token) });
-  known.set(marked, facts);
+  known.set(marked, { plain: facts });
   return marked;
 }
 
@@ -102,25 +124,23 @@ function extract(message: Message): Facts {
     decisions: message.role === 'assistant' ? decisionsIn(text) : [],
     calls,
     results,
-    mentions: weighedMentions(message),
+    ...mentionsOf(message),
   };
 }
 
-function weighedMentions(message: Message): readonly WeighedMention[] {
+const NONE: ReadonlySet<Mention> = new Set();
+
+function mentionsOf(message: Message): Pick<Facts, 'mentions' | 'weight' | 'passed'> {
   const remembered = stringsIn(marksOf(message).mentions).join(' ');
-  const spoken = message.role === 'user' ? WEIGHTS.user : WEIGHTS.other;
+  const weight = message.role === 'user' ? WEIGHTS.user : WEIGHTS.other;
   const text = textOf(message);
   const said = mentionsIn(remembered ? `${text} ${remembered}` : text);
   const passed = mentionsIn(argumentsOf(message));
-  if (passed.length === 0) return said.map((mention) => weighed(mention, spoken));
-  const found = new Map(said.map((mention) => [mention.token, weighed(mention, spoken)]));
+  if (passed.length === 0) return { mentions: said, weight, passed: NONE };
+  if (said.length === 0) return { mentions: passed, weight, passed: new Set(passed) };
   // Later, so that an argument outweighs what was said about it.
-  for (const mention of passed) found.set(mention.token, weighed(mention, WEIGHTS.argument));
-  return [...found.values()];
-}
-
-function weighed({ token, kind }: Mention, weight: number): WeighedMention {
-  return { token, kind, weight };
+  const found = new Map([...said, ...passed].map((mention) => [mention.token, mention]));
+  return { mentions: [...found.values()], weight, passed: new Set(passed) };
 }
 
 function argumentsOf(message: Message): string {

@@ -1,6 +1,6 @@
-import type { Message } from '@x/core';
+import type { Message, Redact } from '@x/core';
 import { cutMiddle } from '../cut-middle.js';
-import { type CallFact, type Facts, factsOf } from './facts.js';
+import { type CallFact, type Facts, factsOf, weightOf } from './facts.js';
 import { emptyLedger, type Ledger } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
 
@@ -11,13 +11,17 @@ const FIRST_REQUEST = 4_000;
 const LATER_REQUEST = 600;
 const SHORT_REPLY = 40;
 
-/** Adds what messages establish to what earlier ledgers hold. Changes neither. */
-export function foldLedger(earlier: readonly Ledger[], messages: readonly Message[]): Ledger {
+/** Adds what messages establish, without secrets, to what earlier ledgers hold. Changes neither. */
+export function foldLedger(
+  earlier: readonly Ledger[],
+  messages: readonly Message[],
+  redact?: Redact,
+): Ledger {
   const draft = merged(earlier);
   const calls = new Map<string, CallFact>();
   for (const message of messages) {
     draft.at++;
-    add(draft, factsOf(message), calls);
+    add(draft, factsOf(message, redact), calls);
   }
   return finish(draft);
 }
@@ -103,7 +107,9 @@ function add(draft: Draft, facts: Facts, calls: Map<string, CallFact>): void {
     }
   }
   const file = fileOf(facts, calls);
-  for (const { token, kind, weight } of facts.mentions) {
+  for (const mention of facts.mentions) {
+    const { token, kind } = mention;
+    const weight = weightOf(facts, mention);
     const known = draft.mentions.get(token);
     if (known === undefined) {
       draft.mentions.set(token, { token, kind, weight, at, file });

@@ -1,5 +1,5 @@
-import { RecentMap } from '../recent-map.js';
-import { eachChunk, SIGNS } from './name-chunks.js';
+import { type KnownChunk, type KnownName, KnownNames } from './known-names.js';
+import { ChunkReader, SIGNS } from './name-chunks.js';
 
 /** A name that may be needed again: what a summary must not paraphrase. */
 export interface Mention {
@@ -27,38 +27,46 @@ const UNDERSCORE = /[\p{L}\p{N}]_[\p{L}\p{N}]|^_+\p{L}/u;
 const QUANTITY = /^T?(?:\d+[a-zµ]{1,2}){1,3}$|^T?\d+Z$/i;
 const HEX = /^[0-9a-f]{7,64}$/;
 
-/** Stretches of text whose names are remembered: agents meet the same files and identifiers again and again. */
-const REMEMBERED = 8_192;
-const known = new RecentMap<readonly Mention[]>(REMEMBERED);
+const reader = new ChunkReader();
+const known = new KnownNames();
+/** The number of the text that is read. */
+let texts = 0;
 
 /** The distinct names in a text, in the order in which they appear. */
 export function mentionsIn(text: string): readonly Mention[] {
   const scanned = text.length > SCANNED ? `${text.slice(0, SCANNED / 2)} ${text.slice(-SCANNED / 2)}` : text;
   // JSON inside text: what is left of an escape would stick to the word behind it.
-  const unescaped = scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned;
-  const found = new Map<string, Mention>();
-  eachChunk(unescaped, (chunk, signs) => {
-    for (const mention of mentionsOf(chunk, signs)) {
-      if (!found.has(mention.token)) found.set(mention.token, mention);
+  reader.open(scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned);
+  known.makeRoom();
+  texts++;
+  const found: Mention[] = [];
+  while (found.length < MOST && reader.next()) {
+    const chunk = known.find(reader) ?? learn();
+    if (chunk.text === texts) continue;
+    chunk.text = texts;
+    for (const { mention, token } of chunk.names) {
+      if (token.text === texts) continue;
+      token.text = texts;
+      found.push(mention);
     }
-    return found.size < MOST;
-  });
-  return [...found.values()];
+  }
+  return found;
 }
 
-/** The names in one stretch of text, which tells its signs. */
-function mentionsOf(chunk: string, signs: number): readonly Mention[] {
-  const remembered = known.get(chunk);
-  if (remembered !== undefined) return remembered;
-  const mentions: Mention[] = [];
+/** Finds the names in the stretch that the reader is at. */
+function learn(): KnownChunk {
   // A part of a text would keep the whole of it in memory.
-  const own = chunk.length > LONGEST ? chunk : detached(chunk);
-  addMentions(own, signs, (token, kind) => {
-    if (token.length > LONGEST || GENERIC.has(token)) return;
-    if (!mentions.some((mention) => mention.token === token)) mentions.push({ token, kind });
+  const chunk = detached(reader.chunk());
+  const names: KnownName[] = [];
+  addMentions(chunk, reader.signs, (found, kind) => {
+    if (found.length > LONGEST || GENERIC.has(found)) return;
+    if (names.some(({ mention }) => mention.token === found)) return;
+    const token = chunk.length > LONGEST ? detached(found) : found;
+    names.push({ mention: { token, kind }, token: known.token(token) });
   });
-  if (chunk.length <= LONGEST) known.set(own, mentions);
-  return mentions;
+  const entry = { hash: reader.hash, chunk, names, text: 0 };
+  if (chunk.length <= LONGEST) known.add(entry);
+  return entry;
 }
 
 /** The same text as a string of its own: engines share the characters of a part with what it was cut from. */

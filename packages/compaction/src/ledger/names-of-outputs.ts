@@ -1,6 +1,5 @@
 import type { Message, Redact } from '@x/core';
-import { redactMessage } from '../redaction/redact-message.js';
-import { factsOf } from './facts.js';
+import { factsOf, weightOf } from './facts.js';
 import type { RankedMention } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';
 
@@ -21,13 +20,15 @@ export function namesOfOutputs(
   sizeOf: (message: Message) => number,
   redact: Redact | undefined,
 ): ReadonlyMap<Message, string> {
-  const factsAbout = (message: Message) =>
-    factsOf(redact && vanishing.has(message) ? redactMessage(message, redact) : message);
+  const factsAbout = (message: Message) => factsOf(message, vanishing.has(message) ? redact : undefined);
   const weights = new Map<string, RankedMention>();
   const held = new Set<string>();
   messages.forEach((message, at) => {
-    for (const { token, kind, weight } of factsAbout(message).mentions) {
-      weights.set(token, { token, kind, weight: (weights.get(token)?.weight ?? 0) + weight, at });
+    const facts = factsAbout(message);
+    for (const mention of facts.mentions) {
+      const { token, kind } = mention;
+      const weight = (weights.get(token)?.weight ?? 0) + weightOf(facts, mention);
+      weights.set(token, { token, kind, weight, at });
       if (!vanishing.has(message)) held.add(token);
     }
   });

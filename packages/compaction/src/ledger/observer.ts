@@ -1,7 +1,6 @@
 import type { Message } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import { redactorFor } from '../redaction/redact.js';
-import { redactMessage } from '../redaction/redact-message.js';
 import { factsOf } from './facts.js';
 
 /**
@@ -17,5 +16,5 @@ export function observerFor({
   | undefined {
   if (typeof strategy !== 'string' || strategy === 'native' || ledgerTokens === 0) return undefined;
   const redactor = redactorFor(redact);
-  return (message) => void factsOf(redactor ? redactMessage(message, redactor) : message);
+  return (message) => void factsOf(message, redactor);
 }

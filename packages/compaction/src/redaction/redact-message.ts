@@ -1,20 +1,16 @@
 import { type ContentBlock, type Message, type Redact, redactJson } from '@x/core';
 import type { Ledger } from '../ledger/ledger.js';
 
-const known = new WeakMap<Redact, WeakMap<Message, Message>>();
-
-/** The message with secrets taken out of its texts; the very same message where there are none. Looked for once. */
+/** The message with secrets taken out of its texts; the very same message where there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {
-  const redacted = known.get(redact) ?? new WeakMap<Message, Message>();
-  known.set(redact, redacted);
-  let result = redacted.get(message);
-  if (result === undefined) {
-    const content = message.content.map((block) => redactBlock(block, redact));
-    const changed = content.some((block, index) => block !== message.content[index]);
-    result = changed ? { ...message, content } : message;
-    redacted.set(message, result);
-  }
-  return result;
+  let content: ContentBlock[] | undefined;
+  message.content.forEach((block, index) => {
+    const redacted = redactBlock(block, redact);
+    if (redacted === block) return;
+    content ??= [...message.content];
+    content[index] = redacted;
+  });
+  return content ? { ...message, content } : message;
 }
 
 /** The ledger with secrets taken out; names that are secrets are forgotten. */

@@ -197,8 +197,8 @@ export class SummaryRun {
     const known = this.#folded?.previous === part.previous.length ? this.#folded : undefined;
     if (known?.covered === part.covered.length) return known.ledger;
     const earlier = known ? [known.ledger] : readSummaries(part.previous).ledgers;
-    const added = part.covered.slice(known?.covered).map((message) => this.#source(message));
-    const ledger = redactLedger(foldLedger(earlier, added), this.#redact);
+    const added = part.covered.slice(known?.covered).map((message) => this.#context.original(message));
+    const ledger = redactLedger(foldLedger(earlier, added, this.#redact), this.#redact);
     this.#folded = { ledger, previous: part.previous.length, covered: part.covered.length };
     return ledger;
   }

@@ -1,15 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { eachChunk } from '../../src/ledger/name-chunks.js';
+import { ChunkReader } from '../../src/ledger/name-chunks.js';
 import { text } from '../arbitraries.js';
 
 /** What it must find, by the definition: URLs, and stretches of at least three characters that a name may have. */
 const CHUNK = /https?:\/\/[\p{L}\p{N}_#@~./$+%:?=&-]+|[\p{L}\p{N}_#@~./$+%-]{3,}/gu;
 const PLAIN_WORD = /^[A-Z]?[a-z]+\.?$/;
 
+const reader = new ChunkReader();
+
 function chunksOf(value: string): string[] {
   const chunks: string[] = [];
-  eachChunk(value, (chunk) => chunks.push(chunk) > 0);
+  reader.open(value);
+  while (reader.next()) chunks.push(reader.chunk());
   return chunks;
 }
 
@@ -35,7 +38,7 @@ const names = fc
   )
   .map((parts) => parts.join(''));
 
-describe('eachChunk', () => {
+describe('ChunkReader', () => {
   it('finds what the definition finds, but for plain words', () => {
     fc.assert(
       fc.property(fc.oneof(names, text), (value) => {
@@ -48,9 +51,22 @@ describe('eachChunk', () => {
     );
   });
 
-  it('stops when it is told to', () => {
-    let seen = 0;
-    eachChunk('a_b c_d e_f', () => ++seen < 2);
-    expect(seen).toBe(2);
+  it('tells equal stretches by their hash and by themselves', () => {
+    reader.open('src/a_b.ts, https://a.example/x?y=1 src/a_b.ts; src/a_c.ts https://a.example/x?y=1');
+    const seen: { chunk: string; hash: number }[] = [];
+    while (reader.next()) {
+      for (const { chunk, hash } of seen) {
+        expect(reader.is(chunk)).toBe(reader.chunk() === chunk);
+        expect(reader.hash === hash).toBe(reader.chunk() === chunk);
+      }
+      seen.push({ chunk: reader.chunk(), hash: reader.hash });
+    }
+    expect(seen).toHaveLength(5);
+  });
+
+  it('sees nothing of the text before, whichever was longer', () => {
+    expect(chunksOf(`${'word '.repeat(3_000)}a_b_c_d`)).toEqual(['a_b_c_d']);
+    expect(chunksOf('x_y')).toEqual(['x_y']);
+    expect(chunksOf('https:')).toEqual([]);
   });
 });
