@@ -316,8 +316,11 @@ test('a load is not disturbed by commits that replace everything', async () => {
   await commit(store, 0, 20, 'v0-');
   let done = false;
   const writing = (async () => {
-    for (let version = 1; version <= 40; version++) await commit(store, 0, 20, `v${version}-`);
-    done = true;
+    try {
+      for (let version = 1; version <= 40; version++) await commit(store, 0, 20, `v${version}-`);
+    } finally {
+      done = true;
+    }
   })();
   let loads = 0;
   while (!done) {

@@ -29,6 +29,6 @@ describe('classifyModelError', () => {
     const circular: { cause?: unknown; message: string } = { message: 'round' };
     circular.cause = { cause: circular, message: 'and round' };
     const shapes = [circular, undefined, null, 413, 'no', Symbol('x'), () => 1, { responseBody: '{broken' }];
-    for (const value of shapes) expect(classifyModelError(value)).toBe('unknown');
+    for (const value of shapes) expect(classifyModelError(value)).toBe('other');
   });
 });

@@ -8,7 +8,7 @@ import { HarnessAgent } from '../../src/index.js';
 import { McpServerError, mcp } from '../../src/mcp/index.js';
 import { blocksOf, resultsOf, until } from '../capabilities/subagents/support.js';
 import { collect, scratch } from '../support.js';
-import { connect, LASTING_PORT, run, startHttpServer, stdioServer, toolOf } from './support.js';
+import { connect, lastingPort, run, startHttpServer, stdioServer, toolOf } from './support.js';
 
 const names = (tools: readonly { readonly definition: { readonly name: string } }[] = []) =>
   tools.map(({ definition }) => definition.name);
@@ -190,7 +190,8 @@ describe('a server over stdio', () => {
 describe('a server over HTTP', () => {
   it('is sent the headers, answers, and is found again after a restart', async () => {
     const token = 'abc-secret-123';
-    const server = await startHttpServer({ TEST_TOKEN: token }, LASTING_PORT);
+    const port = await lastingPort();
+    const server = await startHttpServer({ TEST_TOKEN: token }, port);
     const config = { url: server.url, headers: { Authorization: 'Bearer ${HTTP_TOKEN}' } };
     const capability = await connect(
       { web: config },
@@ -202,17 +203,18 @@ describe('a server over HTTP', () => {
     await expect(run(toolOf(capability, 'mcp__web__echo'), { text: 'hi' })).rejects.toMatchObject({
       code: expect.stringMatching(/^mcp_(?:unavailable|lost)$/),
     });
-    await startHttpServer({ TEST_TOKEN: token }, LASTING_PORT);
+    await startHttpServer({ TEST_TOKEN: token }, port);
     expect(textOf([...(await run(toolOf(capability, 'mcp__web__echo'), { text: 'again' }))])).toBe(
       'echo again',
     );
   });
 
   it('that forgot the session is met anew within the call', async () => {
-    const server = await startHttpServer({}, LASTING_PORT);
+    const port = await lastingPort();
+    const server = await startHttpServer({}, port);
     const capability = await connect({ web: { url: server.url } });
     await server.stop();
-    await startHttpServer({}, LASTING_PORT);
+    await startHttpServer({}, port);
     expect(textOf([...(await run(toolOf(capability, 'mcp__web__echo'), { text: 'hi' }))])).toBe('echo hi');
   });
 

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Capability } from '@x/core';
@@ -12,6 +13,7 @@ import {
   WorkspaceSessionLog,
 } from '@x/core';
 import { onTestFinished } from 'vitest';
+import { claimPort } from '../../../../tooling/services/claim-port.js';
 import { type McpConfig, type McpOptions, mcp } from '../../src/mcp/index.js';
 import { scratch } from '../support.js';
 
@@ -31,8 +33,12 @@ export async function connect(
   return capability;
 }
 
-/** For a server that comes back: below the ports that the system gives out, to others too while none listens there. */
-export const LASTING_PORT = 20_000 + (process.pid % 10_000);
+/** For a server that comes back: nobody else takes it while none listens there. */
+export async function lastingPort(): Promise<number> {
+  const { port, directory } = await claimPort();
+  onTestFinished(() => rm(directory, { recursive: true }));
+  return port;
+}
 
 /** The test server over HTTP, on a port that the system gives out or a given one. */
 export async function startHttpServer(environment: Record<string, string> = {}, port = 0) {

@@ -1,4 +1,4 @@
-import type { ModelErrorKind } from '../../../src/index.js';
+import { ModelError, type ModelErrorKind } from '../../../src/index.js';
 
 function thrown(message: string, fields: object, cause?: unknown): Error {
   return Object.assign(new Error(message, cause === undefined ? {} : { cause }), fields);
@@ -84,8 +84,15 @@ export const clientErrors: readonly (readonly [client: string, error: unknown, k
     'overflow',
   ],
   ['a stream', { type: 'invalid_request_error', message: 'prompt is too long: 2 tokens > 1' }, 'overflow'],
-  ['a stream that says overload', { type: 'overloaded_error', message: 'Overloaded' }, 'unknown'],
+  ['a stream that says overload', { type: 'overloaded_error', message: 'Overloaded' }, 'transient'],
   ['a text', 'prompt is too long', 'overflow'],
-  ['a lost connection', thrown('fetch failed', {}, thrown('socket', { code: 'ECONNRESET' })), 'unknown'],
-  ['a bug', new RangeError('x is not iterable'), 'unknown'],
+  ['a lost connection', thrown('fetch failed', {}, thrown('socket', { code: 'ECONNRESET' })), 'transient'],
+  ['a name that does not resolve now', thrown('getaddrinfo EAI_AGAIN', { code: 'EAI_AGAIN' }), 'transient'],
+  ['undici', thrown('Headers Timeout Error', { code: 'UND_ERR_HEADERS_TIMEOUT' }), 'transient'],
+  ['a time limit', new DOMException('The operation timed out.', 'TimeoutError'), 'transient'],
+  ['whoever interrupts a call', new DOMException('This operation was aborted', 'AbortError'), 'other'],
+  ['AI SDK, worth another try', thrown('Cannot connect to API', { isRetryable: true }), 'transient'],
+  ['our own error, worth another try', new ModelError('Busy', { retryable: true }), 'transient'],
+  ['our own error, not worth it', new ModelError('Broken'), 'other'],
+  ['a bug', new RangeError('x is not iterable'), 'other'],
 ];
