@@ -27,10 +27,13 @@ async function main(args: readonly string[]): Promise<void> {
   await command.run(rest, process.stdout);
 }
 
-// A reader that has seen enough (`x show … | head`) is no failure.
+// A reader that has seen enough (`x show … | head`) is no failure. An agent that runs stores its session first.
+let isRead = true;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
+  if (process.listenerCount('SIGTERM') === 0) process.exit(0);
+  if (isRead) process.kill(process.pid, 'SIGTERM');
+  isRead = false;
 });
 
 main(process.argv.slice(2)).catch((error: unknown) => {

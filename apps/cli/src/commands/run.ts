@@ -62,8 +62,8 @@ export const run: Command = {
     try {
       if (prompt === undefined) {
         printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
-        const style = styleFor(process.stdout);
-        await chat({ agent, context, input: process.stdin, output, printer, style });
+        const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
+        await chat({ agent, context, input: process.stdin, output: progress, printer, style });
       } else {
         process.exitCode = await answerOnce({
           agent,

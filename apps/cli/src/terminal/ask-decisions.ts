@@ -1,5 +1,5 @@
 import { headOf, type JsonValue, type PendingCall } from '@x/core';
-import type { Decision, Decisions } from '@x/harness';
+import { type Decision, type Decisions, formatRule } from '@x/harness';
 import { printable } from './style.js';
 
 const MAX_INPUT = 2_000;
@@ -7,22 +7,29 @@ const MAX_INPUT = 2_000;
 /** What asks a human one line; `undefined` when there is nobody to answer any more. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
+/** What a human must have seen to decide on a call, beside its input. */
+export type Preview = (call: PendingCall) => Promise<string | undefined>;
+
 /**
  * Shows each tool call that waits for a human, and asks what to do with it. Calls left without an answer go on waiting.
  */
-export async function askDecisions(calls: readonly PendingCall[], ask: Ask): Promise<Decisions> {
+export async function askDecisions(
+  calls: readonly PendingCall[],
+  ask: Ask,
+  preview: Preview,
+): Promise<Decisions> {
   const decisions: Record<string, Decision> = {};
   for (const call of calls) {
-    const decision = await askOne(call, ask);
+    const decision = await askOne(call, ask, await preview(call));
     if (decision === undefined) break;
     decisions[call.id] = decision;
   }
   return decisions;
 }
 
-async function askOne(call: PendingCall, ask: Ask): Promise<Decision | undefined> {
+async function askOne(call: PendingCall, ask: Ask, seen = ''): Promise<Decision | undefined> {
   const choices = `y yes · n no · e edit${call.suggestion === undefined ? '' : ' · a always'}`;
-  let question = `${describe(call)}\nRun it? (${choices}) `;
+  let question = `${describe(call)}${seen === '' ? '' : `\n${printable(seen)}`}\nRun it? (${choices}) `;
   for (;;) {
     const answer = (await ask(question))?.trim();
     if (answer === undefined) return undefined;
@@ -53,7 +60,7 @@ async function askOne(call: PendingCall, ask: Ask): Promise<Decision | undefined
 function describe({ name, input, reason, suggestion }: PendingCall): string {
   const text = printable(JSON.stringify(input, null, 2) ?? '');
   const shown = text.length > MAX_INPUT ? `${headOf(text, MAX_INPUT)}\n… (${text.length} characters)` : text;
-  const rule = suggestion === undefined ? '' : `\n"Always" would allow ${JSON.stringify(suggestion)}.`;
+  const rule = suggestion === undefined ? '' : `\n"Always" would allow ${printable(formatRule(suggestion))}`;
   return `\n${printable(name)} ${shown}${reason === undefined ? '' : `\n${printable(reason)}`}${rule}`;
 }
 

@@ -1,8 +1,10 @@
 import { createInterface } from 'node:readline';
 import { type AgentEvent, type PendingCall, type RuntimeContext, XError } from '@x/core';
+import { pendingCalls } from '@x/harness';
 import { askDecisions } from './ask-decisions.js';
 import type { EventPrinter } from './event-printer.js';
-import { type ChatScope, isCommand, runCommand } from './slash-commands.js';
+import { readPlan } from './read-plan.js';
+import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
 import type { Style } from './style.js';
 
 export interface ChatOptions extends ChatScope {
@@ -75,8 +77,23 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
   async function turn(events: AsyncIterable<AgentEvent>): Promise<void> {
     const pending = await run(events);
     if (pending.length === 0) return;
-    const decisions = await askDecisions(pending, ask);
+    const decisions = await askDecisions(pending, ask, preview);
     if (Object.keys(decisions).length > 0) await turn(scope.agent.resumeStream(context, { decisions }));
+  }
+
+  /** Whoever approves a plan has read it. */
+  async function preview({ name }: PendingCall): Promise<string | undefined> {
+    if (name !== 'plan_exit') return undefined;
+    const state = await scope.agent.state(context);
+    return state && readPlan(scope.agent, state);
+  }
+
+  /** Says what waits in a session that is opened: whoever goes on talking denies it. */
+  async function announceWaiting(): Promise<void> {
+    const state = await scope.agent.state(context);
+    const names = state === undefined ? [] : pendingCalls(state).map(({ name }) => name);
+    if (names.length === 0) return;
+    printer.note(`Waiting for your decision: ${names.join(', ')}. /resume asks for it; a message denies it.`);
   }
 
   async function run(events: AsyncIterable<AgentEvent>): Promise<readonly PendingCall[]> {
@@ -93,22 +110,34 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
     return pending;
   }
 
+  /** A command may take its time, as a compaction does: Ctrl-C stops it like a call. */
+  async function commanded(line: string): Promise<CommandResult> {
+    running = true;
+    try {
+      return await runCommand(line, { ...scope, context });
+    } finally {
+      running = false;
+    }
+  }
+
   async function handle(line: string): Promise<boolean> {
     if (!isCommand(line)) {
       await turn(scope.agent.stream(line, context));
       return true;
     }
-    const result = await runCommand(line, { ...scope, context });
+    const result = await commanded(line);
     if ('exit' in result) return false;
     if ('resume' in result) await turn(scope.agent.resumeStream(context));
     else {
       if ('session' in result) context = result.session;
       printer.note(result.say);
+      if ('session' in result) await announceWaiting();
     }
     return true;
   }
 
   try {
+    await announceWaiting();
     for (let line = await nextLine(); line !== undefined; line = await nextLine()) {
       if (line.trim() === '') continue;
       try {

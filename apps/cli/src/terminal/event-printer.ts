@@ -51,6 +51,9 @@ export class EventPrinter {
       case 'tool.evicted':
         this.#note('dim', `  ${people(event.chars)} characters are in ${event.path}`);
         break;
+      case 'context.compacting':
+        this.#note('dim', `── Compacting ${event.messagesBefore} messages …`);
+        break;
       case 'context.compacted':
         this.#note(
           'magenta',

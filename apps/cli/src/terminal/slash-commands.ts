@@ -1,6 +1,7 @@
-import { headOf, RuntimeContext, readText, SessionKey } from '@x/core';
+import { headOf, RuntimeContext, SessionKey } from '@x/core';
 import { formatRule, type HarnessAgent, renderTodos, WorkspaceTaskRepository } from '@x/harness';
 import { people } from './event-printer.js';
+import { readPlan } from './read-plan.js';
 
 /** What a command works on. */
 export interface ChatScope {
@@ -50,7 +51,6 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     usage: '/plan [on|off]',
     summary: 'shows the plan of this session; switches plan mode',
     async run({ agent, context }, argument) {
-      const { workspace } = agent;
       if (argument === 'on' || argument === 'off') {
         await agent.updateState(context, (state) => {
           state.planModeContext = { ...state.planModeContext, active: argument === 'on' };
@@ -58,15 +58,10 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       }
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
-      const { active, planFile } = state.planModeContext;
-      const mode = active
+      const mode = state.planModeContext.active
         ? 'Plan mode is on: nothing is changed until the plan is approved.'
         : 'Plan mode is off.';
-      if (planFile === undefined) return { say: `${mode}\nThere is no plan.` };
-      const plan = (await workspace.stat(planFile))
-        ? await readText(workspace, planFile)
-        : '(the file is gone)';
-      return { say: `${mode}\n${planFile}:\n${plan}` };
+      return { say: `${mode}\n${(await readPlan(agent, state)) ?? 'There is no plan.'}` };
     },
   },
   tasks: {

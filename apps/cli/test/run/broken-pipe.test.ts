@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from 'vitest';
+import { main, runCommand } from '../support/run-command.js';
+
+const cleanups: (() => void)[] = [];
+afterEach(() => {
+  for (const clean of cleanups.splice(0)) clean();
+});
+
+it('stores what it did when the reader of its answer goes away', { timeout: 60_000 }, async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-pipe-'));
+  cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+  let response: ServerResponse | undefined;
+  const server = createServer((request, answer) => {
+    request.resume();
+    response = answer.writeHead(200, { 'content-type': 'text/event-stream' });
+    say('First. ');
+  });
+  const say = (content: string) =>
+    response?.write(
+      `data: ${JSON.stringify({ id: 'a', object: 'chat.completion.chunk', created: 1, model: 'fake', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}\n\n`,
+    );
+  cleanups.push(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const file = join(directory, 'agent.yaml');
+  writeFileSync(file, 'model: compatible:fake\nworkspace: ./files\n');
+
+  const args = ['--conditions=@x/source', '--import', 'tsx', main];
+  const child = spawn(process.execPath, [...args, 'run', file, '--session', 's-1', '--prompt', 'Tell me'], {
+    env: { ...process.env, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  await once(child.stdout, 'data');
+  child.stdout.destroy();
+  // Whoever writes into a pipe that nobody reads is told at the first write, or at the next.
+  const talking = setInterval(() => say('More. '), 20);
+  const [status] = await once(child, 'exit');
+  clearInterval(talking);
+
+  expect(status).toBe(143);
+  const shown = await runCommand([
+    'sessions',
+    'show',
+    's-1',
+    '--agent',
+    'agent',
+    '--workspace',
+    join(directory, 'files'),
+    '--json',
+  ]);
+  expect(shown.stdout).toContain('Tell me');
+  expect(shown.stdout).toContain('First. ');
+});

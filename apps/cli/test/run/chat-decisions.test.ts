@@ -1,0 +1,114 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { compaction } from '@x/compaction';
+import { InMemorySession, type Model, RuntimeContext, type SessionStore } from '@x/core';
+import { HarnessAgent, permissions, planMode, workspaceTools } from '@x/harness';
+import { ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { chat } from '../../src/terminal/chat.js';
+import { EventPrinter } from '../../src/terminal/event-printer.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-chat-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const plain = (_format: unknown, text: string) => text;
+const TIMEOUT = { timeout: 30_000 };
+
+/** A chat whose screen can be waited for. */
+function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(directory)
+    .session(session)
+    .use(compaction({ triggerMessages: 0, triggerTokens: 0, keepMessages: 1 }), permissions(), planMode())
+    .use(workspaceTools())
+    .build();
+  const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];
+  let shown = '';
+  output.on('data', (chunk) => {
+    shown += chunk;
+  });
+  const printer = new EventPrinter({ reply: output, progress: output, style: plain });
+  const context = RuntimeContext.of({ sessionId: 's-1' });
+  const ended = chat({ agent, context, input, output, printer, style: plain });
+  return {
+    input,
+    seen: (text: string | RegExp) => vi.waitFor(() => expect(shown).toMatch(text), TIMEOUT),
+    screen: () => shown,
+    async leave() {
+      input.end();
+      await ended;
+      await agent.close();
+    },
+  };
+}
+
+it('shows the plan that is to be approved, and the rule that "always" would keep', async () => {
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'plan_enter', input: {} }] },
+    { toolCalls: [{ name: 'plan_write', input: { content: '# Cut the red wire' } }] },
+    { toolCalls: [{ name: 'plan_exit', input: {} }] },
+    { toolCalls: [{ name: 'write_file', input: { path: 'wire.txt', content: 'cut' } }] },
+    { text: 'Cut.' },
+  ]);
+  const { input, seen, leave } = open(model, new InMemorySession());
+  await seen('> ');
+  input.write('Go\n');
+  await seen(/# Cut the red wire\s+Run it\?/);
+  input.write('y\n');
+  await seen('"Always" would allow write_file(wire.txt)');
+  input.write('a\n');
+  await seen('Cut.');
+  await leave();
+});
+
+it('says what waits in the session that it opens', async () => {
+  const session = new InMemorySession();
+  const asking = [{ toolCalls: [{ name: 'write_file', input: { path: 'a.txt', content: '1' } }] }];
+  const first = open(new ScriptedModel(asking), session);
+  await first.seen('> ');
+  first.input.write('Go\n');
+  await first.seen('Run it?');
+  await first.leave();
+
+  const second = open(new ScriptedModel([{ text: 'Written.' }]), session);
+  await second.seen('Waiting for your decision: write_file. /resume asks for it');
+  second.input.write('/resume\n');
+  await second.seen('Run it?');
+  second.input.write('y\n');
+  await second.seen('Written.');
+  await second.leave();
+});
+
+it('stops a compaction by Ctrl-C, and goes on', async () => {
+  const words = 'Look at src/login.ts again. '.repeat(400);
+  let summaries = 0;
+  const model: Model = {
+    id: 'slow',
+    async generate({ tools, signal }) {
+      if (tools.length > 0) return { content: [{ type: 'text', text: words }], finishReason: 'stop' };
+      summaries++;
+      return new Promise((_, reject) => {
+        signal?.addEventListener('abort', () => reject(signal.reason), { once: true });
+      });
+    },
+  };
+  const { input, seen, screen, leave } = open(model, new InMemorySession(), { isTTY: true });
+  await seen('> ');
+  for (const round of [1, 2, 3]) {
+    input.write(`${words}\r`);
+    await vi.waitFor(() => expect(screen().split(' out').length).toBe(round + 1), TIMEOUT);
+  }
+  input.write('/compact\r');
+  await vi.waitFor(() => expect(summaries).toBe(1), TIMEOUT);
+  input.write('\u0003');
+  await seen(/Not compacted \(aborted\)/);
+  input.write('/context\r');
+  await seen('6 messages.');
+  await leave();
+});
