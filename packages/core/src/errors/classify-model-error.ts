@@ -5,9 +5,10 @@ import { OVERFLOW_CODES, OVERFLOW_TEXTS } from './overflow-wordings.js';
 /**
  * Why a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
  * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
- * for anything but its length: a parameter, a model's name, its content. `unknown`: anything else, outages included.
+ * for anything but its length: a parameter, a model's name, its content. `transient`: an outage, an overload or a lost
+ * connection, so that the same request may succeed later. `other`: anything else.
  */
-export type ModelErrorKind = 'overflow' | 'rate_limit' | 'quota' | 'auth' | 'payload' | 'unknown';
+export type ModelErrorKind = 'overflow' | 'rate_limit' | 'quota' | 'auth' | 'payload' | 'transient' | 'other';
 
 const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\btp[mdh]\b|\brp[mdh]\b/i;
 const TOKENS_IN_SPAN = /tokens? per (?:second|min|minute|hour|day|month)|\btp[mdh]\b/i;
@@ -25,6 +26,11 @@ const CONTENT_TEXTS = /content (?:management )?(?:policy|filter)|inappropriate c
 const CONTENT_CODES = /content_?(?:filter|policy)|responsibleai|data_?inspection/;
 const PAYLOAD_CODES =
   /invalid_?(?:request|argument|parameter)|validation_?(?:error|exception)|bad_?request|not_?found/;
+/** Of clients that lost the connection, and of servers that could not answer now. */
+const TRANSIENT_CODES =
+  /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
+const TRANSIENT_TEXTS =
+  /overloaded|(?:temporarily|service|currently) unavailable|socket hang up|fetch failed|timed out|connection (?:reset|refused|closed|error)/i;
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
@@ -42,7 +48,10 @@ export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
 }
 
-function classifyFacts({ statuses, codes, texts }: ModelErrorFacts, isOverflow: boolean): ModelErrorKind {
+function classifyFacts(
+  { statuses, codes, texts, isRetryable }: ModelErrorFacts,
+  isOverflow: boolean,
+): ModelErrorKind {
   const says = (pattern: RegExp) => texts.some((text) => pattern.test(text));
   const isCoded = (pattern: RegExp) => codes.some((code) => pattern.test(code));
   const has = (...wanted: number[]) => wanted.some((status) => statuses.includes(status));
@@ -55,7 +64,7 @@ function classifyFacts({ statuses, codes, texts }: ModelErrorFacts, isOverflow: 
   if (OVERFLOW_TEXTS.some(says)) return 'overflow';
   if (isCoded(CONTENT_CODES) || says(CONTENT_TEXTS)) return 'payload';
   if (has(401, 403) || isCoded(AUTH_CODES) || says(AUTH_TEXTS)) return 'auth';
-  if (statuses.some((status) => status >= 500)) return 'unknown';
+  if (has(408, 425) || statuses.some((status) => status >= 500)) return 'transient';
   if (statuses.some((status) => PAYLOAD_STATUSES.has(status)) || isCoded(PAYLOAD_CODES)) return 'payload';
-  return 'unknown';
+  return isRetryable || isCoded(TRANSIENT_CODES) || says(TRANSIENT_TEXTS) ? 'transient' : 'other';
 }

@@ -6,7 +6,7 @@ export interface ModelErrorFacts {
   readonly codes: readonly string[];
   /** Messages. */
   readonly texts: readonly string[];
-  /** The first `isRetryable` found. */
+  /** The first `isRetryable` or `retryable` found. */
   readonly isRetryable: boolean | undefined;
   readonly headers: { readonly [name: string]: string };
 }
@@ -65,7 +65,9 @@ export function modelErrorFacts(error: unknown): ModelErrorFacts {
       const code = fields[key];
       if (typeof code === 'string') codes.push(code.toLowerCase());
     }
-    if (typeof fields.isRetryable === 'boolean') isRetryable ??= fields.isRetryable;
+    for (const retryable of [fields.isRetryable, fields.retryable]) {
+      if (typeof retryable === 'boolean') isRetryable ??= retryable;
+    }
     if (isHeaders(fields.responseHeaders)) headers = { ...fields.responseHeaders, ...headers };
     for (const key of new Set([...TEXTS, ...NESTED])) visit(fields[key], depth + 1);
   }

@@ -16,7 +16,13 @@ export interface ModelFallback {
 }
 
 /** What another model may get right: everything but a request that is refused as it is, anywhere. */
-const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set(['rate_limit', 'quota', 'auth', 'unknown']);
+const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
+  'rate_limit',
+  'quota',
+  'auth',
+  'transient',
+  'other',
+]);
 
 /**
  * The default: outages, rate limits, exhausted quotas and refused keys, after the retries of what may pass; a request

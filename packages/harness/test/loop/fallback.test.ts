@@ -53,7 +53,7 @@ describe('a fallback model', () => {
     const events = await collect(build(first, second).stream('Hi', context));
     expect(events.filter((event) => event.type === 'model.retrying')).toHaveLength(2);
     expect(fallbacks(events)).toMatchObject([
-      { from: 'first', to: 'second', reason: 'unknown', error: 'Overloaded' },
+      { from: 'first', to: 'second', reason: 'transient', error: 'Overloaded' },
     ]);
     expect(events.at(-1)).toMatchObject({ stopReason: 'completed' });
     first.assertComplete();
@@ -62,7 +62,7 @@ describe('a fallback model', () => {
   it.each([
     ['a refused key', refused(), 'auth'],
     ['an exhausted quota', { error: new ModelError('Billing quota exceeded', { status: 402 }) }, 'quota'],
-    ['what no adapter has wrapped', { error: new Error('socket hang up') }, 'unknown'],
+    ['what no adapter has wrapped', { error: new Error('socket hang up') }, 'transient'],
   ])('takes over at once after %s', async (_, failure, reason) => {
     const second = modelOf('second', [{ text: 'here' }]);
     const events = await collect(build(modelOf('first', [failure]), second).stream('Hi', context));
