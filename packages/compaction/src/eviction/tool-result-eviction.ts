@@ -5,9 +5,15 @@ import { evictText } from './evict-text.js';
 import { evictUserMessages } from './evict-user-messages.js';
 import { type EvictionConfig, evictionConfigSchema } from './eviction-config.js';
 
+const NAME = 'tool_result_eviction';
+
 const UNREADABLE =
   'The agent has no tool read_file, to which evicted results point: it has only their beginning and end. Add ' +
   'workspaceTools() of @x/harness, or a read_file of your own.';
+
+const TOO_LATE =
+  'toolResultEviction() stands behind compaction(), which therefore counts long messages of the user before they are ' +
+  'written to the workspace, and may reduce the conversation for nothing. Put it in front.';
 
 /**
  * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves
@@ -22,13 +28,20 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const { maxResultChars, maxUserChars, excludeTools } = settings;
   const settled = new WeakSet<Message>();
   let unreadable = false;
+  let late = false;
 
   return {
-    name: 'tool_result_eviction',
-    install({ tools }) {
+    name: NAME,
+    install({ tools, capabilities }) {
       unreadable = !tools.some(({ definition }) => definition.name === 'read_file');
+      const names = capabilities.map(({ name }) => name);
+      late = maxUserChars > 0 && names.slice(0, names.indexOf(NAME)).includes('compaction');
     },
     async aroundReason(scope, next) {
+      if (late) {
+        late = false;
+        scope.emit({ type: 'warning', source: NAME, message: TOO_LATE });
+      }
       if (maxUserChars > 0) await evictUserMessages(scope, settings, settled);
       return next();
     },
@@ -42,13 +55,13 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
         scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
         if (unreadable) {
           unreadable = false;
-          scope.emit({ type: 'warning', source: 'tool_result_eviction', message: UNREADABLE });
+          scope.emit({ type: 'warning', source: NAME, message: UNREADABLE });
         }
         return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {
         scope.emit({
           type: 'warning',
-          source: 'tool_result_eviction',
+          source: NAME,
           message: `A result of ${call.name} (${text.length} characters) stays whole: ${describe(error)}`,
         });
         return result;
