@@ -64,4 +64,9 @@ export type ComposedAgent = AgentComposition & {
   readonly fallback?: ModelFallback | undefined;
 };
 
+export function composedOf({ settings: { name }, ...parts }: AgentParts): ComposedAgent {
+  const { model, fallback, tools, capabilities, workspace, session } = parts;
+  return { name, model, fallback, tools, capabilities, workspace, session };
+}
+
 export const defaultCounter = estimateCounter;

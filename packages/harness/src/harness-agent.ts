@@ -13,7 +13,7 @@ import {
   takeTurn,
   type Workspace,
 } from '@x/core';
-import type { AgentParts, ComposedAgent } from './agent-options.js';
+import { type AgentParts, composedOf } from './agent-options.js';
 import { BackgroundQueue } from './background-queue.js';
 import {
   type CallInput,
@@ -47,6 +47,8 @@ export class HarnessAgent {
   readonly name: string;
   /** Where its files and logs live. */
   readonly workspace: Workspace;
+  /** The names of its capabilities, the outermost first. */
+  readonly capabilities: readonly string[];
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
   readonly #turns = new KeyedMutex();
@@ -70,17 +72,9 @@ export class HarnessAgent {
     this.#parts = parts;
     this.#logs = new OpenLogs(parts.workspace);
     this.#tools = new ToolList(parts.tools, parts.capabilities);
-    const { tools, capabilities, model, fallback, workspace, session } = parts;
-    const composition: ComposedAgent = {
-      name: this.name,
-      model,
-      fallback,
-      tools,
-      capabilities,
-      workspace,
-      session,
-    };
-    for (const capability of capabilities) capability.install?.(composition);
+    this.capabilities = parts.capabilities.map(({ name }) => name);
+    const composition = composedOf(parts);
+    for (const capability of parts.capabilities) capability.install?.(composition);
   }
 
   static builder(): HarnessAgentBuilder<HarnessAgent> {

@@ -62,6 +62,9 @@ export const run: Command = {
     try {
       if (prompt === undefined) {
         printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
+        if (!agent.capabilities.includes('permissions')) {
+          printer.note('Its file says nothing of permissions: tools run without asking.');
+        }
         const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
         await chat({ agent, context, input: process.stdin, output: progress, printer, style });
       } else {

@@ -25,6 +25,12 @@ interface SlashCommand {
 const MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 const NOTHING_YET = 'This session has no messages yet.';
 
+/** What a session's state says holds only where the agent has the capability that heeds it. */
+function lacks({ agent }: ChatScope, capability: string): { readonly say: string } | undefined {
+  if (agent.capabilities.includes(capability)) return undefined;
+  return { say: `This agent has no ${capability}: add it to the capabilities in its file.` };
+}
+
 const commands: Readonly<Record<string, SlashCommand>> = {
   compact: {
     usage: '/compact [instructions]',
@@ -50,7 +56,10 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   plan: {
     usage: '/plan [on|off]',
     summary: 'shows the plan of this session; switches plan mode',
-    async run({ agent, context }, argument) {
+    async run(scope, argument) {
+      const { agent, context } = scope;
+      const missing = lacks(scope, 'plan_mode');
+      if (missing !== undefined) return missing;
       if (argument === 'on' || argument === 'off') {
         await agent.updateState(context, (state) => {
           state.planModeContext = { ...state.planModeContext, active: argument === 'on' };
@@ -83,7 +92,10 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   permissions: {
     usage: '/permissions [mode]',
     summary: `shows the rules that this session has been given; sets its mode: ${MODES.join(', ')}`,
-    async run({ agent, context }, argument) {
+    async run(scope, argument) {
+      const { agent, context } = scope;
+      const missing = lacks(scope, 'permissions');
+      if (missing !== undefined) return missing;
       const mode = MODES.find((known) => known === argument);
       if (argument !== '' && mode === undefined) {
         return { say: `There is no mode "${argument}"; there are ${MODES.join(', ')}.` };

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
-import { InMemorySession, RuntimeContext } from '@x/core';
-import { HarnessAgent, taskList } from '@x/harness';
+import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
+import { HarnessAgent, permissions, planMode, taskList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
@@ -19,13 +19,17 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 const plain = (_format: unknown, text: string) => text;
 
 /** A chat with a scripted model, and a person who types a line whenever the prompt is there. */
-async function converse(script: ConstructorParameters<typeof ScriptedModel>[0], lines: readonly string[]) {
+async function converse(
+  script: ConstructorParameters<typeof ScriptedModel>[0],
+  lines: readonly string[],
+  guards: readonly Capability[] = [permissions(), planMode()],
+) {
   const model = new ScriptedModel(script);
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
     .session(new InMemorySession())
-    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), taskList())
+    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), taskList(), ...guards)
     .build();
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = '';
@@ -112,5 +116,12 @@ describe('a chat', () => {
   it('says a path that begins with a slash, instead of taking it for a command', async () => {
     const { model } = await converse([{ text: 'A file.' }], ['/etc/hosts is what?']);
     expect(model.requests).toHaveLength(1);
+  });
+
+  it('promises no plan mode and no permissions to an agent that has none', async () => {
+    const { shown, agent } = await converse([], ['/plan on', '/permissions explore'], []);
+    expect(shown).toContain('This agent has no plan_mode');
+    expect(shown).toContain('This agent has no permissions');
+    expect(await agent.state(RuntimeContext.of({ sessionId: 's-1' }))).toBeUndefined();
   });
 });
