@@ -6,32 +6,43 @@ import { fileURLToPath } from 'node:url';
 /** The checkout that these tests stand in. */
 export const root = fileURLToPath(new URL('../../..', import.meta.url));
 
+/**
+ * A copy of the repository as it was last committed, below this directory: the checkout itself may change while tests
+ * count in it. Where there is no git, the checkout.
+ */
+export function copyOfRepository(directory: string): string {
+  if (!existsSync(join(root, '.git'))) return root;
+  const copy = join(directory, 'repository');
+  execFileSync('git', ['clone', '--quiet', root, copy]);
+  return copy;
+}
+
 export interface Figures {
   readonly files: number;
   readonly lines: number;
 }
 
-/** Files and lines (as `wc -l` counts them) below a directory of the repository, found without the guide's commands. */
-export function figuresOf(directory = ''): Figures {
+/** Files and lines (as `wc -l` counts them) below a directory of a repository, found without the guide's commands. */
+export function figuresOf(repository: string, directory = ''): Figures {
   const prefix = directory === '' ? '' : `${directory}/`;
-  const files = repositoryFiles().filter((file) => file.startsWith(prefix));
-  const lines = files.reduce((sum, file) => sum + newlines(join(root, file)), 0);
+  const files = filesOf(repository).filter((file) => file.startsWith(prefix));
+  const lines = files.reduce((sum, file) => sum + newlines(join(repository, file)), 0);
   return { files: files.length, lines };
 }
 
-function repositoryFiles(): readonly string[] {
-  if (existsSync(join(root, '.git'))) {
-    const options = { cwd: root, encoding: 'utf8', maxBuffer: 1 << 28 } as const;
+function filesOf(repository: string): readonly string[] {
+  if (existsSync(join(repository, '.git'))) {
+    const options = { cwd: repository, encoding: 'utf8', maxBuffer: 1 << 28 } as const;
     return execFileSync('git', ['ls-files', '-z'], options).split('\0').filter(Boolean);
   }
-  return [...walk('')];
+  return [...walk(repository, '')];
 }
 
-function* walk(directory: string): Generator<string> {
-  for (const name of readdirSync(join(root, directory))) {
+function* walk(repository: string, directory: string): Generator<string> {
+  for (const name of readdirSync(join(repository, directory))) {
     if (name === 'node_modules' || (directory === '' && name === '.git')) continue;
     const path = directory === '' ? name : `${directory}/${name}`;
-    if (statSync(join(root, path)).isDirectory()) yield* walk(path);
+    if (statSync(join(repository, path)).isDirectory()) yield* walk(repository, path);
     else yield path;
   }
 }

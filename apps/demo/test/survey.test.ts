@@ -16,14 +16,25 @@ import {
   toolUsesOf,
   WorkspaceSessionLog,
 } from '@x/core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
-import { figuresOf, root } from './repository.js';
+import { copyOfRepository, figuresOf, root } from './repository.js';
 
 const PROMPT = 'survey this repository';
 const WINDOW = 16_000;
 const context = RuntimeContext.of({ sessionId: 's' });
+
+/** Only against what hangs: a survey takes seconds, many of them on a busy machine. */
+const TIMEOUT = 600_000;
+
+let copies: string;
+let repo: string;
+beforeAll(() => {
+  copies = mkdtempSync(join(tmpdir(), 'x-demo-repository-'));
+  repo = copyOfRepository(copies);
+});
+afterAll(() => rmSync(copies, { recursive: true, force: true }));
 
 let data: string;
 beforeEach(() => {
@@ -37,12 +48,12 @@ function report(): string {
 
 /** Every figure of the report, against the repository itself. */
 function expectTrueReport(text: string): void {
-  const whole = figuresOf();
+  const whole = figuresOf(repo);
   expect(text).toContain(`The repository has ${whole.files} files with ${whole.lines} lines.`);
   const sections = [...text.matchAll(/^Figures for (\S+): (\d+) files, (\d+) lines/gm)];
   expect(sections.length).toBeGreaterThanOrEqual(10);
   for (const [, area = '', files, lines] of sections) {
-    expect({ area, files: Number(files), lines: Number(lines) }).toEqual({ area, ...figuresOf(area) });
+    expect({ area, files: Number(files), lines: Number(lines) }).toEqual({ area, ...figuresOf(repo, area) });
   }
   expect(text).toContain('## Conclusions');
   expect(text).not.toContain('<!-- survey:');
@@ -50,7 +61,7 @@ function expectTrueReport(text: string): void {
 
 describe('the survey through a window of 16 000 tokens', () => {
   it('is finished, with true figures, over several compactions and without getting lost', {
-    timeout: 120_000,
+    timeout: TIMEOUT,
   }, async () => {
     const counter = tiktokenCounter();
     const requests: ModelRequest[] = [];
@@ -63,7 +74,7 @@ describe('the survey through a window of 16 000 tokens', () => {
         return guide.generate(request);
       },
     };
-    const { agent } = createAgent({ model, embedded: true, data, repo: root });
+    const { agent } = createAgent({ model, embedded: true, data, repo });
     const events: AgentEvent[] = [];
     for await (const event of agent.stream(PROMPT, context)) events.push(event);
     const of = <Type extends AgentEvent['type']>(type: Type) =>
@@ -75,14 +86,18 @@ describe('the survey through a window of 16 000 tokens', () => {
     const calls = of('tool.call').map(({ call }) => call);
     expect(calls.length).toBeGreaterThan(60);
     expect(of('tool.evicted').length).toBeGreaterThanOrEqual(1);
-    expect(
-      of('context.compacted').filter(({ status }) => status === 'applied').length,
-    ).toBeGreaterThanOrEqual(3);
+    const compactions = of('context.compacted').filter(({ status }) => status === 'applied').length;
+    expect(compactions).toBeGreaterThanOrEqual(3);
 
-    // Whoever forgets where it was does things again.
+    // Whoever forgets where it was does things again. In the area that it is in, a compaction may take what it knew so
+    // far, six answers at most; to an area that is done it never returns.
     const signatures = calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`);
     const repeated = signatures.length - new Set(signatures).size;
-    expect(repeated).toBeLessThanOrEqual(signatures.length * 0.1);
+    expect(repeated).toBeLessThanOrEqual(6 * compactions);
+    const listed = signatures.filter((signature) => signature.startsWith('list_files '));
+    const visits = listed.filter((signature, index) => signature !== listed[index - 1]);
+    expect(visits.length).toBeGreaterThanOrEqual(10);
+    expect(new Set(visits).size).toBe(visits.length);
 
     for (const request of requests) {
       expect(countRequest(counter, request)).toBeLessThanOrEqual(WINDOW);
@@ -92,12 +107,12 @@ describe('the survey through a window of 16 000 tokens', () => {
     }
   });
 
-  it('can be asked about afterwards', { timeout: 120_000 }, async () => {
+  it('can be asked about afterwards', { timeout: TIMEOUT }, async () => {
     const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-    const { agent } = createAgent({ model, embedded: true, data, repo: root });
+    const { agent } = createAgent({ model, embedded: true, data, repo });
     await agent.call(PROMPT, context);
     const first = await agent.call('How many lines has packages/testkit?', context);
-    expect(first.text).toContain(String(figuresOf('packages/testkit').lines));
+    expect(first.text).toContain(String(figuresOf(repo, 'packages/testkit').lines));
     const second = await agent.call('Which kinds of files are there, by extension?', context);
     expect(second.text).toMatch(/ts \d+/);
     const third = await agent.call('Who painted the Mona Lisa?', context);
@@ -111,7 +126,7 @@ describe('npm start -- --once', () => {
   ): { child: ChildProcess; output: () => string; ended: Promise<number | null> } => {
     const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
     const env = { ...process.env, OPENAI_API_KEY: '', OPENAI_BASE_URL: '', ANTHROPIC_API_KEY: '' };
-    const child = spawn(process.execPath, [...args, '--once', prompt, '--data', data, '--repo', root], {
+    const child = spawn(process.execPath, [...args, '--once', prompt, '--data', data, '--repo', repo], {
       env,
       cwd: root,
     });
@@ -125,7 +140,7 @@ describe('npm start -- --once', () => {
     return { child, output: () => output, ended: new Promise((resolve) => child.once('close', resolve)) };
   };
 
-  it('resumes at its last checkpoint after kill -9, and finishes', { timeout: 180_000 }, async () => {
+  it('resumes at its last checkpoint after kill -9, and finishes', { timeout: TIMEOUT }, async () => {
     const first = start();
     await new Promise<void>((resolve, reject) => {
       first.child.stdout?.on('data', () => /^ 40 {2}/m.test(first.output()) && resolve());
@@ -180,9 +195,9 @@ describe('npm start -- --once', () => {
 
 it('answers small questions at once', async () => {
   const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const { agent } = createAgent({ model, embedded: true, data, repo: root });
+  const { agent } = createAgent({ model, embedded: true, data, repo });
   const size = await agent.call('How many files and lines has packages/testkit?', context);
-  const { files, lines } = figuresOf('packages/testkit');
+  const { files, lines } = figuresOf(repo, 'packages/testkit');
   expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
   const place = await agent.call('Where is openSession defined?', context);
   expect(place.text).toContain('packages/core/src/session.ts:');
@@ -190,7 +205,7 @@ it('answers small questions at once', async () => {
 
 it('is an honest label', async () => {
   const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const { agent } = createAgent({ model, embedded: true, data, repo: root });
+  const { agent } = createAgent({ model, embedded: true, data, repo });
   const reply = await agent.call('help', context);
   expect(textOf(reply.message ?? [])).toContain('no language model');
 });
