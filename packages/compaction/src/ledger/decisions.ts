@@ -10,6 +10,8 @@ const MOST = 3;
 
 /** Sentences of the model that state a decision or a finding, a few at most. */
 export function decisionsIn(text: string): readonly string[] {
+  // Few texts state any, and those that do not are told at once.
+  if (!DECISION.test(text.replaceAll('**', ''))) return [];
   const found: string[] = [];
   for (const sentence of text.split(SENTENCE_END)) {
     const trimmed = sentence.replaceAll(DECORATION, '').trim();

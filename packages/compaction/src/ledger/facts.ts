@@ -62,9 +62,9 @@ const CLOSING_LENGTH = 160;
 
 /** The facts of a message as it is, and those of it without what a function takes out. */
 interface Known {
-  plain?: Facts;
-  redact?: Redact;
-  redacted?: Facts;
+  plain: Facts | undefined;
+  redact: Redact | undefined;
+  redacted: Facts | undefined;
 }
 
 const known = new WeakMap<Message, Known>();
@@ -73,7 +73,7 @@ const known = new WeakMap<Message, Known>();
 export function factsOf(message: Message, redact?: Redact): Facts {
   let entry = known.get(message);
   if (entry === undefined) {
-    entry = {};
+    entry = { plain: undefined, redact: undefined, redacted: undefined };
     known.set(message, entry);
   }
   if (redact === undefined) return plainFacts(entry, message);
@@ -101,41 +101,51 @@ export function weightOf({ weight, passed }: Facts, mention: Mention): number {
  */
 export function keepFacts(from: Message, to: Message, redact?: Redact): Message {
   const facts = factsOf(from, redact);
-  const remaining = new Set(mentionsOf(to).mentions.map((mention) => mention.token));
+  const remaining = new Set(mentionsOf(to, inputsOf(to)).mentions.map((mention) => mention.token));
   const lost = facts.mentions.filter((mention) => !remaining.has(mention.token)).slice(0, KEPT_MENTIONS);
   const marked = withMarks(to, { mentions: lost.map((mention) => mention.token) });
-  known.set(marked, { plain: facts });
+  known.set(marked, { plain: facts, redact: undefined, redacted: undefined });
   return marked;
 }
 
 function extract(message: Message): Facts {
   const calls: CallFact[] = [];
   const results: ResultFact[] = [];
+  const inputs = inputsOf(message);
   for (const block of message.content) {
-    if (block.type === 'tool_use') calls.push(callFact(block));
+    if (block.type === 'tool_use') calls.push(callFact(block, inputs[calls.length] ?? ''));
     else if (block.type === 'tool_result') results.push(resultFact(block));
   }
-  const text = textOf(message.content.filter((block) => block.type === 'text'));
+  const speaks = message.role === 'assistant';
+  const asks = isUserRequest(message);
+  const text = speaks || asks ? textOf(message.content.filter((block) => block.type === 'text')) : '';
+  const { mentions, weight, passed } = mentionsOf(message, inputs);
+  // The same fields each time, given or not: there are thousands of these, and all are read in one place.
   return {
-    ...(isUserRequest(message) ? { request: text.trim() } : {}),
-    ...(message.role === 'assistant' && calls.length === 0 && text.trim() !== ''
-      ? { closing: tailOf(oneLine(lastParagraph(text)), CLOSING_LENGTH) }
-      : {}),
-    decisions: message.role === 'assistant' ? decisionsIn(text) : [],
+    request: asks ? text.trim() : undefined,
+    closing: speaks && calls.length === 0 ? closingOf(text) : undefined,
+    decisions: speaks ? decisionsIn(text) : NOTHING,
     calls,
     results,
-    ...mentionsOf(message),
+    mentions,
+    weight,
+    passed,
   };
 }
 
+const NOTHING: readonly string[] = [];
 const NONE: ReadonlySet<Mention> = new Set();
 
-function mentionsOf(message: Message): Pick<Facts, 'mentions' | 'weight' | 'passed'> {
+/** @param inputs What the message passes to tools. */
+function mentionsOf(
+  message: Message,
+  inputs: readonly string[],
+): Pick<Facts, 'mentions' | 'weight' | 'passed'> {
   const remembered = stringsIn(marksOf(message).mentions).join(' ');
   const weight = message.role === 'user' ? WEIGHTS.user : WEIGHTS.other;
   const text = textOf(message);
   const said = mentionsIn(remembered ? `${text} ${remembered}` : text);
-  const passed = mentionsIn(argumentsOf(message));
+  const passed = inputs.length > 0 ? mentionsIn(inputs.join(' ')) : [];
   if (passed.length === 0) return { mentions: said, weight, passed: NONE };
   if (said.length === 0) return { mentions: passed, weight, passed: new Set(passed) };
   // Later, so that an argument outweighs what was said about it.
@@ -143,10 +153,9 @@ function mentionsOf(message: Message): Pick<Facts, 'mentions' | 'weight' | 'pass
   return { mentions: [...found.values()], weight, passed: new Set(passed) };
 }
 
-function argumentsOf(message: Message): string {
-  return message.content
-    .flatMap((block) => (block.type === 'tool_use' ? [stringsOf(block.input)] : []))
-    .join(' ');
+/** What a message passes to each tool that it calls, as text. */
+function inputsOf(message: Message): readonly string[] {
+  return message.content.flatMap((block) => (block.type === 'tool_use' ? [stringsOf(block.input)] : []));
 }
 
 /** All strings in a value, unescaped: a path in JSON text would carry the escapes. */
@@ -157,14 +166,14 @@ function stringsOf(value: unknown): string {
   return Object.values(value).map(stringsOf).join(' ');
 }
 
-function callFact(call: ToolUseBlock): CallFact {
+function callFact(call: ToolUseBlock, input: string): CallFact {
   const { id, name } = call;
   const command = commandOf(call);
-  const patched = changedPaths(stringsOf(call.input));
+  const patched = changedPaths(input);
   if (command !== undefined) {
     const { read, written, onlyReads } = shellFiles(command);
-    const said = onlyReads ? {} : { command: oneLine(command) };
-    return { id, tool: name, read, changed: [...new Set([...patched, ...written])], ...said };
+    const changed = [...new Set([...patched, ...written])];
+    return { id, tool: name, read, changed, command: onlyReads ? undefined : oneLine(command) };
   }
   const effect = patched.length > 0 ? 'change' : effectOf(name, false);
   const paths = [...new Set([...pathsOf(call), ...patched])];
@@ -173,6 +182,7 @@ function callFact(call: ToolUseBlock): CallFact {
     tool: name,
     read: effect === 'change' ? [] : paths,
     changed: effect === 'change' ? paths : [],
+    command: undefined,
   };
 }
 
@@ -183,17 +193,17 @@ function resultFact(result: ToolResultBlock): ResultFact {
     tool: result.toolName,
     failed,
     exitCode,
-    ...(failed ? { error: oneLine(errorLine(textOf([result]))) } : {}),
+    error: failed ? oneLine(errorLine(textOf([result]))) : undefined,
   };
 }
 
-function lastParagraph(text: string): string {
-  return (
-    text
-      .trim()
-      .split(/\n\s*\n/)
-      .at(-1) ?? ''
-  );
+/** The end of the last paragraph, or nothing where there is no text. */
+function closingOf(text: string): string | undefined {
+  const last = text
+    .trim()
+    .split(/\n\s*\n/)
+    .at(-1);
+  return last ? tailOf(oneLine(last), CLOSING_LENGTH) : undefined;
 }
 
 function oneLine(text: string): string {

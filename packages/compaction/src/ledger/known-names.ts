@@ -6,15 +6,13 @@ interface Found {
   text: number;
 }
 
-/** A name in a stretch of text; whatever else has the same token shares `token`. */
-export interface KnownName {
-  readonly mention: Mention;
-  readonly token: Found;
+/** A name in a stretch of text; whatever else has the same token shares `found`. */
+export interface KnownName extends Mention {
+  readonly found: Found;
 }
 
 /** A stretch of text, and the names in it. */
 export interface KnownChunk extends Found {
-  readonly hash: number;
   readonly chunk: string;
   readonly names: readonly KnownName[];
 }
@@ -29,14 +27,17 @@ const REACH = 16;
  * again, in one text and in the next. Forgets everything when it is full, and never while a text is read.
  */
 export class KnownNames {
-  #slots: (KnownChunk | undefined)[] = [];
+  /** 0 where there is none. */
+  #hashes = new Int32Array();
+  #chunks: (KnownChunk | undefined)[] = [];
   #tokens = new Map<string, Found>();
-  #size = 0;
+  #size = MOST;
 
   /** To be called before each text. */
   makeRoom(): void {
-    if (this.#slots.length > 0 && this.#size < MOST && this.#tokens.size < MOST) return;
-    this.#slots = new Array<KnownChunk | undefined>(SLOTS).fill(undefined);
+    if (this.#size < MOST && this.#tokens.size < MOST) return;
+    this.#hashes = new Int32Array(SLOTS);
+    this.#chunks = new Array<KnownChunk | undefined>(SLOTS).fill(undefined);
     this.#tokens = new Map();
     this.#size = 0;
   }
@@ -44,28 +45,31 @@ export class KnownNames {
   /** What is known of the stretch that the reader is at. */
   find(reader: ChunkReader): KnownChunk | undefined {
     const { hash } = reader;
-    const slots = this.#slots;
+    const hashes = this.#hashes;
     for (let slot = slotOf(hash), last = slot + REACH; slot < last; slot++) {
-      const entry = slots[slot & (SLOTS - 1)];
-      if (entry === undefined) return undefined;
-      if (entry.hash === hash && reader.is(entry.chunk)) return entry;
+      const found = hashes[slot & (SLOTS - 1)];
+      if (found === 0) return undefined;
+      if (found !== hash) continue;
+      const known = this.#chunks[slot & (SLOTS - 1)];
+      if (known && reader.is(known.chunk)) return known;
     }
     return undefined;
   }
 
-  /** Remembers a stretch, if there is room. */
-  add(entry: KnownChunk): void {
+  /** Remembers the stretch that the reader is at, if there is room. */
+  add({ hash }: ChunkReader, known: KnownChunk): void {
     if (this.#size >= MOST) return;
-    for (let slot = slotOf(entry.hash), last = slot + REACH; slot < last; slot++) {
-      if (this.#slots[slot & (SLOTS - 1)] !== undefined) continue;
-      this.#slots[slot & (SLOTS - 1)] = entry;
+    for (let slot = slotOf(hash), last = slot + REACH; slot < last; slot++) {
+      if (this.#hashes[slot & (SLOTS - 1)] !== 0) continue;
+      this.#hashes[slot & (SLOTS - 1)] = hash;
+      this.#chunks[slot & (SLOTS - 1)] = known;
       this.#size++;
       return;
     }
   }
 
-  /** The one that stands for a token. */
-  token(token: string): Found {
+  /** What all names with this token share. */
+  found(token: string): Found {
     let found = this.#tokens.get(token);
     if (found === undefined) {
       found = { text: 0 };

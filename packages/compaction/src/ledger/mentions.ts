@@ -13,8 +13,13 @@ const LONGEST = 200;
 /** Names in one text: a dump of data has many, and few of them matter. */
 const MOST = 1_000;
 
+/** Signs without which a stretch of text holds no name, and those of numbers. */
+const NAMING =
+  SIGNS.slash | SIGNS.dot | SIGNS.digit | SIGNS.underscore | SIGNS.innerUpper | SIGNS.foreign | SIGNS.url;
+const NUMERIC = SIGNS.digit | SIGNS.dot;
+const SHORTEST_NUMBER = 5;
+
 const GENERIC = new Set(['/dev/null', 'and/or', 'e.g', 'i.e', 'n/a']);
-const PLAIN_WORD = /^[A-Z]?[a-z]+\.?$/;
 const ESCAPE = /\\(?:u[0-9a-fA-F]{4}|[nrtbf"\\])/g;
 /** A leading dot is part of the name: `.github/x`, `./x`, `../x`. */
 const PATH = /^(?:~|\.{1,2})?(?:[\p{L}\p{N}_@+-][\p{L}\p{N}_@.+~%-]*)?(?:\/+[\p{L}\p{N}_@.+~%-]+)+/u;
@@ -41,16 +46,23 @@ export function mentionsIn(text: string): readonly Mention[] {
   texts++;
   const found: Mention[] = [];
   while (found.length < MOST && reader.next()) {
+    if (!mayHoldNames(reader)) continue;
     const chunk = known.find(reader) ?? learn();
     if (chunk.text === texts) continue;
     chunk.text = texts;
-    for (const { mention, token } of chunk.names) {
-      if (token.text === texts) continue;
-      token.text = texts;
-      found.push(mention);
+    for (const name of chunk.names) {
+      if (name.found.text === texts) continue;
+      name.found.text = texts;
+      found.push(name);
     }
   }
   return found;
+}
+
+/** Words with a hyphen and short numbers hold none, and are many. */
+function mayHoldNames({ signs, start, end }: ChunkReader): boolean {
+  if ((signs & NAMING) === 0) return false;
+  return (signs & ~NUMERIC) !== 0 || end - start >= SHORTEST_NUMBER;
 }
 
 /** Finds the names in the stretch that the reader is at. */
@@ -58,15 +70,14 @@ function learn(): KnownChunk {
   // A part of a text would keep the whole of it in memory.
   const chunk = detached(reader.chunk());
   const names: KnownName[] = [];
-  addMentions(chunk, reader.signs, (found, kind) => {
-    if (found.length > LONGEST || GENERIC.has(found)) return;
-    if (names.some(({ mention }) => mention.token === found)) return;
-    const token = chunk.length > LONGEST ? detached(found) : found;
-    names.push({ mention: { token, kind }, token: known.token(token) });
+  addMentions(chunk, reader.signs, (part, kind) => {
+    if (part.length > LONGEST || GENERIC.has(part) || names.some(({ token }) => token === part)) return;
+    const token = chunk.length > LONGEST ? detached(part) : part;
+    names.push({ token, kind, found: known.found(token) });
   });
-  const entry = { hash: reader.hash, chunk, names, text: 0 };
-  if (chunk.length <= LONGEST) known.add(entry);
-  return entry;
+  const learned = { chunk, names, text: 0 };
+  if (chunk.length <= LONGEST) known.add(reader, learned);
+  return learned;
 }
 
 /** The same text as a string of its own: engines share the characters of a part with what it was cut from. */
@@ -98,19 +109,17 @@ function addMentions(
     if (file.includes('.') && FILE.test(file)) add(file, 'path');
   }
   if (signs & (SIGNS.innerUpper | SIGNS.underscore | SIGNS.foreign)) {
-    for (const [word] of chunk.matchAll(WORD)) {
-      if (!PLAIN_WORD.test(word) && !QUANTITY.test(word) && (HUMPS.test(word) || UNDERSCORE.test(word))) {
-        add(word, 'identifier');
-      }
+    for (const word of chunk.match(WORD) ?? []) {
+      if ((HUMPS.test(word) || UNDERSCORE.test(word)) && !QUANTITY.test(word)) add(word, 'identifier');
     }
   }
   if ((signs & SIGNS.digit) === 0 || !/\p{N}/u.test(last)) return;
-  for (const [id] of last.matchAll(ID)) if (isId(id)) add(id, 'id');
+  for (const id of last.match(ID) ?? []) if (isId(id)) add(id, 'id');
 }
 
 function isId(token: string): boolean {
   if (token.length < 4 || !/\p{N}/u.test(token)) return false;
-  if (/^\d+$/.test(token)) return token.length >= 5;
+  if (/^\d+$/.test(token)) return token.length >= SHORTEST_NUMBER;
   if (HEX.test(token) || token.startsWith('#')) return true;
   if (QUANTITY.test(token)) return false;
   return /\p{L}/u.test(token) && (token.includes('-') || token.length <= 24);

@@ -16,7 +16,7 @@ const COLON = 58;
 const SLASH = 47;
 const LETTER = 128;
 const OTHER = 256;
-const UNKNOWN = 0xffff;
+const UNKNOWN = 0x8000;
 const LETTER_OR_NUMBER = /[\p{L}\p{N}]/u;
 const DIGITS = /\p{N}/u;
 const HASH_FACTOR = 0x01000193;
@@ -48,7 +48,7 @@ export class ChunkReader {
   end = 0;
   /** What is in it. */
   signs = 0;
-  /** Equal for equal stretches, and seldom for others. */
+  /** Equal for equal stretches, and seldom for others; never 0. */
   hash = 0;
   #text = '';
   /** The text as units, which are read faster than a string that is a part of another; then a 0, which ends a name. */
@@ -79,17 +79,23 @@ export class ChunkReader {
     while (index < length) {
       const start = index++;
       let unit = units[start] as number;
-      let signs = kindOf(outer, unit);
+      let signs = outer[unit] as number;
       if (signs === 0) continue;
       let hash = Math.imul(HASH_SEED ^ unit, HASH_FACTOR);
       for (; ; index++) {
         unit = units[index] as number;
-        const kind = kindOf(inner, unit);
+        const kind = inner[unit] as number;
         if (kind === 0) break;
         signs |= kind;
         hash = Math.imul(hash ^ unit, HASH_FACTOR);
       }
       let end = index++;
+      if (signs & UNKNOWN) {
+        // Looked at once more when it is known what its characters are.
+        for (let at = start; at < end; at++) kindOf(outer, units[at] as number);
+        index = start;
+        continue;
+      }
       if (end - start < SHORTEST) continue;
       if (signs === LETTER) {
         if (unit !== COLON || !this.#startsUrl(start, end)) continue;
@@ -103,7 +109,7 @@ export class ChunkReader {
       this.start = start;
       this.end = end;
       this.signs = signs;
-      this.hash = hash;
+      this.hash = hash === 0 ? 1 : hash;
       this.#next = index;
       return true;
     }
