@@ -6,6 +6,7 @@ import { Manifest } from './manifest.js';
 import type { Meter } from './meter.js';
 import type { Budget, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 import { unchanged } from './reducer.js';
+import { unlessAborted } from './unless-aborted.js';
 
 /** What a run through the reducers came to. */
 export interface CascadeResult {
@@ -74,10 +75,13 @@ async function attempt(
   }
   let reduction: Reduction;
   try {
-    reduction = await reducer.reduce(view, budget, context);
+    reduction = await unlessAborted(reducer.reduce(view, budget, context), context.signal);
   } catch (error) {
     context.signal?.throwIfAborted();
     return { ...unchanged(view, ''), failure: describe(error) };
+  }
+  if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates)) {
+    return { ...unchanged(view, ''), failure: 'it answered no reduction, which has messages and fates' };
   }
   if (reduction.failure || reduction.messages === view.messages)
     return { ...reduction, messages: view.messages };

@@ -44,11 +44,13 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
   const contextWindow =
     options.contextWindow ?? config.contextWindow ?? model?.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
   const fixedTokens = meter.frame({ system, tools, reminders });
-  const view: View = { messages, fixedTokens, tokens: fixedTokens + meter.messages(messages) };
+  const tokens = fixedTokens + meter.messages(messages);
+  // A list of its own that nobody can change: a reducer may be anybody's.
+  const view: View = { messages: Object.freeze([...messages]), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens);
 
   const report = (status: CompactionStatus, why: string, result?: CascadeResult): CompactionOutcome => {
-    const after = status === 'applied' && result ? result.view : view;
+    const after = status === 'applied' && result ? result.view : { ...view, messages };
     return {
       status,
       reason: why,

@@ -1,4 +1,4 @@
-import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { assistantMessage, type Message, type Model, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type CompactionConfig, createCompactor, type Reducer } from '../src/index.js';
@@ -117,6 +117,21 @@ describe('createCompactor', () => {
     expect(middle.messages).toBe(messages);
   });
 
+  it('is aborted at once, though the model does not heed the signal', async () => {
+    const messages = history();
+    const controller = new AbortController();
+    const model: Model = {
+      id: 'deaf',
+      generate: () => {
+        controller.abort(new Error('stop'));
+        return new Promise(() => {});
+      },
+    };
+    const outcome = await createCompactor({ model }).compact(messages, { signal: controller.signal });
+    expect(outcome).toMatchObject({ status: 'aborted', reason: expect.stringContaining('stop') });
+    expect(outcome.messages).toBe(messages);
+  });
+
   it('plans without calling a model or changing anything', async () => {
     const model = new ScriptedModel([{ text: GOOD_SUMMARY }]);
     const compactor = createCompactor({ model });
@@ -213,6 +228,25 @@ describe('a reducer of one’s own', () => {
     expect(outcome.status).toBe('failed');
     expect(outcome.reason).toMatch(reason);
     expect(outcome.messages).toBe(messages);
+  });
+
+  it.each<[string, () => unknown]>([
+    ['answers nothing', () => undefined],
+    ['answers no account of what it did', () => Promise.resolve({ messages: [] })],
+    [
+      'changes the list in place',
+      (...[view]: unknown[]) => {
+        (view as { messages: Message[] }).messages.length = 1;
+        return Promise.resolve({ messages: [], fates: [] });
+      },
+    ],
+  ])('may be wrong: when it %s, the next one runs, and the list stays as it was', async (_, reduce) => {
+    const wrong: Reducer = { name: 'wrong', cost: 'free', reduce: reduce as Reducer['reduce'] };
+    const messages = history();
+    const copy = [...messages];
+    const { outcome } = await run([wrong, dropping((_, index) => index === 0 || index > 30)], messages);
+    expect(outcome).toMatchObject({ status: 'applied', reason: expect.stringContaining('wrong: ') });
+    expect(messages).toEqual(copy);
   });
 
   it('may throw: the next one runs', async () => {
