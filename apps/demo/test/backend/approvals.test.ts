@@ -5,21 +5,28 @@ import { type AgentEvent, estimateCounter, type JsonObject, type Model, textOf }
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
-import { createAgent } from '../../src/create-agent.js';
+import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import { GuideModel } from '../../src/guide/guide-model.js';
 import type { Transcript } from '../../src/server/transcript.js';
 import { info } from './info.js';
 
 let data: string;
+let demos: DemoAgent[];
 beforeEach(() => {
   data = mkdtempSync(join(tmpdir(), 'x-approvals-'));
+  demos = [];
 });
-afterEach(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
+afterEach(async () => {
+  // They remember after they have answered.
+  for (const { agent } of demos) await agent.close();
+  rmSync(data, { recursive: true, force: true });
+});
 
 function open(model: Model, { embedded = false, unattended = false } = {}): HarnessBackend {
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const demo = createAgent({ model, embedded, background: null, data, repo: data, unattended, onEvent });
+  demos.push(demo);
   backend = new HarnessBackend({ demo, counter: estimateCounter, info });
   return backend;
 }

@@ -12,22 +12,50 @@ import {
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
-import { createAgent } from '../../src/create-agent.js';
+import { createAgent, type DemoAgent } from '../../src/create-agent.js';
 import type { Transcript } from '../../src/server/transcript.js';
+import { openFiles } from '../../src/storage.js';
 import { info } from './info.js';
 
 let data: string;
+let demos: DemoAgent[];
 beforeEach(() => {
   data = mkdtempSync(join(tmpdir(), 'x-backend-'));
+  demos = [];
 });
-afterEach(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
+afterEach(async () => {
+  await closeAgents();
+  rmSync(data, { recursive: true, force: true });
+});
 
 function open(model: Model): HarnessBackend {
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const demo = createAgent({ model, embedded: true, data, repo: data, onEvent });
+  demos.push(demo);
   backend = new HarnessBackend({ demo, counter: estimateCounter, info });
   return backend;
+}
+
+/** Waits for what agents do after they have answered: they remember. */
+async function closeAgents(): Promise<void> {
+  for (const { agent } of demos) await agent.close();
+}
+
+/**
+ * A process that is killed while the model thinks. It only pretends to be gone, so it takes no lease: one that is gone
+ * keeps none alive.
+ */
+async function die(text: string): Promise<void> {
+  const storage = openFiles(data);
+  Object.defineProperty(storage.store, 'lease', { value: undefined });
+  let dead: HarnessBackend | undefined;
+  const model: Model = { id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) };
+  const onEvent = (event: AgentEvent) => dead?.onEvent(event);
+  const demo = createAgent({ model, embedded: true, data, repo: data, storage, onEvent });
+  dead = new HarnessBackend({ demo, counter: estimateCounter, info });
+  await dead.send('s-1', text);
+  await transcriptOnce(dead, ({ context }) => context !== undefined);
 }
 
 /** The transcript, once it is as it should be and stored. */
@@ -39,7 +67,7 @@ async function transcriptOnce(
     const { transcript } = await backend.transcript('s-1');
     if (isSo(transcript)) {
       await backend.close();
-      return transcript;
+      return (await backend.transcript('s-1')).transcript;
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -58,6 +86,8 @@ describe('HarnessBackend', () => {
   it('tells a call, and a new process tells it the same', async () => {
     const backend = open(new ScriptedModel(script, { contextWindow: 16_000 }));
     await backend.send('s-1', 'Look around');
+    await transcriptOnce(backend, answered(2));
+    await closeAgents();
     const told = await transcriptOnce(backend, answered(2));
     expect(told.title).toBe('Look around');
     expect(
@@ -104,12 +134,7 @@ describe('HarnessBackend', () => {
   });
 
   it('goes on with what another process left unfinished', async () => {
-    // A process that is killed while the model thinks.
-    const dead = open({ id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) });
-    await dead.send('s-1', 'Hello');
-    await transcriptOnce(dead, ({ context }) => context !== undefined);
-    // A process that is gone holds no lease; this one only pretends to be gone.
-    rmSync(join(data, 'workspace/agents/guide/context/s-1/lease.json'));
+    await die('Hello');
     const backend = open(new ScriptedModel([{ text: 'Here I am' }]));
     expect(await backend.resumeInterrupted()).toBe(1);
     const last = (await transcriptOnce(backend, answered(1))).entries.at(-1);
@@ -118,10 +143,7 @@ describe('HarnessBackend', () => {
   });
 
   it('does not tell of a step that another process logged but never stored', async () => {
-    const dead = open({ id: 'dead', contextWindow: 16_000, generate: () => new Promise(() => {}) });
-    await dead.send('s-1', 'Hello');
-    await transcriptOnce(dead, ({ context }) => context !== undefined);
-    rmSync(join(data, 'workspace/agents/guide/context/s-1/lease.json'));
+    await die('Hello');
     const model = new ScriptedModel([{ text: 'Here I am' }]);
     const { agent } = createAgent({ model, embedded: true, data, repo: data });
     const lost = assistantMessage([{ type: 'tool_use', id: 'lost', name: 'grep', input: { pattern: 'x' } }]);

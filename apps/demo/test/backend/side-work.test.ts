@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await demo.agent.close();
-  rmSync(data, { recursive: true, force: true, maxRetries: 5 });
+  rmSync(data, { recursive: true, force: true });
 });
 
 function open(model: Model): HarnessBackend {
