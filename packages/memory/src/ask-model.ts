@@ -38,13 +38,9 @@ async function ask<Value>(
   check: (answer: string) => Checked<Value>,
 ): Promise<Checked<Value>> {
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const response = await model.generate({
-    system,
-    messages: [userMessage(prompt)],
-    tools: [],
-    maxOutputTokens,
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-  });
+  const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
+  const request = { system, messages: [userMessage(prompt)], tools: [], maxOutputTokens, signal: ends };
+  const response = await unlessAborted(model.generate(request), ends);
   if (response.usage)
     emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage: response.usage });
   const answer = assistantMessage(response.content);
@@ -52,6 +48,21 @@ async function ask<Value>(
   if (response.finishReason === 'length') return { refused: 'it was cut off' };
   if (response.finishReason !== 'stop') return { refused: `it ended with "${response.finishReason}"` };
   return check(withoutFence(textOf(answer).trim()));
+}
+
+/** The result of some work, or the signal's reason as soon as it fires: not every model heeds its signal. */
+async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** What stands in a code fence, when that is all there is. */

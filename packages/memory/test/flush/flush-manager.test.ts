@@ -330,3 +330,19 @@ it('refuses a malformed configuration, and a damaged state rather than reading e
   await workspace.write(`${prefix}memory/.flush/s-1.json`, '{"version":');
   await expect(new MemoryFlushManager({ workspace }).flush(key)).rejects.toThrow('Delete the file');
 });
+
+it('ends at once when it is stopped, though the model does not heed the signal, and nothing is lost', async () => {
+  const workspace = await testWorkspace();
+  await logSession(workspace, parts, [userMessage('fact-1')]);
+  const stop = new AbortController();
+  const deaf = {
+    id: 'deaf',
+    generate: () => {
+      stop.abort(new Error('stopped'));
+      return new Promise<never>(() => {});
+    },
+  };
+  const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock });
+  await expect(flusher.flush(key, { model: deaf, signal: stop.signal })).rejects.toThrow('stopped');
+  expect((await flusher.flush(key)).bullets).toEqual(['In call 1: fact-1']);
+});
