@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { defineTool, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, shutdownOnSignals } from '../src/index.js';
 import { isPaired, scratch } from './support.js';
@@ -30,6 +30,7 @@ describe('shutdownOnSignals', () => {
     const child = spawn(process.execPath, ['--conditions=@x/source', '--import', 'tsx', program, directory], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
+    onTestFinished(() => void child.kill('SIGKILL'));
     const lines: string[] = [];
     const output = createInterface({ input: child.stdout });
     output.on('line', (line) => {

@@ -11,7 +11,7 @@ import {
   toolUsesOf,
   WorkspaceSession,
 } from '@x/core';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { isPaired, scratch } from '../support.js';
 import { everything, furnish } from './everything.js';
 
@@ -28,6 +28,7 @@ async function run(directory: string, rounds: number): Promise<string> {
     ['--conditions=@x/source', '--import', 'tsx', PROGRAM, directory, String(ROUNDS)],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
+  onTestFinished(() => void child.kill('SIGKILL'));
   let told = 0;
   let last = '';
   const output = createInterface({ input: child.stdout });
