@@ -6,9 +6,14 @@ interface Found {
   text: number;
 }
 
+/** A token that is or was a name. Always the very same string, so that equal ones need not be compared. */
+interface KnownToken extends Found {
+  readonly token: string;
+}
+
 /** A name in a stretch of text; whatever else has the same token shares `found`. */
 export interface KnownName extends Mention {
-  readonly found: Found;
+  readonly found: KnownToken;
 }
 
 /** A stretch of text, and the names in it. */
@@ -30,7 +35,7 @@ export class KnownNames {
   /** 0 where there is none. */
   #hashes = new Int32Array();
   #chunks: (KnownChunk | undefined)[] = [];
-  #tokens = new Map<string, Found>();
+  #tokens = new Map<string, KnownToken>();
   #size = MOST;
 
   /** To be called before each text. */
@@ -69,14 +74,20 @@ export class KnownNames {
   }
 
   /** What all names with this token share. */
-  found(token: string): Found {
-    let found = this.#tokens.get(token);
+  found(part: string): KnownToken {
+    let found = this.#tokens.get(part);
     if (found === undefined) {
-      found = { text: 0 };
+      const token = detached(part);
+      found = { token, text: 0 };
       this.#tokens.set(token, found);
     }
     return found;
   }
+}
+
+/** The same text as a string of its own: a part of a text would keep the whole of it in memory. */
+export function detached(part: string): string {
+  return ` ${part}`.slice(1);
 }
 
 function slotOf(hash: number): number {

@@ -1,4 +1,4 @@
-import { type KnownChunk, type KnownName, KnownNames } from './known-names.js';
+import { detached, type KnownChunk, type KnownName, KnownNames } from './known-names.js';
 import { ChunkReader, SIGNS } from './name-chunks.js';
 
 /** A name that may be needed again: what a summary must not paraphrase. */
@@ -67,22 +67,17 @@ function mayHoldNames({ signs, start, end }: ChunkReader): boolean {
 
 /** Finds the names in the stretch that the reader is at. */
 function learn(): KnownChunk {
-  // A part of a text would keep the whole of it in memory.
-  const chunk = detached(reader.chunk());
+  const chunk = reader.chunk();
   const names: KnownName[] = [];
   addMentions(chunk, reader.signs, (part, kind) => {
     if (part.length > LONGEST || GENERIC.has(part) || names.some(({ token }) => token === part)) return;
-    const token = chunk.length > LONGEST ? detached(part) : part;
-    names.push({ token, kind, found: known.found(token) });
+    const found = known.found(part);
+    names.push({ token: found.token, kind, found });
   });
-  const learned = { chunk, names, text: 0 };
-  if (chunk.length <= LONGEST) known.add(reader, learned);
+  if (chunk.length > LONGEST) return { chunk, names, text: 0 };
+  const learned = { chunk: detached(chunk), names, text: 0 };
+  known.add(reader, learned);
   return learned;
-}
-
-/** The same text as a string of its own: engines share the characters of a part with what it was cut from. */
-function detached(text: string): string {
-  return ` ${text}`.slice(1);
 }
 
 /** A path and what its parts are called: a later call may use either. */
