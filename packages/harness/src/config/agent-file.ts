@@ -63,6 +63,17 @@ export interface AgentConfig {
   readonly workspace?: PartReference | undefined;
   readonly session?: PartReference | undefined;
   readonly capabilities: readonly CapabilityReference[];
+  /** Where the file speaks of each of them. */
+  readonly places: readonly CapabilityPlace[];
+}
+
+/** Where a file speaks of a capability. */
+export interface CapabilityPlace {
+  readonly path: string;
+  /** Where its configuration is. */
+  readonly config: string;
+  /** What of the configuration's own paths is not written there. */
+  readonly omitted?: string | undefined;
 }
 
 export interface ParseAgentOptions {
@@ -84,18 +95,24 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
     const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
     return setting === undefined ? [] : [[key, setting] as const];
   });
+  const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
+  const placed: readonly PlacedCapability[] = [
+    ...named('permissions', file.permissions, { path: 'permissions', config: 'permissions' }),
+    ...file.capabilities.map((reference, index) => {
+      const path = `capabilities[${index}]`;
+      return { reference, place: { path, config: `${path}.config` } };
+    }),
+    ...named('subagents', file.subagents, { path: 'subagents', config: 'subagents' }),
+    ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
+  ];
   return {
     settings: { ...Object.fromEntries(given), name: file.name, systemPrompt: file.system_prompt },
     model: file.model,
     fallback: file.fallback,
     workspace: file.workspace,
     session: file.session,
-    capabilities: [
-      ...named('permissions', file.permissions),
-      ...file.capabilities,
-      ...named('subagents', file.subagents),
-      ...named('mcp', file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers }),
-    ],
+    capabilities: placed.map(({ reference }) => reference),
+    places: placed.map(({ place }) => place),
   };
 }
 
@@ -112,8 +129,13 @@ function substituted(
   return { ...(substituteEnvironment(rest, environment, subject) as object), mcp_servers: servers };
 }
 
-function named(ref: string, config: unknown): readonly CapabilityReference[] {
-  return config === undefined ? [] : [{ ref, config }];
+interface PlacedCapability {
+  readonly reference: CapabilityReference;
+  readonly place: CapabilityPlace;
+}
+
+function named(ref: string, config: unknown, place: CapabilityPlace): readonly PlacedCapability[] {
+  return config === undefined ? [] : [{ reference: { ref, config }, place }];
 }
 
 /**

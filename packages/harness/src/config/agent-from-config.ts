@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import {
+  type Capability,
   InvalidInputError,
   type Issue,
   type Model,
@@ -7,11 +8,12 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import type { CapabilityRegistry } from '../capability-registry.js';
+import type { CapabilityReference, CapabilityRegistry } from '../capability-registry.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { HarnessAgent } from '../harness-agent.js';
 import type { HarnessAgentBuilder } from '../harness-agent-builder.js';
 import {
+  type CapabilityPlace,
   type ModelReference,
   type ParseAgentOptions,
   type PartReference,
@@ -45,7 +47,10 @@ export async function agentFromConfig(
   parts: PartProviders,
   options: AgentFromConfigOptions = {},
 ): Promise<HarnessAgentBuilder<HarnessAgent>> {
-  const { settings, model, fallback, workspace, session, capabilities } = parseAgentConfig(config, options);
+  const { settings, model, fallback, workspace, session, capabilities, places } = parseAgentConfig(
+    config,
+    options,
+  );
   const { directory = process.cwd() } = options;
   const builder = HarnessAgent.builder().settings(settings);
   const issues: Issue[] = [];
@@ -56,11 +61,11 @@ export async function agentFromConfig(
       issues.push(...issuesOf(error, path));
     }
   };
-  await make('model', async () => {
-    const others: Model[] = [];
-    for (const reference of fallback) others.push(await parts.model(reference));
-    builder.model(await parts.model(model), { fallback: others });
-  });
+  const others: Model[] = [];
+  for (const [index, reference] of fallback.entries()) {
+    await make(`fallback[${index}]`, async () => others.push(await parts.model(reference)));
+  }
+  await make('model', async () => builder.model(await parts.model(model), { fallback: others }));
   await make('workspace', async () => {
     if (workspace === undefined) builder.workspace(resolve(directory, 'workspace'));
     else if (typeof workspace === 'string' && !workspace.includes('://')) {
@@ -71,12 +76,33 @@ export async function agentFromConfig(
     if (session !== undefined) builder.session(await offered(parts.session, session, 'session stores'));
   });
   for (const [index, reference] of capabilities.entries()) {
-    await make(`capabilities[${index}]`, async () => {
-      builder.use(await parts.registry.load(reference, `capabilities[${index}]`));
-    });
+    const place = places[index] ?? { path: 'capabilities', config: 'capabilities' };
+    await make(place.path, async () => builder.use(await loadFrom(parts.registry, reference, place)));
   }
   if (issues.length > 0) throw new HarnessConfigError(issues);
   return builder;
+}
+
+/** @throws {HarnessConfigError} with paths as the file has them. */
+async function loadFrom(
+  registry: CapabilityRegistry,
+  reference: CapabilityReference,
+  { path, config, omitted }: CapabilityPlace,
+): Promise<Capability> {
+  try {
+    return await registry.load(reference, path);
+  } catch (error) {
+    if (!HarnessConfigError.isInstance(error)) throw error;
+    const made = `${path}.${typeof reference === 'string' ? reference : reference.ref}`;
+    const issues = error.issues.map(({ path: of, message }): Issue => {
+      if (of === made) return { path, message };
+      if (!of.startsWith(made)) return { path: of, message };
+      const below = of.slice(made.length);
+      const written = omitted === undefined ? below : below.replace(`.${omitted}.`, '.');
+      return { path: `${config}${written}`, message };
+    });
+    throw new HarnessConfigError(issues, { cause: error.cause });
+  }
 }
 
 function offered<Part>(

@@ -145,7 +145,7 @@ describe('an agent in a file', () => {
     };
     expect(await failure({ model: 'm', capabilities: ['picky'] }, parts)).toEqual([
       { path: 'model', message: 'no such model' },
-      { path: 'capabilities[0].picky.limits.max', message: 'must be positive' },
+      { path: 'capabilities[0].config.limits.max', message: 'must be positive' },
     ]);
   });
 

@@ -1,6 +1,7 @@
-import { type Capability, userMessage } from '@x/core';
+import { type Capability, parseWith, userMessage } from '@x/core';
+import { z } from 'zod';
 import { tasksReminder } from './render-task.js';
-import { parseSubagent, type Subagent, type SubagentDefinition } from './subagent-definition.js';
+import { definitionSchema, type Subagent, type SubagentDefinition } from './subagent-definition.js';
 import {
   NAME,
   parseSubagentsConfig,
@@ -16,6 +17,8 @@ import { taskListTool } from './tools/task-list.js';
 import { taskOutputTool } from './tools/task-output.js';
 import { waitAsyncResultsTool } from './tools/wait-async-results.js';
 
+const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
+
 /**
  * Lets the agent give work to subagents: agents made of its own parts, each with a window, a compaction and a session of
  * its own, held to the permissions and the plan mode that it is held to. They come from `definitions`, from Markdown files
@@ -30,7 +33,7 @@ export function subagents(
   definitions: readonly SubagentDefinition[] = [],
   config: SubagentsConfig = {},
 ): Capability {
-  const declared = definitions.map((definition, index) => parseSubagent(definition, `subagents[${index}]`));
+  const { definitions: declared } = parseWith(declaredSchema, { definitions }, 'subagents configuration');
   return subagentsAt(1, declared, parseSubagentsConfig(config)).capability;
 }
 
