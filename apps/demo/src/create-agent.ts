@@ -126,13 +126,13 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .maxIterations(500)
     .settings({ leaseTtlMs: LEASE_TTL_MS })
     .use(
+      toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
       compaction({
         counter,
         ...rest,
         observationMasking: { keepRecentToolOutputs },
         ...(background === undefined ? {} : { model: background }),
       }),
-      toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
       taskList(),
       workspaceTools({
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
