@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 /**
  * Waits until `ping` resolves.
  *
- * @throws {Error} with the last refusal as its cause, after `milliseconds` (default 60 000).
+ * @throws {Error} with the last refusal as its cause, after `milliseconds` (default 120 000).
  */
-export async function untilReady(ping: () => Promise<void>, milliseconds = 60_000): Promise<void> {
+export async function untilReady(ping: () => Promise<void>, milliseconds = 120_000): Promise<void> {
   const deadline = performance.now() + milliseconds;
   for (;;) {
     try {
