@@ -33,4 +33,4 @@ test('code that does not compile or run is named by its file and line', async ()
       { file: 'docs/guides/start.md', line: 6, message: expect.stringContaining('no such luck') },
     ]),
   );
-}, 30_000);
+});
