@@ -23,14 +23,17 @@ export class Meter {
     this.ratio = ratio;
   }
 
+  /** Tokens of a text. */
   text(text: string): number {
     return this.counter.count(text) * this.ratio;
   }
 
+  /** Tokens of a message. */
   message(message: Message): number {
     return countMessage(this.counter, message) * this.ratio;
   }
 
+  /** Tokens of messages together. */
   messages(messages: Iterable<Message>): number {
     let total = 0;
     for (const message of messages) total += countMessage(this.counter, message);

@@ -5,6 +5,7 @@ import type { ModelErrorKind } from './errors/classify-model-error.js';
 import type { Message } from './message.js';
 import type { FinishReason, Usage } from './model.js';
 
+/** Why a call ended. */
 export type StopReason =
   | 'completed'
   | 'max_iterations'

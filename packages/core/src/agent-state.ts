@@ -69,12 +69,19 @@ const headSchema = z.strictObject({
 });
 const contextSchema = z.object({ context: z.array(messageSchema) });
 
+/** One item of the agent's todo list. */
 export type Todo = z.infer<typeof todoSchema>;
+/** A rule about tool calls: which tool, and with which arguments. */
 export type PermissionRule = z.infer<typeof ruleSchema>;
+/** A tool call that waits for a human's decision. */
 export type PendingApproval = z.infer<typeof pendingApprovalSchema>;
+/** What the agent may do in this session, and what waits to be allowed. */
 export type PermissionContext = z.infer<typeof permissionContextSchema>;
+/** Whether the agent plans, and where its plan is. */
 export type PlanModeContext = z.infer<typeof planModeContextSchema>;
+/** What the agent has set itself to do. */
 export type TasksContext = z.infer<typeof tasksContextSchema>;
+/** Which groups of tools are offered. */
 export type ToolGroupContext = z.infer<typeof toolContextSchema>;
 /** A call that has begun and not ended: its process may have died. */
 export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;

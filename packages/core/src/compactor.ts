@@ -1,6 +1,7 @@
 import type { Message } from './message.js';
 import type { ToolDefinition, Usage } from './model.js';
 
+/** Why a compaction runs: a trigger was reached, the provider refused the request, or somebody asked for it. */
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
 
 /**
@@ -20,6 +21,7 @@ export type MessageFate =
   | 'replaced'
   | 'dropped';
 
+/** What became of one message in a compaction. */
 export interface ManifestEntry {
   readonly messageId: string;
   readonly fate: MessageFate;
@@ -39,6 +41,7 @@ export interface CompactionStep {
   readonly note?: string | undefined;
 }
 
+/** What came of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
   readonly reason: string;
@@ -56,6 +59,7 @@ export interface CompactionOutcome {
   readonly usage?: Usage | undefined;
 }
 
+/** What a compaction works with beside the messages. */
 export interface CompactOptions {
   /** Default `manual`. `manual` and `request_too_large` reduce whatever the size; `proactive_budget` only when over. */
   readonly reason?: CompactionReason;

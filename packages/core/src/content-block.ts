@@ -59,6 +59,7 @@ const opaqueBlockSchema = z.looseObject({
   providerMetadata,
 });
 
+/** One block of a message, of whatever type. */
 export const contentBlockSchema = z.discriminatedUnion('type', [
   textBlockSchema,
   thinkingBlockSchema,
@@ -82,6 +83,7 @@ export interface ThinkingBlock extends Block {
   readonly thinking: string;
   readonly signature?: string | undefined;
 }
+/** Where a file's content is: in the block itself, on the web, in the workspace, or with the provider. */
 export type FileSource =
   | { readonly type: 'base64'; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
@@ -117,6 +119,7 @@ export interface OpaqueBlock extends Block {
   readonly provider: string;
   readonly data: JsonValue;
 }
+/** What a message is made of. */
 export type ContentBlock =
   | TextBlock
   | ThinkingBlock

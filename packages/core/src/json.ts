@@ -9,13 +9,16 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue };
 
+/** A JSON object; immutable. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
 // Carried, not inspected: validating every leaf of provider metadata and tool input would cost more than all else.
+/** Any JSON value. */
 export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>(
   (value) => value !== undefined,
   'must be a JSON value',
 );
+/** Any JSON object. */
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
   'must be a JSON object',

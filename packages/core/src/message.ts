@@ -9,6 +9,7 @@ import {
 } from './content-block.js';
 import { type JsonObject, jsonObjectSchema } from './json.js';
 
+/** Who speaks. Tool results are messages of their own. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 /** Marks what the harness wrote: a compaction's summary, or an injected message. */
 export type MessageKind = 'summary' | 'synthetic';

@@ -31,6 +31,7 @@ export interface ResponseFormat {
   readonly description?: string | undefined;
 }
 
+/** What a model is asked. */
 export interface ModelRequest {
   readonly system?: string | undefined;
   readonly messages: readonly Message[];
@@ -42,6 +43,7 @@ export interface ModelRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a model answers. */
 export interface ModelResponse {
   readonly content: readonly ContentBlock[];
   readonly finishReason: FinishReason;

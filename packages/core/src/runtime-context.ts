@@ -47,6 +47,7 @@ export class RuntimeContext {
     return new RuntimeContext(identity);
   }
 
+  /** A context of nobody, with nothing in it. */
   static empty(): RuntimeContext {
     return new RuntimeContext({});
   }
@@ -97,16 +98,19 @@ export class RuntimeContextBuilder {
     }
   }
 
+  /** Whose call it is: the tenant. */
   tenantId(tenantId: string): this {
     this.#identity.tenantId = tenantId;
     return this;
   }
 
+  /** Whose call it is: the user. */
   userId(userId: string): this {
     this.#identity.userId = userId;
     return this;
   }
 
+  /** Which session it belongs to; left out, a new one is begun. */
   sessionId(sessionId: string): this {
     this.#identity.sessionId = sessionId;
     return this;

@@ -86,6 +86,7 @@ export class SessionKey {
     };
   }
 
+  /** Whether both name the same session. */
   equals(other: SessionKey): boolean {
     return this.#encoded === other.#encoded;
   }

@@ -43,6 +43,7 @@ export interface SessionLease {
   release(): Promise<void>;
 }
 
+/** A session as a listing shows it. */
 export interface SessionInfo {
   readonly key: SessionKey;
   readonly version: number;

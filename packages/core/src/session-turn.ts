@@ -7,6 +7,7 @@ import type { SessionLease, SessionStore } from './session-store.js';
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
 
+/** How `takeTurn` waits for a turn and keeps it. */
 export interface TakeTurnOptions {
   /** What to do while somebody else has the turn: wait in line (default), or fail at once. */
   readonly turns?: 'queue' | 'reject' | undefined;

@@ -29,6 +29,7 @@ export interface Session {
   commit(): Promise<number>;
 }
 
+/** How `openSession` opens a session, and what its commits do on a conflict. */
 export interface OpenSessionOptions {
   /**
    * What a commit does when somebody else has committed since: it fails (default), or it loads the session again and

@@ -14,6 +14,7 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
+/** What a Standard Schema makes of a value: the value, or what is wrong with it. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {

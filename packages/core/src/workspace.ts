@@ -1,5 +1,6 @@
 import type { Reach } from './session-store.js';
 
+/** A file or a directory as a listing shows it. */
 export interface WorkspaceEntry {
   /** Relative to the workspace, with `/`. */
   readonly path: string;

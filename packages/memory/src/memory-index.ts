@@ -54,6 +54,7 @@ export interface MemoryHit {
   readonly snippet?: string;
 }
 
+/** What a search looks into, and what it answers. */
 export interface MemorySearchOptions {
   /** Hits at most; default 10. */
   readonly limit?: number | undefined;
@@ -75,6 +76,7 @@ export interface MemorySearchOptions {
   readonly snippetChars?: number | undefined;
 }
 
+/** How an index is opened. */
 export interface MemoryIndexOptions {
   /** Searches an index that another process maintains. Default false. */
   readonly readOnly?: boolean;
@@ -220,6 +222,7 @@ export class MemoryIndex {
     return fuseRanks([lines.search(query, filter, some), await vectors.search(text, filter, some)], wanted);
   }
 
+  /** Closes the file. Closing twice does nothing. */
   close(): void {
     this.#opened.database.close();
   }

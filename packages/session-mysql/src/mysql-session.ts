@@ -35,6 +35,7 @@ const optionsSchema = z.strictObject({
     .default('agent_sessions'),
 });
 
+/** Options of a `MysqlSession`. */
 export interface MysqlSessionOptions {
   /** A pool of `mysql2/promise`, with autocommit on. It stays the caller's: the store never ends it. */
   readonly pool: Pool;

@@ -32,6 +32,7 @@ const optionsSchema = z.strictObject({
 
 const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
 
+/** Options of a `RedisSession`. */
 export interface RedisSessionOptions {
   /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
   readonly client: RedisClient;

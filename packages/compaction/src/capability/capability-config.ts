@@ -56,5 +56,6 @@ const base = z.strictObject({
 /** The configuration of the `compaction` capability: that of a compactor, and what an agent adds. */
 export const capabilityConfigSchema = base.transform(resolveDefaults).superRefine(refuseContradictions);
 
+/** Options of `compaction`: those of a compactor, and what an agent adds. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
 export type ResolvedCapabilityConfig = z.output<typeof capabilityConfigSchema>;

@@ -41,5 +41,6 @@ export const evictionConfigSchema = z
     }
   });
 
+/** Options of `toolResultEviction`. */
 export type EvictionConfig = z.input<typeof evictionConfigSchema>;
 export type ResolvedEvictionConfig = z.output<typeof evictionConfigSchema>;

@@ -24,5 +24,6 @@ export const consolidatorSchema = z.strictObject({
   clock: clockSchema,
 });
 
+/** Options of a `MemoryConsolidator`. */
 export type MemoryConsolidatorOptions = z.input<typeof consolidatorSchema>;
 export type ConsolidationSettings = z.output<typeof consolidatorSchema>;

@@ -20,6 +20,7 @@ import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 /** After so many answers in a row that were refused, notes are merged by rule: a consolidation always gets on. */
 const MOST_REFUSALS = 3;
 
+/** Options of one consolidation. */
 export interface ConsolidationOptions {
   /** Instead of the consolidator's own. */
   readonly model?: Model | null | undefined;

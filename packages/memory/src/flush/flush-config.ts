@@ -68,5 +68,6 @@ export const flushManagerSchema = z.strictObject({
   clock: clockSchema,
 });
 
+/** Options of a `MemoryFlushManager`. */
 export type MemoryFlushManagerOptions = z.input<typeof flushManagerSchema>;
 export type FlushSettings = z.output<typeof flushManagerSchema>;

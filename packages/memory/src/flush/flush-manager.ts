@@ -31,6 +31,7 @@ const MOST_REFUSALS = 3;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
 
+/** Options of one flush. */
 export interface FlushOptions {
   /** Why: after a turn, before a compaction, or asked for by hand. Default `manual`. */
   readonly reason?: 'turn' | 'compaction' | 'manual' | undefined;

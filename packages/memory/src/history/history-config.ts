@@ -15,5 +15,6 @@ export const historyConfigSchema = z.strictObject({
   maxMessageChars: z.int().min(100).default(1_000),
 });
 
+/** Options of `sessionHistory`. */
 export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
 export type HistorySettings = z.output<typeof historyConfigSchema>;

@@ -16,5 +16,6 @@ export const embeddingSchema = z.strictObject({
     .optional(),
 });
 
+/** An embedding function, and what it makes. */
 export type EmbeddingConfig = z.input<typeof embeddingSchema>;
 export type EmbeddingSettings = z.output<typeof embeddingSchema>;

@@ -50,6 +50,7 @@ export const maintenanceSchema = z.strictObject({
   clock: clockSchema,
 });
 
+/** Options of a `MemoryMaintenanceScheduler`. */
 export type MemoryMaintenanceOptions = z.input<typeof maintenanceSchema>;
 export type MaintenanceSettings = z.output<typeof maintenanceSchema>;
 

@@ -19,7 +19,9 @@ const optionsSchema = z.strictObject({
   allowedHosts: z.array(z.string().min(1)).optional(),
 });
 
+/** Options of `mcpHttpHandler`. */
 export type McpHttpOptions = z.input<typeof optionsSchema>;
+/** A listener for `http.createServer`. */
 export type McpHttpHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 
 /**

@@ -25,6 +25,7 @@ import { toMcpContent } from './to-mcp-content.js';
 
 const optionsSchema = z.strictObject({ ...mcpShape, scope: mcpScopeSchema.prefault({}) });
 
+/** Options of `mcpServer`. */
 export type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**

@@ -29,5 +29,6 @@ export const memoryConfigSchema = z.strictObject({
   maintenance: z.union([z.literal(false), z.strictObject(passes)]).prefault({}),
 });
 
+/** Options of `memory`. */
 export type MemoryConfig = z.input<typeof memoryConfigSchema>;
 export type MemorySettings = z.output<typeof memoryConfigSchema>;

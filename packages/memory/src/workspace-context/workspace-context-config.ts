@@ -23,5 +23,6 @@ export const workspaceContextConfigSchema = z.strictObject({
   memory: z.boolean().default(true),
 });
 
+/** Options of `workspaceContext`. */
 export type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
 export type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;

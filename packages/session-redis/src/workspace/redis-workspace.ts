@@ -20,6 +20,7 @@ const optionsSchema = z.strictObject({ client: clientSchema, keyPrefix: keyPrefi
 /** What common file systems allow for a name, so that files can move to one. */
 const MAX_NAME_BYTES = 255;
 
+/** Options of a `RedisWorkspace`. */
 export interface RedisWorkspaceOptions {
   /** A `Redis` or a `Cluster` of ioredis, or `fromNodeRedis(client)`. It stays the caller's: it is never closed here. */
   readonly client: RedisClient;
