@@ -90,4 +90,19 @@ describe('x replay', () => {
     expect(status).toBe(2);
     expect(stdout).toBe('');
   });
+
+  it('says what it takes for fixed, and when that leaves no room', async () => {
+    const roomy = await replay([log, '--strategy', 'ours']);
+    expect(roomy.stdout).toMatch(
+      /Window 64000 tokens, counted by estimate; system prompt and tools take \d{4,5} of them/,
+    );
+    expect(roomy.stdout).not.toContain('--system-tokens');
+    const cramped = await replay([log, '--strategy', 'ours', '--window', '4000']);
+    expect(cramped).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('leaves nothing for a conversation'),
+    });
+    const told = await replay([log, '--strategy', 'ours', '--window', '4000', '--system-tokens', '500']);
+    expect(told.stdout).not.toContain('leaves nothing');
+  });
 });

@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 const plain = (_format: unknown, text: string) => text;
-const TIMEOUT = { timeout: 30_000 };
+const TIMEOUT = { timeout: 120_000 };
 
 /** A chat whose screen can be waited for. */
 function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
