@@ -3,7 +3,7 @@ import { CONTENDERS, contenderNamed, NODE22_CONTENDERS } from '../src/harness-co
 import { Conversation } from '../src/harness-conversation.js';
 
 it.each(CONTENDERS)('%s: %s holds the whole conversation', async (library, name) => {
-  const conversation = new Conversation(5, 60_000);
+  const conversation = new Conversation(5, 600_000);
   const answer = await (await contenderNamed(library, name))(conversation, '');
   expect(conversation.askedAt).toHaveLength(6);
   expect(conversation.differences(answer)).toEqual([]);

@@ -9,7 +9,7 @@ interface Agent {
 }
 
 /** Holds a conversation of `steps`, as an agent does that is in order unless it is told otherwise. */
-function hold(steps: number, agent: Agent = {}, budgetMs = 60_000): Conversation {
+function hold(steps: number, agent: Agent = {}, budgetMs = 600_000): Conversation {
   const conversation = new Conversation(steps, budgetMs);
   const { run = () => true, show = (all) => all, stopsAt = Number.POSITIVE_INFINITY } = agent;
   const results: string[] = [];

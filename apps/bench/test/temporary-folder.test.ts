@@ -44,7 +44,7 @@ it.each(['SIGINT', 'SIGTERM'] as const)(
     const closed = once(child, 'close');
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();
     const folder: string = (await lines.next()).value;
-    await vi.waitUntil(() => existsSync(join(folder, 'started')), { timeout: 30_000 });
+    await vi.waitUntil(() => existsSync(join(folder, 'started')), { timeout: 120_000 });
 
     child.kill(signal);
     expect((await lines.next()).value).toBe('stopping');
