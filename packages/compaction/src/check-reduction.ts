@@ -10,18 +10,25 @@ import type { Reduction } from './reducer.js';
 export function problemWith(before: readonly Message[], reduction: Reduction): string | undefined {
   const { messages: after, fates } = reduction;
   const accounted = new Set(fates.map((fate) => fate.messageId));
-  const staying = new Map(after.map((message) => [message.id, message]));
-
-  for (const message of before) {
-    const now = staying.get(message.id);
-    if (now !== message && !accounted.has(message.id)) {
-      return `message ${message.id} was ${now ? 'altered' : 'removed'} without an entry in the manifest`;
-    }
-    if (message.role === 'system' && now !== message) return 'a system message was removed';
+  const position = new Map<string, number>();
+  for (const [index, { id }] of before.entries()) position.set(id, index);
+  const staying = new Array<Message | undefined>(before.length).fill(undefined);
+  for (const message of after) {
+    const index = position.get(message.id);
+    if (index !== undefined) staying[index] = message;
   }
 
-  const latest = before[latestUserRequest(before)];
-  if (latest && staying.get(latest.id) !== latest) return 'the latest user message was removed';
+  for (const [index, message] of before.entries()) {
+    const now = staying[index];
+    if (now === message) continue;
+    if (!accounted.has(message.id)) {
+      return `message ${message.id} was ${now ? 'altered' : 'removed'} without an entry in the manifest`;
+    }
+    if (message.role === 'system') return 'a system message was removed';
+  }
+
+  const latest = latestUserRequest(before);
+  if (latest !== -1 && staying[latest] !== before[latest]) return 'the latest user message was removed';
 
   const was = pairingOf(before);
   const is = pairingOf(after);
@@ -29,9 +36,14 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
     countIds(is.orphanCalls) > countIds(was.orphanCalls) ||
     countIds(is.orphanResults) > countIds(was.orphanResults);
   if (lost) return 'a tool call was separated from its result';
-  const open = was.groups.filter((group) => group.open).flatMap(({ start, end }) => before.slice(start, end));
-  if (open.some((message) => staying.get(message.id) !== message)) return 'an open tool call was touched';
-  return inOrder(before, after) ? undefined : 'the messages that stay changed their order';
+  if (was.open.size > 0) {
+    const open = was.groups.filter((group) => group.open);
+    const touched = open.some(({ start, end }) =>
+      before.slice(start, end).some((message, index) => staying[start + index] !== message),
+    );
+    if (touched) return 'an open tool call was touched';
+  }
+  return inOrder(position, after) ? undefined : 'the messages that stay changed their order';
 }
 
 function countIds(orphans: ReadonlyMap<number, ReadonlySet<string>>): number {
@@ -40,8 +52,7 @@ function countIds(orphans: ReadonlyMap<number, ReadonlySet<string>>): number {
   return total;
 }
 
-function inOrder(before: readonly Message[], after: readonly Message[]): boolean {
-  const position = new Map(before.map((message, index) => [message.id, index]));
+function inOrder(position: ReadonlyMap<string, number>, after: readonly Message[]): boolean {
   let last = -1;
   for (const message of after) {
     const index = position.get(message.id);

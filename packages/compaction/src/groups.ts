@@ -1,4 +1,4 @@
-import { type Message, toolResultsOf, toolUsesOf } from '@x/core';
+import type { Message } from '@x/core';
 
 /** A stretch of messages that stays or goes as one: a tool call with all its results, or one message by itself. */
 export interface Group {
@@ -12,6 +12,8 @@ export interface Group {
 /** How the tool calls and results of a conversation belong together. The one place that knows. */
 export interface Pairing {
   readonly groups: readonly Group[];
+  /** Where there are calls that still wait for their results. */
+  readonly open: ReadonlySet<number>;
   /** Results whose call is nowhere before them: ids by message index. */
   readonly orphanResults: ReadonlyMap<number, ReadonlySet<string>>;
   /** Calls that were never answered although the model has spoken since: ids by message index. */
@@ -20,47 +22,63 @@ export interface Pairing {
   readonly scattered: ReadonlyMap<number, number>;
 }
 
+/** Stands for the call of an id that was answered. */
+const ANSWERED = -1;
+
 /**
  * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
  * without a result is open as long as the model has not spoken since, and an orphan afterwards.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
-  const waiting = new Map<string, number>();
-  const reach = new Map<number, number>();
+  let waiting = new Map<string, number>();
+  /** Of each message, the last one that belongs to it. */
+  const reach = Int32Array.from(messages.keys());
   const orphanResults = new Map<number, Set<string>>();
   const orphanCalls = new Map<number, Set<string>>();
   const scattered = new Map<number, number>();
   let lastOther = -1;
-  messages.forEach((message, index) => {
+  for (const [index, message] of messages.entries()) {
     if (message.role !== 'tool') lastOther = index;
-    if (message.role === 'assistant') {
-      for (const [id, call] of waiting) add(orphanCalls, call, id);
-      waiting.clear();
+    if (message.role === 'assistant' && waiting.size > 0) {
+      for (const [id, call] of waiting) if (call !== ANSWERED) add(orphanCalls, call, id);
+      waiting = new Map();
     }
-    for (const { toolUseId } of toolResultsOf(message)) {
-      const call = waiting.get(toolUseId);
-      if (call === undefined) add(orphanResults, index, toolUseId);
+    for (const block of message.content) {
+      if (block.type !== 'tool_result') continue;
+      const call = waiting.get(block.toolUseId) ?? ANSWERED;
+      if (call === ANSWERED) add(orphanResults, index, block.toolUseId);
       else {
-        waiting.delete(toolUseId);
-        reach.set(call, index);
+        waiting.set(block.toolUseId, ANSWERED);
+        reach[call] = index;
         if (lastOther > call) scattered.set(index, call);
       }
     }
-    for (const { id } of toolUsesOf(message)) waiting.set(id, index);
-  });
-  const open = new Set(waiting.values());
-  return { groups: toGroups(messages.length, reach, open), orphanResults, orphanCalls, scattered };
+    for (const block of message.content) if (block.type === 'tool_use') waiting.set(block.id, index);
+  }
+  const open = new Set([...waiting.values()].filter((call) => call !== ANSWERED));
+  let groups: readonly Group[] | undefined;
+  return {
+    // Many only ask what is amiss.
+    get groups() {
+      groups ??= toGroups(reach, open);
+      return groups;
+    },
+    open,
+    orphanResults,
+    orphanCalls,
+    scattered,
+  };
 }
 
-function toGroups(length: number, reach: ReadonlyMap<number, number>, open: ReadonlySet<number>): Group[] {
+function toGroups(reach: Int32Array, open: ReadonlySet<number>): Group[] {
   const groups: Group[] = [];
   let start = 0;
-  while (start < length) {
+  while (start < reach.length) {
     let last = start;
     let isOpen = false;
     // Batches may interleave: a group ends where no call inside it reaches any further.
     for (let index = start; index <= last; index++) {
-      last = Math.max(last, reach.get(index) ?? index);
+      last = Math.max(last, reach[index] as number);
       isOpen ||= open.has(index);
     }
     groups.push({ start, end: last + 1, open: isOpen });

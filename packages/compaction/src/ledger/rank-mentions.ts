@@ -13,12 +13,14 @@ export function rankMentions<Entry extends RankedMention>(
   most = Number.POSITIVE_INFINITY,
 ): readonly Entry[] {
   const all = [...mentions];
-  const worths = Float64Array.from(all, (mention) => worthOf(mention, now));
+  const worths = new Float64Array(all.length);
+  for (let index = 0; index < all.length; index++) worths[index] = worthOf(all[index] as Entry, now);
   // Only what can be among the first ones is put in order: a long conversation has thousands.
   const least =
     all.length > most ? (worths.toSorted()[all.length - most] as number) : Number.NEGATIVE_INFINITY;
-  return [...worths.keys()]
-    .filter((index) => (worths[index] as number) >= least)
+  const first: number[] = [];
+  for (let index = 0; index < all.length; index++) if ((worths[index] as number) >= least) first.push(index);
+  return first
     .sort((left, right) => (worths[right] as number) - (worths[left] as number))
     .slice(0, most)
     .map((index) => all[index] as Entry);
