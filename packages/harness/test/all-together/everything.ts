@@ -153,7 +153,12 @@ export interface EverythingOptions {
 
 /** One process: an agent with the capabilities named, and what was seen of its compactions. */
 export async function everything(options: EverythingOptions) {
-  const order = options.order ?? ['permissions', 'compaction', ...without('permissions')];
+  const order = options.order ?? [
+    'permissions',
+    'eviction',
+    'compaction',
+    ...without('permissions', 'eviction'),
+  ];
   const model = new ScriptedModel(options.script, {
     id: 'lead',
     contextWindow: options.window ?? WINDOW,
