@@ -46,6 +46,7 @@ export {
   type ToolUseBlock,
 } from './content-block.js';
 export { countBlock, countMessage, countMessages, countRequest, countTool } from './count-tokens.js';
+export { deleteOlderThan, type RetentionOptions } from './delete-older-than.js';
 export { decodeSegment, encodeSegment, fileSegment } from './encode-segment.js';
 export { CapabilityError } from './errors/capability-error.js';
 export {
