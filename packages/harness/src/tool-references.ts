@@ -40,7 +40,10 @@ export class ToolReferences {
     if (!agent.capabilities.some(mayBringMore)) {
       const slips = this.#unknown(agent).filter(({ tool, near }) => !isPattern(tool) && near.length > 0);
       const issues = slips.map(
-        (slip): Issue => ({ path: `${this.#source}.${slip.path}`, message: describe(slip) }),
+        ({ path, tool, near }): Issue => ({
+          path: `${this.#source}.${path}`,
+          message: describeUnknown(tool, near),
+        }),
       );
       if (issues.length > 0) throw new HarnessConfigError(issues);
     }
@@ -52,21 +55,28 @@ export class ToolReferences {
     const agent = this.#unused.get(scope.agentId);
     if (agent === undefined) return;
     this.#unused.delete(scope.agentId);
-    for (const unknown of this.#unknown(agent)) {
-      const message = `${unknown.path}: ${describe(unknown)} As long as there is none, this does nothing.`;
+    for (const { path, tool, near } of this.#unknown(agent)) {
+      const message = `${path}: ${describeUnknown(tool, near)} As long as there is none, this does nothing.`;
       scope.emit({ type: 'warning', source: this.#source, message });
     }
   }
 
   #unknown({ tools, capabilities }: AgentComposition): readonly Unknown[] {
-    // Those of capabilities once more: what was known when the agent was built may have grown since.
-    const all = [...tools, ...capabilities.flatMap((capability) => capability.tools ?? [])];
-    const names = [...new Set(all.map(({ definition }) => definition.name))];
+    const names = toolNamesOf({ tools, capabilities });
     return this.#references
       .filter((reference) => !names.some((name) => fits(reference, name)))
       .map((reference) => ({ ...reference, near: nearNames(reference.tool, names) }))
       .filter(({ tool, near }) => !isPattern(tool) || near.length > 0);
   }
+}
+
+/** The tools that an agent has by now. Those of capabilities may have grown since it was built. */
+export function toolNamesOf({
+  tools,
+  capabilities,
+}: Pick<AgentComposition, 'tools' | 'capabilities'>): readonly string[] {
+  const all = [...tools, ...capabilities.flatMap((capability) => capability.tools ?? [])];
+  return [...new Set(all.map(({ definition }) => definition.name))];
 }
 
 function fits({ tool, anyCase }: ToolReference, name: string): boolean {
@@ -77,7 +87,8 @@ function isPattern(tool: string): boolean {
   return /[*?]/.test(tool);
 }
 
-function describe({ tool, near }: Unknown): string {
+/** What is to be said of a name that no tool has, given the names that come close. */
+export function describeUnknown(tool: string, near: readonly string[]): string {
   const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
 }

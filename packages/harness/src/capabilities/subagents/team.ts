@@ -12,6 +12,8 @@ import { CapabilityRegistry } from '../../capability-registry.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import type { HarnessAgent } from '../../harness-agent.js';
 import { KeyedMutex } from '../../keyed-mutex.js';
+import { nearNames } from '../../near-names.js';
+import { describeUnknown, toolNamesOf } from '../../tool-references.js';
 import { childAgent } from './child-agent.js';
 import { INHERITANCE, InheritedContext, inheritedFrom, UsageSink } from './inherited-context.js';
 import { type LoadedSubagents, loadSubagents } from './load-subagents.js';
@@ -253,7 +255,10 @@ export class Team {
     }
     if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name))
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
-    return { subagents, problems: loaded.problems };
+    // A subagent's own team may lack what its definition left out.
+    const tools = this.#isTop ? toolNamesOf(this.#parts.agent) : [];
+    const unknown = this.#isTop ? [...subagents.values()].flatMap((each) => unknownToolsOf(each, tools)) : [];
+    return { subagents, problems: [...loaded.problems, ...unknown] };
   }
 
   /** Lets a subagent carry out an order that was given here, or to another process with the same agent. */
@@ -323,6 +328,13 @@ export class Team {
     this.#members.set(subagent.name, member);
     return member;
   }
+}
+
+/** Names of tools that its parent cannot hand down: the subagent would go without them, and nobody would see why. */
+function unknownToolsOf({ name, tools = [] }: Subagent, known: readonly string[]): readonly string[] {
+  return tools
+    .filter((tool) => /^[\w.:-]+$/.test(tool) && !known.includes(tool))
+    .map((tool) => `${name}.tools: ${describeUnknown(tool, nearNames(tool, known))}`);
 }
 
 /** The session of a subagent, below that of its parent. */

@@ -48,3 +48,28 @@ describe('tools of a subagent’s own', () => {
     },
   );
 });
+
+describe('tools that a definition asks for', () => {
+  it('and that its parent cannot hand down are warned of, with what is near', async () => {
+    const warnings: string[] = [];
+    const definition = {
+      name: 'worker',
+      description: 'Works',
+      tools: ['look', 'loook', 'Grep', 'mcp__*', 'agent_spawn'],
+      model: new ScriptedModel([spawn, { text: 'ok' }, { text: 'ok' }]),
+    };
+    const agent = parentWith(
+      new ScriptedModel([spawn, { text: 'ok' }]),
+      subagents([definition], { maxDepth: 3 }),
+    )
+      .tools(say('look', 'seen'), say('looks', 'seen'))
+      .onEvent((event) => event.type === 'warning' && warnings.push(`${event.source}: ${event.message}`))
+      .build();
+    await agent.call('go', context);
+    expect(warnings).toEqual([
+      'subagents: worker.tools: no tool is named "loook"; did you mean look?',
+      'subagents: worker.tools: no tool is named "Grep"; none is similar.',
+    ]);
+    await agent.close();
+  });
+});
