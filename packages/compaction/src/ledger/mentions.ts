@@ -1,4 +1,4 @@
-import { detached, type KnownChunk, type KnownName, KnownNames } from './known-names.js';
+import { KnownNames } from './known-names.js';
 import { ChunkReader, SIGNS } from './name-chunks.js';
 
 /** A name that may be needed again: what a summary must not paraphrase. */
@@ -34,27 +34,16 @@ const HEX = /^[0-9a-f]{7,64}$/;
 
 const reader = new ChunkReader();
 const known = new KnownNames();
-/** The number of the text that is read. */
-let texts = 0;
 
 /** The distinct names in a text, in the order in which they appear. */
 export function mentionsIn(text: string): readonly Mention[] {
   const scanned = text.length > SCANNED ? `${text.slice(0, SCANNED / 2)} ${text.slice(-SCANNED / 2)}` : text;
   // JSON inside text: what is left of an escape would stick to the word behind it.
   reader.open(scanned.includes('\\') ? scanned.replaceAll(ESCAPE, ' ') : scanned);
-  known.makeRoom();
-  texts++;
+  known.begin();
   const found: Mention[] = [];
   while (found.length < MOST && reader.next()) {
-    if (!mayHoldNames(reader)) continue;
-    const chunk = known.find(reader) ?? learn();
-    if (chunk.text === texts) continue;
-    chunk.text = texts;
-    for (const name of chunk.names) {
-      if (name.found.text === texts) continue;
-      name.found.text = texts;
-      found.push(name);
-    }
+    if (mayHoldNames(reader)) known.collect(reader, found, namesIn);
   }
   return found;
 }
@@ -65,19 +54,14 @@ function mayHoldNames({ signs, start, end }: ChunkReader): boolean {
   return (signs & ~NUMERIC) !== 0 || end - start >= SHORTEST_NUMBER;
 }
 
-/** Finds the names in the stretch that the reader is at. */
-function learn(): KnownChunk {
-  const chunk = reader.chunk();
-  const names: KnownName[] = [];
-  addMentions(chunk, reader.signs, (part, kind) => {
-    if (part.length > LONGEST || GENERIC.has(part) || names.some(({ token }) => token === part)) return;
-    const found = known.found(part);
-    names.push({ token: found.token, kind, found });
+/** The names in the stretch that a reader is at. */
+function namesIn(reader: ChunkReader): readonly Mention[] {
+  const names: Mention[] = [];
+  addMentions(reader.chunk(), reader.signs, (token, kind) => {
+    if (token.length > LONGEST || GENERIC.has(token)) return;
+    if (!names.some((name) => name.token === token)) names.push({ token, kind });
   });
-  if (chunk.length > LONGEST) return { chunk, names, text: 0 };
-  const learned = { chunk: detached(chunk), names, text: 0 };
-  known.add(reader, learned);
-  return learned;
+  return names;
 }
 
 /** A path and what its parts are called: a later call may use either. */

@@ -48,7 +48,7 @@ export class ChunkReader {
   end = 0;
   /** What is in it. */
   signs = 0;
-  /** Equal for equal stretches, and seldom for others; never 0. */
+  /** Equal for equal stretches, and seldom for others. */
   hash = 0;
   #text = '';
   /** The text as units, which are read faster than a string that is a part of another; then a 0, which ends a name. */
@@ -109,7 +109,7 @@ export class ChunkReader {
       this.start = start;
       this.end = end;
       this.signs = signs;
-      this.hash = hash === 0 ? 1 : hash;
+      this.hash = hash;
       this.#next = index;
       return true;
     }
@@ -122,16 +122,20 @@ export class ChunkReader {
     return this.#text.slice(this.start, this.end);
   }
 
-  /** Whether the stretch is this text. */
-  is(chunk: string): boolean {
+  /** Whether the stretch consists of these units. */
+  is(others: Uint16Array, first: number, length: number): boolean {
     const units = this.#units;
     const { start } = this;
-    const { length } = chunk;
     if (length !== this.end - start) return false;
     for (let index = 0; index < length; index++) {
-      if (chunk.charCodeAt(index) !== units[start + index]) return false;
+      if (others[first + index] !== units[start + index]) return false;
     }
     return true;
+  }
+
+  /** Writes the units of the stretch. */
+  copyTo(others: Uint16Array, first: number): void {
+    others.set(this.#units.subarray(this.start, this.end), first);
   }
 
   /** Whether a word is the scheme of a web address that goes on behind it. */
