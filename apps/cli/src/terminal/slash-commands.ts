@@ -82,7 +82,8 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       const key = SessionKey.of({ tenantId, userId, agentId: agent.name, sessionId });
       const tasks = await new WorkspaceTaskRepository(agent.workspace).list(key);
       const lines = tasks.map(
-        ({ taskId, agentId, status, task }) => `${taskId} ${agentId} ${status}: ${headOf(task, 80)}`,
+        ({ taskId, agentId, status, task, error }) =>
+          `${taskId} ${agentId} ${status}: ${headOf(task, 80)}${error === undefined ? '' : `\n  ${headOf(error, 200)}`}`,
       );
       return {
         say: [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n'),

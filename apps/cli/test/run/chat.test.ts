@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
 import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
-import { HarnessAgent, permissions, planMode, taskList } from '@x/harness';
+import { HarnessAgent, permissions, planMode, subagents, taskList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
@@ -123,5 +123,22 @@ describe('a chat', () => {
     expect(shown).toContain('This agent has no plan_mode');
     expect(shown).toContain('This agent has no permissions');
     expect(await agent.state(RuntimeContext.of({ sessionId: 's-1' }))).toBeUndefined();
+  });
+
+  it('says why a task of a subagent failed', async () => {
+    const worker = {
+      name: 'worker',
+      description: 'Works',
+      model: new ScriptedModel([{ error: new Error('The disk is full.') }]),
+    };
+    const { shown } = await converse(
+      [
+        { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Store it' } }] },
+        { text: 'It failed.' },
+      ],
+      ['Go', '/tasks'],
+      [subagents([worker])],
+    );
+    expect(shown).toMatch(/task-\w+ worker-\w+ failed: Store it\n {2}The disk is full\./);
   });
 });
