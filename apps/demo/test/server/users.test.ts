@@ -85,7 +85,9 @@ describe('two users of one server', () => {
 
     const notes = async (user: User) => (await (await ask(user, '/memory')).json()) as MemoryOverview;
     await expect.poll(async () => (await notes('alice')).files.length).toBeGreaterThan(0);
-    expect(await textOf(await ask('alice', '/memory/search?query=turquoise'))).toContain('turquoise');
+    await expect
+      .poll(() => ask('alice', '/memory/search?query=turquoise').then(textOf))
+      .toContain('turquoise');
     expect(await (await ask('bob', '/memory/search?query=turquoise')).json()).toEqual([]);
   });
 

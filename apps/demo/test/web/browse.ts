@@ -81,10 +81,10 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
     expectComplaints: (words) => void expected.push(words),
     async open(sessionId) {
       await page.goto(sessionId === undefined ? url : `${url}#/s/${sessionId}`);
-      await page
-        .locator(sessionId === undefined ? '.empty-starters button' : '.block')
-        .first()
-        .waitFor();
+      // What the user said in that session: another one that was open stands there until the address is read.
+      const there =
+        sessionId === undefined ? '.empty-starters button' : `[data-messages^="${sessionId}-user-"]`;
+      await page.locator(there).first().waitFor();
     },
     async enter() {
       await page.locator('.composer-send:enabled').waitFor();
