@@ -7,9 +7,10 @@ import type { SessionStore } from './session-store.js';
 /** Long enough to look at a session and delete it. */
 const LEASE_MS = 60_000;
 
+const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
   olderThan: z.date(),
-  scope: z.custom<SessionScope>().optional(),
+  scope: z.strictObject({ tenantId: part, userId: part, agentId: part, sessionId: part }).optional(),
   limit: z.int().min(0).optional(),
 });
 

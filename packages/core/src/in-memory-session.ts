@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { checkChange } from './check-change.js';
 import { checkFence, leaseLost } from './check-fence.js';
 import { type Clock, systemClock } from './clock.js';
 import type { JsonObject } from './json.js';
 import type { Message } from './message.js';
+import { parseWith } from './parse.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import type {
   SessionChange,
@@ -11,6 +13,8 @@ import type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
+
+const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 
 interface Entry {
   readonly version: number;
@@ -80,7 +84,8 @@ export class InMemorySession implements SessionStore {
 
   async close(): Promise<void> {}
 
-  async lease(key: SessionKey, { ttlMs }: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
     const id = key.toString();
     if ((this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now()) return undefined;
     const fence = ++this.#lastFence;

@@ -19,7 +19,7 @@ export interface SessionKeyParts {
 }
 
 /** A part of the world of sessions: all that have these parts. */
-export type SessionScope = Partial<SessionKeyParts>;
+export type SessionScope = { readonly [Part in keyof SessionKeyParts]?: string | undefined };
 
 const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
 
@@ -91,8 +91,20 @@ export class SessionKey {
     return this.#encoded === other.#encoded;
   }
 
-  /** Whether this session lies in `scope`: every part that the scope names is the same. */
+  /**
+   * Whether this session lies in `scope`: every part that the scope names is the same.
+   *
+   * @throws {InvalidInputError} for a part that there is not: a scope that is misspelt must not be everybody's.
+   */
   isWithin(scope: SessionScope = {}): boolean {
+    const unknown = Object.keys(scope).filter((part) => !(PARTS as readonly string[]).includes(part));
+    if (unknown.length > 0) {
+      const message = `unknown key; a scope has ${PARTS.join(', ')}`;
+      throw new InvalidInputError(
+        'session scope',
+        unknown.map((path) => ({ path, message })),
+      );
+    }
     return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
   }
 }

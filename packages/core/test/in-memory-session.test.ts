@@ -28,3 +28,8 @@ describe('InMemorySession', () => {
     expect((await store.load(key))?.messages).toHaveLength(3);
   });
 });
+
+test('refuses a lease that would end at once', async () => {
+  const leasing = new InMemorySession().lease(SessionKey.of('s'), { ttlMs: 0 });
+  await expect(leasing).rejects.toThrow('Invalid lease options: ttlMs');
+});

@@ -202,6 +202,12 @@ describe('SessionKey.isWithin', () => {
     expect(key.isWithin(scope)).toBe(expected);
   });
 
+  test('refuses a scope with a part that there is not, which would be everybody’s', () => {
+    expect(() => key.isWithin({ user: 'alice' } as never)).toThrow(
+      'user: unknown key; a scope has tenantId, userId',
+    );
+  });
+
   test('holds for a scope of any of its own parts, and for no other key’s full parts', () => {
     fc.assert(
       fc.property(twoParts, fc.subarray([...names]), ([left, right], chosen) => {

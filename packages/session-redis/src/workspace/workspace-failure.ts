@@ -22,7 +22,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
     return await task();
   } catch (error) {
     if (XError.isInstance(error)) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.+$/, '');
     throw new WorkspaceError(
       'workspace_io',
       path,
