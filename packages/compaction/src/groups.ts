@@ -37,7 +37,8 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   const orphanCalls = new Map<number, Set<string>>();
   const scattered = new Map<number, number>();
   let lastOther = -1;
-  for (const [index, message] of messages.entries()) {
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages[index] as Message;
     if (message.role !== 'tool') lastOther = index;
     if (message.role === 'assistant' && waiting.size > 0) {
       for (const [id, call] of waiting) if (call !== ANSWERED) add(orphanCalls, call, id);

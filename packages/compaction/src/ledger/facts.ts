@@ -155,7 +155,13 @@ function mentionsOf(
 
 /** What a message passes to each tool that it calls, as text. */
 function inputsOf(message: Message): readonly string[] {
-  return message.content.flatMap((block) => (block.type === 'tool_use' ? [stringsOf(block.input)] : []));
+  let inputs: string[] | undefined;
+  for (const block of message.content) {
+    if (block.type !== 'tool_use') continue;
+    inputs ??= [];
+    inputs.push(stringsOf(block.input));
+  }
+  return inputs ?? NOTHING;
 }
 
 /** All strings in a value, unescaped: a path in JSON text would carry the escapes. */

@@ -40,7 +40,7 @@ export class KnownNames {
   begin(): void {
     this.#text++;
     if (this.#size < MOST && this.#names.length < MOST && this.#used < MOST_UNITS) return;
-    this.#slots = new Int32Array(1_024);
+    this.#slots.fill(0);
     this.#size = 0;
     this.#used = 0;
     this.#names = [];
@@ -95,7 +95,13 @@ export class KnownNames {
       this.#tokenOf.push(number);
       this.#names.push({ token: this.#tokens[number] as string, kind });
     }
-    this.#chunks.set([reader.hash, this.#used, length, 0, first, this.#names.length], chunk * FIELDS);
+    const at = chunk * FIELDS;
+    this.#chunks[at + HASH] = reader.hash;
+    this.#chunks[at + START] = this.#used;
+    this.#chunks[at + LENGTH] = length;
+    this.#chunks[at + SEEN] = 0;
+    this.#chunks[at + FIRST_NAME] = first;
+    this.#chunks[at + NAMES_END] = this.#names.length;
     this.#used += length;
     this.#place(chunk, reader.hash);
     return chunk;

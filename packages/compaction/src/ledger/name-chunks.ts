@@ -135,7 +135,10 @@ export class ChunkReader {
 
   /** Writes the units of the stretch. */
   copyTo(others: Uint16Array, first: number): void {
-    others.set(this.#units.subarray(this.start, this.end), first);
+    const units = this.#units;
+    for (let index = this.start; index < this.end; index++) {
+      others[first + index - this.start] = units[index] as number;
+    }
   }
 
   /** Whether a word is the scheme of a web address that goes on behind it. */

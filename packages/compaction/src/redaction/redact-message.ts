@@ -3,14 +3,24 @@ import type { Ledger } from '../ledger/ledger.js';
 
 /** The message with secrets taken out of its texts; the very same message where there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {
-  let content: ContentBlock[] | undefined;
-  message.content.forEach((block, index) => {
-    const redacted = redactBlock(block, redact);
-    if (redacted === block) return;
-    content ??= [...message.content];
-    content[index] = redacted;
-  });
-  return content ? { ...message, content } : message;
+  const content = redactBlocks(message.content, redact);
+  return content === message.content ? message : { ...message, content };
+}
+
+/** The very same list where nothing is taken out, which is nearly always so. */
+function redactBlocks<Block extends ContentBlock>(
+  blocks: readonly Block[],
+  redact: Redact,
+): readonly Block[] {
+  let changed: Block[] | undefined;
+  for (let index = 0; index < blocks.length; index++) {
+    const block = blocks[index] as Block;
+    const redacted = redactBlock(block, redact) as Block;
+    if (redacted === block) continue;
+    changed ??= [...blocks];
+    changed[index] = redacted;
+  }
+  return changed ?? blocks;
 }
 
 /** The ledger with secrets taken out; names that are secrets are forgotten. */
@@ -31,8 +41,8 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
       return input === block.input ? block : { ...block, input };
     }
     case 'tool_result': {
-      const output = block.output.map((part) => redactBlock(part, redact) as typeof part);
-      return output.some((part, index) => part !== block.output[index]) ? { ...block, output } : block;
+      const output = redactBlocks(block.output, redact);
+      return output === block.output ? block : { ...block, output };
     }
     // Thinking and provider items are never shown to a summariser; of files only the name is.
     case 'thinking':
