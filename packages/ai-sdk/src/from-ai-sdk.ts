@@ -65,7 +65,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     const { tools, maxOutputTokens, temperature, responseFormat, signal } = request;
     checkReadable(request.messages, target);
     const sourceOf = await resolveFiles(request.messages, model, resolveFile, signal);
-    const functions = tools.map((tool) => ({ type: 'function', ...tool }));
+    const functions = tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
     const call: CallOptions = {
       ...callSettings,
       prompt: toPrompt(request, target, sourceOf),

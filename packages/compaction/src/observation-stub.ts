@@ -13,6 +13,8 @@ export interface StubDetails {
   readonly evictedTo?: string | undefined;
   /** Names in the text that nothing else in the conversation holds. */
   readonly names?: string | undefined;
+  /** The call must not be made again to see its result again. */
+  readonly onceOnly?: boolean | undefined;
 }
 
 const ERROR_LENGTH = 160;
@@ -20,7 +22,8 @@ const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
 /**
- * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back.
+ * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back
+ * (and that it is not by calling again, where that would destroy something).
  * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
  */
@@ -38,7 +41,8 @@ export function observationStub(
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const where = details.evictedTo ? `read_file ${details.evictedTo}` : `log message ${details.messageId}`;
   const names = details.names ? `; names: ${details.names}` : '';
-  const line = `[${subject} → ${parts.join(', ')}${names}; full text: ${where}]`;
+  const once = details.onceOnly ? '; done, do not repeat' : '';
+  const line = `[${subject} → ${parts.join(', ')}${once}${names}; full text: ${where}]`;
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 

@@ -94,6 +94,7 @@ export {
   type ModelStreamPart,
   type NativeCompaction,
   type ResponseFormat,
+  type ToolAnnotations,
   type ToolDefinition,
   type Usage,
 } from './model.js';

@@ -14,12 +14,22 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
+/** What is known of what a tool does. Where nothing is said, its name has to tell. */
+export interface ToolAnnotations {
+  /** Changes nothing: the same call may be made again. */
+  readonly readOnly?: boolean | undefined;
+  /** May destroy what cannot be had again: the same call should not be made again. */
+  readonly destructive?: boolean | undefined;
+}
+
 /** What a model is told about a tool. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   /** JSON Schema (draft 7) of the input. */
   readonly inputSchema: JsonObject;
+  /** For those who reduce conversations; no model is told of them. */
+  readonly annotations?: ToolAnnotations | undefined;
 }
 
 /** The form that the text of an answer must have. */

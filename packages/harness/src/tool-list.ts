@@ -37,5 +37,11 @@ export class ToolList {
 function listOf(tools: readonly Tool[]): CurrentTools {
   const byName = new Map<string, Tool>();
   for (const tool of tools) if (!byName.has(tool.definition.name)) byName.set(tool.definition.name, tool);
-  return { byName, definitions: [...byName.values()].map((tool) => tool.definition) };
+  return { byName, definitions: [...byName.values()].map(annotated) };
+}
+
+/** The tool's definition, with what the tool says of itself: reducers see definitions alone. */
+function annotated({ definition, readOnly, destructive = false }: Tool): ToolDefinition {
+  if (!readOnly && !destructive) return definition;
+  return { ...definition, annotations: { readOnly, destructive, ...definition.annotations } };
 }

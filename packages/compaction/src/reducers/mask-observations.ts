@@ -19,6 +19,7 @@ import { matchesTool } from '../match-tool.js';
 import { marksOf, stringsIn } from '../message-marks.js';
 import { observationStub } from '../observation-stub.js';
 import { type Reducer, unchanged } from '../reducer.js';
+import { toolsThat } from '../tools-that.js';
 import { ifWorthwhile } from '../worthwhile.js';
 
 const optionsSchema = observationMaskingSchema.extend({
@@ -50,10 +51,12 @@ export function maskObservations(options: z.input<typeof optionsSchema> = {}): R
         context.redact,
       );
       const calls = new Map<string, ToolUseBlock>();
+      const destructive = toolsThat('destructive', context.tools);
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
-        return blocks && masked(message, blocks, calls, settings.format, names.get(message));
+        const shape = { format: settings.format, names: names.get(message), destructive };
+        return blocks && masked(message, blocks, calls, shape);
       });
       return ifWorthwhile(view, budget, alteration);
     },
@@ -84,19 +87,26 @@ function findMaskable(
   return found;
 }
 
+interface StubShape {
+  readonly format: 'one_line' | 'head_tail';
+  readonly names: string | undefined;
+  /** Tools whose calls must not be repeated. */
+  readonly destructive: ReadonlySet<string>;
+}
+
 function masked(
   message: Message,
   blocks: ReadonlySet<ContentBlock>,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  format: 'one_line' | 'head_tail',
-  names: string | undefined,
+  { format, names, destructive }: StubShape,
 ) {
   const ids = [...stringsIn(marksOf(message).masked)];
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result' || !blocks.has(block)) return block;
     const call = calls.get(block.toolUseId);
     const target = { path: call && pathOf(call), range: call && rangeOf(call) };
-    const details = { ...target, messageId: message.id, evictedTo: evictedPath(block) };
+    const onceOnly = destructive.has(block.toolName);
+    const details = { ...target, messageId: message.id, evictedTo: evictedPath(block), onceOnly };
     const stubs = [
       observationStub(block, format, { ...details, names }),
       observationStub(block, format, details),

@@ -19,6 +19,7 @@ import { effectOf } from '../ledger/tool-effect.js';
 import { matchesTool } from '../match-tool.js';
 import { isObject, marksOf, stringsIn } from '../message-marks.js';
 import { type Reducer, unchanged } from '../reducer.js';
+import { toolsThat } from '../tools-that.js';
 import { ifWorthwhile } from '../worthwhile.js';
 
 const optionsSchema = supersededOutputsSchema.extend({
@@ -42,7 +43,8 @@ interface Output {
 
 /**
  * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, or the same
- * command was run again, and did not fail where it had succeeded before. The stub names the newer call and where the full
+ * command was run again, or a tool that says it is read-only was asked the same again, and did not fail where it had
+ * succeeded before. The stub names the newer call and where the full
  * text is. What a tool calls an error stays, and so does what the model has not seen yet.
  */
 export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
@@ -54,7 +56,8 @@ export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): 
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
         return unchanged(view, 'the tokens fit, and stubs leave the number of messages as it is');
       }
-      const stubs = stubsFor(view.messages, settings.excludeTools);
+      const readOnly = toolsThat('readOnly', context.tools);
+      const stubs = stubsFor(view.messages, settings.excludeTools, readOnly);
       const alteration = alterMessages(view.messages, 'superseded', context, (message) => {
         const own = stubs.get(message);
         return own && replaced(message, own);
@@ -68,8 +71,11 @@ export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): 
 function stubsFor(
   messages: readonly Message[],
   excludeTools: readonly string[],
+  readOnly: ReadonlySet<string>,
 ): ReadonlyMap<Message, ReadonlyMap<ToolResultBlock, string>> {
-  const outputs = outputsOf(messages).filter(({ block }) => !matchesTool(excludeTools, block.toolName));
+  const outputs = outputsOf(messages, readOnly).filter(
+    ({ block }) => !matchesTool(excludeTools, block.toolName),
+  );
   const newest = new Map(outputs.map((output) => [output.key, output]));
   const newestSuccess = new Map(
     outputs.filter(({ outcome }) => !outcome.failed).map((output) => [output.key, output]),
@@ -88,7 +94,7 @@ function stubsFor(
 }
 
 /** Outputs of reads and commands that are still whole and no errors, oldest first. */
-function outputsOf(messages: readonly Message[]): readonly Output[] {
+function outputsOf(messages: readonly Message[], readOnly: ReadonlySet<string>): readonly Output[] {
   const calls = new Map<string, ToolUseBlock>();
   const outputs: Output[] = [];
   messages.forEach((message, index) => {
@@ -96,7 +102,7 @@ function outputsOf(messages: readonly Message[]): readonly Output[] {
     const masked = stringsIn(marksOf(message).masked);
     for (const block of toolResultsOf(message)) {
       const call = calls.get(block.toolUseId);
-      const key = call && keyOf(call);
+      const key = call && keyOf(call, readOnly);
       if (key === undefined || block.isError || masked.includes(block.toolUseId)) continue;
       outputs.push({ index, message, block, call: call as ToolUseBlock, outcome: outcomeOf(block), key });
     }
@@ -104,10 +110,11 @@ function outputsOf(messages: readonly Message[]): readonly Output[] {
   return outputs;
 }
 
-function keyOf(call: ToolUseBlock): string | undefined {
+function keyOf(call: ToolUseBlock, readOnly: ReadonlySet<string>): string | undefined {
   const command = commandOf(call);
   const effect = effectOf(call.name, command !== undefined);
-  if (effect !== 'run' && !(effect === 'read' && pathOf(call) !== undefined)) return undefined;
+  const readsFile = effect === 'read' && pathOf(call) !== undefined;
+  if (effect !== 'run' && !readsFile && !readOnly.has(call.name)) return undefined;
   return `${call.name} ${JSON.stringify(sorted(call.input))}`;
 }
 
@@ -119,7 +126,7 @@ function sorted(input: JsonValue): JsonValue {
 
 function stubOf({ message, block, call, outcome }: Output, newer: Output): string {
   const target = commandOf(call) ?? pathOf(call) ?? '';
-  const named = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`, SUBJECT_LENGTH);
+  const named = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`.trim(), SUBJECT_LENGTH);
   const subject = [named, rangeOf(call)].filter(Boolean).join(' ');
   const how = outcome.exitCode === undefined ? '' : ` with exit ${outcome.exitCode}`;
   const status = outcome.failed ? `failed${how}` : 'ok';

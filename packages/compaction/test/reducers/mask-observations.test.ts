@@ -63,6 +63,25 @@ describe('maskObservations', () => {
     expect(said(after[5])).toMatch(/^\[execute → ok, 61 lines/);
   });
 
+  it('warns of making a call again that destroys something', async () => {
+    const drop = () => round({ name: 'drop_tables', input: {}, output: lines(60) });
+    const look = () => round({ name: 'list_tables', input: {}, output: lines(60) });
+    const tool = (name: string, destructive: boolean) => ({
+      name,
+      description: '',
+      inputSchema: {},
+      annotations: { destructive },
+    });
+    const tools = [tool('drop_tables', true), tool('list_tables', false)];
+    const messages = [...drop(), ...look(), assistantMessage('ok')];
+    const reducer = maskObservations({ keepRecentToolOutputs: 0 });
+    const { messages: after } = await reduceWith(reducer, messages, {}, { tools });
+    expect(said(after[1])).toMatch(/^\[drop_tables → ok, 60 lines, \d+ bytes; done, do not repeat; full text: /);
+    expect(said(after[3])).not.toContain('repeat');
+    const { messages: untold } = await reduceWith(reducer, messages);
+    expect(said(untold[1])).not.toContain('repeat');
+  });
+
   it('names the part of the file that was read', async () => {
     const inputs = [
       [{ path: 'a.ts', offset: 10, limit: 60 }, '(offset 10, limit 60)'],

@@ -67,6 +67,16 @@ describe('supersededOutputs', () => {
     expect(await changed([...reading(older), ...reading(newer), done])).toEqual([]);
   });
 
+  it('believes a tool that says it is read-only, whatever its name', async () => {
+    const asked = (topic: string) => round({ name: 'weather', input: { topic }, output: lines(60) });
+    const messages = [...asked('rain'), ...asked('snow'), ...asked('rain'), done];
+    const tools = [{ name: 'weather', description: '', inputSchema: {}, annotations: { readOnly: true } }];
+    const { messages: after, fates } = await reduceWith(supersededOutputs(), messages, {}, { tools });
+    expect(fates).toEqual([{ messageId: messages[1]?.id, fate: 'superseded' }]);
+    expect(said(after, 1)).toMatch(/^\[weather → ok; superseded by the newer call /);
+    expect(await changed(messages)).toEqual([]);
+  });
+
   it('never touches what the model has not seen, but lets it supersede', async () => {
     const [first, second] = [reading(), reading()];
     const calls = assistantMessage([...first[0].content, ...second[0].content]);
