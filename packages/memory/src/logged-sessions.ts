@@ -1,6 +1,9 @@
 import { decodeSegment, fileSegment, type Message, type ToolContext } from '@x/core';
-import { LOG_SUFFIX, logScopeOf } from './log-scope.js';
+import { agentsFolderOf, LOG_SUFFIX, logScopeOfAgent } from './log-scope.js';
 import { readLogFile } from './read-log-file.js';
+
+/** What was too long for a file name cannot be decoded: it ends with a hash behind this. */
+const CUT = '%_';
 
 /** A session that has a log, within the scope of a call. */
 export interface LoggedSession {
@@ -14,14 +17,17 @@ export interface LoggedSession {
   read(): AsyncIterable<Message>;
 }
 
-type Scope = Pick<ToolContext, 'log' | 'state' | 'workspace'>;
+type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'workspace'>;
 
-/** The sessions of this tenant, user and agent: the current one, then the others, the last changed first. */
-export async function listSessions(scope: Scope): Promise<LoggedSession[]> {
+/**
+ * The sessions of this tenant and user, and of this agent unless another is named: the current one if it is among them,
+ * then the others, the last changed first.
+ */
+export async function listSessions(scope: Scope, agentId?: string): Promise<LoggedSession[]> {
   const { workspace } = scope;
   const current = currentSession(scope);
-  const directory = logScopeOf(scope)?.sessions;
-  if (directory === undefined) return [current];
+  const directory = logScopeOfAgent(scope, agentId)?.sessions;
+  if (directory === undefined) return agentId === undefined ? [current] : [];
 
   const others: (LoggedSession & { readonly updatedAt: string })[] = [];
   let updatedAt: string | undefined;
@@ -41,12 +47,12 @@ export async function listSessions(scope: Scope): Promise<LoggedSession[]> {
     });
   }
   others.sort((left, right) => (left.updatedAt < right.updatedAt ? 1 : -1));
+  if (!current.location.startsWith(`${directory}/`)) return others;
   return [updatedAt === undefined ? current : { ...current, updatedAt }, ...others];
 }
 
 /** The session of that id, or `undefined`. The id is only compared with those that exist: no path is made of it. */
-export async function findSession(scope: Scope, id: string): Promise<LoggedSession | undefined> {
-  const sessions = await listSessions(scope);
+export function findSession(sessions: readonly LoggedSession[], id: string): LoggedSession | undefined {
   const segment = fileSegment(id);
   return (
     sessions.find((session) => session.id === id) ??
@@ -54,11 +60,24 @@ export async function findSession(scope: Scope, id: string): Promise<LoggedSessi
   );
 }
 
-export function currentSession({ log, state }: Scope): LoggedSession {
+/** Some agents with which this tenant and user had sessions; none whose id is too long for a file name. */
+export async function listAgents(scope: Scope, limit: number): Promise<string[]> {
+  const folder = agentsFolderOf(scope);
+  if (folder === undefined) return [];
+  const agents: string[] = [];
+  for await (const { path, type } of scope.workspace.list(folder)) {
+    if (agents.length === limit) break;
+    const segment = path.slice(folder.length + 1);
+    if (type !== 'directory' || segment.includes(CUT)) continue;
+    if ((await scope.workspace.stat(`${path}/sessions`)) !== undefined) agents.push(decodeSegment(segment));
+  }
+  return agents;
+}
+
+export function currentSession({ log, state }: Pick<Scope, 'log' | 'state'>): LoggedSession {
   return { id: state.sessionId, isCurrent: true, location: log.location, read: () => log.read() };
 }
 
-// What was too long for a file name cannot be decoded: it ends with a hash behind `%_`.
 function idOf(segment: string): string {
-  return segment.includes('%_') ? segment : decodeSegment(segment);
+  return segment.includes(CUT) ? segment : decodeSegment(segment);
 }

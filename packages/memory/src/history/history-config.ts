@@ -13,6 +13,8 @@ export const historyConfigSchema = z.strictObject({
     .optional(),
   /** Characters of one message in an answer. */
   maxMessageChars: z.int().min(100).default(1_000),
+  /** Whether the sessions of the user's other agents can be read as well, by their `agentId`. */
+  otherAgents: z.boolean().default(true),
 });
 
 /** Options of `sessionHistory`. */

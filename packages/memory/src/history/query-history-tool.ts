@@ -1,5 +1,6 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
+import { logScopeOf } from '../log-scope.js';
 import { currentSession } from '../logged-sessions.js';
 import type { MemoryIndex } from '../memory-index.js';
 import type { HistorySettings } from './history-config.js';
@@ -29,9 +30,10 @@ export function queryHistoryTool(
       const sessions = [currentSession(context)];
       // A range is a part of one log: reading that is as quick.
       const index = range === undefined ? await open() : undefined;
-      if (index !== undefined) {
-        const found = await searchIndexedMessages(index, query, sessions, context, options, settings);
-        if (found !== undefined) return found;
+      const prefix = logScopeOf(context)?.prefix;
+      if (index !== undefined && prefix !== undefined) {
+        const logs = { workspace: context.workspace, prefix, sessions };
+        return searchIndexedMessages(index, query, logs, options, settings);
       }
       return searchMessages(query, sessions, options, settings);
     },

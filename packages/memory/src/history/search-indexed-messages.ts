@@ -1,5 +1,4 @@
-import type { ToolContext } from '@x/core';
-import { logScopeOf } from '../log-scope.js';
+import type { Workspace } from '@x/core';
 import type { LoggedSession } from '../logged-sessions.js';
 import type { MemoryHit, MemoryIndex } from '../memory-index.js';
 import { MemoryIndexError } from '../memory-index-error.js';
@@ -8,23 +7,26 @@ import type { SearchOptions } from './search-messages.js';
 
 const EXCERPT_CHARS = 300;
 
-/**
- * Searches an index of the logs, brought up to date first, and answers the best hits as text. `undefined` when the logs are
- * no files that could be indexed.
- */
+/** The logs of one agent, as files. */
+interface SessionFiles {
+  readonly workspace: Workspace;
+  /** Where its `sessions/` lies. */
+  readonly prefix: string;
+  /** Those to search. */
+  readonly sessions: readonly LoggedSession[];
+}
+
+/** Searches an index of the logs, brought up to date first, and answers the best hits as text. */
 export async function searchIndexedMessages(
   index: MemoryIndex,
   query: string,
-  sessions: readonly LoggedSession[],
-  context: ToolContext,
+  { workspace, prefix, sessions }: SessionFiles,
   options: SearchOptions,
   settings: HistorySettings,
-): Promise<string | undefined> {
-  const prefix = logScopeOf(context)?.prefix;
-  if (prefix === undefined) return undefined;
+): Promise<string> {
   const [only] = sessions;
   const search = async () => {
-    if (!index.readOnly) await index.indexSessionLogs(context.workspace, { prefix });
+    if (!index.readOnly) await index.indexSessionLogs(workspace, { prefix });
     return index.search(query, {
       // Long messages are several rows: more than are wanted, and one to know whether there are others.
       limit: Math.min(1_000, 2 * (options.offset + options.limit) + 1),

@@ -1,7 +1,9 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
-import { currentSession, findSession } from '../logged-sessions.js';
+import { currentSession, findSession, listSessions } from '../logged-sessions.js';
+import { agentFieldOf } from './agent-field.js';
 import type { HistorySettings } from './history-config.js';
+import { noSessionsOf } from './no-sessions-of.js';
 import { type NumberedMessage, numbered, renderNewest } from './numbered-message.js';
 import { wholeMessage } from './whole-message.js';
 
@@ -13,11 +15,12 @@ export function sessionHistoryTool(settings: HistorySettings): Tool {
       'paged back with "before", or one of them in full by "messageId" or "number".',
     readOnly: true,
     input: z.strictObject({
+      ...agentFieldOf(settings),
       sessionId: z
         .string()
         .min(1)
         .optional()
-        .describe('An id from session_list or session_search; default: the current session'),
+        .describe('An id from session_list or session_search; default: the current session, or the last'),
       lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
       before: z.int().min(1).optional().describe('Only messages before this number; default: up to the last'),
       messageId: z
@@ -29,11 +32,22 @@ export function sessionHistoryTool(settings: HistorySettings): Tool {
       offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
     }),
     async execute(input, context: ToolContext) {
-      const { sessionId, lastN, before = Number.POSITIVE_INFINITY, messageId, number, offset } = input;
-      const session =
-        sessionId === undefined ? currentSession(context) : await findSession(context, sessionId);
+      const {
+        agentId,
+        sessionId,
+        lastN,
+        before = Number.POSITIVE_INFINITY,
+        messageId,
+        number,
+        offset,
+      } = input;
+      const asksForCurrent = agentId === undefined && sessionId === undefined;
+      const sessions = asksForCurrent ? [currentSession(context)] : await listSessions(context, agentId);
+      if (sessions.length === 0) return noSessionsOf(agentId, context);
+      const session = sessionId === undefined ? sessions[0] : findSession(sessions, sessionId);
       if (session === undefined) {
-        return `There is no session ${JSON.stringify(sessionId)}. session_list names those there are.`;
+        const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
+        return `There is no session ${JSON.stringify(sessionId)}${whose}. session_list names those there are.`;
       }
       if (messageId !== undefined || number !== undefined) {
         for await (const entry of numbered(session.read())) {

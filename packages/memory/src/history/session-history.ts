@@ -8,7 +8,8 @@ import { sessionSearchTool } from './session-search-tool.js';
 
 /**
  * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
- * was said in earlier ones. They see the sessions of the call's own tenant, user and agent, and no others.
+ * was said in earlier ones. They see the sessions of the call's own tenant and user, and no others: of the own agent, and,
+ * unless `otherAgents` is false, of another that is asked for by its `agentId`.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */

@@ -2,7 +2,9 @@ import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import { type LoggedSession, listSessions } from '../logged-sessions.js';
 import { excerpt, messageText } from '../message-text.js';
+import { agentFieldOf } from './agent-field.js';
 import type { HistorySettings } from './history-config.js';
+import { noSessionsOf } from './no-sessions-of.js';
 
 /** Messages looked at for the one that a session began with. */
 const OPENING = 10;
@@ -14,11 +16,13 @@ export function sessionListTool(settings: HistorySettings): Tool {
       'Lists your sessions with this user, the current one first, then the most recent: id, time of the last change, and how it began.',
     readOnly: true,
     input: z.strictObject({
+      ...agentFieldOf(settings),
       limit: z.int().min(1).max(100).default(20).describe('How many sessions'),
       offset: z.int().min(0).default(0).describe('How many to skip'),
     }),
-    async execute({ limit, offset }, context: ToolContext) {
-      const sessions = await listSessions(context);
+    async execute({ agentId, limit, offset }, context: ToolContext) {
+      const sessions = await listSessions(context, agentId);
+      if (sessions.length === 0) return noSessionsOf(agentId, context);
       const lines: string[] = [];
       let chars = 0;
       for (const session of sessions.slice(offset, offset + limit)) {

@@ -30,7 +30,8 @@ export type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
  * An MCP server whose tools are tools of `@x/core`, all run for one tenant, user, agent and session: nothing that a client
- * sends can change for whom. Connect it to a transport of the official SDK.
+ * sends can change for whom. The tools of `sessionHistory()` read sessions of the user's other agents too, unless it has
+ * `otherAgents: false`. Connect it to a transport of the official SDK.
  *
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */

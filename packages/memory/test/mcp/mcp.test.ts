@@ -112,6 +112,28 @@ describe('over HTTP', () => {
     expect((await call(alice, 'session_search', { query: 'secret' })).text).toBe('Nothing found.');
   });
 
+  it('reads sessions of other agents of the same user alone', async () => {
+    const workspace = await testWorkspace();
+    for (const [userId, agentId] of [
+      ['alice', 'writer'],
+      ['bob', 'writer'],
+      ['bob', 'x'],
+    ] as const) {
+      const said = userMessage(`note of ${userId}`);
+      await logSession(workspace, { userId, agentId, sessionId: 's' }, [said]);
+    }
+    const { bearer } = await listen(workspace);
+    const alice = await connect(bearer('alice'));
+    const search = (agentId: string) => call(alice, 'session_search', { query: 'note', agentId });
+    expect((await search('writer')).text).toMatch(/\nnote of alice$/);
+    for (const agentId of ['x', '../../bob/agents/x', 'users/bob/agents/x', '%2e%2e']) {
+      expect(await search(agentId)).toEqual({
+        isError: false,
+        text: `There are no sessions of agent ${JSON.stringify(agentId)} with this user. These agents have some: "writer".`,
+      });
+    }
+  });
+
   it('takes nothing that a client says for whom it is', async () => {
     const workspace = await testWorkspace();
     await workspace.write('users/bob/agents/coder/MEMORY.md', 'secret');
