@@ -6,6 +6,7 @@ import type { SessionLease, SessionStore } from './session-store.js';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
+const NO_ANSWER = 'no answer';
 
 /** How `takeTurn` waits for a turn and keeps it. */
 export interface TakeTurnOptions {
@@ -82,7 +83,11 @@ async function waitForLease(
   }
 }
 
-/** Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. */
+/**
+ * Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. A process that
+ * stood still for longer than a heartbeat (a busy machine, a closed lid) gets another heartbeat's time to ask whether
+ * somebody else has the turn: if not, it goes on.
+ */
 async function keepAlive(
   lease: SessionLease,
   key: SessionKey,
@@ -90,19 +95,29 @@ async function keepAlive(
   clock: Clock,
   stop: AbortSignal,
 ): Promise<never> {
-  for (let endsAt = clock.now() + lease.ttlMs; ; ) {
-    const rest = Math.max(0, endsAt - clock.now());
-    await clock.sleep(Math.min(heartbeatMs, rest), { signal: stop, background: true });
+  let endsAt = clock.now() + lease.ttlMs;
+  const sleep = async (ms: number, signal: AbortSignal) => {
+    const dueAt = clock.now() + ms;
+    await clock.sleep(ms, { signal, background: true });
+    const now = clock.now();
+    if (now - dueAt >= heartbeatMs) endsAt = Math.max(endsAt, now + heartbeatMs);
+  };
+  const rest = () => Math.max(0, endsAt - clock.now());
+  for (;;) {
+    await sleep(Math.min(heartbeatMs, rest()), stop);
     const startedAt = clock.now();
     const answered = new AbortController();
-    const waiting = clock.sleep(endsAt - startedAt, { signal: answered.signal, background: true });
-    const late = waiting.then(() => 'no answer');
-    // A store that is out of reach for a moment is asked again, for as long as the lease lasts.
-    const failure = await Promise.race([lease.renew().then(() => undefined, refusal), late]);
-    late.catch(() => {});
+    const renewal = lease.renew().then(() => undefined, refusal);
+    let failure: string | undefined;
+    do {
+      const late = sleep(rest(), answered.signal).then(() => NO_ANSWER);
+      failure = await Promise.race([renewal, late]);
+      late.catch(() => {});
+    } while (failure === NO_ANSWER && rest() > 0);
     answered.abort();
+    // A store that is out of reach for a moment is asked again, for as long as the lease lasts.
     if (failure === undefined) endsAt = startedAt + lease.ttlMs;
-    else if (clock.now() >= endsAt) throw leaseLost(key, `it could not be renewed in time (${failure})`);
+    else if (rest() === 0) throw leaseLost(key, `it could not be renewed in time (${failure})`);
   }
 }
 

@@ -31,6 +31,11 @@ export class ManualClock implements Clock {
     });
   }
 
+  /** Lets time pass in which the process stands still: whoever sleeps wakes too late, with the next `pass`. */
+  standStill(ms: number): void {
+    this.#now += ms;
+  }
+
   /** Lets time pass, from one sleeper to the next, each with all that it starts. */
   async pass(ms: number): Promise<void> {
     const end = this.#now + ms;

@@ -140,6 +140,57 @@ describe('takeTurn', () => {
     expect(turn.lost.aborted).toBe(false);
   });
 
+  describe('of a process that stood still for longer than the lease', () => {
+    const standStill = async () => {
+      const clock = new ManualClock();
+      const store = new FlakyLeases({ clock });
+      const turn = await takeTurn(store, key, { clock, ttlMs: 30_000 });
+      await clock.pass(5000);
+      clock.standStill(60_000);
+      return { clock, store, turn };
+    };
+
+    test('goes on when nobody else has had it', async () => {
+      const { clock, turn } = await standStill();
+      await clock.pass(300_000);
+      expect(turn.lost.aborted).toBe(false);
+    });
+
+    test('is lost when somebody else has', async () => {
+      const { clock, store, turn } = await standStill();
+      expect(await store.lease(key, { ttlMs: 1000 })).toBeDefined();
+      await clock.pass(0);
+      expect(turn.lost.reason).toMatchObject({ code: 'lease_lost' });
+    });
+
+    test('is lost when the store does not say within a heartbeat', async () => {
+      const { clock, store, turn } = await standStill();
+      store.fail = () => new Promise<void>(() => {});
+      await clock.pass(9_999);
+      expect(turn.lost.aborted).toBe(false);
+      await clock.pass(1);
+      expect(turn.lost.reason).toMatchObject({ code: 'lease_lost' });
+    });
+
+    test('goes on with an answer that came meanwhile', async () => {
+      const clock = new ManualClock();
+      const store = new FlakyLeases({ clock });
+      const turn = await takeTurn(store, key, { clock, ttlMs: 30_000 });
+      let answer = () => {};
+      store.fail = () =>
+        new Promise<void>((resolve) => {
+          answer = resolve;
+        });
+      await clock.pass(10_000);
+      store.fail = undefined;
+      clock.standStill(60_000);
+      await clock.pass(0);
+      answer();
+      await clock.pass(300_000);
+      expect(turn.lost.aborted).toBe(false);
+    });
+  });
+
   test('is had at once on a store without leases', async () => {
     const store = new InMemorySession();
     Object.defineProperty(store, 'lease', { value: undefined });
