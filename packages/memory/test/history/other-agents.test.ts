@@ -13,6 +13,8 @@ import {
 
 const alice = { tenantId: 'acme', userId: 'alice' };
 const now = { ...alice, agentId: 'coder', sessionId: 'now' };
+/** Of nobody. */
+const absent = { tenantId: undefined, userId: undefined };
 const plain = sessionHistory();
 
 /** Ids of agents that a careless encoding would let meet, or lead somewhere. */
@@ -166,6 +168,22 @@ describe('agentId', () => {
       { sessionId: 'now' },
     ]) {
       expect(await read(owner)).toBe('There are no sessions of agent "writer" with this user.');
+    }
+  });
+
+  it('leads from the log of a user to no agent of nobody, or of another level', async () => {
+    const workspace = await testWorkspace();
+    const levels = [{}, { tenantId: 'acme' }, { userId: 'alice' }, alice];
+    for (const level of levels) {
+      await logSession(workspace, { ...level, agentId: 'writer', sessionId: 's' }, [userMessage('needle')]);
+    }
+    for (const said of levels) {
+      for (const logged of levels) {
+        const log = new WorkspaceSessionLog(workspace, SessionKey.of({ ...now, ...absent, ...logged }));
+        const context = { ...toolContext(workspace, { ...said, sessionId: 'now' }), log };
+        const text = await runTool(plain, 'session_history', { agentId: 'writer' }, context);
+        expect(text.includes('needle')).toBe(said === logged);
+      }
     }
   });
 
