@@ -1,14 +1,16 @@
 import type { Message } from '@x/core';
 import { pairingOf } from './groups.js';
 import { latestUserRequest } from './pinned.js';
-import type { Reduction } from './reducer.js';
+import { type Reduction, saysAnything } from './reducer.js';
 
 /**
  * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
- * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, what stays keeps its order.
+ * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, something is left, what stays
+ * keeps its order.
  */
 export function problemWith(before: readonly Message[], reduction: Reduction): string | undefined {
   const { messages: after, fates } = reduction;
+  if (saysAnything(before) && !saysAnything(after)) return 'nothing of the conversation was left';
   const accounted = new Set(fates.map((fate) => fate.messageId));
   const position = new Map<string, number>();
   for (const [index, { id }] of before.entries()) position.set(id, index);

@@ -97,3 +97,8 @@ export interface Reducer {
 export function unchanged(view: View, note: string): Reduction {
   return { messages: view.messages, fates: [], note };
 }
+
+/** Whether there is anything to answer: system messages alone are no conversation, and providers refuse it. */
+export function saysAnything(messages: readonly Message[]): boolean {
+  return messages.some((message) => message.role !== 'system');
+}

@@ -1,6 +1,6 @@
-import { type Message, userMessage } from '@x/core';
+import type { Message } from '@x/core';
+import { droppedBefore, droppedNote } from '../dropped-note.js';
 import { type Group, pairingOf } from '../groups.js';
-import { marksOf } from '../message-marks.js';
 import { firstUserRequest, latestUserRequest } from '../pinned.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
@@ -32,7 +32,7 @@ export function dropOldest(): Reducer {
         messageId: id,
         fate: droppedBefore({ metadata }) > 0 ? 'superseded' : 'dropped',
       }));
-      const note = noteFor(dropped, logLocation);
+      const note = droppedNote(dropped, 'to fit the context window', logLocation);
       const withNote = tokens + meter.message(note) <= budget.limitTokens;
       const result: Message[] = [];
       let noted = !withNote;
@@ -58,20 +58,4 @@ function droppableGroups(messages: readonly Message[]): readonly Group[] {
     }
     return true;
   });
-}
-
-function noteFor(dropped: ReadonlySet<Message>, logLocation: string | undefined): Message {
-  let count = 0;
-  for (const message of dropped) count += droppedBefore(message) || 1;
-  const where = logLocation ? ` They can be read in ${logLocation}.` : '';
-  return userMessage(`[${count} earlier messages were removed to fit the context window.${where}]`, {
-    kind: 'synthetic',
-    metadata: { '@x/compaction': { dropped: count } },
-  });
-}
-
-/** How many messages an earlier note stands for; 0 when the message is no such note. */
-function droppedBefore(message: Pick<Message, 'metadata'>): number {
-  const { dropped } = marksOf(message);
-  return typeof dropped === 'number' ? dropped : 0;
 }

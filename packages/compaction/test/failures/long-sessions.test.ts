@@ -1,0 +1,147 @@
+import {
+  assistantMessage,
+  ContextOverflowError,
+  type Message,
+  type ModelResponse,
+  textOf,
+  toolUsesOf,
+  userMessage,
+} from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { compaction, createCompactor } from '../../src/index.js';
+import { at, lines, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
+import { scopeOf, type TestScope } from '../scope.js';
+
+const compactions = (scope: TestScope) =>
+  scope.events.flatMap((event) => (event.type === 'context.compacted' ? [event.status] : []));
+const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
+
+describe('a session that outlives its window many times', () => {
+  it('names in its ledger what was read, so that an agent that heeds it reads no file twice', async () => {
+    const files = Array.from({ length: 40 }, (_, index) => `src/part${index}.ts`);
+    const capability = compaction({ model: null, contextWindow: 8_000, triggerMessages: 0 });
+    const scope = scopeOf([userMessage('Read every file of src once, then sum up.')]);
+    const read: string[] = [];
+    for (let step = 0; step < 60; step++) {
+      await capability.aroundReason?.(scope, async () => {
+        const seen = JSON.stringify(scope.state.context.map(({ content }) => content));
+        const next = files.find((path) => !seen.includes(path));
+        if (next === undefined) return answer;
+        read.push(next);
+        scope.state.contextMutable().push(...round({ input: { path: next }, output: lines(400) }));
+        return answer;
+      });
+    }
+    expect(compactions(scope).filter((status) => status === 'applied').length).toBeGreaterThan(3);
+    expect(read).toEqual(files);
+    expect(scope.state.summary).toContain(at(files, 0));
+  });
+
+  it('is not compacted again without new input, however large the provider says the rest is', async () => {
+    for (const strategy of ['auto', 'observation_masking'] as const) {
+      const scope = scopeOf([userMessage('go'), ...rounds(40, () => ({ output: lines(300) }))]);
+      const capability = compaction({ model: null, strategy, contextWindow: 40_000, triggerMessages: 0 });
+      const before: number[] = [];
+      for (let step = 0; step < 12; step++) {
+        await capability.aroundReason?.(scope, async () => ({
+          ...answer,
+          usage: { inputTokens: 34_000, outputTokens: 1 },
+        }));
+        before.push(compactions(scope).length);
+      }
+      expect(before[0], strategy).toBe(1);
+      // A report may show that the count was too low. Then one more run finds out what can be done, and that is all.
+      expect(before.at(-1), strategy).toBe(before[3]);
+      expect(before.at(-1), strategy).toBeLessThanOrEqual(3);
+    }
+  });
+
+  it('has the earlier summary in the request for the next one, where one turn is larger than the window', async () => {
+    const model = modelOf(() => GOOD_SUMMARY.replace('found the cause', 'found the leaking valve'));
+    const compactor = createCompactor({ model, strategy: 'summarization', contextWindow: 8_000 });
+    const first = await compactor.compact([
+      userMessage('Mend it'),
+      ...rounds(20, () => ({ output: lines(90) })),
+    ]);
+    expect(first.status).toBe('applied');
+    const asked = model.requests.length;
+    const turn = [userMessage('Now all the others'), ...rounds(40, () => ({ output: lines(200) }))];
+    const second = await compactor.compact([...first.messages, ...turn], { reason: 'request_too_large' });
+    expect(second.status).toBe('applied');
+    expect(model.requests.slice(asked).map(promptOf).join('\n')).toContain('found the leaking valve');
+    expect(second.messages).toContain(turn[0]);
+  });
+
+  it('ends its turn as it did: a compaction behind the last answer asks for nothing more', async () => {
+    const done = assistantMessage('All of it is done.');
+    const scope = scopeOf([userMessage('Do it'), ...rounds(40, () => ({ output: lines(60) })), done]);
+    const model = modelOf(() => GOOD_SUMMARY);
+    const capability = compaction({ model, strategy: 'summarization' });
+    expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
+    const { context } = scope.state;
+    expect(context.at(-1)).toBe(done);
+    const requests = context.filter(({ role, kind }) => role === 'user' && kind === undefined);
+    expect(requests.map(textOf)).toEqual(['Do it']);
+    expect(model.requests).toHaveLength(1);
+  });
+});
+
+describe('what a user has configured', () => {
+  it('holds for the recovery of an overflow too: the model, the prompt and what is kept', async () => {
+    const model = modelOf(() => 'Short and sweet.');
+    const old = rounds(20, () => ({ say: 'word '.repeat(1_500) }));
+    const scope = scopeOf([userMessage('go'), ...old, ...rounds(2, () => ({ say: 'now this' }))]);
+    const newest = scope.state.context.slice(-4);
+    const summaryPrompt = 'Tell it as a sailor would.';
+    const capability = compaction({ model, summaryPrompt, strategy: 'summarization', keepMessages: 4 });
+    let calls = 0;
+    await capability.aroundReason?.(scope, async () => {
+      if (calls++ === 0) throw new ContextOverflowError();
+      return answer;
+    });
+    expect(calls).toBe(2);
+    expect(model.requests.map(promptOf).join()).toContain(summaryPrompt);
+    expect(scope.state.summary).toContain('Short and sweet.');
+    expect(scope.state.context.slice(-4)).toEqual(newest);
+    expect(scope.state.context.flatMap(toolUsesOf)).toHaveLength(2);
+  });
+
+  it('holds for the session of an agent too: tiers are verbatim, masked and summarised there', async () => {
+    const messages = [
+      userMessage('start'),
+      ...rounds(60, () => ({ say: 'word '.repeat(250), output: lines(60) })),
+    ];
+    const scope = scopeOf(messages);
+    const capability = compaction({
+      model: null,
+      memoryTiers: { hotMessages: 4, warmMessages: 10 },
+      contextWindow: 16_000,
+    });
+    await capability.aroundReason?.(scope, async () => answer);
+    const [summary, pinned, ...rest] = scope.state.context;
+    expect(summary?.kind).toBe('summary');
+    expect(pinned).toBe(messages[0]);
+    expect(rest).toHaveLength(14);
+    expect(rest.slice(-4)).toEqual(messages.slice(-4));
+    const warm = rest.slice(0, 10).filter((message: Message) => message.role === 'tool');
+    expect(warm.filter((message) => !textOf(message).startsWith('[read_file '))).toEqual([]);
+  });
+});
+
+describe('a summary longer than what it replaces', () => {
+  it('is no saving, however much the system prompt and the tools weigh beside it', async () => {
+    const messages = [userMessage('go'), ...rounds(6, () => ({ output: lines(20) }))];
+    const model = modelOf(() => said(`${GOOD_SUMMARY}\n${'more '.repeat(1_500)}`));
+    const compactor = createCompactor({
+      model,
+      strategy: 'summarization',
+      fallback: 'none',
+      keepMessages: 2,
+    });
+    const outcome = await compactor.compact(messages, { system: 'Be careful. '.repeat(9_000) });
+    expect(model.requests.length).toBeGreaterThan(0);
+    expect(outcome.status).not.toBe('applied');
+    expect(outcome.messages).toBe(messages);
+  });
+});
