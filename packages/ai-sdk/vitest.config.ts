@@ -1,4 +1,15 @@
 import { defineConfig } from 'vitest/config';
 import { unit } from '../../tooling/vitest.js';
 
-export default defineConfig(unit);
+/** A folder with another version of the AI SDK, to test against in place of the installed one: see `tooling/ai-sdk-7.mjs`. */
+const other = process.env.X_AI_SDK;
+
+export default defineConfig({
+  ...unit,
+  resolve: {
+    ...unit.resolve,
+    ...(other
+      ? { alias: [{ find: /^ai(\/test)?$/, replacement: `${other}/node_modules/ai/dist$1/index.js` }] }
+      : {}),
+  },
+});
