@@ -6,8 +6,25 @@ type OptionsConfig = NonNullable<ParseArgsConfig['options']>;
 export interface Command {
   readonly usage: string;
   readonly summary: string;
+  /** Commands that are named behind its own name. */
+  readonly subcommands?: Readonly<Record<string, Command>>;
   /** @throws {UsageError} for arguments that it does not take. */
   run(args: readonly string[], output: NodeJS.WritableStream): Promise<void>;
+}
+
+/** Whether somebody wants to know how a command is used, and not to run it. */
+export function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args
+    .slice(0, end < 0 ? args.length : end)
+    .some((argument) => argument === '--help' || argument === '-h');
+}
+
+/** How a command is used, or that one of its subcommands which the arguments name. */
+export function helpOf(command: Command, [name = '']: readonly string[]): string {
+  const { subcommands = {} } = command;
+  const { usage, summary } = (Object.hasOwn(subcommands, name) ? subcommands[name] : undefined) ?? command;
+  return `Usage: ${usage}\n\n${summary}`;
 }
 
 /** Arguments that make no sense; the program says why and exits with 2. */

@@ -10,6 +10,8 @@ export const identityOptions = {
   tenant: { type: 'string', short: 't' },
 } as const;
 
+export const identityUsage = '[--agent ID] [--user ID] [--tenant ID]';
+
 interface IdentityValues {
   readonly workspace: string;
   readonly agent?: string | undefined;

@@ -1,12 +1,14 @@
 #!/usr/bin/env node
 import { XError } from '@x/core';
-import { type Command, UsageError } from './command.js';
+import { asksForHelp, type Command, helpOf, UsageError } from './command.js';
 import { count } from './commands/count.js';
 import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
+import { printable } from './terminal/style.js';
+import { withoutSecrets } from './without-secrets.js';
 
 const COMMANDS: Readonly<Record<string, Command>> = { run, sessions, show, replay, count, schema };
 
@@ -24,6 +26,10 @@ async function main(args: readonly string[]): Promise<void> {
   }
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
+  if (asksForHelp(rest)) {
+    process.stdout.write(`${helpOf(command, rest)}\n`);
+    return;
+  }
   await command.run(rest, process.stdout);
 }
 
@@ -38,6 +44,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   const known = XError.isInstance(error) || error instanceof UsageError;
-  process.stderr.write(`${known ? (error as Error).message : String((error as Error)?.stack ?? error)}\n`);
+  const text = known ? (error as Error).message : String((error as Error)?.stack ?? error);
+  process.stderr.write(`${printable(withoutSecrets(text))}\n`);
   process.exitCode = error instanceof UsageError ? 2 : 1;
 });

@@ -142,15 +142,30 @@ describe('x', () => {
     expect((await x(['count'], 'hello world')).stdout).toMatch(/^2\t~\d+\t-\n$/);
   });
 
+  it.each([
+    [['sessions', '--help'], /^Usage: x sessions list .*x sessions show .*x sessions delete /s],
+    [['sessions', 'list', '--help'], /^Usage: x sessions list [^\n]*--table NAME[^\n]*\n\nLists sessions/],
+    [['sessions', 'show', 's-1', '-h'], /^Usage: x sessions show SESSION [^\n]*--redis URL[^\n]*\n\nPrints/],
+    [['show', '--help'], /^Usage: x sessions show SESSION /],
+    [['run', '--help'], /^Usage: x run \[agent.yaml\][^\n]*--prompt TEXT/],
+    [['replay', '--nonsense', '--help'], /^Usage: x replay FILE… /],
+    [['schema', '--help'], /^Usage: x schema\n/],
+    [['--help'], /^Usage: x COMMAND .* x run .* x count /s],
+  ])('says how it is used: x %j', async (args, usage) => {
+    const { status, stdout, stderr } = await x(args);
+    expect(stdout).toMatch(usage);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
   it.each<[() => readonly string[], string]>([
     [() => ['frob'], 'There is no command "frob"'],
     [() => ['sessions', '--frob'], 'Usage: x sessions'],
     [() => ['sessions', 'frob'], 'There is no command "sessions frob"'],
     [() => ['sessions', 'export', 'nobody', '-w', directory], 'There is no session'],
     [() => ['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
-    [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'not both'],
+    [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'name one of them'],
     [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
-    [() => ['show', 'nobody', '-w', directory], 'There is no log of session "nobody"'],
+    [() => ['show', 'nobody', '-w', directory], 'There is no session ///nobody'],
     [() => ['show', 's-1', '--last', 'x'], '--last must be a whole number'],
     [() => ['count', '--encoding', 'x'], '--encoding must be one of'],
   ])('says what is wrong, and exits with 2 (%#)', async (args, message) => {

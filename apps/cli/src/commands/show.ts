@@ -1,19 +1,24 @@
-import { headOf, type Message, SessionKey, textOf, toolUsesOf, WorkspaceSessionLog } from '@x/core';
+import { headOf, type Message, SessionKey, textOf, toolUsesOf } from '@x/core';
 import { type Command, positive, readArguments, UsageError } from '../command.js';
-import { identityOptions, openWorkspace, scopeOf } from '../identity-options.js';
+import { findLog } from '../find-log.js';
+import { identityOptions, identityUsage, scopeOf } from '../identity-options.js';
+import { namesStore, openStore, storeOptions, storeUsage } from '../open-store.js';
 import { printable } from '../terminal/style.js';
 
-const usage =
-  'x show SESSION [--workspace DIR] [--agent ID] [--user ID] [--tenant ID] [--last N] [--full] [--json]';
+const usage = `x sessions show SESSION [--last N] [--full] [--json] ${storeUsage} ${identityUsage}`;
 const SHORT = 400;
 
-/** Prints the log of a session: every message that ever was, also those that compaction removed. */
+/**
+ * Prints the log of a session: every message that ever was, also those that compaction removed. Where there is no log,
+ * the messages that the session holds.
+ */
 export const show: Command = {
   usage,
-  summary: 'Prints the log of a session: every message that ever was.',
+  summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
   async run(args, output) {
     const { values, positionals } = readArguments(usage, args, {
       ...identityOptions,
+      ...storeOptions,
       last: { type: 'string' },
       full: { type: 'boolean' },
       json: { type: 'boolean' },
@@ -21,13 +26,9 @@ export const show: Command = {
     const [sessionId, ...rest] = positionals;
     if (sessionId === undefined || rest.length > 0) throw new UsageError(`Usage: ${usage}`);
     const last = values.last === undefined ? undefined : positive(usage, 'last', values.last);
-    const workspace = openWorkspace(values);
-    const log = new WorkspaceSessionLog(workspace, SessionKey.of({ ...scopeOf(values), sessionId }));
-    if ((await workspace.stat(log.location)) === undefined) {
-      throw new UsageError(`There is no log of session "${sessionId}" at ${log.location}; see x sessions.`);
-    }
+    const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }));
     const messages: Message[] = [];
-    for await (const message of log.read()) {
+    for await (const message of found) {
       messages.push(message);
       if (last !== undefined && messages.length > last) messages.shift();
     }
@@ -40,6 +41,27 @@ export const show: Command = {
     }
   },
 };
+
+async function findMessages(
+  values: Parameters<typeof openStore>[0],
+  key: SessionKey,
+): Promise<AsyncIterable<Message> | readonly Message[]> {
+  const log = await findLog(values, key);
+  // Files of a workspace need no session to be read: the log tells also of one that is deleted or damaged.
+  if (log !== undefined && !namesStore(values)) return log.read();
+  const { store, close } = await openStore(values, { readOnly: true });
+  try {
+    const session = await store.load(key);
+    if (session === undefined) throw new UsageError(`There is no session ${key}; see x sessions list.`);
+    if (log !== undefined) return log.read();
+    process.stderr.write(
+      `No log of it is in ${values.workspace}: these are the messages that it holds now.\n`,
+    );
+    return session.messages;
+  } finally {
+    await close();
+  }
+}
 
 function render(message: Message, full: boolean): string {
   const cut = (text: string) =>

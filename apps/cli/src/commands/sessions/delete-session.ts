@@ -1,11 +1,10 @@
 import { existsSync } from 'node:fs';
 import { SessionKey, WorkspaceSessionLog } from '@x/core';
 import { type Command, readArguments, UsageError } from '../../command.js';
-import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { identityOptions, identityUsage, openWorkspace, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions, storeUsage } from '../../open-store.js';
 
-const usage =
-  'x sessions delete SESSION --yes [--workspace DIR | --redis URL | --mysql URL] [--agent ID] [--user ID] [--tenant ID]';
+const usage = `x sessions delete SESSION --yes ${storeUsage} ${identityUsage}`;
 
 /** Deletes a session and its log. */
 export const deleteSession: Command = {

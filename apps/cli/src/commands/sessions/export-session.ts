@@ -1,11 +1,10 @@
-import { existsSync } from 'node:fs';
-import { openSession, SessionKey, WorkspaceSessionLog } from '@x/core';
+import { openSession, SessionKey } from '@x/core';
 import { type Command, readArguments, UsageError } from '../../command.js';
-import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { findLog } from '../../find-log.js';
+import { identityOptions, identityUsage, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions, storeUsage } from '../../open-store.js';
 
-const usage =
-  'x sessions export SESSION [--workspace DIR | --redis URL | --mysql URL] [--agent ID] [--user ID] [--tenant ID]';
+const usage = `x sessions export SESSION ${storeUsage} ${identityUsage}`;
 
 /** Writes a session as JSON lines: its state, then every message of its log, where there is one. */
 export const exportSession: Command = {
@@ -24,9 +23,8 @@ export const exportSession: Command = {
     } finally {
       await close();
     }
-    // The log is in the workspace, wherever the session is stored.
-    if (!existsSync(values.workspace)) return;
-    const log = new WorkspaceSessionLog(openWorkspace(values), key);
+    const log = await findLog(values, key);
+    if (log === undefined) return;
     for await (const message of log.read()) output.write(`${JSON.stringify({ type: 'log', message })}\n`);
   },
 };

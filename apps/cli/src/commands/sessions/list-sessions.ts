@@ -1,13 +1,12 @@
 import type { SessionInfo } from '@x/core';
 import { type Command, readArguments, UsageError } from '../../command.js';
-import { identityOptions, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { identityOptions, identityUsage, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions, storeUsage } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
 
-const usage =
-  'x sessions list [--workspace DIR | --redis URL | --mysql URL] [--agent ID] [--user ID] [--tenant ID] [--json]';
+const usage = `x sessions list [--json] ${storeUsage} ${identityUsage}`;
 
-/** Lists sessions, the latest first. */
+/** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
 export const listSessions: Command = {
   usage,
   summary: 'Lists sessions, the latest first.',
@@ -19,9 +18,13 @@ export const listSessions: Command = {
     });
     if (positionals.length > 0) throw new UsageError(`Usage: ${usage}`);
     const found: SessionInfo[] = [];
+    let failure: { readonly error: unknown } | undefined;
     const { store, close } = await openStore(values, { readOnly: true });
     try {
       for await (const info of store.list(scopeOf(values))) found.push(info);
+    } catch (error) {
+      // A store says which sessions are damaged after it has listed the others.
+      failure = { error };
     } finally {
       await close();
     }
@@ -36,6 +39,7 @@ export const listSessions: Command = {
         );
       }
     }
+    if (failure !== undefined) throw failure.error;
     if (found.length === 0 && !values.json) output.write('No sessions.\n');
   },
 };

@@ -16,7 +16,9 @@ export const sessions: Command = {
   usage: Object.values(COMMANDS)
     .map(({ usage }) => usage)
     .join('\n  '),
-  summary: 'Lists, shows, exports and deletes sessions in files (default), Redis or MySQL.',
+  subcommands: COMMANDS,
+  summary:
+    'Lists, shows, exports and deletes sessions in files (default), Redis or MySQL; without a subcommand, lists them.',
   async run(args, output) {
     const [name = 'list', ...rest] = args;
     if (name.startsWith('-')) return listSessions.run(args, output);

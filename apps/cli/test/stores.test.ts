@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  JsonSession,
+  LocalWorkspace,
+  openSession,
+  SessionKey,
+  userMessage,
+  WorkspaceSession,
+  WorkspaceSessionLog,
+} from '@x/core';
+import { MysqlSession } from '@x/session-mysql';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { openStore } from '../src/open-store.js';
+import { storeAddress } from '../src/store-address.js';
+import { withoutSecrets } from '../src/without-secrets.js';
+import { runCommand as x } from './support/run-command.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-cli-stores-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const own = `x_${randomBytes(6).toString('hex')}`;
+const stores = {
+  redis: () => ({ redis: inject('redisUrl'), 'key-prefix': `${own}:` }),
+  mysql: () => ({ mysql: inject('mysqlUrl'), table: own }),
+  directory: () => ({ directory }),
+};
+
+describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
+  it('are listed, shown, exported and deleted, those that the options name and no others', async () => {
+    const key = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: `of-${kind}` });
+    const workspace = join(directory, 'logs');
+    const { store, close } = await openStore({ workspace, ...chosen() }, { readOnly: false });
+    if (store instanceof MysqlSession) await store.migrate();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(userMessage('First'), userMessage('Second'));
+    await session.commit();
+
+    const options = Object.entries(chosen()).flatMap(([name, value]) => [`--${name}`, value]);
+    const where = [...options, '-u', 'alice', '-a', 'coder', '-w', workspace];
+    const { sessionId } = key.parts;
+    const [listed, shown] = await Promise.all([
+      x(['sessions', 'list', '--json', ...options]),
+      x(['sessions', 'show', sessionId, '--json', '--last', '1', ...where]),
+    ]);
+    expect(JSON.parse(listed.stdout)).toMatchObject({ sessionId, version: 1 });
+
+    expect(shown.stderr).toContain(`No log of it is in ${workspace}`);
+    expect(JSON.parse(shown.stdout)).toEqual(session.state.context[1]);
+
+    // With a log, what compaction removed from the session is shown too.
+    const log = new WorkspaceSessionLog(new LocalWorkspace(workspace), key);
+    await log.append([userMessage('Compacted'), ...session.state.context]);
+    const [logged, exported] = await Promise.all([
+      x(['show', sessionId, ...where]),
+      x(['sessions', 'export', sessionId, ...where]),
+    ]);
+    expect(logged).toMatchObject({ status: 0, stderr: '' });
+    expect(logged.stdout).toMatch(/Compacted.*First.*Second/s);
+
+    expect(exported.stdout.trim().split('\n')).toHaveLength(4);
+    expect(await x(['sessions', 'delete', sessionId, '--yes', ...where])).toMatchObject({ status: 0 });
+    expect(await store.load(key)).toBeUndefined();
+    expect(await x(['show', sessionId, ...where])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('There is no session'),
+    });
+    await close();
+  }, 60_000);
+});
+
+describe('a damaged session', () => {
+  it.each(['files', 'directory'] as const)('hides no other in a listing (%s)', async (kind) => {
+    const store =
+      kind === 'files' ? new WorkspaceSession(new LocalWorkspace(directory)) : new JsonSession({ directory });
+    for (const sessionId of ['good', 'bad']) {
+      const session = await openSession(store, SessionKey.of({ sessionId }));
+      session.state.contextMutable().push(userMessage('Hello'));
+      await session.commit();
+    }
+    const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
+    const damaged = files.find((file) => /\bbad\b.*\.json$/.test(file)) ?? '';
+    writeFileSync(join(directory, damaged), 'no JSON');
+
+    const where = kind === 'files' ? ['-w', directory] : ['--directory', directory];
+    const { status, stdout, stderr } = await x(['sessions', 'list', ...where]);
+    expect(stdout).toMatch(/^\S+ {2}v1 {2}good\n$/);
+    expect(stderr).toContain('is damaged');
+    expect(stderr).toContain(damaged);
+    expect(status).toBe(1);
+  });
+});
+
+it.each<[string, Parameters<typeof openStore>[0], string]>([
+  [
+    'Redis and MySQL',
+    { workspace: '.', redis: 'redis://h', mysql: 'mysql://h/d' },
+    '--redis and --mysql are',
+  ],
+  [
+    'a directory and Redis',
+    { workspace: '.', directory: '.', redis: 'redis://h' },
+    '--directory and --redis are',
+  ],
+  ['a prefix of nothing', { workspace: '.', 'key-prefix': 'a:' }, '--key-prefix belongs to --redis URL'],
+  ['a prefix in MySQL', { workspace: '.', mysql: 'mysql://h/d', 'key-prefix': 'a:' }, '--key-prefix belongs'],
+  ['a table of Redis', { workspace: '.', redis: 'redis://h', table: 't' }, '--table belongs to --mysql URL'],
+  ['no such directory', { workspace: '.', directory: '/no/such' }, 'There is no directory /no/such'],
+  [
+    'a prefix with braces',
+    { workspace: '.', redis: 'redis://h', 'key-prefix': '{a}' },
+    '--key-prefix must not',
+  ],
+  ['a table with a space', { workspace: '.', mysql: 'mysql://h/d', table: 'a b' }, '--table must be letters'],
+  ['no address', { workspace: '.', redis: '' }, 'The address given for redis must be'],
+])('refuses %s', async (_name, values, message) => {
+  await expect(openStore(values, { readOnly: true })).rejects.toThrow(message);
+});
+
+describe('passwords', () => {
+  it.each([
+    'redis://:secr#et@host',
+    'redis://user:12/secret@host',
+    'redis://user:12?secret@host',
+    'redis://user:secr%et@host',
+    'redis:user:secret@host',
+    'user:secret@host',
+    '//user:secret@host',
+  ])('are not taken for a host (%#)', (address) => {
+    expect(() => storeAddress('redis', address)).toThrow(/^(?!.*(secr|user:12)).*must be redis:/);
+    const other = address.replace('redis', 'mysql');
+    expect(() => storeAddress('mysql', other)).toThrow(/^(?!.*(secr|user:12)).*must be mysql:/);
+  });
+
+  it('of good addresses reach the driver', () => {
+    for (const address of ['rediss://u:p%40%23@h:1/2', 'redis://h?password=a', '/run/redis.sock']) {
+      expect(storeAddress('redis', address)).toBe(address);
+    }
+    expect(storeAddress('mysql', 'mysql://u:p@h:1/d?x=1')).toBe('mysql://u:p@h:1/d?x=1');
+  });
+
+  it('are taken out of texts', () => {
+    expect(withoutSecrets('no redis://u:a b"@c@host:1 here')).toBe('no redis://***@host:1 here');
+    expect(withoutSecrets('no MYSQL%3A%2F%2Fu%3Ap%40host')).toBe('no MYSQL%3A%2F%2F***@host');
+    expect(withoutSecrets('redis://host?password=p&db=1')).toBe('redis://host?password=***&db=1');
+    expect(withoutSecrets('at file:///a/@x/core https://b@c')).toBe('at file:///a/@x/core https://b@c');
+  });
+
+  it('never appear, whatever is wrong', async () => {
+    // A server that hangs up at once.
+    const server = createServer((socket) => socket.destroy());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const redis = `redis://user:secret@127.0.0.1:${port}`;
+    const ended = await Promise.all(
+      [
+        ['sessions', 'list', '--redis', redis],
+        ['sessions', 'list', '--mysql', `mysql://user:secret@127.0.0.1:${port}/db`],
+        ['sessions', 'list', '--redis', redis.replace('secret', 'se#secret')],
+        ['sessions', redis],
+        ['sessions', 'export', redis, '-w', directory],
+        [redis],
+      ].map((args) => x(args)),
+    );
+    server.close();
+    for (const { stdout, stderr } of ended) {
+      expect(stdout).toBe('');
+      expect(stderr).not.toBe('');
+      expect(stderr).not.toContain('secret');
+      expect(stderr).not.toContain('    at ');
+    }
+    expect(ended.map(({ status }) => status)).toEqual([1, 1, 2, 2, 2, 2]);
+  }, 60_000);
+});
+
+it('says why Redis cannot be used', async () => {
+  const url = new URL(inject('redisUrl'));
+  url.username = 'nobody';
+  url.password = 'secret';
+  await expect(openStore({ workspace: '.', redis: url.href }, { readOnly: true })).rejects.toThrow(
+    'WRONGPASS',
+  );
+  await expect(
+    openStore({ workspace: '.', redis: 'redis://127.0.0.1:1' }, { readOnly: true }),
+  ).rejects.toThrow('ECONNREFUSED');
+});
