@@ -33,17 +33,17 @@ const REMEDY =
  */
 export function checkRequest(messages: readonly Message[], options: CompactOptions): void {
   parseWith(optionsSchema, options, 'compact options');
-  const refuse = (path: string, message: string) => {
-    throw new InvalidInputError('conversation', [{ path, message }], { remedy: REMEDY });
-  };
   if (!Array.isArray(messages)) refuse('messages', 'must be a list of messages');
-  messages.forEach((message: Partial<Message> | null, index) => {
-    const path = `messages[${index}]`;
-    if (typeof message !== 'object' || message === null) return refuse(path, 'must be a message');
-    if (typeof message.id !== 'string' || message.id === '')
-      refuse(`${path}.id`, 'must be a non-empty string');
-    if (!Array.isArray(message.content)) refuse(`${path}.content`, 'must be a list of blocks');
-  });
+  for (const [index, message] of (messages as readonly (Partial<Message> | null)[]).entries()) {
+    if (typeof message !== 'object' || message === null) refuse(`messages[${index}]`, 'must be a message');
+    const { id, content } = message;
+    if (typeof id !== 'string' || id === '') refuse(`messages[${index}].id`, 'must be a non-empty string');
+    if (!Array.isArray(content)) refuse(`messages[${index}].content`, 'must be a list of blocks');
+  }
+}
+
+function refuse(path: string, message: string): never {
+  throw new InvalidInputError('conversation', [{ path, message }], { remedy: REMEDY });
 }
 
 /** An id that two messages have, or `undefined`: nothing could be told of either of them. */
