@@ -32,6 +32,22 @@ const stores = {
   directory: () => ({ directory }),
 };
 
+it.each(['redis', 'mysql'] as const)('sessions of another prefix or table are apart (%s)', async (kind) => {
+  const key = SessionKey.of({ sessionId: own });
+  const { [kind]: url, ...part } = stores[kind]() as Record<string, string>;
+  const [chosen, usual] = await Promise.all(
+    [part, {}].map((options) =>
+      openStore({ workspace: '.', [kind]: url, ...options }, { readOnly: false, createTables: true }),
+    ),
+  );
+  const session = await openSession(chosen?.store ?? expect.fail(), key);
+  session.state.contextMutable().push(userMessage('Hello'));
+  await session.commit();
+  expect(await usual?.store.load(key)).toBeUndefined();
+  expect(await chosen?.store.delete(key)).toBe(true);
+  await Promise.all([chosen?.close(), usual?.close()]);
+});
+
 describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
   it('are listed, shown, exported and deleted, those that the options name and no others', async () => {
     const key = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: `of-${kind}` });
