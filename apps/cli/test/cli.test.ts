@@ -38,7 +38,7 @@ beforeAll(async () => {
     await session.commit();
   }
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 const x = (args: readonly string[], input?: string) => runCommand(args, input === undefined ? {} : { input });
 

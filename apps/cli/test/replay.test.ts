@@ -31,7 +31,7 @@ beforeAll(() => {
   log = join(directory, 'log.json');
   writeFileSync(log, recording());
 });
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 const replay = (args: readonly string[], input = '') => runCommand(['replay', ...args], { input });
 

@@ -23,7 +23,7 @@ let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'x-cli-stores-'));
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 const own = `x_${randomBytes(6).toString('hex')}`;
 const stores = {

@@ -16,6 +16,7 @@ import {
   toolUsesOf,
   WorkspaceSessionLog,
 } from '@x/core';
+import type { HarnessAgent } from '@x/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
@@ -34,13 +35,25 @@ beforeAll(() => {
   copies = mkdtempSync(join(tmpdir(), 'x-demo-repository-'));
   repo = copyOfRepository(copies);
 });
-afterAll(() => rmSync(copies, { recursive: true, force: true }));
+afterAll(() => rmSync(copies, { recursive: true, force: true, maxRetries: 20 }));
 
 let data: string;
 beforeEach(() => {
   data = mkdtempSync(join(tmpdir(), 'x-demo-'));
 });
-afterEach(() => rmSync(data, { recursive: true, force: true }));
+/** What a test opened, closed before its files go. */
+let agents: HarnessAgent[] = [];
+afterEach(async () => {
+  await Promise.all(agents.map((agent) => agent.close()));
+  agents = [];
+  rmSync(data, { recursive: true, force: true, maxRetries: 20 });
+});
+
+function openAgent(model: Model): HarnessAgent {
+  const { agent } = createAgent({ model, embedded: true, data, repo });
+  agents.push(agent);
+  return agent;
+}
 
 function report(): string {
   return readFileSync(join(data, 'workspace/REPORT.md'), 'utf8');
@@ -74,7 +87,7 @@ describe('the survey through a window of 16 000 tokens', () => {
         return guide.generate(request);
       },
     };
-    const { agent } = createAgent({ model, embedded: true, data, repo });
+    const agent = openAgent(model);
     const events: AgentEvent[] = [];
     for await (const event of agent.stream(PROMPT, context)) events.push(event);
     const of = <Type extends AgentEvent['type']>(type: Type) =>
@@ -109,7 +122,7 @@ describe('the survey through a window of 16 000 tokens', () => {
 
   it('can be asked about afterwards', { timeout: TIMEOUT }, async () => {
     const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-    const { agent } = createAgent({ model, embedded: true, data, repo });
+    const agent = openAgent(model);
     await agent.call(PROMPT, context);
     const first = await agent.call('How many lines has packages/testkit?', context);
     expect(first.text).toContain(String(figuresOf(repo, 'packages/testkit').lines));
@@ -195,7 +208,7 @@ describe('npm start -- --once', () => {
 
 it('answers small questions at once', async () => {
   const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const { agent } = createAgent({ model, embedded: true, data, repo });
+  const agent = openAgent(model);
   const size = await agent.call('How many files and lines has packages/testkit?', context);
   const { files, lines } = figuresOf(repo, 'packages/testkit');
   expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
@@ -205,7 +218,7 @@ it('answers small questions at once', async () => {
 
 it('is an honest label', async () => {
   const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-  const { agent } = createAgent({ model, embedded: true, data, repo });
+  const agent = openAgent(model);
   const reply = await agent.call('help', context);
   expect(textOf(reply.message ?? [])).toContain('no language model');
 });

@@ -20,7 +20,7 @@ beforeEach(() => {
 afterEach(() => {
   for (const server of servers) server.kill('SIGKILL');
   servers = [];
-  rmSync(directory, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
 /** A server of its own process, on a Redis that it shares; answers its address. */

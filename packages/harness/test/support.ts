@@ -15,7 +15,7 @@ export function scratch(): string {
 
 afterEach(() => {
   for (const directory of directories.splice(0)) {
-    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+    rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
   }
 });
 

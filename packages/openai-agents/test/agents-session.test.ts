@@ -36,7 +36,7 @@ let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'x-agents-'));
 });
-afterEach(() => rm(directory, { recursive: true }));
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
 
 const weather = tool({
   name: 'get_weather',

@@ -22,7 +22,7 @@ export async function runBroken(folder: string): Promise<(title: string) => Read
   const config = join(import.meta.dirname, folder, 'vitest.config.ts');
   const said = await run([vitest, 'run', '--config', config, '--reporter=json', `--outputFile=${output}`]);
   const report = read(output, said);
-  rmSync(directory, { recursive: true });
+  rmSync(directory, { recursive: true, maxRetries: 20 });
   const results = report.testResults.flatMap((file) => file.assertionResults);
   return (title) => {
     const own = results.filter(({ ancestorTitles }) => ancestorTitles.includes(title));

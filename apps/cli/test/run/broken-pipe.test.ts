@@ -15,7 +15,7 @@ afterEach(() => {
 
 it('stores what it did when the reader of its answer goes away', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'x-pipe-'));
-  cleanups.push(() => rmSync(directory, { recursive: true, force: true }));
+  cleanups.push(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
   let response: ServerResponse | undefined;
   const server = createServer((request, answer) => {
     request.resume();

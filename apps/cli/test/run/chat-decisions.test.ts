@@ -14,7 +14,7 @@ let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'x-chat-'));
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 const plain = (_format: unknown, text: string) => text;
 const TIMEOUT = { timeout: 120_000 };

@@ -14,7 +14,7 @@ beforeEach(() => {
 afterEach(async () => {
   await endpoint?.close();
   endpoint = undefined;
-  rmSync(directory, { recursive: true, force: true });
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
 });
 
 const AGENT = `

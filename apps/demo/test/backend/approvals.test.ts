@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(async () => {
   // They remember after they have answered.
   for (const { agent } of demos) await agent.close();
-  rmSync(data, { recursive: true, force: true });
+  rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
 function open(model: Model, { embedded = false, unattended = false } = {}): HarnessBackend {

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await closeAgents();
-  rmSync(data, { recursive: true, force: true });
+  rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
 function open(model: Model): HarnessBackend {

@@ -16,7 +16,7 @@ beforeEach(() => {
 });
 afterEach(async () => {
   await demo.agent.close();
-  rmSync(data, { recursive: true, force: true });
+  rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
 function open(model: Model): HarnessBackend {

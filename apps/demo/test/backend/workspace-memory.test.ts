@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await memory.close();
-  rmSync(data, { recursive: true, force: true });
+  rmSync(data, { recursive: true, force: true, maxRetries: 20 });
 });
 
 describe('WorkspaceMemory', () => {

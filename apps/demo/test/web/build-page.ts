@@ -19,5 +19,5 @@ export default async function buildPage(project: TestProject): Promise<() => Pro
   // Vitest has set this to `test`; the page is tested as it is shipped.
   await build({ configFile, mode: 'production', logLevel: 'warn', build: { outDir } });
   project.provide('webRoot', outDir);
-  return () => rm(outDir, { recursive: true, force: true });
+  return () => rm(outDir, { recursive: true, force: true, maxRetries: 20 });
 }

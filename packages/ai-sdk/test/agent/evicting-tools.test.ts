@@ -14,7 +14,7 @@ let directory: string;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'x-evicting-'));
 });
-afterEach(() => rm(directory, { recursive: true }));
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
 
 const LINES = Array.from({ length: 4_000 }, (_, line) => `line ${line + 1} of the log`).join('\n');
 const tools = {

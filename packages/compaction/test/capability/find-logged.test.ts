@@ -16,7 +16,7 @@ let root = '';
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'find-logged-'));
 });
-afterEach(() => rm(root, { recursive: true, force: true }));
+afterEach(() => rm(root, { recursive: true, force: true, maxRetries: 20 }));
 
 /** A log in a file, which counts how it is asked. */
 function counted(): { log: SessionLog; asked: { gets: number; passes: number; yielded: number } } {

@@ -19,7 +19,7 @@ let directory = '';
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'x-eviction-'));
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 async function evict(output: string | readonly ToolOutputBlock[], id = 'call', config: EvictionConfig = {}) {
   const workspace = new LocalWorkspace(directory);

@@ -37,7 +37,7 @@ let directory: string;
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'x-config-'));
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
 function providers(seen: Record<string, unknown> = {}): PartProviders {
   const note = (name: string) => (config: unknown) => {

@@ -36,7 +36,7 @@ export async function connect(
 /** For a server that comes back: nobody else takes it while none listens there. */
 export async function lastingPort(): Promise<number> {
   const { port, directory } = await claimPort();
-  onTestFinished(() => rm(directory, { recursive: true }));
+  onTestFinished(() => rm(directory, { recursive: true, maxRetries: 20 }));
   return port;
 }
 

@@ -21,7 +21,7 @@ import { onTestFinished } from 'vitest';
 /** A directory that is gone after the test. */
 export async function temporaryDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'x-memory-'));
-  onTestFinished(() => rm(directory, { recursive: true, force: true }));
+  onTestFinished(() => rm(directory, { recursive: true, force: true, maxRetries: 20 }));
   return directory;
 }
 

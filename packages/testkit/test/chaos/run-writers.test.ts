@@ -43,7 +43,7 @@ it('fails when all is written before everything has happened', async () => {
 
 function child(code: string): (given: TurnPlan) => ChildProcess {
   const directory = mkdtempSync(join(tmpdir(), 'writers-'));
-  onTestFinished(() => rmSync(directory, { recursive: true }));
+  onTestFinished(() => rmSync(directory, { recursive: true, maxRetries: 20 }));
   const program = join(directory, 'child.cjs');
   writeFileSync(program, `const plan = JSON.parse(process.argv[2]); ${code}`);
   return (given) => fork(program, [JSON.stringify(given)]);

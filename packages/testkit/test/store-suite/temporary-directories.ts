@@ -6,7 +6,7 @@ import { afterAll } from 'vitest';
 /** Empty directories, one after the other, that are removed after the tests of the file. */
 export function temporaryDirectories() {
   const made: string[] = [];
-  afterAll(() => Promise.all(made.map((directory) => rm(directory, { recursive: true }))));
+  afterAll(() => Promise.all(made.map((directory) => rm(directory, { recursive: true, maxRetries: 20 }))));
   return {
     async next(): Promise<string> {
       const directory = await mkdtemp(join(tmpdir(), 'x-session-store-'));
