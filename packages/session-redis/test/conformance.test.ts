@@ -28,9 +28,12 @@ sessionStoreSuite({
     },
     expireIn: async (key, ms) => {
       const client = testClient();
-      // At one time, as a commit sets them: a session is gone as a whole.
-      const at = Date.now() + ms;
-      await Promise.all(keysOf(key).map((name) => client.pexpireat(name, at)));
+      // At one time, as a commit sets them: a session is gone as a whole. And not so soon that the time comes while it is
+      // set: Redis takes a key away at the very millisecond that it is told, and else only after it.
+      const at = Date.now() + Math.max(ms, 200);
+      const transaction = client.multi();
+      for (const name of keysOf(key)) transaction.pexpireat(name, at);
+      await transaction.exec();
     },
   },
   faults: {
