@@ -6,6 +6,7 @@ import {
   type ModelStreamPart,
   type NativeCompaction,
   parseWith,
+  unlessAborted,
 } from '@x/core';
 import { checkReadable } from './compact/check-readable.js';
 import { toModelError } from './errors/to-model-error.js';
@@ -16,7 +17,6 @@ import type { PromptTarget } from './prompt/target.js';
 import { toPrompt } from './prompt/to-prompt.js';
 import { ContentAssembler } from './response/content-assembler.js';
 import { toResponse } from './response/to-response.js';
-import { unlessAborted } from './unless-aborted.js';
 
 const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
 

@@ -1,4 +1,11 @@
-import { addUsage, type CompactionStep, type ManifestEntry, type Message, type Usage } from '@x/core';
+import {
+  addUsage,
+  type CompactionStep,
+  type ManifestEntry,
+  type Message,
+  type Usage,
+  unlessAborted,
+} from '@x/core';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 import { describe } from './describe.js';
@@ -6,7 +13,6 @@ import { Manifest } from './manifest.js';
 import type { Meter } from './meter.js';
 import type { Budget, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 import { unchanged } from './reducer.js';
-import { unlessAborted } from './unless-aborted.js';
 
 /** What a run through the reducers came to. */
 export interface CascadeResult {

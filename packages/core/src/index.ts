@@ -132,6 +132,7 @@ export type { StandardResult, StandardSchema } from './standard-schema.js';
 export { headOf, tailOf } from './text.js';
 export type { TokenCounter } from './token-counter.js';
 export { defineTool, type Tool, type ToolContext, type ToolReturn } from './tool.js';
+export { unlessAborted } from './unless-aborted.js';
 export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace.js';
 export { pathSegments } from './workspace-path.js';
 export { WorkspaceSession } from './workspace-session.js';

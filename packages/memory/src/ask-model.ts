@@ -1,4 +1,12 @@
-import { type AgentEventBody, assistantMessage, type Model, textOf, toolUsesOf, userMessage } from '@x/core';
+import {
+  type AgentEventBody,
+  assistantMessage,
+  type Model,
+  textOf,
+  toolUsesOf,
+  unlessAborted,
+  userMessage,
+} from '@x/core';
 
 /** After so long a model is taken for stuck: nobody should wait for it when the agent closes. */
 const TIMEOUT_MS = 120_000;
@@ -48,21 +56,6 @@ async function ask<Value>(
   if (response.finishReason === 'length') return { refused: 'it was cut off' };
   if (response.finishReason !== 'stop') return { refused: `it ended with "${response.finishReason}"` };
   return check(withoutFence(textOf(answer).trim()));
-}
-
-/** The result of some work, or the signal's reason as soon as it fires: not every model heeds its signal. */
-async function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  let onAbort = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** What stands in a code fence, when that is all there is. */

@@ -5,7 +5,7 @@
  * @throws the signal's reason.
  */
 export async function unlessAborted<Value>(
-  work: Promise<Value>,
+  work: PromiseLike<Value>,
   signal: AbortSignal | undefined,
 ): Promise<Value> {
   if (signal === undefined) return work;
