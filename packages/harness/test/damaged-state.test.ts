@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JsonSession, RuntimeContext, SessionStoreError } from '@x/core';
+import { JsonSession, RuntimeContext, SessionStoreError, toolResultMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { HarnessAgent } from '../src/index.js';
@@ -55,6 +55,25 @@ describe('a damaged session', () => {
       });
     }
   }
+
+  it('that holds results alone has nothing to resume, and goes on with what is said', async () => {
+    const model = new ScriptedModel([{ text: 'one' }, { text: 'two' }]);
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).build();
+    await agent.call('hi', context);
+    await agent.updateState(context, (state) => {
+      state
+        .contextMutable()
+        .splice(0, Number.POSITIVE_INFINITY, toolResultMessage({ id: 'c', name: 't' }, 'x'));
+    });
+    await expect(agent.resume(context)).rejects.toMatchObject({
+      code: 'nothing_to_resume',
+      message: expect.stringContaining('nothing that a model could be sent'),
+    });
+    expect(model.requests).toHaveLength(1);
+    expect((await agent.call('and now?', context)).text).toBe('two');
+    expect(model.requests.at(-1)?.messages.map(({ role }) => role)).toEqual(['user']);
+    await agent.close();
+  });
 
   it('does not keep other sessions from working', async () => {
     const root = scratch();
