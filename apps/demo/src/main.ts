@@ -2,13 +2,11 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { XError } from '@x/core';
 import { chooseModel } from './choose-model.js';
-import { createAgent } from './create-agent.js';
 import { once } from './once.js';
 import { type OpenedUser, openUser } from './open-user.js';
 import type { Backend, BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
-import { openStorage } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
@@ -45,13 +43,21 @@ async function main(): Promise<number> {
 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   const choice = await chooseModel(process.env, settings);
-  const storage = await openStorage(settings);
-  const demo = createAgent({ ...settings, ...choice, storage, unattended: true });
-  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
-  onSignals(() => demo.agent.close());
-  const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
-  await demo.agent.close();
-  await storage.close();
+  // Opened as for the page, which can show later what was done here.
+  const starters = STARTERS;
+  const opened = await openUser({
+    settings,
+    choice,
+    user: undefined,
+    version: version(),
+    starters,
+    unattended: true,
+  });
+  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${opened.storageName}`);
+  onSignals(() => opened.demo.agent.close());
+  const completed = await once(opened.demo, { prompt, session: settings.session, output: process.stdout });
+  await opened.closeAgent();
+  await opened.closeStorage();
   return completed ? 0 : 1;
 }
 

@@ -3,7 +3,7 @@ import type { AgentEvent } from '@x/core';
 import { HarnessBackend } from './backend/harness-backend.js';
 import { WorkspaceMemory } from './backend/workspace-memory.js';
 import type { ModelChoice } from './choose-model.js';
-import { createAgent } from './create-agent.js';
+import { createAgent, type DemoAgent } from './create-agent.js';
 import type { Starter } from './server/backend.js';
 import type { DemoSettings } from './settings.js';
 import { openStorage, userData } from './storage.js';
@@ -15,10 +15,13 @@ interface OpenUserOptions {
   readonly user: string | undefined;
   readonly version: string;
   readonly starters: readonly Starter[];
+  /** Nobody is there to be asked. */
+  readonly unattended?: boolean;
 }
 
 /** All that one user has: nothing of it, neither agent nor files nor memory, is shared with another. */
 export interface OpenedUser {
+  readonly demo: DemoAgent;
   readonly backend: HarnessBackend;
   /** Where sessions live, for people. */
   readonly storageName: string;
@@ -30,12 +33,12 @@ export interface OpenedUser {
 
 /** Opens storage, agent and memory of a user. */
 export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
-  const { settings, choice, user, version, starters } = options;
+  const { settings, choice, user, version, starters, unattended = false } = options;
   const storage = await openStorage({ ...settings, user });
   const data = user === undefined ? settings.data : userData(settings.data, user);
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ ...choice, data, repo: settings.repo, storage, onEvent });
+  const demo = createAgent({ ...choice, data, repo: settings.repo, storage, unattended, onEvent });
   const { workspace, memoryIndex, triggerTokens, compaction } = demo;
   const memory = new WorkspaceMemory({ workspace, index: memoryIndex, userId: user });
   backend = new HarnessBackend({
@@ -57,6 +60,7 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
   });
   const opened = backend;
   return {
+    demo,
     backend: opened,
     storageName: storage.name,
     watch: () => (storage.store.reach === 'cluster' ? opened.watch() : () => {}),

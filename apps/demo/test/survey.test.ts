@@ -18,8 +18,10 @@ import {
 } from '@x/core';
 import type { HarnessAgent } from '@x/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HarnessBackend } from '../src/backend/harness-backend.js';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
+import { info } from './backend/info.js';
 import { copyOfRepository, figuresOf, root } from './repository.js';
 
 const PROMPT = 'survey this repository';
@@ -183,6 +185,16 @@ describe('npm start -- --once', () => {
     }
     expect(said.filter((text) => text.startsWith('I will survey'))).toHaveLength(1);
     expect(said.at(-1)).toMatch(/^The survey is done/);
+
+    // The page shows it as one of its own: how the window filled, and every compaction.
+    const counter = tiktokenCounter();
+    const model = new GuideModel({ contextWindow: WINDOW, counter });
+    const demo = createAgent({ model, embedded: true, data, repo });
+    agents.push(demo.agent);
+    const { transcript } = await new HarnessBackend({ demo, counter, info }).transcript(session ?? '');
+    expect(transcript.totals.modelCalls).toBeGreaterThan(40);
+    expect(transcript.context?.total).toBeLessThanOrEqual(WINDOW);
+    expect(transcript.entries.filter(({ type }) => type === 'compaction').length).toBeGreaterThan(3);
   });
 
   it('says what is wrong with its arguments, and exits 1', async () => {

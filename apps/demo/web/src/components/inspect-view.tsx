@@ -38,7 +38,9 @@ export function InspectView() {
         </>
       )}
       {phase.value === 'ready' && timeline.value.length === 0 && (
-        <p class="view-note">No model has been called yet: there is nothing to inspect.</p>
+        <p class="view-note">
+          No call of a model has been recorded here yet: what fills the window shows with the next one.
+        </p>
       )}
     </ViewFrame>
   );

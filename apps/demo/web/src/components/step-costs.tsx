@@ -11,7 +11,7 @@ export function StepCosts() {
     const figures = replies.value[entry.id];
     return figures ? [{ id: entry.id, ...figures }] : [];
   });
-  if (known.length === 0) return <p class="view-note">No model has been called yet.</p>;
+  if (known.length === 0) return <p class="view-note">No call of a model has been recorded yet.</p>;
   const most = Math.max(...known.map(({ usage }) => usage?.inputTokens ?? 0), 1);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys.
