@@ -96,8 +96,8 @@ export class HarnessBackend implements Backend {
       const live = await this.#live.get(sessionId);
       if (live?.busy) continue;
       if (live !== undefined && live.version !== version) {
-        // The first look after a call of our own only takes note: the feed has told of it.
-        if (live.version !== undefined) await live.reload();
+        // After a call of our own there may be nothing to tell; another server may also have gone on already.
+        if (live.version !== undefined || !(await live.tellsAll())) await live.reload();
         live.version = version;
       }
       if (this.#orderly.get(sessionId) !== version) await this.#takeOver(sessionId, version);

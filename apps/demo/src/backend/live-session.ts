@@ -59,6 +59,14 @@ export class LiveSession {
     return new LiveSession(options, new SessionFeed(key.parts.sessionId, transcript), journal);
   }
 
+  /** Whether the feed has every message that is stored. */
+  async tellsAll(): Promise<boolean> {
+    await this.#handled;
+    const state = await this.#state();
+    const told = new Set(this.feed.transcript.entries.map(({ id }) => id));
+    return !state?.context.some(({ id, kind }) => kind !== 'summary' && !told.has(id));
+  }
+
   /** Tells what another process has made of the session since. */
   async reload(): Promise<void> {
     await this.settled();

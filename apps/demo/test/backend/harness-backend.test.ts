@@ -142,6 +142,23 @@ describe('HarnessBackend', () => {
     expect(await open(new ScriptedModel([])).resumeInterrupted()).toBe(0);
   });
 
+  it('tells what another process says right after a call of its own', async () => {
+    const backend = open(new ScriptedModel([{ text: 'one' }], { contextWindow: 16_000 }));
+    await backend.send('s-1', 'First');
+    await transcriptOnce(backend, answered(1));
+    const other = open(new ScriptedModel([{ text: 'two' }], { contextWindow: 16_000 }));
+    while ((await backend.sessions())[0]?.running) await new Promise((resolve) => setImmediate(resolve));
+    await other.send('s-1', 'Second');
+    await transcriptOnce(other, answered(2));
+
+    // Only now does it look for the first time what became of its own call.
+    const unwatch = backend.watch(1);
+    const { entries } = await transcriptOnce(backend, (transcript) => transcript.entries.length === 4);
+    unwatch();
+    const said = entries.map((entry) => (entry.type === 'message' ? textOf(entry.message) : entry.type));
+    expect(said).toEqual(['First', 'one', 'Second', 'two']);
+  });
+
   it('does not tell of a step that another process logged but never stored', async () => {
     await die('Hello');
     const model = new ScriptedModel([{ text: 'Here I am' }]);
