@@ -5,7 +5,7 @@ import type {} from './services/provide.js';
 
 const conditions = ['@x/source'];
 
-/** How every package is tested: against its neighbours' sources, so that no build comes first. */
+/** How every package is tested: against its neighbors' sources, so that no build comes first. */
 export const unit = {
   resolve: { conditions },
   ssr: { resolve: { conditions } },

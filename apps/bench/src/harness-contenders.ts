@@ -31,7 +31,7 @@ export const CONTENDERS: readonly Contender[] = [
   ['ours', '@x/harness, the same in files (fsync)'],
   AI_SDK_6,
   ['langchain', 'LangChain createAgent'],
-  ['langchain', 'LangChain createAgent, summarisation armed'],
+  ['langchain', 'LangChain createAgent, summarization armed'],
   ['langchain', 'LangChain createAgent + MemorySaver'],
   ['langchain', 'LangGraph + MemorySaver'],
   ['openai-agents', 'OpenAI Agents'],

@@ -44,7 +44,7 @@ class InstantModel extends BaseChatModel {
 /** LangChain's agent and LangGraph's graph, the ones with a saver at its default durability. */
 export const langchain = {
   'LangChain createAgent': (conversation: Conversation) => runAgent(conversation, {}),
-  'LangChain createAgent, summarisation armed': (conversation: Conversation) => {
+  'LangChain createAgent, summarization armed': (conversation: Conversation) => {
     const model = new InstantModel(conversation);
     // The type of its options comes out as `never` under TypeScript's strictest settings.
     const options = { model, trigger: { messages: 1_000_000 }, keep: { messages: 20 } };

@@ -55,7 +55,7 @@ export interface DemoAgent {
   /** What was given to subagents. */
   readonly tasks: TaskRepository;
   /** Writes summaries; none: rules do. */
-  readonly summariser: Model | undefined;
+  readonly summarizer: Model | undefined;
   /** The full-text index of memories. */
   readonly memoryIndex: string;
   readonly compaction: CompactionSettings;
@@ -153,7 +153,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     workspace,
     store,
     tasks,
-    summariser: background === null ? undefined : (background ?? model),
+    summarizer: background === null ? undefined : (background ?? model),
     memoryIndex,
     compaction: settings,
     triggerTokens: Math.floor(window * settings.budgetPercent),

@@ -25,7 +25,7 @@ export interface RunInput {
   readonly messages: readonly Message[];
   readonly options: CompactOptions & { readonly reminders?: readonly Message[] };
   /** Writes summaries. */
-  readonly summariser: Model | undefined;
+  readonly summarizer: Model | undefined;
   /** Reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
@@ -99,7 +99,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
       { ...budget, early: !due },
       {
         meter,
-        summariser: input.summariser,
+        summarizer: input.summarizer,
         model,
         system,
         tools,

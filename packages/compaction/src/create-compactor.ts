@@ -26,8 +26,8 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
   const meter = new Meter(config.counter ?? defaultCounter);
   const model = config.model ?? undefined;
-  const summariser = config.summarizer === 'none' ? undefined : model;
-  const reducers = reducersOf(config, summariser !== undefined);
+  const summarizer = config.summarizer === 'none' ? undefined : model;
+  const reducers = reducersOf(config, summarizer !== undefined);
   const observe = observerFor(config);
   const run = async (
     messages: readonly Message[],
@@ -41,7 +41,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       meter,
       messages,
       options: compactOptions,
-      summariser,
+      summarizer,
       model,
       dryRun,
       observe,

@@ -34,7 +34,7 @@ export interface ReducerContext {
   /** The one measure to count with. */
   readonly meter: Meter;
   /** The model that writes summaries; `undefined` when there is none. */
-  readonly summariser?: Model | undefined;
+  readonly summarizer?: Model | undefined;
   /** The model that will read the result, where known: for its own compaction endpoint. */
   readonly model?: Model | undefined;
   readonly system?: string | undefined;
@@ -77,7 +77,7 @@ export interface Reduction {
 }
 
 /**
- * One way to make a conversation smaller. Pure towards the view: it answers a new list and changes nothing. The cascade
+ * One way to make a conversation smaller. Pure toward the view: it answers a new list and changes nothing. The cascade
  * checks every answer and keeps the old list when a tool call would lose its result, a message would vanish
  * unaccounted for, or a pinned message would go.
  */

@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 
-/** Prose, code, long lines, emoji, lone surrogates' neighbours: whatever a conversation may hold. */
+/** Prose, code, long lines, emoji, lone surrogates' neighbors: whatever a conversation may hold. */
 export const text: fc.Arbitrary<string> = fc.oneof(
   fc.lorem({ maxCount: 40 }),
   fc.string({ unit: 'grapheme', maxLength: 200 }),

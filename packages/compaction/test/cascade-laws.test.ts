@@ -37,17 +37,17 @@ const answers: Record<string, () => string | ModelResponse> = {
   },
 };
 const answer = fc.constantFrom(...Object.keys(answers));
-const summariser = answer.map((name): Model => modelOf(answers[name] as () => string));
+const summarizer = answer.map((name): Model => modelOf(answers[name] as () => string));
 
 describe('every compaction', { timeout: 300_000 }, () => {
-  it('keeps calls with results, accounts for every message, and ends, for any window, strategy and summariser', async () => {
+  it('keeps calls with results, accounts for every message, and ends, for any window, strategy and summarizer', async () => {
     await fc.assert(
       fc.asyncProperty(
         conversation,
         window,
         strategy,
         reason,
-        summariser,
+        summarizer,
         async (messages, contextWindow, kind, why, model) => {
           const before = structuredClone(messages);
           const compactor = createCompactor({ contextWindow, strategy: kind, model, triggerMessages: 12 });
@@ -105,7 +105,7 @@ describe('every compaction', { timeout: 300_000 }, () => {
     );
   });
 
-  it('never commits what a bad summariser said', async () => {
+  it('never commits what a bad summarizer said', async () => {
     const bad = answer.filter((name) => name !== 'good' && name !== 'huge');
     await fc.assert(
       fc.asyncProperty(conversation, bad, async (messages, name) => {

@@ -11,7 +11,7 @@ compactorSuite({
   create: () => createCompactor({ model: modelOf(() => GOOD_SUMMARY), triggerMessages: 12 }),
 });
 compactorSuite({
-  name: 'with a summariser that always fails',
+  name: 'with a summarizer that always fails',
   conversations,
   create: () =>
     createCompactor({

@@ -174,7 +174,7 @@ describe('createCompactor', () => {
     expect(without.steps.at(-1)?.strategy).toBe('summarization');
   });
 
-  it('keeps three tiers: verbatim, masked, summarised', async () => {
+  it('keeps three tiers: verbatim, masked, summarized', async () => {
     const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(50) }))];
     const compactor = createCompactor({
       memoryTiers: { hotMessages: 4, warmMessages: 10 },

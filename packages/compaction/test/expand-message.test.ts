@@ -5,7 +5,7 @@ import { at, lines, rounds } from './build.js';
 import { scopeOf } from './scope.js';
 
 describe('expandMessage', () => {
-  it('gives the original of a masked or summarised message, by the id that the stub names', async () => {
+  it('gives the original of a masked or summarized message, by the id that the stub names', async () => {
     const messages = [userMessage('go'), ...rounds(12, () => ({ output: lines(60) }))];
     const scope = scopeOf(messages);
     const masking = compaction({ strategy: 'observation_masking', triggerMessages: 0, contextWindow: 4_000 });

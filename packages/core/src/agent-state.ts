@@ -93,7 +93,7 @@ type Migration = (state: Record<string, unknown>) => Record<string, unknown>;
 const migrations: Readonly<Record<number, Migration>> = {};
 
 /**
- * What an agent knows in one session: the conversation as it is now, and the state of its capabilities. Serialisable
+ * What an agent knows in one session: the conversation as it is now, and the state of its capabilities. Serializable
  * whole with `JSON.stringify`; stores keep `head()` and the context apart.
  */
 export class AgentState {

@@ -12,7 +12,7 @@ export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' 
 
 /** What became of a message. Every removed or altered message has one entry in the manifest. */
 export type MessageFate =
-  | 'summarised'
+  | 'summarized'
   | 'masked'
   | 'truncated'
   | 'pruned'
@@ -77,7 +77,7 @@ export interface CompactOptions {
   readonly logLocation?: string | undefined;
 }
 
-/** Reduces a conversation. Pure towards its input: the list that was given is never changed. */
+/** Reduces a conversation. Pure toward its input: the list that was given is never changed. */
 export interface Compactor {
   compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
   /** The report that `compact` would give, with nothing called and nothing changed. */

@@ -9,7 +9,7 @@ const RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:$|\.)/;
 
 /**
  * Encodes any string injectively into `[a-z0-9_.%-]`, so that two ids never meet: upper case is escaped (file systems
- * that fold case), so is everything beyond ASCII by UTF-16 unit (file systems that normalise, lone surrogates), and a
+ * that fold case), so is everything beyond ASCII by UTF-16 unit (file systems that normalize, lone surrogates), and a
  * leading dot (`.` and `..`). Decode with {@link decodeSegment}.
  */
 export function encodeSegment(text: string): string {

@@ -13,7 +13,7 @@ interface Answer {
 /**
  * Puts every tool result right behind its call, in a list that several writers have added to. A call without a result
  * that others go on behind gets a placeholder; when the result itself comes, in a later merge, it takes its place. Of two
- * results of one call the one that succeeded stays, else the first. A result whose call is gone (summarised) goes too.
+ * results of one call the one that succeeded stays, else the first. A result whose call is gone (summarized) goes too.
  */
 export function pairResults(messages: readonly Message[]): readonly Message[] {
   const answers = chooseAnswers(messages);

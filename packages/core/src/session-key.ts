@@ -94,7 +94,7 @@ export class SessionKey {
   /**
    * Whether this session lies in `scope`: every part that the scope names is the same.
    *
-   * @throws {InvalidInputError} for a part that there is not: a scope that is misspelt must not be everybody's.
+   * @throws {InvalidInputError} for a part that there is not: a scope that is misspelled must not be everybody's.
    */
   isWithin(scope: SessionScope = {}): boolean {
     const unknown = Object.keys(scope).filter((part) => !(PARTS as readonly string[]).includes(part));

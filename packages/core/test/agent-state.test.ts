@@ -147,7 +147,7 @@ describe('AgentState as JSON', () => {
     ],
     ['a bad mode', { permissionContext: { mode: 'yolo' } }, 'permissionContext.mode'],
     ['a bad rule', { permissionContext: { deny: [{ tool: '' }] } }, 'permissionContext.deny[0].tool'],
-    ['an unknown key', { colour: 'red' }, 'colour'],
+    ['an unknown key', { color: 'red' }, 'color'],
     ['an unknown key within', { planModeContext: { active: true, plan: 'x' } }, 'planModeContext.plan'],
     ['a bad extension', { extensions: { mine: [] } }, 'extensions.mine'],
     ['an empty session id', { sessionId: '' }, 'sessionId'],
@@ -167,7 +167,7 @@ describe('AgentState as JSON', () => {
       ...stored(fullState()),
       schemaVersion: AGENT_STATE_VERSION + 1,
       context: 'packed',
-      colour: 'red',
+      color: 'red',
     };
     expect(pathsOf(() => AgentState.fromJSON(json))).toEqual(['schemaVersion']);
     expect(errorOf(() => AgentState.fromJSON(json)).message).toMatch('upgrade @x/core');

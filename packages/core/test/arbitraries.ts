@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** Any string at all, by UTF-16 unit: NUL, lone surrogates, characters that file systems fold or normalise. */
+/** Any string at all, by UTF-16 unit: NUL, lone surrogates, characters that file systems fold or normalize. */
 export const anyString: fc.Arbitrary<string> = fc.oneof(
   fc
     .array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 12 })

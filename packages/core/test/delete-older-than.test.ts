@@ -85,6 +85,6 @@ test('deleteOlderThan leaves what cannot be read as it is, and says so when all 
   expect(files).toContain(first);
   const error = await thrownBy(deleteOlderThan(store, { olderThan: 'yesterday' as never }));
   expect(error.message).toContain('olderThan');
-  const misspelt = thrownBy(deleteOlderThan(store, { olderThan, scope: { user: 'alice' } as never }));
-  expect((await misspelt).message).toContain('scope.user: unknown key');
+  const misspelled = thrownBy(deleteOlderThan(store, { olderThan, scope: { user: 'alice' } as never }));
+  expect((await misspelled).message).toContain('scope.user: unknown key');
 });

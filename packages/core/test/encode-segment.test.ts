@@ -87,7 +87,7 @@ describe('fileSegment', () => {
     );
   });
 
-  test('differs for different texts, also when case is folded or text normalised', () => {
+  test('differs for different texts, also when case is folded or text normalized', () => {
     fc.assert(
       fc.property(long, long, (left, right) => {
         fc.pre(left !== right);

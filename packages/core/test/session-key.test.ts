@@ -141,7 +141,7 @@ describe('SessionKey.path', () => {
     });
   });
 
-  test('differs wherever a part differs, on file systems that fold case or normalise too', () => {
+  test('differs wherever a part differs, on file systems that fold case or normalize too', () => {
     fc.assert(
       fc.property(twoParts, ([left, right]) => {
         const [leftPath, rightPath] = [SessionKey.of(left).path, SessionKey.of(right).path];

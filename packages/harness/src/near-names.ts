@@ -24,7 +24,7 @@ export function nearNames(name: string, known: Iterable<string>): readonly strin
 }
 
 /**
- * How many characters must be left out, put in, exchanged or swapped with their neighbour to make one text of the other:
+ * How many characters must be left out, put in, exchanged or swapped with their neighbor to make one text of the other:
  * the optimal string alignment distance.
  */
 function distanceOf(left: string, right: string): number {

@@ -103,7 +103,7 @@ describe('call', () => {
     expect((await agent.state(RuntimeContext.of({ sessionId: one.sessionId })))?.context).toHaveLength(2);
   });
 
-  it('serialises calls of one session', async () => {
+  it('serializes calls of one session', async () => {
     const model = new ScriptedModel([{ text: 'first' }, { text: 'second' }]);
     const agent = builder(model).build();
     await Promise.all([agent.call('1', context), agent.call('2', context)]);

@@ -19,7 +19,7 @@ export interface HistoryTransactionArgs {
   readonly transaction: HistoryTransaction;
 }
 
-/** How many transactions a session remembers to recognise when they are repeated. */
+/** How many transactions a session remembers to recognize when they are repeated. */
 const REMEMBERED = 256;
 
 /** Transactions that were applied, oldest first: a digest of each by its operation's id. */

@@ -148,7 +148,7 @@ it('keeps what others add while it runs, and asks the compactor once', async () 
 });
 
 it('reports what the summaries cost', async () => {
-  const summariser: Model = {
+  const summarizer: Model = {
     id: 'fake',
     contextWindow: 100_000,
     generate: async () => ({
@@ -159,7 +159,7 @@ it('reports what the summaries cost', async () => {
       usage: { inputTokens: 700, outputTokens: 80 },
     }),
   };
-  const { session } = observed(createCompactor({ model: summariser, triggerMessages: 10, keepMessages: 4 }));
+  const { session } = observed(createCompactor({ model: summarizer, triggerMessages: 10, keepMessages: 4 }));
   for (let turn = 0; turn < 10; turn++) await session.addItems([user(`Q ${turn}`), said('A. '.repeat(50))]);
   const agent = new Agent({ name: 'Helper', model: new FakeModel([said('Yes.')]) });
   const result = await run(agent, 'And?', { session });

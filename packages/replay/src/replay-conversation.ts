@@ -45,8 +45,8 @@ export interface ReplayResult {
   /** Messages gone or altered that no manifest accounts for. */
   readonly unaccounted: number;
   readonly largestSummary: number;
-  /** Read by a summariser, where there was one; not in `cost`. */
-  readonly summariserTokens: number;
+  /** Read by a summarizer, where there was one; not in `cost`. */
+  readonly summarizerTokens: number;
   /** Spent in the strategy, its checks included. */
   readonly milliseconds: number;
 }
@@ -86,7 +86,7 @@ export async function replayConversation(
     pairingViolations: 0,
     unaccounted: 0,
     largestSummary: 0,
-    summariserTokens: 0,
+    summarizerTokens: 0,
     milliseconds: 0,
   };
   let context: Message[] = [];
@@ -102,10 +102,10 @@ export async function replayConversation(
       const reduced = await reduce(context);
       total.milliseconds += performance.now() - startedAt;
       if (reduced) {
-        const { messages, manifest, summariserTokens = 0 } = reduced;
+        const { messages, manifest, summarizerTokens = 0 } = reduced;
         for (const { messageId, fate } of manifest) fates.set(messageId, fate);
         total.reductions++;
-        total.summariserTokens += summariserTokens;
+        total.summarizerTokens += summarizerTokens;
         total.unaccounted += unaccountedFor(
           context,
           messages,

@@ -19,7 +19,7 @@ function sameContent(left: Message, right: Message): boolean {
   return left === right || hashOf(left) === hashOf(right);
 }
 
-/** Of what is sent: role and content. Serialised once per message. */
+/** Of what is sent: role and content. Serialized once per message. */
 function hashOf(message: Message): string {
   let hash = hashes.get(message);
   if (hash === undefined) {

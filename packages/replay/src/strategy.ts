@@ -19,8 +19,8 @@ export interface Reduced {
   readonly messages: readonly Message[];
   /** What became of every message that is gone or altered. */
   readonly manifest: readonly ManifestEntry[];
-  /** What a summariser read for it. */
-  readonly summariserTokens?: number;
+  /** What a summarizer read for it. */
+  readonly summarizerTokens?: number;
 }
 
 /** Called before each model call with what would be sent; answers nothing where that may stay. */

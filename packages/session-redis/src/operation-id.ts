@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 const processName = randomBytes(9).toString('base64url');
 let count = 0;
 
-/** A name for one attempt to change something, by which it is recognised when it arrives twice. */
+/** A name for one attempt to change something, by which it is recognized when it arrives twice. */
 export function operationId(): string {
   // Drawing random bytes each time would take a tenth of the time that a commit spends in this process.
   count += 1;

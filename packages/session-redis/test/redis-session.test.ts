@@ -87,7 +87,7 @@ describe('RedisSession', () => {
   });
 });
 
-/** Every key under a prefix with its serialised value. */
+/** Every key under a prefix with its serialized value. */
 async function dump(client: ReturnType<typeof testClient>, keyPrefix: string) {
   const keys = (await client.keys(`${keyPrefix}*`)).sort();
   return Promise.all(keys.map(async (name) => [name, (await client.dumpBuffer(name))?.toString('hex')]));

@@ -33,7 +33,7 @@ test('a repository that keeps the rule has no problems, and ours is one', () => 
 });
 
 test.each(['dependencies', 'peerDependencies', 'optionalDependencies'])(
-  'a package must not ship with its neighbour, not even through %s',
+  'a package must not ship with its neighbor, not even through %s',
   (field) => {
     expect(
       problemsOf({ 'packages/redis/package.json': { name: '@x/redis', [field]: { '@x/testkit': '*' } } }),
@@ -49,7 +49,7 @@ test.each([
   ['when first used', "const load = () => import('@x/testkit');"],
   ['by an entry point', "import { a } from '@x/testkit/vitest';"],
   ['by its path', "import { a } from '../../testkit/src/index.js';"],
-])('its source must not import the neighbour %s', (_, statement) => {
+])('its source must not import the neighbor %s', (_, statement) => {
   const problems = problemsOf({ 'packages/redis/src/deep.ts': `// a comment\n${statement}` });
   expect(problems).toHaveLength(1);
   expect(problems[0]).toMatch(/^packages\/redis\/src\/deep\.ts:2 must not import /);

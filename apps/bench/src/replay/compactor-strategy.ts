@@ -27,7 +27,7 @@ export function compactorStrategy({ summaryTokens, ...options }: CompactorOption
       read = 0;
       const outcome = await compactor.compact(messages, { reason: 'proactive_budget', system });
       if (outcome.status !== 'applied') return undefined;
-      return { messages: outcome.messages, manifest: outcome.manifest, summariserTokens: read };
+      return { messages: outcome.messages, manifest: outcome.manifest, summarizerTokens: read };
     };
   };
 }

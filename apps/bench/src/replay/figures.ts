@@ -16,7 +16,7 @@ export interface Figures {
   readonly pairingViolations: number;
   readonly unaccounted: number;
   readonly largestSummary: number;
-  readonly summariserTokens: number;
+  readonly summarizerTokens: number;
   readonly milliseconds: number;
 }
 
@@ -41,7 +41,7 @@ export function figuresOf(conversations: readonly ReplayedConversation[], strate
     pairingViolations: sum(results.map((result) => result.pairingViolations)),
     unaccounted: sum(results.map((result) => result.unaccounted)),
     largestSummary: most(results.map((result) => result.largestSummary)),
-    summariserTokens: sum(results.map((result) => result.summariserTokens)),
+    summarizerTokens: sum(results.map((result) => result.summarizerTokens)),
     milliseconds: sum(results.map((result) => result.milliseconds)),
   };
 }

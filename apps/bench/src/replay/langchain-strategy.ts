@@ -7,7 +7,7 @@ import { LangchainMessages } from './langchain-messages.js';
 
 export interface LangchainOptions {
   readonly keepMessages: number;
-  /** What the summariser is shown, in tokens. LangChain's own default is 4 000. */
+  /** What the summarizer is shown, in tokens. LangChain's own default is 4 000. */
   readonly trimTokensToSummarize?: number;
   /** Tokens that the summary may have. */
   readonly summaryTokens: number;
@@ -52,8 +52,8 @@ export function langchainStrategy({
       const staying = new Set(after);
       const manifest = messages
         .filter((message) => !staying.has(message))
-        .map(({ id }) => ({ messageId: id, fate: 'summarised' as const, strategy: 'langchain' }));
-      return { messages: after, manifest, summariserTokens: read };
+        .map(({ id }) => ({ messageId: id, fate: 'summarized' as const, strategy: 'langchain' }));
+      return { messages: after, manifest, summarizerTokens: read };
     };
   };
 }

@@ -39,7 +39,7 @@ export function missesOf(conversations: readonly ReplayedConversation[], strateg
   );
 }
 
-/** What a token looks like, which is what decides whether a ledger recognises it. */
+/** What a token looks like, which is what decides whether a ledger recognizes it. */
 export function formOf(token: string): TokenForm {
   if (token.includes('/') || token.includes('\\')) return 'path';
   if (/^\d+$/.test(token)) return 'number';

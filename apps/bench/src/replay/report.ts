@@ -102,7 +102,7 @@ function totalsOf(
     row('calls or results without their counterpart', ({ pairingViolations }) => pairingViolations),
     row('changes not in the manifest', ({ unaccounted }) => unaccounted),
     row('largest summary', ({ largestSummary }) => largestSummary),
-    row('read by a summariser, not in the cost', ({ summariserTokens }) => summariserTokens),
+    row('read by a summarizer, not in the cost', ({ summarizerTokens }) => summarizerTokens),
     row('ms in the strategy, per call', ({ milliseconds, calls }) => (milliseconds / calls).toFixed(2)),
   ]);
 }

@@ -17,5 +17,5 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   }),
   ours: compactorStrategy(),
   'ours-keep-8k': compactorStrategy({ keepTokens: 8_000 }),
-  'ours-summarised': compactorStrategy({ summaryTokens: 2_000 }),
+  'ours-summarized': compactorStrategy({ summaryTokens: 2_000 }),
 };

@@ -36,10 +36,10 @@ it('puts a summary before what LangChain keeps, the same objects as before', asy
   });
   expect(pairingViolations(kept)).toBe(0);
   expect(reduced?.manifest).toHaveLength(messages.length - 4);
-  expect(reduced?.summariserTokens).toBeGreaterThan(0);
+  expect(reduced?.summarizerTokens).toBeGreaterThan(0);
 });
 
-it('has it summarise its own summary again', async () => {
+it('has it summarize its own summary again', async () => {
   const reduce = strategy(setting);
   const first = await reduce(rounds(20));
   const second = await reduce([...(first?.messages ?? []), ...rounds(20).slice(1)]);

@@ -125,7 +125,7 @@ export class HarnessBackend implements Backend {
   async sessions(): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
     for await (const { key, version, updatedAt } of this.#sessions()) {
-      summaries.push(await this.#summarise(key.parts.sessionId, version, updatedAt));
+      summaries.push(await this.#summarize(key.parts.sessionId, version, updatedAt));
     }
     summaries.push(...(await this.#begun(new Set(summaries.map(({ id }) => id)))));
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
@@ -188,7 +188,7 @@ export class HarnessBackend implements Backend {
   ): Promise<CompactionPreview> {
     const { state, usage } = await this.#stored(sessionId);
     const { contextWindow } = this.#info;
-    const model = this.#demo.summariser;
+    const model = this.#demo.summarizer;
     return previewCompaction({ state, usage, settings, force, counter: this.#counter, contextWindow, model });
   }
 
@@ -346,7 +346,7 @@ export class HarnessBackend implements Backend {
     return begun;
   }
 
-  async #summarise(sessionId: string, version: number, updatedAt: string): Promise<SessionSummary> {
+  async #summarize(sessionId: string, version: number, updatedAt: string): Promise<SessionSummary> {
     const live = await this.#live.get(sessionId);
     const known = this.#summaries.get(sessionId);
     if (known?.version === version) return { ...known.summary, running: live?.busy ?? false };

@@ -13,7 +13,7 @@ type Listener<Event> = (stamped: Stamped<Event | Reset>) => void;
 
 /**
  * The last events of a session, so that a page that was away for a moment misses none. Ids name the process they were
- * given in: an id of an earlier process is recognised as one that cannot be resumed after.
+ * given in: an id of an earlier process is recognized as one that cannot be resumed after.
  */
 export class EventBuffer<Event> {
   readonly #epoch: string;

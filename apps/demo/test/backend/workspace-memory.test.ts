@@ -62,7 +62,7 @@ describe('WorkspaceMemory', () => {
 
   it('finds what was written since the last search', async () => {
     expect(await memory.search('turquoise')).toEqual([]);
-    await workspace.append(`${of('alice')}memory/2026-01-31.md`, '- The colour is turquoise\n');
+    await workspace.append(`${of('alice')}memory/2026-01-31.md`, '- The color is turquoise\n');
     expect(await memory.search('turquoise')).toMatchObject([{ path: 'memory/2026-01-31.md', lineNumber: 2 }]);
   });
 

@@ -219,7 +219,7 @@ export function* longSession(stage: Stage): Generator<Beat> {
   yield* chat(stage, 'And what does the model still know of all this?');
 }
 
-/** What `/compact` does: a summary when there is enough to summarise, else an honest answer that there is not. */
+/** What `/compact` does: a summary when there is enough to summarize, else an honest answer that there is not. */
 export function* manualCompaction(stage: Stage, instructions: string | undefined): Generator<Beat> {
   const enough = stage.context.length > 8;
   yield* stage.compact({
@@ -227,7 +227,7 @@ export function* manualCompaction(stage: Stage, instructions: string | undefined
     status: enough ? 'applied' : 'ineffective',
     detail: enough
       ? `As asked${instructions ? `: “${instructions}”` : ''}.`
-      : 'There is too little to summarise; a summary would be longer. Nothing was replaced.',
+      : 'There is too little to summarize; a summary would be longer. Nothing was replaced.',
     keepToolOutputs: 2,
     keepMessages: 4,
     summary: SUMMARY,

@@ -204,7 +204,7 @@ export class Stage {
       this.#run('observation_masking', 3, steps, () => this.#mask(part.keepToolOutputs ?? 0, manifest));
     }
     if (part.keepMessages !== undefined) {
-      this.#run('summarization', 2_480, steps, () => this.#summarise(part, manifest));
+      this.#run('summarization', 2_480, steps, () => this.#summarize(part, manifest));
     }
     if (part.status !== 'applied') this.context = before.context;
     const at = this.#tick(2_500);
@@ -304,14 +304,14 @@ export class Stage {
     });
   }
 
-  #summarise(part: CompactionPart, manifest: ManifestEntry[]): void {
+  #summarize(part: CompactionPart, manifest: ManifestEntry[]): void {
     const cut = Math.max(0, this.context.length - (part.keepMessages ?? 0));
     if (part.summary === undefined) return;
     for (const message of this.context.slice(0, cut)) {
       const earlier = manifest.findIndex((entry) => entry.messageId === message.id);
       if (earlier >= 0) manifest.splice(earlier, 1);
       if (message.kind === 'summary') continue;
-      manifest.push({ messageId: message.id, fate: 'summarised', strategy: 'summarization' });
+      manifest.push({ messageId: message.id, fate: 'summarized', strategy: 'summarization' });
     }
     const summary = userMessage(part.summary, { ...this.#stamp('summary'), kind: 'summary' });
     this.context = [summary, ...this.context.slice(cut)];

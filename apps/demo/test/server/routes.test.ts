@@ -43,7 +43,7 @@ describe('what the page reads', () => {
     );
     expect(compactions.map(({ status }) => status)).toEqual(['applied', 'ineffective', 'applied']);
     const last = compactions.at(-1);
-    expect(Object.values(transcript.fates).map(({ fate }) => fate)).toContain('summarised');
+    expect(Object.values(transcript.fates).map(({ fate }) => fate)).toContain('summarized');
     expect(last?.manifest.length).toBeGreaterThan(20);
     expect(transcript.context?.summary).toBeGreaterThan(0);
     expect(transcript.todos).toHaveLength(4);
@@ -56,7 +56,7 @@ describe('what the page reads', () => {
     server.backend.seed('long', longSession);
     const { transcript } = await server.backend.transcript('long');
     const masked = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'masked')?.[0] ?? '';
-    const gone = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'summarised')?.[0] ?? '';
+    const gone = Object.entries(transcript.fates).find(([, { fate }]) => fate === 'summarized')?.[0] ?? '';
     const answer = async (id: string) =>
       (await (
         await server.ask(`/api/sessions/long/messages/${encodeURIComponent(id)}`)
@@ -107,7 +107,7 @@ describe('what the page asks for', () => {
     expect((await server.ask(path, { method: 'DELETE' })).status).toBe(204);
     expect((await errorOf(await server.ask(path, { method: 'DELETE' }))).code).toBe('nothing_to_undo');
     const after = (await server.backend.transcript('long')).transcript;
-    expect(Object.values(after.fates).map(({ fate }) => fate)).not.toContain('summarised');
+    expect(Object.values(after.fates).map(({ fate }) => fate)).not.toContain('summarized');
   });
 
   it('deletes', async () => {

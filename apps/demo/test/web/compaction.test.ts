@@ -48,7 +48,7 @@ describe('a compaction', () => {
     await expect.poll(() => rows.count()).toBe(2);
     await expect.poll(() => textIn(rows.nth(0))).toMatch(/observation_masking\s+36 → 36\s+[\d.]+k → [\d.]+k/);
     await expect.poll(() => textIn(rows.nth(1))).toMatch(/summarization\s+36 → 7\s+[\d.]+k → [\d.]+k/);
-    await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarised, 1 masked');
+    await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarized, 1 masked');
     await details.getByRole('button', { name: 'Show all 31' }).click();
     await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
     await details.getByRole('button', { name: /the summary/ }).click();
@@ -151,7 +151,7 @@ describe('the context panel', () => {
       .toContain(total.toLocaleString('en-US'));
     await expect
       .poll(() => textIn(v.page.locator('.last').first()))
-      .toContain('Removed last: 30 summarised, 1 masked');
+      .toContain('Removed last: 30 summarized, 1 masked');
 
     const names = async () =>
       (await v.page.locator('.legend > div').allInnerTexts()).map((row) => row.split('\n')[0]);

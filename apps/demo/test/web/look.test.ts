@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { chat, longSession } from '../fake-backend/scenarios.js';
 import { evaluate, launch, textIn, type Visit, visit } from './browse.js';
-import { contrast, type Rgb, seenDistance } from './colour.js';
+import { contrast, type Rgb, seenDistance } from './color.js';
 
 let browser: Browser;
 
@@ -30,8 +30,8 @@ async function visiting(
   expect(v.complaints).toEqual([]);
 }
 
-/** A colour of the page's own, as the browser resolves it for the theme in force. */
-async function colour(v: Visit, name: string): Promise<Rgb> {
+/** A color of the page's own, as the browser resolves it for the theme in force. */
+async function color(v: Visit, name: string): Promise<Rgb> {
   const text = await evaluate<string>(
     v.page,
     `(() => {
@@ -56,32 +56,32 @@ describe.each(themes)('in the %s theme', (colorScheme) => {
       await v.open();
       for (const surface of ['background', 'side', 'surface', 'hover']) {
         for (const text of ['text', 'text-secondary']) {
-          const ratio = contrast(await colour(v, text), await colour(v, surface));
+          const ratio = contrast(await color(v, text), await color(v, surface));
           expect(ratio, `${text} on ${surface}`).toBeGreaterThanOrEqual(4.5);
         }
       }
       for (const surface of ['background', 'side']) {
         for (const text of ['accent', 'error', 'warning']) {
-          const ratio = contrast(await colour(v, text), await colour(v, surface));
+          const ratio = contrast(await color(v, text), await color(v, surface));
           expect(ratio, `${text} on ${surface}`).toBeGreaterThanOrEqual(4.5);
         }
         for (const source of sources) {
-          const ratio = contrast(await colour(v, source), await colour(v, surface));
+          const ratio = contrast(await color(v, source), await color(v, surface));
           expect(ratio, `${source} on ${surface}`).toBeGreaterThanOrEqual(3);
         }
       }
-      expect(contrast(await colour(v, 'on-accent'), await colour(v, 'accent'))).toBeGreaterThanOrEqual(4.5);
+      expect(contrast(await color(v, 'on-accent'), await color(v, 'accent'))).toBeGreaterThanOrEqual(4.5);
     });
   });
 
   it('sources are told apart by every kind of eye', async () => {
     await visiting({ colorScheme }, async (v) => {
       await v.open();
-      const colours: [string, Rgb][] = [];
-      for (const source of sources) colours.push([source, await colour(v, source)]);
+      const colors: [string, Rgb][] = [];
+      for (const source of sources) colors.push([source, await color(v, source)]);
       for (const eye of ['trichromat', 'protanope', 'deuteranope'] as const) {
-        for (const [left, one] of colours) {
-          for (const [right, other] of colours) {
+        for (const [left, one] of colors) {
+          for (const [right, other] of colors) {
             if (left >= right) continue;
             expect(seenDistance(one, other, eye), `${left} and ${right}, ${eye}`).toBeGreaterThan(0.07);
           }
@@ -115,7 +115,7 @@ describe('the theme', () => {
   it('follows the machine until one chooses, and keeps the choice', async () => {
     await visiting({ colorScheme: 'dark' }, async (v) => {
       await v.open();
-      const lightness = async () => contrast(await colour(v, 'background'), [0, 0, 0]);
+      const lightness = async () => contrast(await color(v, 'background'), [0, 0, 0]);
       expect(await lightness()).toBeLessThan(2);
       await v.page.getByRole('button', { name: 'Theme: system' }).click();
       await expect.poll(lightness).toBeGreaterThan(18);

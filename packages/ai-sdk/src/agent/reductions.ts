@@ -28,7 +28,7 @@ export interface ReducedConversation<Source extends SdkMessage> {
 
 /**
  * Reduces conversations that the SDK hands over whole again and again. A beginning that was reduced once is found again
- * by its content and sent as it was then, so that the provider's cache keeps hitting and nothing is summarised twice.
+ * by its content and sent as it was then, so that the provider's cache keeps hitting and nothing is summarized twice.
  */
 export class Reductions {
   readonly #compactor: Compactor;

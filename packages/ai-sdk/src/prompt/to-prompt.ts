@@ -92,7 +92,7 @@ function partOf(
         toolCallId: block.toolUseId,
         toolName: block.toolName,
         output: toolOutput(block, target, sourceOf),
-        // As the SDK itself does: some providers mark calls so that they recognise the results.
+        // As the SDK itself does: some providers mark calls so that they recognize the results.
         ...optionsOf(providerMetadata ?? callMetadata.get(block.toolUseId)),
       };
     case 'opaque':

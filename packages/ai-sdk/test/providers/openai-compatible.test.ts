@@ -196,7 +196,7 @@ describe('OpenAI-compatible servers', () => {
         collect(model.stream?.(request({ signal }))),
     ],
   ])('failures of %s', (_, ask) => {
-    it('recognises an overflow', async () => {
+    it('recognizes an overflow', async () => {
       const message =
         "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens. Please reduce the length of the messages.";
       const { server, model } = await connect({

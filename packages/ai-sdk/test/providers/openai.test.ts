@@ -126,7 +126,7 @@ describe('OpenAI Responses', () => {
     ]);
   });
 
-  it('recognises an overflow in an answer and in a stream', async () => {
+  it('recognizes an overflow in an answer and in a stream', async () => {
     const error = {
       type: 'invalid_request_error',
       code: 'context_length_exceeded',

@@ -127,7 +127,7 @@ export class CompactionRunner {
       else if (outcome.status !== 'applied' && outcome.status !== 'aborted') {
         tracker.settle(state.context, tokens, RETRY_GROWTH);
       }
-      announce(scope, reason, outcome, (this.#summariser(scope.model) ?? scope.model).id);
+      announce(scope, reason, outcome, (this.#summarizer(scope.model) ?? scope.model).id);
     }
     await callAfter(this.#config, scope, outcome);
     return outcome;
@@ -225,14 +225,14 @@ export class CompactionRunner {
         carry: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
       },
-      summariser: this.#summariser(model),
+      summarizer: this.#summarizer(model),
       // "No model" means that none is called, unless the strategy names the provider's own compaction.
-      model: this.#summariser(model) || strategy !== 'auto' ? model : undefined,
+      model: this.#summarizer(model) || strategy !== 'auto' ? model : undefined,
       dryRun: false,
     });
   }
 
-  #summariser(agentModel: Model): Model | undefined {
+  #summarizer(agentModel: Model): Model | undefined {
     const { model, summarizer } = this.#config;
     return summarizer === 'none' || model === null ? undefined : (model ?? agentModel);
   }

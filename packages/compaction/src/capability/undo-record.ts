@@ -118,7 +118,7 @@ export function readUndo(state: AgentState): UndoRecord | undefined {
   return digestOf(state.context.slice(0, data.length)) === data.digest ? data : undefined;
 }
 
-/** Neighbours of one list become one entry. */
+/** Neighbors of one list become one entry. */
 function joined(entries: readonly Entry[]): Entry[] {
   const result: Entry[] = [];
   for (const entry of entries) {

@@ -65,7 +65,7 @@ export const compactionShape = {
   minSavingPercent: share.default(0.05),
   /** … and by this many tokens. */
   minSavingTokens: count.default(16),
-  /** The summariser; `null` for none. Left out: see where the configuration is used. */
+  /** The summarizer; `null` for none. Left out: see where the configuration is used. */
   model: model.nullable().optional(),
   /** `none`: no model is called, the ledger is the summary. */
   summarizer: z.enum(['auto', 'none']).default('auto'),

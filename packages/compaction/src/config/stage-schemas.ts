@@ -96,7 +96,7 @@ const redactSchema = z.union([
 /** How summaries are written. */
 export const summaryOptionsSchema = z.strictObject({
   /**
-   * Replaces the instructions to the summariser. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
+   * Replaces the instructions to the summarizer. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
    * `{preserve}`; what it does not hold is appended.
    */
   summaryPrompt: z.string().trim().min(1).optional(),
@@ -104,17 +104,17 @@ export const summaryOptionsSchema = z.strictObject({
   preserve: z.array(z.string().min(1)).default(['decisions', 'files_modified', 'errors', 'current_plan']),
   /** More to keep, in words. */
   instructions: z.string().optional(),
-  /** Summarise in this many parts, each summary feeding the next. More when the summariser's window asks for it. */
+  /** Summarize in this many parts, each summary feeding the next. More when the summarizer's window asks for it. */
   chunks: z.number().int().min(1).default(1),
-  /** UTF-16 units of each tool result that the summariser sees. */
+  /** UTF-16 units of each tool result that the summarizer sees. */
   toolResultMaxLength: count.default(200),
-  /** The lengths to fall back to when the summariser overflows. */
+  /** The lengths to fall back to when the summarizer overflows. */
   truncationRetries: z.array(count).default([150, 100, 50, 0]),
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
   /** The longest ledger, in tokens; a quarter of the budget at most. 0: no ledger. */
   ledgerTokens: count.default(4_000),
-  /** What stands in when the summariser fails: the ledger alone, or nothing (the history stays). */
+  /** What stands in when the summarizer fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
   redact: redactSchema.default(true),

@@ -20,9 +20,9 @@ const base = z.strictObject({
     .max(100)
     .refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %')
     .optional(),
-  /** A named prompt, with which the agent's own model summarises. */
+  /** A named prompt, with which the agent's own model summarizes. */
   prompt: name.optional(),
-  /** A dedicated summariser, by name; `prompt` goes before it. */
+  /** A dedicated summarizer, by name; `prompt` goes before it. */
   agent: name.optional(),
   offloadBeforeCompact: z.boolean().default(true),
   flushBeforeCompact: z.boolean().default(true),
@@ -37,11 +37,11 @@ export const compactionFileSchema = base
       refuse('threshold', 'and budgetPercent say the same; leave one of them out');
     }
     if (config.prompt !== undefined && config.summaryPrompt !== undefined) {
-      refuse('prompt', 'and summaryPrompt both say how to summarise; leave one of them out');
+      refuse('prompt', 'and summaryPrompt both say how to summarize; leave one of them out');
     }
     if (config.summarizer !== 'none') return;
     for (const key of ['prompt', 'agent'] as const) {
-      if (config[key] !== undefined) refuse(key, 'names a summariser although summarizer is "none"');
+      if (config[key] !== undefined) refuse(key, 'names a summarizer although summarizer is "none"');
     }
   })
   .transform(({ threshold, ...config }) =>

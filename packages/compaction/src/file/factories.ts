@@ -8,14 +8,14 @@ import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.
 /** Makes a capability from the configuration in a file. */
 export type FileCapabilityFactory = (config: unknown) => Capability;
 
-/** Where the names of prompts and summarisers lead, and what counts where an agent's file says nothing. */
+/** Where the names of prompts and summarizers lead, and what counts where an agent's file says nothing. */
 export interface CompactionFactoryOptions
   extends SummarizerSources,
     Omit<CompactionConfigSources, 'frontMatter'> {}
 
 /**
  * Factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
- * otherwise the agent's own model summarises. What a file says is merged key by key with `file` and `defaults`.
+ * otherwise the agent's own model summarizes. What a file says is merged key by key with `file` and `defaults`.
  */
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
@@ -37,6 +37,6 @@ export function createCompactionFactories(sources: CompactionFactoryOptions = { 
   };
 }
 
-/** {@link createCompactionFactories} for files that name no prompts and no summarisers. */
+/** {@link createCompactionFactories} for files that name no prompts and no summarizers. */
 export const compactionFactories: Readonly<Record<string, FileCapabilityFactory>> =
   createCompactionFactories();

@@ -1,7 +1,7 @@
 import { InvalidInputError, type Model } from '@x/core';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
-/** A dedicated summariser. */
+/** A dedicated summarizer. */
 export interface SummarizerAgent {
   readonly model: Model;
   readonly summaryPrompt?: string | undefined;
@@ -11,11 +11,11 @@ export interface SummarizerAgent {
 export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
-  /** Who summarises when the file names nobody; `'own'`: the agent's own model. Left out: nobody. */
+  /** Who summarizes when the file names nobody; `'own'`: the agent's own model. Left out: nobody. */
   readonly defaultModel?: Model | 'own' | undefined;
 }
 
-/** Options of a compaction; without `model` the agent's own model summarises, with `null` none does. */
+/** Options of a compaction; without `model` the agent's own model summarizes, with `null` none does. */
 export interface ResolvedSummarizer {
   readonly model?: Model | null;
   readonly summaryPrompt?: string;

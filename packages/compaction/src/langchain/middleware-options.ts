@@ -28,7 +28,7 @@ export interface CompactionMiddlewareOptions {
   readonly summaryPrompt?: string | undefined;
   /** A line in front of every summary. Default: none, a summary says itself what it is. */
   readonly summaryPrefix?: string | undefined;
-  /** Accepted, without effect: what does not fit the summariser's window is summarised in parts, not cut off. */
+  /** Accepted, without effect: what does not fit the summarizer's window is summarized in parts, not cut off. */
   readonly trimTokensToSummarize?: number | undefined;
   /** LangChain's earlier name of `trigger: { tokens }`. */
   readonly maxTokensBeforeSummary?: number | undefined;

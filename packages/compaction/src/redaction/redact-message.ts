@@ -44,7 +44,7 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
       const output = redactBlocks(block.output, redact);
       return output === block.output ? block : { ...block, output };
     }
-    // Thinking and provider items are never shown to a summariser; of files only the name is.
+    // Thinking and provider items are never shown to a summarizer; of files only the name is.
     case 'thinking':
     case 'opaque':
     case 'file':

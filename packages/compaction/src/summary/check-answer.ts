@@ -1,6 +1,6 @@
 import { type ModelResponse, textOf } from '@x/core';
 
-/** A summariser's answer, judged. */
+/** A summarizer's answer, judged. */
 export type Verdict =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };

@@ -4,7 +4,7 @@ import { withoutNonce } from './transcript.js';
 /** The headings that a summary by the default prompt must have. */
 const SUMMARY_HEADINGS = ['SESSION INTENT', 'SUMMARY', 'ARTIFACTS', 'NEXT STEPS'] as const;
 
-/** The request to a summariser, less its transport. */
+/** The request to a summarizer, less its transport. */
 export interface SummaryPrompt {
   readonly system: string;
   readonly user: string;
@@ -12,7 +12,7 @@ export interface SummaryPrompt {
   readonly headings: readonly string[];
 }
 
-/** What one request to a summariser is about. */
+/** What one request to a summarizer is about. */
 export interface PromptInput {
   readonly transcript: string;
   readonly nonce: string;

@@ -21,7 +21,7 @@ export interface SummaryParts {
 
 /**
  * The message that stands for the older part of a conversation. Narrative and ledger are kept beside the text too, so
- * that the next compaction updates them instead of summarising a summary.
+ * that the next compaction updates them instead of summarizing a summary.
  */
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, ledger, ledgerText, carry, logLocation, covers } = parts;

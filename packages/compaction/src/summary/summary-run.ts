@@ -41,7 +41,7 @@ interface Candidate {
 }
 
 /**
- * One attempt to summarise. Tries to keep what is asked for, then less; with the model first, with the ledger alone in
+ * One attempt to summarize. Tries to keep what is asked for, then less; with the model first, with the ledger alone in
  * the end. Nothing that the model writes counts before it was checked, so a failure leaves what was there before.
  */
 export class SummaryRun {
@@ -77,7 +77,7 @@ export class SummaryRun {
     this.#before = view.tokens - view.fixedTokens;
     this.#anchor = this.#findAnchor();
     this.#pinned = pinnedIn(view.messages, this.#anchor);
-    this.#writer = context.dryRun ? undefined : context.summariser;
+    this.#writer = context.dryRun ? undefined : context.summarizer;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
     this.#maxNarrative = Math.floor(Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4));
     if (this.#writer && this.#maxNarrative < SHORTEST_NARRATIVE) {
@@ -123,7 +123,7 @@ export class SummaryRun {
       const part = partitionAt(this.#view.messages, cut.index, this.#pinned);
       if (part.covered.length === 0 || !this.#savesEnough(this.#compose(part, undefined, 0))) continue;
       await this.#tell(part);
-      if (this.#problem && this.#context.summariser && !this.#writer && !this.#mayFallBack()) return best;
+      if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
       const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
       if (!this.#savesEnough(candidate)) continue;
       const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
@@ -230,7 +230,7 @@ export class SummaryRun {
   }
 
   #note(): string | undefined {
-    if (this.#context.dryRun && this.#context.summariser)
+    if (this.#context.dryRun && this.#context.summarizer)
       return 'planned with the ledger alone; a model would write more';
     return this.#problem ? `the ledger stands in for the model: ${this.#problem}` : undefined;
   }
@@ -239,6 +239,6 @@ export class SummaryRun {
 function fatesOf(part: Partition): readonly Fate[] {
   return [
     ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'superseded' })),
-    ...part.covered.map(({ id }): Fate => ({ messageId: id, fate: 'summarised' })),
+    ...part.covered.map(({ id }): Fate => ({ messageId: id, fate: 'summarized' })),
   ];
 }

@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
 
-/** A message as a summariser reads it: data behind marks that its content cannot forge. */
+/** A message as a summarizer reads it: data behind marks that its content cannot forge. */
 export interface TranscriptEntry {
   readonly message: Message;
   readonly text: string;
 }
 
 /**
- * Renders messages for a summariser: thinking left out, tool results cut to `toolResultMaxLength` UTF-16 units, tool
+ * Renders messages for a summarizer: thinking left out, tool results cut to `toolResultMaxLength` UTF-16 units, tool
  * names, arguments and outcomes included. Every line that structures the transcript carries `nonce`.
  */
 export function renderTranscript(

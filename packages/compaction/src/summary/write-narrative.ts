@@ -14,7 +14,7 @@ import { fitToTokens, takeChunk } from './chunks.js';
 import { buildPrompt, type SummaryPrompt } from './prompt.js';
 import { nonceFor, renderTranscript } from './transcript.js';
 
-/** What to summarise, by whom, how long. */
+/** What to summarize, by whom, how long. */
 export interface NarrativeTask {
   readonly model: Model;
   /** Tokens that the model can read and write together. */
@@ -69,7 +69,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResu
       while (done < entries.length) {
         const room = chunkRoom(task, narrative, nonce) * shrink;
         if (room < SMALLEST_CHUNK)
-          return { ok: false, problem: 'the summariser’s window is too small', usage };
+          return { ok: false, problem: 'the summarizer’s window is too small', usage };
         const end = takeChunk(entries, done, perChunk, room, meter);
         const transcript = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
         const prompt = promptFor(task, narrative, nonce, transcript.join('\n\n'), end === entries.length);
@@ -86,7 +86,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResu
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
     }
   }
-  return { ok: false, problem: 'the summariser overflowed even without tool results', usage };
+  return { ok: false, problem: 'the summarizer overflowed even without tool results', usage };
 }
 
 function promptFor(

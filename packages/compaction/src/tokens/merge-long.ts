@@ -9,7 +9,7 @@ const OFFSETS = 2 ** 32;
  * of 200,000 letters, a ruler of `=` or Chinese without punctuation is one piece, and any of them may come from a
  * tool or a stranger.
  *
- * The pair of least rank ranks below its neighbours, so the heap need only hold pairs that do: few of a random text,
+ * The pair of least rank ranks below its neighbors, so the heap need only hold pairs that do: few of a random text,
  * one of a run of the same character. What a join makes obsolete stays in the heap and is skipped when it comes up: it
  * is current while its rank is still that at its offset, where no rank comes twice, since the pair there only grows.
  *

@@ -16,7 +16,7 @@ const previous = new Uint8Array(SHORT_PIECE + 1);
 
 /**
  * How many tokens byte-pair encoding (Sennrich, Haddow and Birch 2016; on bytes, as GPT-2 does it) leaves of a piece:
- * of all neighbours whose bytes together are a token, join those of the lowest rank, the leftmost first; repeat.
+ * of all neighbors whose bytes together are a token, join those of the lowest rank, the leftmost first; repeat.
  *
  * Each join looks through all parts for the next: quadratic, yet fastest for the few bytes that nearly all pieces have.
  * A part's key is the rank of joining it to the next one, then its offset, so that the least key is what to join.

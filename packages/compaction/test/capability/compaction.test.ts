@@ -63,7 +63,7 @@ describe('compaction, before a model call', () => {
     });
     expect(done).toHaveProperty(
       'manifest',
-      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarised', strategy: 'summarization' })),
+      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarized', strategy: 'summarization' })),
     );
   });
 
@@ -418,7 +418,7 @@ function ratio(scope: TestScope): number {
 }
 
 describe('between reductions', () => {
-  it('leaves the serialised prefix byte for byte the same, so that caches keep hitting', async () => {
+  it('leaves the serialized prefix byte for byte the same, so that caches keep hitting', async () => {
     const capability = compaction({ contextWindow: 20_000, summarizer: 'none' });
     const scope = scopeOf([userMessage('work through the list')]);
     let previous: readonly Message[] = [];

@@ -31,7 +31,7 @@ const outcomes = (scope: TestScope) =>
   scope.events.flatMap((event) => (event.type === 'context.compacted' ? [event] : []));
 
 describe('a summary of before', () => {
-  it('is updated by the summariser, and neither flushed nor kept beside the new one', async () => {
+  it('is updated by the summarizer, and neither flushed nor kept beside the new one', async () => {
     const flushed: Message[] = [];
     const model = modelOf((_, index) => GOOD_SUMMARY.replace('Fix the login', `Intent ${index}`));
     const config = {
@@ -72,7 +72,7 @@ describe('a summary of before', () => {
     expect(prompt).toContain('Mend the door');
   });
 
-  it('alone is nothing to summarise again: no model is asked, and it stays as it is', async () => {
+  it('alone is nothing to summarize again: no model is asked, and it stays as it is', async () => {
     const scope = scopeOf(long());
     await step(scope, { model: modelOf(() => GOOD_SUMMARY), keepMessages: 0, triggerMessages: 40 });
     const model = modelOf(() => 'must not be asked');
@@ -151,7 +151,7 @@ describe('a compaction that fails', () => {
   it.each([
     ['is empty', ''],
     ['only says that it failed', '(Summarization failed: timeout)'],
-    ['apologises', 'I am sorry, but I cannot do that.'],
+    ['apologizes', 'I am sorry, but I cannot do that.'],
   ])('never puts words in the place of a history: a summary that %s is none', async (_, words) => {
     const scope = scopeOf(long());
     const before = [...scope.state.context];

@@ -78,7 +78,7 @@ describe('an evicted result', () => {
     expect(result).toMatchObject({ toolUseId: 'c', toolName: 'execute', isError: true });
   });
 
-  it('is what compaction counts: one huge result does not have the conversation summarised', async () => {
+  it('is what compaction counts: one huge result does not have the conversation summarized', async () => {
     const { result } = await evict('word '.repeat(60_000));
     const [assistant, tool] = round();
     const scope = scopeOf([userMessage('go'), assistant, { ...tool, content: [result] }], {

@@ -126,7 +126,7 @@ describe('what stays', () => {
     expect(large).toBeGreaterThan(3 * middle);
   });
 
-  it('names every file that was touched, though the model that summarises forgets to', async () => {
+  it('names every file that was touched, though the model that summarizes forgets to', async () => {
     const messages = [
       userMessage('Do it'),
       ...rounds(30, (index) => ({ name: 'edit_file', input: { path: `src/part${index}.ts`, oldText: 'a' } })),

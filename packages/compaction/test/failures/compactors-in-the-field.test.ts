@@ -31,7 +31,7 @@ describe('a compactor', () => {
     expect(outcome).toMatchObject({ status: 'applied', messagesBefore: 25, messagesAfter: 25 });
   });
 
-  it('summarises proactively, not only after an overflow', async () => {
+  it('summarizes proactively, not only after an overflow', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = [userMessage('go'), ...rounds(40, () => ({ say: 'word '.repeat(150) }))];
     await createCompactor({ model, contextWindow: 8_000 }).compact(messages, { reason: 'proactive_budget' });

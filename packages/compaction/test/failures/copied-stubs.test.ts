@@ -42,7 +42,7 @@ describe('a model that copies a stub into a call', () => {
     expect(await may(write(lines(900)))).toBe('run');
   });
 
-  it('is told so too, where it was pruned, masked or summarised', async () => {
+  it('is told so too, where it was pruned, masked or summarized', async () => {
     const pruned = await reduced(
       {
         strategy: 'observation_masking',
@@ -59,11 +59,11 @@ describe('a model that copies a stub into a call', () => {
     );
     expect(await masked.may(write(textOf(at(masked.context, 1))))).toMatchObject({ type: 'deny' });
 
-    const summarised = await reduced(
+    const summarized = await reduced(
       { strategy: 'summarization' },
       rounds(30, () => ({ output: lines(60) })),
     );
-    expect(await summarised.may(write(textOf(at(summarised.context, 0))))).toMatchObject({ type: 'deny' });
+    expect(await summarized.may(write(textOf(at(summarized.context, 0))))).toMatchObject({ type: 'deny' });
   });
 
   it('may read what it likes, and write words that a tool has printed', async () => {

@@ -12,7 +12,7 @@ const reporting = (inputTokens: number): ModelResponse => ({
   usage: { inputTokens, outputTokens: 1 },
 });
 
-describe('a summariser', () => {
+describe('a summarizer', () => {
   it.each([2_000, 8_000, 128_000, 1_000_000])(
     'with a window of %i is asked for no more than it can write',
     async (contextWindow) => {

@@ -109,7 +109,7 @@ describe('what a user has configured', () => {
     expect(scope.state.context.flatMap(toolUsesOf)).toHaveLength(2);
   });
 
-  it('holds for the session of an agent too: tiers are verbatim, masked and summarised there', async () => {
+  it('holds for the session of an agent too: tiers are verbatim, masked and summarized there', async () => {
     const messages = [
       userMessage('start'),
       ...rounds(60, () => ({ say: 'word '.repeat(250), output: lines(60) })),

@@ -99,12 +99,12 @@ describe('parseCompactionConfig', () => {
     [
       'two prompts',
       { prompt: 'short', summary_prompt: 'Be short.' },
-      ['prompt: and summary_prompt both say how to summarise; leave one of them out'],
+      ['prompt: and summary_prompt both say how to summarize; leave one of them out'],
     ],
     [
-      'a summariser that must not be',
+      'a summarizer that must not be',
       { summarizer: 'none', agent: 'scribe' },
-      ['agent: names a summariser although summarizer is "none"'],
+      ['agent: names a summarizer although summarizer is "none"'],
     ],
     ['objects of code', { model: {} }, ['model: unknown key']],
   ])('refuses %s', (_, value, issues) => {

@@ -27,7 +27,7 @@ describe('compactionFactories', () => {
     ['a dedicated model by name', { agent: 'scribe' }, 'scribe', {}],
     ['the one of compaction.yaml', {}, 'scribe', { agent: 'scribe' }],
     ['a prompt of its own before that', { summary_prompt: 'Be brief.' }, 'own', { agent: 'scribe' }],
-  ])('summarises with %s', async (_, own, expected, file) => {
+  ])('summarizes with %s', async (_, own, expected, file) => {
     const asked: string[] = [];
     const model = (id: string) =>
       modelOf(

@@ -14,7 +14,7 @@ import {
 } from '../../src/index.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
-/** A model that summarises, and that condenses by an endpoint of its own. */
+/** A model that summarizes, and that condenses by an endpoint of its own. */
 const ableModel = () =>
   modelOf(() => GOOD_SUMMARY, {
     compact: async () => ({

@@ -42,8 +42,8 @@ function pairing(messages: readonly BaseMessage[]) {
 
 it('takes the place of summarizationMiddleware with the same options', async () => {
   const model = fakeModel().respond(new AIMessage('Here you are.')).respond(new AIMessage('Here you are.'));
-  const summariser = fakeModel().respond(new AIMessage(GOOD_SUMMARY)).respond(new AIMessage(GOOD_SUMMARY));
-  const options = { model: summariser, trigger: { messages: 30 }, keep: { messages: 4 } };
+  const summarizer = fakeModel().respond(new AIMessage(GOOD_SUMMARY)).respond(new AIMessage(GOOD_SUMMARY));
+  const options = { model: summarizer, trigger: { messages: 30 }, keep: { messages: 4 } };
   // Its types do not hold under exactOptionalPropertyTypes.
   const original = summarizationMiddleware(options as never) as unknown as ReturnType<
     typeof compactionMiddleware
@@ -52,7 +52,7 @@ it('takes the place of summarizationMiddleware with the same options', async () 
   const after = createAgent({ model, tools: [], middleware: [compactionMiddleware(options)] });
   const theirs = await before.invoke({ messages: asked(20) });
   const ours = await after.invoke({ messages: asked(20) });
-  expect(summariser.calls).toHaveLength(2);
+  expect(summarizer.calls).toHaveLength(2);
   expect(ours.messages).toHaveLength(theirs.messages.length);
   for (const [index, { messages }] of [theirs, ours].entries()) {
     expect(model.calls[index]?.messages).toHaveLength(messages.length - 1);
@@ -167,11 +167,11 @@ it('passes on what is no overflow, and an overflow that it cannot help', async (
   expect(short).toMatchObject({ calls: 1, failure: expect.stringContaining('maximum context') });
 });
 
-it('keeps the messages when the summariser fails and nothing may stand for its words', async () => {
-  const summariser = fakeModel().alwaysThrow(new Error('down'));
+it('keeps the messages when the summarizer fails and nothing may stand for its words', async () => {
+  const summarizer = fakeModel().alwaysThrow(new Error('down'));
   const model = fakeModel().respond(new AIMessage('Still here.'));
   const middleware = compactionMiddleware({
-    model: summariser,
+    model: summarizer,
     trigger: { messages: 30 },
     keep: { messages: 4 },
     compaction: { fallback: 'none' },

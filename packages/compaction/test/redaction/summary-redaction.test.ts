@@ -44,7 +44,7 @@ async function chain(redact: boolean) {
 }
 
 describe('summaries', () => {
-  it('neither tell nor ask a summariser any secret, over a chain, in text or beside it', async () => {
+  it('neither tell nor ask a summarizer any secret, over a chain, in text or beside it', async () => {
     const { summaries, asked } = await chain(true);
     const everything = JSON.stringify(summaries) + asked;
     for (const secret of secrets) expect(everything).not.toContain(secret);
@@ -77,10 +77,10 @@ describe('summaries', () => {
     const later = [...masked.messages, ...rounds(8), userMessage('and now')];
     const stored = JSON.parse(JSON.stringify(later)) as Message[];
     for (const list of [later, stored]) {
-      const summarised = await createCompactor({ strategy: 'summarization', keepMessages: 2 }).compact(list);
-      expect(summarised.status).toBe('applied');
-      expect(JSON.stringify(summarised.messages)).not.toContain(secret);
-      expect(JSON.stringify(summarised.messages)).toContain('knownOwner');
+      const summarized = await createCompactor({ strategy: 'summarization', keepMessages: 2 }).compact(list);
+      expect(summarized.status).toBe('applied');
+      expect(JSON.stringify(summarized.messages)).not.toContain(secret);
+      expect(JSON.stringify(summarized.messages)).toContain('knownOwner');
     }
   });
 

@@ -119,7 +119,7 @@ describe('maskObservations', () => {
     expect(said(after[1])).toContain('with image/png');
   });
 
-  it('recognises a masked output by its mark: look-alikes are masked, stubs are not', async () => {
+  it('recognizes a masked output by its mark: look-alikes are masked, stubs are not', async () => {
     const lookAlike = `[read_file → ok, 1 lines, 3 bytes; full text: log message x]${' padding'.repeat(100)}`;
     const messages = [...round({ output: lookAlike }), assistantMessage('ok')];
     const reducer = maskObservations({ keepRecentToolOutputs: 0 });

@@ -22,7 +22,7 @@ describe('pruneToolCalls', () => {
     expect(fates).toEqual([{ messageId: messages[0]?.id, fate: 'pruned' }]);
   });
 
-  it('recognises what it shortened by its mark, not by its text', async () => {
+  it('recognizes what it shortened by its mark, not by its text', async () => {
     const reducer = pruneToolCalls({ mode: 'compaction', protectPercent: 0, argThreshold: 5 });
     const messages = [...round({ input: { content: `[shortened, was ~9 tokens] ${big}` } }), ...rounds(1)];
     const once = await reduceWith(reducer, messages);

@@ -125,7 +125,7 @@ describe('a summary', () => {
     expect(await size(0.2)).toBeGreaterThan(8_500 * 0.4);
   });
 
-  it('shows the summariser names, arguments and outcomes, but no thinking and little of results', async () => {
+  it('shows the summarizer names, arguments and outcomes, but no thinking and little of results', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const [assistant, tool] = round({
       name: 'execute',
@@ -146,7 +146,7 @@ describe('a summary', () => {
     expect(model.requests[0]?.tools).toEqual([]);
   });
 
-  it('gives the summariser what was there before cheaper stages masked it', async () => {
+  it('gives the summarizer what was there before cheaper stages masked it', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = [userMessage('go'), ...round({ output: `NEEDLE ${lines(200)}` }), ...history()];
     await createCompactor({ model }).compact(messages);
@@ -160,7 +160,7 @@ describe('a summary', () => {
     const messages = [userMessage(attack), ...history()];
     const outcome = await compact(messages, {
       model,
-      summaryPrompt: 'Summarise: {messages} -- {instructions}',
+      summaryPrompt: 'Summarize: {messages} -- {instructions}',
       instructions: 'cost $& more',
     });
     const prompt = textOf(at(model.requests[0]?.messages ?? [], 0));
@@ -172,7 +172,7 @@ describe('a summary', () => {
     expect(summaryOf(outcome.messages).match(/\[\/?CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
   });
 
-  it('updates the previous summary instead of summarising it, without nesting', async () => {
+  it('updates the previous summary instead of summarizing it, without nesting', async () => {
     const model = modelOf((_, index) => GOOD_SUMMARY.replace('Read the code', `Round ${index}`));
     let messages: readonly Message[] = history();
     const sizes: number[] = [];
@@ -260,7 +260,7 @@ describe('a summary', () => {
     expect(outcome.reason).toContain('not smaller');
   });
 
-  it('summarises a history ten times the summariser’s window, in chunks that it accepts', async () => {
+  it('summarizes a history ten times the summarizer’s window, in chunks that it accepts', async () => {
     const window = 4_000;
     const accept = (text: string) => Math.ceil(text.length / 4) <= window;
     const model = modelOf(
@@ -287,7 +287,7 @@ describe('a summary', () => {
     expect(summaryOf(outcome.messages)).toContain('Read the code');
   });
 
-  it('summarises in as many parts as asked for, never between a call and its result', async () => {
+  it('summarizes in as many parts as asked for, never between a call and its result', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = history();
     await compact(messages, { model, chunks: 3 });
@@ -298,7 +298,7 @@ describe('a summary', () => {
     }
   });
 
-  it('cuts tool results ever shorter when the summariser overflows', async () => {
+  it('cuts tool results ever shorter when the summarizer overflows', async () => {
     const model = modelOf((request) => {
       if (/row 1 /.test(promptOf(request))) throw new ContextOverflowError();
       return GOOD_SUMMARY;

@@ -6,7 +6,7 @@ import { NO_RANK, type RankTable } from '../../src/tokens/rank-table.js';
 import { encodings, tableOf } from './reference.js';
 import { anyText, families } from './texts.js';
 
-/** Byte-pair encoding word for word: join the least-ranked neighbours, the leftmost first, until none can be joined. */
+/** Byte-pair encoding word for word: join the least-ranked neighbors, the leftmost first, until none can be joined. */
 function countByDefinition(table: RankTable, bytes: Uint8Array): number {
   const cuts = Array.from({ length: bytes.length + 1 }, (_, index) => index);
   for (;;) {

@@ -2,7 +2,7 @@ import type { ContextUsage } from '../agent-event.js';
 import { hasBrand, XError } from './x-error.js';
 
 /**
- * A request did not fit the model's context window. Adapters throw it when they recognise the provider's own error
+ * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error
  * (kept as `cause`), or when the reported input exceeds the window.
  */
 export class ContextOverflowError extends XError {

@@ -4,7 +4,7 @@ const BRAND = Symbol.for('@x/error');
  * The base of every error that an `@x` package throws on purpose.
  *
  * `code` is stable and meant for programs; `message` says what happened and what to do about it.
- * `isInstance` recognises errors across two installed copies of `@x/core`, where `instanceof` would not.
+ * `isInstance` recognizes errors across two installed copies of `@x/core`, where `instanceof` would not.
  */
 export class XError extends Error {
   readonly code: string;

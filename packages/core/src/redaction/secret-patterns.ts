@@ -4,7 +4,7 @@ export interface SecretPattern {
   readonly kind: string;
   /**
    * Matches the secret; where it has a group named `secret`, only that group is replaced. Quantifiers are bounded and
-   * neighbours do not overlap, so that a search takes time in proportion to the text.
+   * neighbors do not overlap, so that a search takes time in proportion to the text.
    */
   readonly pattern: RegExp;
 }

@@ -40,7 +40,7 @@ describe('errors across two copies of the package', () => {
     there = await import('../../src/index.js');
   });
 
-  test.each(names)('%s of the other copy is recognised, though it is no instance', (name) => {
+  test.each(names)('%s of the other copy is recognized, though it is no instance', (name) => {
     const error = oneOfEach(there)[name];
     expect(error).not.toBeInstanceOf(here.XError);
     expect(here.XError.isInstance(error)).toBe(true);

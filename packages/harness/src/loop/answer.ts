@@ -6,9 +6,9 @@ import type { RunningCall } from './running-call.js';
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;
-  const judgement = await output.judge(message, call.answerTool !== undefined);
-  if (judgement.taken) return true;
-  const { attempt, error, complaint } = judgement;
+  const judgment = await output.judge(message, call.answerTool !== undefined);
+  if (judgment.taken) return true;
+  const { attempt, error, complaint } = judgment;
   call.emit({ type: 'output.rejected', attempt, error });
   call.add([complaint]);
   return false;

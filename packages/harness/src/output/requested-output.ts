@@ -3,7 +3,7 @@ import { OutputError } from '../errors/output-error.js';
 import type { OutputFormat } from './output-format.js';
 
 /** What became of an answer: taken, or to be given again, with what the model is told. */
-export type Judgement =
+export type Judgment =
   | { readonly taken: true }
   | { readonly taken: false; readonly attempt: number; readonly error: string; readonly complaint: Message };
 
@@ -31,7 +31,7 @@ export class RequestedOutput {
    * @param byTool How the model was asked to give it.
    * @throws {OutputError} when it is bad and has been sent back often enough.
    */
-  async judge(message: Message | undefined, byTool: boolean): Promise<Judgement> {
+  async judge(message: Message | undefined, byTool: boolean): Promise<Judgment> {
     const text = message === undefined ? '' : textOf(message);
     try {
       this.#value = await this.format.read(text);

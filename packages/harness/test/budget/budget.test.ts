@@ -115,7 +115,7 @@ describe('a budget', () => {
 
   it('counts what a compaction uses, before the model call that follows it', async () => {
     const summary = '## SESSION INTENT\nA\n## SUMMARY\nB\n## ARTIFACTS\nC\n## NEXT STEPS\nD';
-    const summariser = new ScriptedModel([
+    const summarizer = new ScriptedModel([
       { text: summary, usage: { inputTokens: 5_000, outputTokens: 50 } },
     ]);
     const rounds = Array.from({ length: 8 }, () => WORK);
@@ -128,7 +128,7 @@ describe('a budget', () => {
             triggerMessages: 9,
             keepMessages: 2,
             strategy: 'summarization',
-            model: summariser,
+            model: summarizer,
             counter: estimateCounter,
           }),
         ],

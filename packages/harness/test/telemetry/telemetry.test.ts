@@ -221,7 +221,7 @@ describe('telemetry', () => {
 
   it('traces and counts compactions, and what their models use', async () => {
     const SUMMARY = '## SESSION INTENT\nA\n## SUMMARY\nB\n## ARTIFACTS\nC\n## NEXT STEPS\nD';
-    const summariser = new ScriptedModel([{ text: SUMMARY, usage }], { id: 'anthropic:small' });
+    const summarizer = new ScriptedModel([{ text: SUMMARY, usage }], { id: 'anthropic:small' });
     const rounds = Array.from({ length: 5 }, () => LOOK);
     const { agent, finished, points } = setUp([...rounds, { text: 'Bye', usage }], {
       capabilities: [
@@ -229,7 +229,7 @@ describe('telemetry', () => {
           triggerMessages: 9,
           keepMessages: 2,
           strategy: 'summarization',
-          model: summariser,
+          model: summarizer,
           counter: estimateCounter,
         }),
       ],

@@ -9,7 +9,7 @@ import { TermCounts } from './term-counts.js';
 
 /** Lines that are read beyond those wanted, since it is known before only about how good they are. */
 const SPARE = 10;
-/** The same when names, dates or neighbours may move a line up or down. */
+/** The same when names, dates or neighbors may move a line up or down. */
 const MUCH_SPARE = 400;
 /** Lines with a word of a question that are looked at. */
 const MAX_PER_TERM = 1_000;

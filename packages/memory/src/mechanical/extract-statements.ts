@@ -35,7 +35,7 @@ const REQUEST =
 
 /**
  * What a conversation states, found by pattern and without a model: preferences, decisions and facts, in the speaker's
- * own words and labelled as such. Most patterns are English; a statement of the user with names or numbers in it is
+ * own words and labeled as such. Most patterns are English; a statement of the user with names or numbers in it is
  * taken in any language.
  */
 export function extractStatements(messages: readonly Message[], maxStatements: number): readonly string[] {

@@ -29,7 +29,7 @@ const output = z.looseObject({ type: z.string(), value: z.unknown().optional() }
 export const aiSdkModelMessages: Importer = {
   format: 'ai-sdk-model-messages',
   describes: 'ModelMessage arrays of the AI SDK (JSON)',
-  recognises: (value) => {
+  recognizes: (value) => {
     const content = modelMessage.safeParse(value).data?.content;
     return Array.isArray(content) && content.some((part) => isToolPart(part));
   },
@@ -106,7 +106,7 @@ const uiMessage = z.looseObject({
 export const aiSdkUiMessages: Importer = {
   format: 'ai-sdk-ui-messages',
   describes: 'UIMessage arrays of the AI SDK (JSON)',
-  recognises: (value) => uiMessage.safeParse(value).success,
+  recognizes: (value) => uiMessage.safeParse(value).success,
   read(values, builder) {
     for (const [index, value] of values.entries()) {
       const message = uiMessage.safeParse(value).data;

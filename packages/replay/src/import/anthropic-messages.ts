@@ -11,7 +11,7 @@ const messageSchema = z.looseObject({
 export const anthropicMessages: Importer = {
   format: 'anthropic-messages',
   describes: "messages of Anthropic's Messages API (JSON array or JSONL)",
-  recognises: (value) => {
+  recognizes: (value) => {
     const message = messageSchema.safeParse(value).data;
     return (
       Array.isArray(message?.content) &&

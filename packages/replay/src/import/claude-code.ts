@@ -41,7 +41,7 @@ type Entry = z.output<typeof entrySchema>;
 export const claudeCode: Importer = {
   format: 'claude-code',
   describes: 'Claude Code session logs (JSONL)',
-  recognises(value) {
+  recognizes(value) {
     const entry = entrySchema.safeParse(value).data;
     return entry?.uuid !== undefined && entry.message !== undefined && isSpoken(entry);
   },

@@ -35,7 +35,7 @@ type Line = z.output<typeof lineSchema>;
 export const codex: Importer = {
   format: 'codex',
   describes: 'Codex CLI rollout files (JSONL)',
-  recognises: (value) => lineSchema.safeParse(value).success,
+  recognizes: (value) => lineSchema.safeParse(value).success,
   read(values, builder) {
     for (const value of values) {
       const line = lineSchema.safeParse(value).data;

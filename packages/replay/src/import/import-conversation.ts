@@ -12,7 +12,7 @@ import { openaiResponses } from './openai-responses.js';
 import { pi } from './pi.js';
 import { sessionLog } from './session-log.js';
 
-/** From the most telling shape to the most general: the first that recognises an entry reads them all. */
+/** From the most telling shape to the most general: the first that recognizes an entry reads them all. */
 const importers: readonly Importer[] = [
   codex,
   claudeCode,
@@ -52,8 +52,8 @@ export function importConversation(
   options: { readonly format?: string } = {},
 ): RecordedConversation {
   const { entries, torn } = parse(source);
-  const importer = importers.find(({ format, recognises }) =>
-    options.format === undefined ? entries.some(recognises) : format === options.format,
+  const importer = importers.find(({ format, recognizes }) =>
+    options.format === undefined ? entries.some(recognizes) : format === options.format,
   );
   if (importer === undefined) {
     const known = formats.map(({ format, describes }) => `  ${format}: ${describes}`).join('\n');

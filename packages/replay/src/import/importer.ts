@@ -5,6 +5,6 @@ export interface Importer {
   readonly format: string;
   /** Where the format is described. */
   readonly describes: string;
-  recognises(entry: unknown): boolean;
+  recognizes(entry: unknown): boolean;
   read(entries: readonly unknown[], builder: ConversationBuilder): void;
 }

@@ -32,7 +32,7 @@ const part = z.union([
 export const openaiChat: Importer = {
   format: 'openai-chat',
   describes: 'messages of the Chat Completions API (JSON array or JSONL)',
-  recognises: (value) => messageSchema.safeParse(value).success,
+  recognizes: (value) => messageSchema.safeParse(value).success,
   read(values, builder) {
     for (const [index, value] of values.entries()) {
       const message = messageSchema.safeParse(value).data;

@@ -54,7 +54,7 @@ type Item = z.output<typeof item>;
 export const openaiResponses: Importer = {
   format: 'openai-responses',
   describes: "items of OpenAI's Responses API (JSON array or JSONL)",
-  recognises: (value) => item.safeParse(value).success,
+  recognizes: (value) => item.safeParse(value).success,
   read(values, builder) {
     for (const value of values) readResponsesItem(value, undefined, builder);
   },

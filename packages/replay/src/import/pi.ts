@@ -64,7 +64,7 @@ type Entry = z.output<typeof entrySchema>;
 export const pi: Importer = {
   format: 'pi',
   describes: 'session files of the pi coding agent (JSONL)',
-  recognises: (value) => {
+  recognizes: (value) => {
     const entry = entrySchema.safeParse(value).data;
     return entry?.type === 'message' && message.safeParse(entry.message).success;
   },

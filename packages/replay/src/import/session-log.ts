@@ -7,7 +7,7 @@ export const sessionLog: Importer = {
   format: 'x-session-log',
   describes:
     "session logs of @x/harness, `agents/<agent>/sessions/<session>.log.jsonl`, and AgentState's context",
-  recognises: (value) => readMessage(value) !== undefined,
+  recognizes: (value) => readMessage(value) !== undefined,
   read(values, builder) {
     for (const value of values) {
       const message = readMessage(value);

@@ -27,7 +27,7 @@ const MAX_POINTS = 400;
 /** More marks on a line hide it. */
 const MAX_MARKS = 60;
 
-/** A line chart as one SVG element, coloured by the classes `series-0`, `series-1`, …. */
+/** A line chart as one SVG element, colored by the classes `series-0`, `series-1`, …. */
 export function lineChart(series: readonly Series[], { title, x, y, limit }: ChartOptions): Html {
   const longest = Math.max(2, ...series.map(({ values }) => values.length));
   const highest = roundUp(Math.max(1, limit?.value ?? 0, ...series.flatMap(({ values }) => values)));

@@ -10,12 +10,12 @@ const SERIES = [
   ['#0f7c8a', '#5cc6d4'],
 ] as const;
 
-const colours = (theme: 0 | 1) => SERIES.map((pair, index) => `--series-${index}:${pair[theme]};`).join('');
+const colors = (theme: 0 | 1) => SERIES.map((pair, index) => `--series-${index}:${pair[theme]};`).join('');
 
 /** The look of a report. */
 export const styleSheet = new Html(`
-:root{color-scheme:light dark;--text:#1d1d1f;--quiet:#5c5c60;--line:#dcdce0;--page:#fff;${colours(0)}}
-@media(prefers-color-scheme:dark){:root{--text:#ececee;--quiet:#a5a5ab;--line:#3a3a3e;--page:#18181a;${colours(1)}}}
+:root{color-scheme:light dark;--text:#1d1d1f;--quiet:#5c5c60;--line:#dcdce0;--page:#fff;${colors(0)}}
+@media(prefers-color-scheme:dark){:root{--text:#ececee;--quiet:#a5a5ab;--line:#3a3a3e;--page:#18181a;${colors(1)}}}
 body{margin:0;background:var(--page);color:var(--text);font:15px/24px system-ui,sans-serif}
 main{max-width:920px;margin:0 auto;padding:24px 16px 64px}
 h1{font-size:22px;line-height:32px}h2{font-size:17px;margin:40px 0 0;overflow-wrap:anywhere}

@@ -19,7 +19,7 @@ export function withCompactor(create: (setting: ReplaySetting) => Compactor): St
       return {
         messages: outcome.messages,
         manifest: outcome.manifest,
-        ...(outcome.usage === undefined ? {} : { summariserTokens: outcome.usage.inputTokens }),
+        ...(outcome.usage === undefined ? {} : { summarizerTokens: outcome.usage.inputTokens }),
       };
     };
   };

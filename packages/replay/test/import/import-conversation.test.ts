@@ -6,7 +6,7 @@ import { logs } from './logs.js';
 describe.each(Object.entries(logs))('a log of %s', (format, source) => {
   const conversation = importConversation(source);
 
-  it('is recognised', () => {
+  it('is recognized', () => {
     expect(conversation.format).toBe(format);
     expect(conversation.unread).toEqual({});
   });

@@ -48,10 +48,10 @@ describe('RedisWorkspace', () => {
 
   it('keeps workspaces of different prefixes apart', async () => {
     const { client, keyPrefix, workspace } = replicas();
-    const neighbour = new RedisWorkspace({ client, keyPrefix: `${keyPrefix}2:` });
+    const neighbor = new RedisWorkspace({ client, keyPrefix: `${keyPrefix}2:` });
     await workspace.write('a', 'mine');
-    await neighbour.write('a', 'theirs');
-    await neighbour.delete('a');
+    await neighbor.write('a', 'theirs');
+    await neighbor.delete('a');
     expect(await readText(workspace, 'a')).toBe('mine');
   });
 

@@ -6,7 +6,7 @@ import type { StoreSuite } from './store-suite.js';
 const key = SessionKey.of('s');
 
 /** Sessions of other tenants, users and agents that have the same session id. */
-const neighbours = [
+const neighbors = [
   {},
   { userId: 'u' },
   { agentId: 'a' },
@@ -23,17 +23,17 @@ const neighbours = [
 export function isolation(suite: StoreSuite): void {
   describe('isolation', () => {
     suite.test('nothing that is done to one session changes another', async (store) => {
-      for (const [index, each] of neighbours.entries()) {
+      for (const [index, each] of neighbors.entries()) {
         const append = numbered(3, `${index}-`);
         await store.commit(each, { expectedVersion: 0, head: { index }, keep: 0, append });
       }
       const before = new Map<string, StoredSession | undefined>();
-      for (const each of neighbours) before.set(each.toString(), await store.load(each));
-      for (const each of neighbours) {
+      for (const each of neighbors) before.set(each.toString(), await store.load(each));
+      for (const each of neighbors) {
         await store.commit(each, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
         await store.delete(each);
         before.set(each.toString(), undefined);
-        for (const other of neighbours) {
+        for (const other of neighbors) {
           expect(await store.load(other), other.toString()).toEqual(before.get(other.toString()));
         }
       }

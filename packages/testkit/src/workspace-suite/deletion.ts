@@ -7,7 +7,7 @@ import type { WorkspaceSuite } from './workspace-suite.js';
 /** What is deleted is gone, and nothing else. */
 export function deletion(suite: WorkspaceSuite): void {
   describe('deletion', () => {
-    suite.test('of a file leaves its neighbours and its directory', async (workspace) => {
+    suite.test('of a file leaves its neighbors and its directory', async (workspace) => {
       await workspace.write('a/b', '1');
       await workspace.write('a/bc', '2');
       expect(await workspace.delete('a/b')).toBe(true);

@@ -14,7 +14,7 @@ export const strategies: Readonly<Record<string, Strategy>> = {
 };
 
 /**
- * The compactor of a configuration file (JSON or YAML), without the summariser that it may name.
+ * The compactor of a configuration file (JSON or YAML), without the summarizer that it may name.
  *
  * @throws {InvalidInputError} naming every bad field.
  */

@@ -11,14 +11,14 @@ interface ChartBoxProps {
   readonly valueText: string;
   readonly height: number;
   readonly data: uPlot.AlignedData;
-  /** Made anew when the data, the width or the theme changes; colours come from `colourOf`. */
-  readonly options: (colourOf: ColourOf) => Omit<uPlot.Options, 'width' | 'height'>;
+  /** Made anew when the data, the width or the theme changes; colors come from `colorOf`. */
+  readonly options: (colorOf: ColorOf) => Omit<uPlot.Options, 'width' | 'height'>;
   /** The index of the point under the pointer, or that the arrow keys have gone to. */
   readonly onPoint: (index: number | undefined) => void;
 }
 
-/** The colour of a class or a CSS variable, as a canvas takes it. */
-export type ColourOf = (name: `.${string}` | `--${string}`) => string;
+/** The color of a class or a CSS variable, as a canvas takes it. */
+export type ColorOf = (name: `.${string}` | `--${string}`) => string;
 
 /** A chart on a canvas that follows its width, the theme and the arrow keys. */
 export function ChartBox({ label, valueText, height, data, options, onPoint }: ChartBoxProps) {
@@ -32,7 +32,7 @@ export function ChartBox({ label, valueText, height, data, options, onPoint }: C
     if (!place) return;
     const draw = () => {
       chart.current?.destroy();
-      const made = options((name) => resolvedColour(place, name));
+      const made = options((name) => resolvedColor(place, name));
       const hooks = { ...made.hooks, setCursor: [(plot: uPlot) => onPoint(plot.cursor.idx ?? undefined)] };
       chart.current = new uPlot(
         { ...made, hooks, width: Math.max(place.clientWidth, 80), height },
@@ -84,7 +84,7 @@ export function ChartBox({ label, valueText, height, data, options, onPoint }: C
   );
 }
 
-function resolvedColour(place: HTMLElement, name: string): string {
+function resolvedColor(place: HTMLElement, name: string): string {
   const probe = document.createElement('i');
   if (name.startsWith('.')) probe.className = name.slice(1);
   else probe.style.color = `var(${name})`;

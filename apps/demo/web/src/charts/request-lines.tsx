@@ -11,7 +11,7 @@ interface RequestLinesProps {
   readonly window: number;
 }
 
-const colours = ['.source-system', '.source-conversation', '.source-summary', '.source-results'] as const;
+const colors = ['.source-system', '.source-conversation', '.source-summary', '.source-results'] as const;
 const dashes = [[2, 4], [], [8, 4], [12, 4, 2, 4]];
 
 /** Tokens of every request, a line a strategy; the window as a dashed line. */
@@ -36,26 +36,26 @@ export function RequestLines({ requests, window }: RequestLinesProps) {
         onPoint={(at) => {
           pointed.value = at;
         }}
-        options={(colourOf) => ({
-          axes: axes(colourOf),
+        options={(colorOf) => ({
+          axes: axes(colorOf),
           scales: { x: { time: false }, y: { range: (_, __, most) => [0, Math.max(most, window) * 1.05] } },
           cursor: { y: false, points: { show: false } },
           series: [
             {},
             ...requests.map((_, at) => ({
-              stroke: colourOf(colours[at % colours.length] ?? '--text'),
+              stroke: colorOf(colors[at % colors.length] ?? '--text'),
               width: 2,
               dash: dashes[at % dashes.length] ?? [],
               points: { show: false },
             })),
           ],
-          hooks: { draw: [(plot: uPlot) => drawLine(plot, window, colourOf('--text'))] },
+          hooks: { draw: [(plot: uPlot) => drawLine(plot, window, colorOf('--text'))] },
         })}
       />
       <ul class="chart-legend">
         {requests.map(({ strategy, tokens }, at) => (
           <li key={strategy}>
-            <svg width="24" height="4" class={colours[at % colours.length]?.slice(1)} aria-hidden="true">
+            <svg width="24" height="4" class={colors[at % colors.length]?.slice(1)} aria-hidden="true">
               <line
                 x2="24"
                 y1="2"

@@ -29,23 +29,23 @@ export function WindowArea() {
         onPoint={(at) => {
           pointed.value = at;
         }}
-        options={(colourOf) => ({
-          axes: axes(colourOf),
+        options={(colorOf) => ({
+          axes: axes(colorOf),
           scales: { x: { time: false }, y: { range: () => [0, peakOf(points, trigger) * 1.08] } },
           cursor: { y: false, points: { show: false } },
           series: [
             {},
             // From the top of the stack down: each covers what is below it.
             ...sources.toReversed().map(({ className }) => {
-              const colour = colourOf(`.${className}`);
-              return { stroke: colour, fill: colour, width: 1, points: { show: false } };
+              const color = colorOf(`.${className}`);
+              return { stroke: color, fill: color, width: 1, points: { show: false } };
             }),
           ],
           hooks: {
             draw: [
               (plot: uPlot) => {
-                if (trigger > 0) drawLine(plot, trigger, colourOf('--text'));
-                drawCompactions(plot, points, colourOf('--text'), colourOf('--background'));
+                if (trigger > 0) drawLine(plot, trigger, colorOf('--text'));
+                drawCompactions(plot, points, colorOf('--text'), colorOf('--background'));
               },
             ],
           },
@@ -81,13 +81,13 @@ function stacked(points: readonly TimelinePoint[]): uPlot.AlignedData {
 function drawCompactions(
   plot: uPlot,
   points: readonly TimelinePoint[],
-  colour: string,
+  color: string,
   background: string,
 ): void {
   const { ctx, bbox } = plot;
   const pixel = devicePixelRatio;
   ctx.save();
-  ctx.strokeStyle = colour;
+  ctx.strokeStyle = color;
   ctx.lineWidth = pixel;
   for (const [index, point] of points.entries()) {
     if (point.type !== 'compaction') continue;
@@ -101,7 +101,7 @@ function drawCompactions(
     ctx.setLineDash([]);
     ctx.beginPath();
     ctx.arc(x, plot.valToPos(point.tokensBefore, 'y', true), 4 * pixel, 0, 2 * Math.PI);
-    ctx.fillStyle = applied ? colour : background;
+    ctx.fillStyle = applied ? color : background;
     ctx.fill();
     ctx.stroke();
   }

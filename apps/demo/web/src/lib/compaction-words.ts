@@ -35,7 +35,7 @@ export const reasons: Readonly<Record<CompactionRecord['reason'], string>> = {
   manual: 'You asked for it',
 };
 
-/** What became of messages: `12 summarised, 3 masked`. */
+/** What became of messages: `12 summarized, 3 masked`. */
 export function fatesInWords(manifest: readonly ManifestEntry[]): string {
   const counts = new Map<string, number>();
   for (const { fate } of manifest) counts.set(fate, (counts.get(fate) ?? 0) + 1);

@@ -14,7 +14,7 @@ export interface Source {
   readonly name: string;
   /** What it is, in words. */
   readonly description: string;
-  /** The class that gives it its colour. */
+  /** The class that gives it its color. */
   readonly className: string;
 }
 

@@ -9,11 +9,11 @@ export function showMessage(messageId: string): void {
   goToConversation();
   const toolUseId = [...answers.peek()].find(([, answer]) => answer.messageId === messageId)?.[0];
   if (toolUseId !== undefined) setOpen(toolUseId, true);
-  const summarises = toolUseId === undefined && !messagesById.peek().has(messageId);
-  if (summarises && lastApplied.peek()) setOpen(lastApplied.peek()?.id ?? '', true);
+  const summarizes = toolUseId === undefined && !messagesById.peek().has(messageId);
+  if (summarizes && lastApplied.peek()) setOpen(lastApplied.peek()?.id ?? '', true);
   const find = () => {
     if (toolUseId !== undefined) return document.getElementById(`${toolUseId}-inside`)?.parentElement;
-    if (summarises) return document.getElementById(lastApplied.peek()?.id ?? '');
+    if (summarizes) return document.getElementById(lastApplied.peek()?.id ?? '');
     return document.querySelector<HTMLElement>(`[data-messages~="${CSS.escape(messageId)}"]`);
   };
   whenThere(find, (place) => {

@@ -89,7 +89,7 @@ describe('subagents in files', () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': '---\ndescription: Reviews\n---\nReview.',
       'subagents/no-description.md': 'Just text.',
-      'subagents/unknown-key.md': '---\ndescription: x\ncolour: red\n---\n',
+      'subagents/unknown-key.md': '---\ndescription: x\ncolor: red\n---\n',
       'subagents/torn.md': '---\ndescription: x\n',
       'subagents/code.md': '---\ndescription: x\nownTools: [a]\n---\n',
       'subagents/notes.txt': 'not a subagent',
@@ -104,7 +104,7 @@ describe('subagents in files', () => {
     const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
     expect(warnings).toHaveLength(4);
     expect(warnings.join('\n')).toContain('subagents/no-description.md');
-    expect(warnings.join('\n')).toContain('colour: unknown key');
+    expect(warnings.join('\n')).toContain('color: unknown key');
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
     await agent.close();
   });

@@ -28,14 +28,14 @@ const eyes: Readonly<Record<Eye, readonly Rgb[]>> = {
   ],
 };
 
-/** How far apart two colours look, in Oklab; about 0.02 is just noticed. */
+/** How far apart two colors look, in Oklab; about 0.02 is just noticed. */
 export function seenDistance(left: Rgb, right: Rgb, eye: Eye): number {
   const [one, other] = [oklab(seen(left, eye)), oklab(seen(right, eye))];
   return Math.hypot(...one.map((value, index) => value - (other[index] ?? 0)));
 }
 
-function seen(colour: Rgb, eye: Eye): Rgb {
-  const light = colour.map(linear);
+function seen(color: Rgb, eye: Eye): Rgb {
+  const light = color.map(linear);
   const [red = 0, green = 0, blue = 0] = eyes[eye].map((row) =>
     Math.min(
       1,
@@ -59,8 +59,8 @@ function oklab([red, green, blue]: Rgb): Rgb {
   ];
 }
 
-function luminance(colour: Rgb): number {
-  const [red = 0, green = 0, blue = 0] = colour.map(linear);
+function luminance(color: Rgb): number {
+  const [red = 0, green = 0, blue = 0] = color.map(linear);
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
