@@ -111,7 +111,9 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
 
   const remembering = memory({
     index: memoryIndex,
+    // Rules do not read memories, nor plan, nor give work away; what they say is remembered all the same.
     maxPromptTokens: embedded ? 0 : 4_000,
+    tools: !embedded,
     ...(background === undefined ? {} : { model: background }),
   });
 
@@ -139,10 +141,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
       shell({ cwd: repo }),
-      // Rules do not read memories, nor plan, nor give work away; what they say is remembered all the same.
-      ...(embedded
-        ? [{ ...remembering, tools: [] }]
-        : [remembering, planMode(), subagents(SUBAGENTS, { repository: tasks })]),
+      remembering,
+      ...(embedded ? [] : [planMode(), subagents(SUBAGENTS, { repository: tasks })]),
       sessionHistory(),
       approvals({ embedded, unattended }),
     )

@@ -16,6 +16,8 @@ export const memoryConfigSchema = z.strictObject({
     .default(':memory:'),
   /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
   maxPromptTokens: z.int().min(0).default(4_000),
+  /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
+  tools: z.boolean().default(true),
   /** Characters that one answer of a tool may have. */
   maxOutputChars: z.int().min(1_000).default(20_000),
   /** Reads conversations and merges notes. Default: the agent's own; `null`: none, both are done by rule. */

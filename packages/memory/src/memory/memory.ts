@@ -45,9 +45,11 @@ export function memory(config: MemoryConfig = {}): Capability {
   };
   return {
     name: 'memory',
-    tools: [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool(settings)],
+    tools: settings.tools
+      ? [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool(settings)]
+      : [],
     install: ({ workspace, session }) => void keeperOf(workspace, session),
-    system: (scope) => memorySection(scope, settings.maxPromptTokens),
+    system: (scope) => memorySection(scope, settings),
     observe(event, scope) {
       // By now all that was said is in the session's log.
       if (event.type === 'call.completed' || event.type === 'call.failed') {

@@ -86,6 +86,18 @@ describe('memory_save', () => {
   });
 });
 
+describe('tools: false', () => {
+  it('shows what is remembered, and speaks of no tool', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}MEMORY.md`, '- Likes tea\n'.repeat(500));
+    const capability = testMemory({ tools: false, maxPromptTokens: 100 });
+    expect(capability.tools).toEqual([]);
+    const text = await section(capability, workspace);
+    expect(text).toContain('- Likes tea');
+    expect(text).not.toMatch(/memory_(?:search|get|save)/);
+  });
+});
+
 describe('memory_search', () => {
   it('sees what others have written to the files since', async () => {
     const workspace = await testWorkspace();
