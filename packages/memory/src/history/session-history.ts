@@ -27,7 +27,7 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     return opened;
   };
   return {
-    name: 'session-history',
+    name: 'session_history',
     tools: [
       sessionListTool(settings),
       sessionHistoryTool(settings),

@@ -19,7 +19,7 @@ export function workspaceContext(config: WorkspaceContextConfig = {}): Capabilit
   /** Agents that show MEMORY.md already. */
   const remembering = new Set<string>();
   return {
-    name: 'workspace-context',
+    name: 'workspace_context',
     install({ name, capabilities }) {
       if (capabilities.some((capability) => capability.name === 'memory')) remembering.add(name);
     },

@@ -34,7 +34,7 @@ export const subagentsConfigSchema = z.strictObject({
   /** Characters of a result that the model is given; the rest is in a file of the workspace. */
   maxResultChars: z.int().min(200).default(20_000),
   /** Names of capabilities that subagents do not get. */
-  withhold: z.array(z.string()).default(['memory', 'session-history']),
+  withhold: z.array(z.string()).default(['memory', 'session_history']),
   runner: z.custom<TaskRunner>().optional(),
   repository: z.custom<TaskRepository>().optional(),
   session: z.custom<SessionStore>().optional(),

@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { compaction } from '@x/compaction';
 import { defineTool, RuntimeContext, textOf } from '@x/core';
+import { sessionHistory, workspaceContext } from '@x/memory';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { permissions, planMode, subagents } from '../../../src/index.js';
+import { scratch } from '../../support.js';
 import { blocksOf, context, parentWith, resultsOf } from './support.js';
 
 const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
@@ -24,6 +28,24 @@ const worker = (script: readonly ScriptEntry[], more: object = {}) => {
 };
 
 describe('a subagent', () => {
+  it('goes without what its features switch off and what is withheld, under the names that files use', async () => {
+    const folder = scratch();
+    writeFileSync(join(folder, 'AGENTS.md'), 'Indent with tabs.');
+    const { model: child, definition } = worker([{ text: 'done' }], {
+      features: { workspace_context: false },
+    });
+    const model = new ScriptedModel([spawn, { text: 'ok' }]);
+    const agent = parentWith(model, workspaceContext(), sessionHistory(), subagents([definition]))
+      .workspace(folder)
+      .build();
+    await agent.call('go', context);
+    expect(agent.capabilities).toEqual(['workspace_context', 'session_history', 'subagents']);
+    expect(model.requests[0]?.system).toContain('Indent with tabs.');
+    expect(child.requests[0]?.system).not.toContain('Indent with tabs.');
+    expect(child.requests[0]?.tools?.map(({ name }) => name)).not.toContain('session_history');
+    await agent.close();
+  });
+
   it('is denied what its parent is denied, by configuration and by the session', async () => {
     for (const denied of ['configuration', 'session'] as const) {
       const done: string[] = [];
