@@ -1,4 +1,10 @@
-export type { AgentEvent, AgentEventBody, ContextUsage, PendingCall, StopReason } from './agent-event.js';
+export type {
+  AgentEvent,
+  AgentEventBody,
+  ContextUsage,
+  PendingCall,
+  StopReason,
+} from './agent/agent-event.js';
 export {
   type ActiveCall,
   AGENT_STATE_VERSION,
@@ -10,7 +16,7 @@ export {
   type TasksContext,
   type Todo,
   type ToolGroupContext,
-} from './agent-state.js';
+} from './agent/agent-state.js';
 export type {
   AgentComposition,
   CallScope,
@@ -18,10 +24,7 @@ export type {
   Objection,
   ReasonScope,
   ToolScope,
-} from './capability.js';
-export { checkChange } from './check-change.js';
-export { checkFence } from './check-fence.js';
-export { type Clock, systemClock } from './clock.js';
+} from './agent/capability.js';
 export type {
   CompactionOutcome,
   CompactionReason,
@@ -31,23 +34,21 @@ export type {
   Compactor,
   ManifestEntry,
   MessageFate,
-} from './compactor.js';
-export { type CompiledSchema, compileSchema } from './compile-schema.js';
+} from './agent/compactor.js';
 export {
-  type ContentBlock,
-  contentBlockSchema,
-  type FileBlock,
-  type FileSource,
-  type OpaqueBlock,
-  type TextBlock,
-  type ThinkingBlock,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  type ToolUseBlock,
-} from './content-block.js';
-export { countBlock, countMessage, countMessages, countRequest, countTool } from './count-tokens.js';
-export { deleteOlderThan, type RetentionOptions } from './delete-older-than.js';
-export { decodeSegment, encodeSegment, fileSegment } from './encode-segment.js';
+  RuntimeContext,
+  type RuntimeContextBuilder,
+  type RuntimeIdentity,
+  type TypeKey,
+} from './agent/runtime-context.js';
+export {
+  type FileCapability,
+  fileCapability,
+  fileJsonSchema,
+  parseFileConfig,
+} from './config/file-config.js';
+export { formatPath, parseWith } from './config/parse.js';
+export { toSnakeCase } from './config/snake-case.js';
 export { CapabilityError } from './errors/capability-error.js';
 export {
   classifyModelError,
@@ -64,12 +65,23 @@ export { SessionStoreError } from './errors/session-store-error.js';
 export { StopCallError } from './errors/stop-call-error.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { hasBrand, XError } from './errors/x-error.js';
-export { estimateCounter } from './estimate-counter.js';
-export { type FileCapability, fileCapability, fileJsonSchema, parseFileConfig } from './file-config.js';
-export { InMemorySession } from './in-memory-session.js';
-export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './json.js';
-export { JsonSession } from './json-session.js';
-export { LocalWorkspace } from './local-workspace.js';
+export { type Clock, systemClock } from './lib/clock.js';
+export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
+export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './lib/json.js';
+export { headOf, tailOf } from './lib/text.js';
+export { unlessAborted } from './lib/unless-aborted.js';
+export {
+  type ContentBlock,
+  contentBlockSchema,
+  type FileBlock,
+  type FileSource,
+  type OpaqueBlock,
+  type TextBlock,
+  type ThinkingBlock,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from './messages/content-block.js';
 export {
   assistantMessage,
   type Message,
@@ -84,7 +96,8 @@ export {
   toolResultsOf,
   toolUsesOf,
   userMessage,
-} from './message.js';
+} from './messages/message.js';
+export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {
   addUsage,
   type FinishReason,
@@ -97,10 +110,9 @@ export {
   type ToolAnnotations,
   type ToolDefinition,
   type Usage,
-} from './model.js';
-export { mountWorkspace } from './mount-workspace.js';
-export { formatPath, parseWith } from './parse.js';
-export { type Line, readLines } from './read-lines.js';
+} from './model/model.js';
+export type { StandardResult, StandardSchema } from './model/standard-schema.js';
+export { defineTool, type Tool, type ToolContext, type ToolReturn } from './model/tool.js';
 export {
   type Redact,
   redactJson,
@@ -108,16 +120,18 @@ export {
   secretRedactor,
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
-export {
-  RuntimeContext,
-  type RuntimeContextBuilder,
-  type RuntimeIdentity,
-  type TypeKey,
-} from './runtime-context.js';
-export { type OpenSessionOptions, openSession, type Session } from './session.js';
-export { SessionKey, type SessionKeyParts, type SessionScope } from './session-key.js';
-export type { SessionLog } from './session-log.js';
-export { sessionPrefix } from './session-prefix.js';
+export { checkChange } from './sessions/check-change.js';
+export { checkFence } from './sessions/check-fence.js';
+export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
+export { JsonSession } from './sessions/files/json-session.js';
+export { type Line, readLines } from './sessions/files/read-lines.js';
+export { sessionPrefix } from './sessions/files/session-prefix.js';
+export { WorkspaceSession } from './sessions/files/workspace-session.js';
+export { WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
+export { InMemorySession } from './sessions/in-memory-session.js';
+export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
+export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
+export type { SessionLog } from './sessions/session-log.js';
 export type {
   Reach,
   SessionChange,
@@ -125,15 +139,12 @@ export type {
   SessionLease,
   SessionStore,
   StoredSession,
-} from './session-store.js';
-export { type SessionTurn, type TakeTurnOptions, takeTurn } from './session-turn.js';
-export { toSnakeCase } from './snake-case.js';
-export type { StandardResult, StandardSchema } from './standard-schema.js';
-export { headOf, tailOf } from './text.js';
-export type { TokenCounter } from './token-counter.js';
-export { defineTool, type Tool, type ToolContext, type ToolReturn } from './tool.js';
-export { unlessAborted } from './unless-aborted.js';
-export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace.js';
-export { pathSegments } from './workspace-path.js';
-export { WorkspaceSession } from './workspace-session.js';
-export { WorkspaceSessionLog } from './workspace-session-log.js';
+} from './sessions/session-store.js';
+export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
+export { countBlock, countMessage, countMessages, countRequest, countTool } from './tokens/count-tokens.js';
+export { estimateCounter } from './tokens/estimate-counter.js';
+export type { TokenCounter } from './tokens/token-counter.js';
+export { LocalWorkspace } from './workspace/local-workspace.js';
+export { mountWorkspace } from './workspace/mount-workspace.js';
+export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace/workspace.js';
+export { pathSegments } from './workspace/workspace-path.js';

@@ -1,4 +1,4 @@
-import type { ContextUsage } from '../agent-event.js';
+import type { ContextUsage } from '../agent/agent-event.js';
 import { hasBrand, XError } from './x-error.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { StopReason } from '../agent-event.js';
+import type { StopReason } from '../agent/agent-event.js';
 import { hasBrand, XError } from './x-error.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.js';
+import type { JsonObject, JsonValue } from '../lib/json.js';
 import { hintedPatterns } from './secret-hints.js';
 import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 

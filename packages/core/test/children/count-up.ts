@@ -1,6 +1,6 @@
 // Increments the number in a file, under a lock.
 import { readFile, writeFile } from 'node:fs/promises';
-import { withFileLock } from '../../src/file-lock.js';
+import { withFileLock } from '../../src/workspace/file-lock.js';
 
 const [lock = '', file = '', times = '0'] = process.argv.slice(2);
 

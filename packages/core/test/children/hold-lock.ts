@@ -1,5 +1,5 @@
 // Takes a lock, says so, and holds it until it is killed.
-import { withFileLock } from '../../src/file-lock.js';
+import { withFileLock } from '../../src/workspace/file-lock.js';
 
 const [path = ''] = process.argv.slice(2);
 

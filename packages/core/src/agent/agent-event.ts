@@ -1,0 +1,184 @@
+import type { ModelErrorKind } from '../errors/classify-model-error.js';
+import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
+import type { Message } from '../messages/message.js';
+import type { FinishReason, Usage } from '../model/model.js';
+import type { PermissionRule } from './agent-state.js';
+import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
+
+/** Why a call ended. */
+export type StopReason =
+  | 'completed'
+  | 'max_iterations'
+  | 'permission_required'
+  | 'interrupted'
+  | 'budget_exceeded'
+  | 'shutdown';
+
+/** Tokens of a request by where they come from. */
+export interface ContextUsage {
+  readonly system: number;
+  readonly tools: number;
+  readonly summary: number;
+  readonly conversation: number;
+  readonly toolResults: number;
+  readonly reminders: number;
+  readonly total: number;
+  readonly contextWindow?: number | undefined;
+}
+
+/** A tool call that waits for a human's decision. */
+export interface PendingCall extends ToolUseBlock {
+  /** Why it is asked for, in words. */
+  readonly reason?: string | undefined;
+  /** What an approval for always would allow; left out where each call is asked for. */
+  readonly suggestion?: PermissionRule | undefined;
+  /** ISO 8601, UTC. */
+  readonly askedAt: string;
+}
+
+/** What happens in a call, without the fields that every event has. */
+export type AgentEventBody =
+  | { readonly type: 'call.started'; readonly callId: string; readonly resumed: boolean }
+  | { readonly type: 'message.added'; readonly message: Message }
+  | { readonly type: 'model.started'; readonly step: number; readonly context: ContextUsage }
+  | { readonly type: 'text.delta'; readonly text: string }
+  | { readonly type: 'thinking.delta'; readonly text: string }
+  /** The model call failed and is made again; deltas since `model.started` are void. */
+  | {
+      readonly type: 'model.retrying';
+      readonly attempt: number;
+      readonly delayMs: number;
+      readonly error: string;
+    }
+  /** The model failed for good and another takes over for the rest of the call; deltas since `model.started` are void. */
+  | {
+      readonly type: 'model.fallback';
+      readonly from: string;
+      readonly to: string;
+      readonly reason: ModelErrorKind;
+      readonly error: string;
+    }
+  | {
+      readonly type: 'model.completed';
+      readonly step: number;
+      readonly message: Message;
+      readonly finishReason: FinishReason;
+      readonly usage?: Usage | undefined;
+      readonly durationMs: number;
+    }
+  | { readonly type: 'tool.call'; readonly call: ToolUseBlock }
+  | { readonly type: 'tool.result'; readonly result: ToolResultBlock; readonly durationMs: number }
+  | {
+      readonly type: 'tool.evicted';
+      readonly toolUseId: string;
+      readonly path: string;
+      readonly chars: number;
+    }
+  /** The text of a message was written to the workspace; the log has the message whole. */
+  | {
+      readonly type: 'message.evicted';
+      readonly messageId: string;
+      readonly path: string;
+      readonly chars: number;
+    }
+  | {
+      readonly type: 'context.compacting';
+      readonly reason: CompactionReason;
+      readonly strategy: string;
+      readonly messagesBefore: number;
+      readonly tokensBefore: number;
+    }
+  | {
+      readonly type: 'context.compacted';
+      readonly reason: CompactionReason;
+      readonly status: CompactionStatus;
+      /** Why the outcome is what it is, in words. */
+      readonly detail: string;
+      /** The strategies that ran, joined by `+`. */
+      readonly strategyUsed: string;
+      readonly messagesBefore: number;
+      readonly messagesAfter: number;
+      readonly tokensBefore: number;
+      readonly tokensAfter: number;
+      readonly durationMs: number;
+      readonly steps: readonly CompactionStep[];
+      /** What became of every message that the model no longer sees as it was. */
+      readonly manifest: readonly ManifestEntry[];
+    }
+  /** The answer does not have the form that was asked for; the model is told why and asked again. */
+  | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
+  /** Tokens of a model call that is not a step of the conversation: of a compaction, a memory, a subagent. */
+  | {
+      readonly type: 'usage.reported';
+      /** Who called. */
+      readonly source: string;
+      readonly modelId: string;
+      readonly usage: Usage;
+    }
+  /** Another writer had stored the session since; what it said is in the conversation now, too. */
+  | { readonly type: 'session.merged' }
+  | {
+      readonly type: 'budget.exceeded';
+      readonly scope: 'call' | 'session';
+      readonly unit: 'tokens' | 'cost';
+      readonly used: number;
+      readonly limit: number;
+    }
+  /** What was worth remembering has been written to the day's note; `bullets` 0 when nothing was. */
+  | {
+      readonly type: 'memory.flushed';
+      /** Messages that were read for it. */
+      readonly messages: number;
+      readonly bullets: number;
+      /** The note, as a path in the workspace; left out when nothing was written. */
+      readonly path?: string | undefined;
+      readonly extraction: 'model' | 'mechanical';
+      readonly durationMs: number;
+    }
+  /** Notes were merged into MEMORY.md. */
+  | {
+      readonly type: 'memory.consolidated';
+      readonly path: string;
+      readonly charsBefore: number;
+      readonly charsAfter: number;
+      readonly durationMs: number;
+    }
+  /** Nothing was changed; it is tried again later. */
+  | {
+      readonly type: 'memory.failed';
+      readonly operation: 'flush' | 'consolidation' | 'maintenance';
+      readonly error: string;
+    }
+  /** The call ends here: these tool calls wait for a human. The next call carries the decisions. */
+  | { readonly type: 'permission.required'; readonly calls: readonly PendingCall[] }
+  | {
+      readonly type: 'permission.decided';
+      readonly call: PendingCall;
+      readonly decision: 'approved' | 'edited' | 'denied' | 'expired' | 'superseded';
+      /** The rule that was kept, so that such calls are allowed from now on. */
+      readonly rule?: PermissionRule | undefined;
+    }
+  /** A subagent's work began or ended, also after the call that gave it. */
+  | {
+      readonly type: 'task.changed';
+      readonly taskId: string;
+      readonly subagent: string;
+      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+    }
+  | { readonly type: 'warning'; readonly source: string; readonly message: string }
+  | {
+      readonly type: 'call.completed';
+      readonly callId: string;
+      readonly stopReason: StopReason;
+      readonly usage: Usage;
+      /** The validated answer of a call that asked for one. */
+      readonly output?: unknown;
+    }
+  | { readonly type: 'call.failed'; readonly callId: string; readonly error: unknown };
+
+/** One event of a call. */
+export type AgentEvent = AgentEventBody & {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+};

@@ -1,0 +1,239 @@
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { type JsonObject, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
+import { type Message, messageSchema, textOf } from '../messages/message.js';
+
+/** The version of the stored form that this package writes. */
+export const AGENT_STATE_VERSION = 1;
+
+const todoSchema = z.strictObject({
+  content: z.string().min(1),
+  status: z.enum(['pending', 'in_progress', 'completed']),
+});
+const ruleSchema = z.strictObject({
+  /** A tool's name, or a pattern of names. */
+  tool: z.string().min(1),
+  /** A pattern for its main argument. */
+  match: z.string().optional(),
+  /** Patterns for arguments by their names, all of which must fit. */
+  input: z.record(z.string(), z.string()).optional(),
+});
+const pendingApprovalSchema = z.strictObject({
+  toolUseId: z.string(),
+  /** ISO 8601, UTC. */
+  askedAt: z.string(),
+  reason: z.string().optional(),
+  /** The rule that would answer such calls from now on. */
+  suggestion: ruleSchema.optional(),
+  /** An answer that waits for the calls before it. */
+  decision: z
+    .discriminatedUnion('type', [
+      z.strictObject({ type: z.literal('approve') }),
+      z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
+      z.strictObject({ type: z.literal('deny'), message: z.string() }),
+    ])
+    .optional(),
+});
+const permissionContextSchema = z.strictObject({
+  /** Left out: as the agent is configured. */
+  mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).optional(),
+  allow: z.array(ruleSchema).default([]),
+  deny: z.array(ruleSchema).default([]),
+  ask: z.array(ruleSchema).default([]),
+  /** The open tool calls that a human must decide on. */
+  pending: z.array(pendingApprovalSchema).optional(),
+});
+const planModeContextSchema = z.strictObject({
+  active: z.boolean().default(false),
+  planFile: z.string().optional(),
+});
+const tasksContextSchema = z.strictObject({ todos: z.array(todoSchema).default([]) });
+const toolContextSchema = z.strictObject({
+  activatedGroups: z.array(z.string()).default([]),
+  /** Groups that would be active by themselves. */
+  deactivatedGroups: z.array(z.string()).optional(),
+});
+
+const headSchema = z.strictObject({
+  schemaVersion: z.literal(AGENT_STATE_VERSION),
+  sessionId: z.string().min(1),
+  userId: z.string().min(1).optional(),
+  tenantId: z.string().min(1).optional(),
+  activeCall: z.strictObject({ callId: z.string(), startedAt: z.string() }).optional(),
+  permissionContext: permissionContextSchema.prefault({}),
+  planModeContext: planModeContextSchema.prefault({}),
+  tasksContext: tasksContextSchema.prefault({}),
+  toolContext: toolContextSchema.prefault({}),
+  extensions: z.record(z.string(), jsonObjectSchema).prefault({}),
+});
+const contextSchema = z.object({ context: z.array(messageSchema) });
+
+/** One item of the agent's todo list. */
+export type Todo = z.infer<typeof todoSchema>;
+/** A rule about tool calls: which tool, and with which arguments. */
+export type PermissionRule = z.infer<typeof ruleSchema>;
+/** A tool call that waits for a human's decision. */
+export type PendingApproval = z.infer<typeof pendingApprovalSchema>;
+/** What the agent may do in this session, and what waits to be allowed. */
+export type PermissionContext = z.infer<typeof permissionContextSchema>;
+/** Whether the agent plans, and where its plan is. */
+export type PlanModeContext = z.infer<typeof planModeContextSchema>;
+/** What the agent has set itself to do. */
+export type TasksContext = z.infer<typeof tasksContextSchema>;
+/** Which groups of tools are offered. */
+export type ToolGroupContext = z.infer<typeof toolContextSchema>;
+/** A call that has begun and not ended: its process may have died. */
+export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
+
+/** A step from one stored version to the next. */
+type Migration = (state: Record<string, unknown>) => Record<string, unknown>;
+
+/** `migrations[n]` turns version n into version n + 1. Version 1 is the first there is. */
+const migrations: Readonly<Record<number, Migration>> = {};
+
+/**
+ * What an agent knows in one session: the conversation as it is now, and the state of its capabilities. Serializable
+ * whole with `JSON.stringify`; stores keep `head()` and the context apart.
+ */
+export class AgentState {
+  readonly sessionId: string;
+  readonly userId: string | undefined;
+  readonly tenantId: string | undefined;
+  /** Set while a call runs; still set when a state is loaded whose call never ended. */
+  activeCall: ActiveCall | undefined;
+  permissionContext: PermissionContext;
+  planModeContext: PlanModeContext;
+  tasksContext: TasksContext;
+  toolContext: ToolGroupContext;
+  /**
+   * Room for capabilities' own state, by capability name. Compaction never touches it. Where two writers are merged, an
+   * extension is one's or the other's as a whole; but the numbers in its `counters`, an object, hold what both counted.
+   */
+  readonly extensions: Record<string, JsonObject>;
+  #context: Message[];
+
+  private constructor(head: z.infer<typeof headSchema>, context: readonly Message[]) {
+    this.sessionId = head.sessionId;
+    this.userId = head.userId;
+    this.tenantId = head.tenantId;
+    this.activeCall = head.activeCall;
+    this.permissionContext = head.permissionContext;
+    this.planModeContext = head.planModeContext;
+    this.tasksContext = head.tasksContext;
+    this.toolContext = head.toolContext;
+    this.extensions = head.extensions;
+    this.#context = [...context];
+  }
+
+  /** A new, empty state. */
+  static create(identity: {
+    readonly sessionId: string;
+    readonly userId?: string | undefined;
+    readonly tenantId?: string | undefined;
+  }): AgentState {
+    const head = parseWith(headSchema, { schemaVersion: AGENT_STATE_VERSION, ...identity }, 'AgentState');
+    return new AgentState(head, []);
+  }
+
+  /**
+   * Reads what `JSON.stringify(state)` wrote, by this or an older version of the package.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field, or saying that a newer version wrote it.
+   */
+  static fromJSON(json: unknown): AgentState {
+    const { context: messages, ...head } = asRecord(json);
+    const state = AgentState.fromParts(head, []);
+    const { context } = parseWith(contextSchema, { context: messages }, 'AgentState');
+    state.#context = context;
+    return state;
+  }
+
+  /**
+   * Reads a head, with a context that has been validated before: what stores return.
+   *
+   * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
+   */
+  static fromParts(head: unknown, context: readonly Message[]): AgentState {
+    const migrated = migrate(asRecord(head), migrations, AGENT_STATE_VERSION);
+    return new AgentState(parseWith(headSchema, migrated, 'AgentState'), context);
+  }
+
+  /** The conversation as it is now, after reductions. */
+  get context(): readonly Message[] {
+    return this.#context;
+  }
+
+  /** The writable list behind {@link AgentState.context}. Replace messages, never change one in place. */
+  contextMutable(): Message[] {
+    return this.#context;
+  }
+
+  /** Text of the current compaction summary, or `undefined`. */
+  get summary(): string | undefined {
+    const message = this.#context.findLast((candidate) => candidate.kind === 'summary');
+    return message && textOf(message);
+  }
+
+  /** The state without its context, as plain JSON. */
+  head(): JsonObject {
+    const { sessionId, userId, tenantId, activeCall, permissionContext, planModeContext } = this;
+    const { tasksContext, toolContext, extensions } = this;
+    return withoutUndefined({
+      schemaVersion: AGENT_STATE_VERSION,
+      sessionId,
+      userId,
+      tenantId,
+      activeCall,
+      permissionContext,
+      planModeContext,
+      tasksContext,
+      toolContext,
+      extensions,
+    });
+  }
+
+  toJSON(): JsonObject {
+    return { ...this.head(), context: this.#context as never };
+  }
+}
+
+/**
+ * Brings a stored form up to `target`, one version at a time.
+ *
+ * @throws {InvalidInputError} at `schemaVersion` when it is no version, unknown, or newer than `target`.
+ */
+export function migrate(
+  state: Record<string, unknown>,
+  steps: Readonly<Record<number, Migration>>,
+  target: number,
+): Record<string, unknown> {
+  let current = state;
+  for (;;) {
+    const version = current.schemaVersion;
+    if (version === target) return current;
+    if (typeof version !== 'number' || !Number.isInteger(version)) {
+      throw badVersion(`must be a whole number, not ${JSON.stringify(version) ?? 'missing'}`);
+    }
+    if (version > target) {
+      throw badVersion(`is ${version}, newer than this package writes (${target}); upgrade @x/core`);
+    }
+    const step = steps[version];
+    if (step === undefined) throw badVersion(`is ${version}, which this package cannot read`);
+    current = { ...step(current), schemaVersion: version + 1 };
+  }
+}
+
+function badVersion(message: string): InvalidInputError {
+  return new InvalidInputError('AgentState', [{ path: 'schemaVersion', message }]);
+}
+
+function asRecord(json: unknown): Record<string, unknown> {
+  if (typeof json === 'object' && json !== null && !Array.isArray(json))
+    return json as Record<string, unknown>;
+  throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
+}
+
+function withoutUndefined(object: Record<string, unknown>): JsonObject {
+  return JSON.parse(JSON.stringify(object)) as JsonObject;
+}

@@ -1,0 +1,126 @@
+import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
+import type { Message } from '../messages/message.js';
+import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
+import type { Tool } from '../model/tool.js';
+import type { SessionLog } from '../sessions/session-log.js';
+import type { SessionStore } from '../sessions/session-store.js';
+import type { Workspace } from '../workspace/workspace.js';
+import type { AgentEventBody } from './agent-event.js';
+import type { AgentState, PermissionRule } from './agent-state.js';
+import type { CompactionOutcome } from './compactor.js';
+import type { RuntimeContext } from './runtime-context.js';
+
+/** What an agent is made of, for a capability that makes others like it or works beside its calls. */
+export interface AgentComposition {
+  readonly name: string;
+  readonly model: Model;
+  /** Those of its capabilities included. */
+  readonly tools: readonly Tool[];
+  readonly capabilities: readonly Capability[];
+  readonly workspace: Workspace;
+  readonly session: SessionStore;
+}
+
+/** What every hook knows of the running call. */
+export interface CallScope {
+  readonly agentId: string;
+  readonly callId: string;
+  readonly model: Model;
+  readonly runtime: RuntimeContext;
+  readonly state: AgentState;
+  readonly workspace: Workspace;
+  readonly log: SessionLog;
+  readonly signal: AbortSignal;
+  emit(event: AgentEventBody): void;
+  /** Writes the state to the session store, if the agent checkpoints by step. */
+  checkpoint(): Promise<void>;
+  /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */
+  background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
+  /** Tells every capability that messages are about to leave the context. Left out by callers without capabilities. */
+  beforeReduction?(removed: readonly Message[]): Promise<void>;
+}
+
+/** One reasoning step: what the model is about to be asked, beside the context in the state. */
+export interface ReasonScope extends CallScope {
+  /** From 1 within the call. */
+  readonly step: number;
+  readonly system: string;
+  readonly tools: readonly ToolDefinition[];
+  /** Transient messages that stand behind the context in this step's view. */
+  readonly reminders: readonly Message[];
+}
+
+/** One tool call. */
+export interface ToolScope extends CallScope {
+  /** `undefined` when the model asked for a tool that does not exist. */
+  readonly tool: Tool | undefined;
+}
+
+/** An objection to a tool call: the model reads why it is denied, or a human why they are asked. */
+export type Objection =
+  | { readonly type: 'deny'; readonly reason: string }
+  | {
+      readonly type: 'ask';
+      readonly reason?: string | undefined;
+      /** The rule that a human may keep, so that such calls are not asked for again. */
+      readonly suggestion?: PermissionRule | undefined;
+    };
+
+/**
+ * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
+ * installed outermost; a hook that does not call `next` replaces what lies within.
+ */
+export interface Capability {
+  readonly name: string;
+  /** Tools that it brings. */
+  readonly tools?: readonly Tool[];
+  /** Told once, when the agent is built, what it is part of. */
+  install?(agent: AgentComposition): void;
+  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
+  system?(scope: CallScope): string | undefined | Promise<string | undefined>;
+  /** Messages for the end of this step's view. They enter neither state nor log. */
+  remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
+  /**
+   * Which of the tools the model is offered in this step, in the order given. Return the same list for the same choice:
+   * it is cached.
+   */
+  offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
+  /** Around a whole call, from the input to the reply. */
+  aroundCall?(scope: CallScope, next: () => Promise<void>): Promise<void>;
+  /** Around one reasoning step: may change `scope.state.context` before `next` assembles the view from it. */
+  aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
+  /** Around one model request, with the view as it will be sent. */
+  aroundModel?(
+    request: ModelRequest,
+    scope: ReasonScope,
+    next: (request: ModelRequest) => Promise<ModelResponse>,
+  ): Promise<ModelResponse>;
+  /**
+   * Whether a tool call may run: nothing, or an objection. Asked before anything of its step runs, again when an earlier
+   * call of the step may have changed the answer, and for what a human has edited; so it must not have effects. Of all
+   * capabilities the strictest counts, a denial also against a human's approval. What it throws is a denial.
+   */
+  authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
+  /** Around one tool call that may run. */
+  aroundTool?(
+    call: ToolUseBlock,
+    scope: ToolScope,
+    next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
+  ): Promise<ToolResultBlock>;
+  /** Hears every event of the agent's calls. What it throws is reported as a process warning and ignored. */
+  observe?(event: AgentEventBody, scope: CallScope): void;
+  /**
+   * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the
+   * reduction, so leave long work to `scope.background`.
+   */
+  beforeReduction?(removed: readonly Message[], scope: CallScope): void | Promise<void>;
+  /** Reduces the context on demand: what `agent.compact()` runs. */
+  compact?(
+    scope: ReasonScope,
+    options: { readonly instructions?: string | undefined },
+  ): Promise<CompactionOutcome>;
+  /** Restores the context from before the last reduction, what was added since behind it. Whether it could. */
+  undo?(scope: ReasonScope): Promise<boolean>;
+  /** Releases what the capability opened. */
+  close?(): Promise<void>;
+}

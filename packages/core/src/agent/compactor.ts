@@ -1,0 +1,85 @@
+import type { Message } from '../messages/message.js';
+import type { ToolDefinition, Usage } from '../model/model.js';
+
+/** Why a compaction runs: a trigger was reached, the provider refused the request, or somebody asked for it. */
+export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
+
+/**
+ * `applied`: the list is smaller. `skipped`: nothing had to be done, or a hook said no. `ineffective`: it could not be
+ * made enough smaller. `failed`, `aborted`: the list is the one that was given. `reason` says why.
+ */
+export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' | 'aborted';
+
+/** What became of a message. Every removed or altered message has one entry in the manifest. */
+export type MessageFate =
+  | 'summarized'
+  | 'masked'
+  | 'truncated'
+  | 'pruned'
+  | 'trimmed'
+  | 'superseded'
+  | 'replaced'
+  | 'dropped';
+
+/** What became of one message in a compaction. */
+export interface ManifestEntry {
+  readonly messageId: string;
+  readonly fate: MessageFate;
+  /** The strategy that did it. */
+  readonly strategy: string;
+}
+
+/** One reducer's run. */
+export interface CompactionStep {
+  readonly strategy: string;
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly durationMs: number;
+  /** Why the step changed nothing, where it did not. */
+  readonly note?: string | undefined;
+}
+
+/** What came of a compaction. */
+export interface CompactionOutcome {
+  readonly status: CompactionStatus;
+  readonly reason: string;
+  /** The new list; the very array that was given when nothing changed. */
+  readonly messages: readonly Message[];
+  readonly steps: readonly CompactionStep[];
+  /** Tokens of the whole request: system prompt and tools included. */
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly messagesBefore: number;
+  readonly messagesAfter: number;
+  readonly durationMs: number;
+  readonly manifest: readonly ManifestEntry[];
+  /** What LLM calls of this compaction cost, where there were any. */
+  readonly usage?: Usage | undefined;
+}
+
+/** What a compaction works with beside the messages. */
+export interface CompactOptions {
+  /** Default `manual`. `manual` and `request_too_large` reduce whatever the size; `proactive_budget` only when over. */
+  readonly reason?: CompactionReason;
+  /** What a summary should keep in particular. */
+  readonly instructions?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** The rest of the request, so that it counts. */
+  readonly system?: string | undefined;
+  readonly tools?: readonly ToolDefinition[] | undefined;
+  /** The window of the model that will read the result, in tokens; overrides the compactor's own. */
+  readonly contextWindow?: number | undefined;
+  /** Text to be carried mechanically behind a summary: todos, the plan's path. */
+  readonly carry?: string | undefined;
+  /** Where the messages can be read in full, named in summaries and stubs. */
+  readonly logLocation?: string | undefined;
+}
+
+/** Reduces a conversation. Pure toward its input: the list that was given is never changed. */
+export interface Compactor {
+  compact(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
+  /** The report that `compact` would give, with nothing called and nothing changed. */
+  plan(messages: readonly Message[], options?: CompactOptions): Promise<CompactionOutcome>;
+}

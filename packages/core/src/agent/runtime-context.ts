@@ -1,0 +1,132 @@
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { SessionKey } from '../sessions/session-key.js';
+
+/** A class used as a typed key: what is put under it must be an instance of it. */
+// biome-ignore lint/suspicious/noExplicitAny: a constructor's parameters are contravariant; nothing narrower accepts every class.
+export type TypeKey<T extends object> = abstract new (...args: any[]) => T;
+
+const identitySchema = z.strictObject({
+  tenantId: z.string().min(1).optional(),
+  userId: z.string().min(1).optional(),
+  sessionId: z.string().min(1).optional(),
+});
+
+/** Whose call this is. Every part is an arbitrary non-empty string. */
+export type RuntimeIdentity = {
+  readonly [Part in keyof z.infer<typeof identitySchema>]?: string | undefined;
+};
+
+/**
+ * What one call brings along: whose it is, and values that tools and capabilities may need (a request id, a database
+ * handle, a tenant). It lives as long as the call and is never persisted.
+ */
+export class RuntimeContext {
+  readonly tenantId: string | undefined;
+  readonly userId: string | undefined;
+  readonly sessionId: string | undefined;
+  readonly #extra: ReadonlyMap<string, unknown>;
+  readonly #typed: ReadonlyMap<TypeKey<object>, object>;
+
+  /** Use {@link RuntimeContext.of} or {@link RuntimeContext.builder}. */
+  constructor(
+    identity: RuntimeIdentity,
+    extra: ReadonlyMap<string, unknown> = new Map(),
+    typed: ReadonlyMap<TypeKey<object>, object> = new Map(),
+  ) {
+    const { tenantId, userId, sessionId } = parseWith(identitySchema, identity, 'RuntimeContext');
+    this.tenantId = tenantId;
+    this.userId = userId;
+    this.sessionId = sessionId;
+    this.#extra = extra;
+    this.#typed = typed;
+  }
+
+  /** @throws {InvalidInputError} when a part is empty or not a string. */
+  static of(identity: RuntimeIdentity): RuntimeContext {
+    return new RuntimeContext(identity);
+  }
+
+  /** A context of nobody, with nothing in it. */
+  static empty(): RuntimeContext {
+    return new RuntimeContext({});
+  }
+
+  /** A builder that starts empty, or with what `source` holds. */
+  static builder(source?: RuntimeContext): RuntimeContextBuilder {
+    return new RuntimeContextBuilder(source);
+  }
+
+  /** The value under a string, or the instance under a class; `undefined` when there is none. */
+  get<T extends object>(type: TypeKey<T>): T | undefined;
+  get(key: string): unknown;
+  get(key: string | TypeKey<object>): unknown {
+    return typeof key === 'string' ? this.#extra.get(key) : this.#typed.get(key);
+  }
+
+  /** Everything that was put under a string. */
+  get extra(): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(this.#extra);
+  }
+
+  /** The key of the session, or `undefined` without a session id. A harness adds its agent's id. */
+  get sessionKey(): SessionKey | undefined {
+    if (this.sessionId === undefined) return undefined;
+    return SessionKey.of({ tenantId: this.tenantId, userId: this.userId, sessionId: this.sessionId });
+  }
+
+  /** @internal What a builder copies. */
+  entries(): { extra: ReadonlyMap<string, unknown>; typed: ReadonlyMap<TypeKey<object>, object> } {
+    return { extra: this.#extra, typed: this.#typed };
+  }
+}
+
+/** Collects what a {@link RuntimeContext} holds. */
+export class RuntimeContextBuilder {
+  #identity: { tenantId?: string | undefined; userId?: string | undefined; sessionId?: string | undefined } =
+    {};
+  readonly #extra: Map<string, unknown>;
+  readonly #typed: Map<TypeKey<object>, object>;
+
+  constructor(source?: RuntimeContext) {
+    const entries = source?.entries();
+    this.#extra = new Map(entries?.extra);
+    this.#typed = new Map(entries?.typed);
+    if (source) {
+      const { tenantId, userId, sessionId } = source;
+      this.#identity = { tenantId, userId, sessionId };
+    }
+  }
+
+  /** Whose call it is: the tenant. */
+  tenantId(tenantId: string): this {
+    this.#identity.tenantId = tenantId;
+    return this;
+  }
+
+  /** Whose call it is: the user. */
+  userId(userId: string): this {
+    this.#identity.userId = userId;
+    return this;
+  }
+
+  /** Which session it belongs to; left out, a new one is begun. */
+  sessionId(sessionId: string): this {
+    this.#identity.sessionId = sessionId;
+    return this;
+  }
+
+  /** Puts a value under a string, or an instance under its class. */
+  put<T extends object>(type: TypeKey<T>, value: T): this;
+  put(key: string, value: unknown): this;
+  put(key: string | TypeKey<object>, value: unknown): this {
+    if (typeof key === 'string') this.#extra.set(key, value);
+    else this.#typed.set(key, value as object);
+    return this;
+  }
+
+  /** @throws {InvalidInputError} when an id is empty or not a string. */
+  build(): RuntimeContext {
+    return new RuntimeContext(this.#identity, new Map(this.#extra), new Map(this.#typed));
+  }
+}

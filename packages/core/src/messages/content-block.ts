@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
+
+// Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.
+
+/** What a provider attached to a block. Carried byte for byte and sent back to the provider that wrote it. */
+const providerMetadata = jsonObjectSchema.optional();
+
+const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string(), providerMetadata });
+
+const thinkingBlockSchema = z.looseObject({
+  type: z.literal('thinking'),
+  thinking: z.string(),
+  signature: z.string().optional(),
+  providerMetadata,
+});
+
+const fileSourceSchema = z.discriminatedUnion('type', [
+  /** Inline bytes. */
+  z.looseObject({ type: z.literal('base64'), data: z.string() }),
+  z.looseObject({ type: z.literal('url'), url: z.string() }),
+  /** A file in the agent's workspace. */
+  z.looseObject({ type: z.literal('workspace'), path: z.string() }),
+  /** A file that the provider already holds. */
+  z.looseObject({ type: z.literal('provider'), provider: z.string(), id: z.string() }),
+]);
+
+const fileBlockSchema = z.looseObject({
+  type: z.literal('file'),
+  mediaType: z.string(),
+  source: fileSourceSchema,
+  filename: z.string().optional(),
+  providerMetadata,
+});
+
+const toolUseBlockSchema = z.looseObject({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string(),
+  input: jsonValueSchema,
+  providerMetadata,
+});
+
+export const toolOutputBlockSchema = z.discriminatedUnion('type', [textBlockSchema, fileBlockSchema]);
+
+const toolResultBlockSchema = z.looseObject({
+  type: z.literal('tool_result'),
+  toolUseId: z.string(),
+  toolName: z.string(),
+  output: z.array(toolOutputBlockSchema),
+  isError: z.boolean(),
+  providerMetadata,
+});
+
+const opaqueBlockSchema = z.looseObject({
+  type: z.literal('opaque'),
+  provider: z.string(),
+  data: jsonValueSchema,
+  providerMetadata,
+});
+
+/** One block of a message, of whatever type. */
+export const contentBlockSchema = z.discriminatedUnion('type', [
+  textBlockSchema,
+  thinkingBlockSchema,
+  fileBlockSchema,
+  toolUseBlockSchema,
+  toolResultBlockSchema,
+  opaqueBlockSchema,
+]);
+
+interface Block {
+  readonly providerMetadata?: JsonObject | undefined;
+}
+/** Plain text. */
+export interface TextBlock extends Block {
+  readonly type: 'text';
+  readonly text: string;
+}
+/** The model's reasoning. A signed block is valid only byte for byte: keep it whole or remove it whole. */
+export interface ThinkingBlock extends Block {
+  readonly type: 'thinking';
+  readonly thinking: string;
+  readonly signature?: string | undefined;
+}
+/** Where a file's content is: in the block itself, on the web, in the workspace, or with the provider. */
+export type FileSource =
+  | { readonly type: 'base64'; readonly data: string }
+  | { readonly type: 'url'; readonly url: string }
+  | { readonly type: 'workspace'; readonly path: string }
+  | { readonly type: 'provider'; readonly provider: string; readonly id: string };
+/** An image, a document or another file, inline or by reference. */
+export interface FileBlock extends Block {
+  readonly type: 'file';
+  readonly mediaType: string;
+  readonly source: FileSource;
+  readonly filename?: string | undefined;
+}
+/** The model asks for a tool to be run. */
+export interface ToolUseBlock extends Block {
+  readonly type: 'tool_use';
+  readonly id: string;
+  readonly name: string;
+  readonly input: JsonValue;
+}
+/** What a tool may answer with. */
+export type ToolOutputBlock = TextBlock | FileBlock;
+/** The answer to one tool call. */
+export interface ToolResultBlock extends Block {
+  readonly type: 'tool_result';
+  readonly toolUseId: string;
+  readonly toolName: string;
+  readonly output: readonly ToolOutputBlock[];
+  readonly isError: boolean;
+}
+/** A provider's own item, for example an encrypted compaction, replayed byte for byte. */
+export interface OpaqueBlock extends Block {
+  readonly type: 'opaque';
+  readonly provider: string;
+  readonly data: JsonValue;
+}
+/** What a message is made of. */
+export type ContentBlock =
+  | TextBlock
+  | ThinkingBlock
+  | FileBlock
+  | ToolUseBlock
+  | ToolResultBlock
+  | OpaqueBlock;

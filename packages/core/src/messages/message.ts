@@ -1,0 +1,120 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
+import {
+  type ContentBlock,
+  contentBlockSchema,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  type ToolUseBlock,
+} from './content-block.js';
+
+/** Who speaks. Tool results are messages of their own. */
+export type Role = 'system' | 'user' | 'assistant' | 'tool';
+/** Marks what the harness wrote: a compaction's summary, or an injected message. */
+export type MessageKind = 'summary' | 'synthetic';
+
+/** One message of a conversation. Plain and immutable: to change one, make another. */
+export interface Message {
+  readonly id: string;
+  readonly role: Role;
+  readonly content: readonly ContentBlock[];
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  readonly kind?: MessageKind | undefined;
+  readonly metadata?: JsonObject | undefined;
+}
+
+/** Fields that it does not know are kept: reading a message never loses anything. */
+export const messageSchema: z.ZodType<Message> = z.looseObject({
+  id: z.string().min(1),
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.array(contentBlockSchema),
+  createdAt: z.string(),
+  kind: z.enum(['summary', 'synthetic']).optional(),
+  metadata: jsonObjectSchema.optional(),
+});
+
+/** What a constructor fills in by itself unless told. */
+export interface MessageOptions {
+  readonly id?: string;
+  readonly createdAt?: string;
+  readonly kind?: MessageKind;
+  readonly metadata?: JsonObject;
+}
+
+type Content = string | readonly ContentBlock[];
+
+/** What the user says. */
+export function userMessage(content: Content, options?: MessageOptions): Message {
+  return create('user', content, options);
+}
+
+/** What the model says, tool calls included. */
+export function assistantMessage(content: Content, options?: MessageOptions): Message {
+  return create('assistant', content, options);
+}
+
+/** Instructions. Inside a conversation they are rare: the system prompt itself travels in `ModelRequest.system`. */
+export function systemMessage(content: Content, options?: MessageOptions): Message {
+  return create('system', content, options);
+}
+
+/** The answer to `call`. A string becomes one text block. */
+export function toolResultMessage(
+  call: Pick<ToolUseBlock, 'id' | 'name'>,
+  output: string | readonly ToolOutputBlock[],
+  options: MessageOptions & { readonly isError?: boolean } = {},
+): Message {
+  const { isError = false, ...rest } = options;
+  return create('tool', [toolResultBlock(call, output, isError)], rest);
+}
+
+/** The block inside a {@link toolResultMessage}. */
+export function toolResultBlock(
+  call: Pick<ToolUseBlock, 'id' | 'name'>,
+  output: string | readonly ToolOutputBlock[],
+  isError = false,
+): ToolResultBlock {
+  return {
+    type: 'tool_result',
+    toolUseId: call.id,
+    toolName: call.name,
+    output: typeof output === 'string' ? [{ type: 'text', text: output }] : output,
+    isError,
+  };
+}
+
+/** All text of a message or of blocks, text blocks and tool outputs alike, joined by line breaks. Thinking is left out. */
+export function textOf(source: Message | readonly ContentBlock[]): string {
+  const blocks = 'content' in source ? source.content : source;
+  const parts: string[] = [];
+  for (const block of blocks) {
+    if (block.type === 'text') parts.push(block.text);
+    else if (block.type === 'tool_result') {
+      for (const part of block.output) if (part.type === 'text') parts.push(part.text);
+    }
+  }
+  return parts.join('\n');
+}
+
+/** The tool calls of a message. */
+export function toolUsesOf(message: Message): readonly ToolUseBlock[] {
+  return message.content.filter((block) => block.type === 'tool_use');
+}
+
+/** The tool results of a message. */
+export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
+  return message.content.filter((block) => block.type === 'tool_result');
+}
+
+function create(role: Role, content: Content, options: MessageOptions = {}): Message {
+  return {
+    id: options.id ?? randomUUID(),
+    role,
+    content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
+    createdAt: options.createdAt ?? new Date().toISOString(),
+    ...(options.kind === undefined ? {} : { kind: options.kind }),
+    ...(options.metadata === undefined ? {} : { metadata: options.metadata }),
+  };
+}

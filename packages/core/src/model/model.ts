@@ -1,0 +1,110 @@
+import type { JsonObject } from '../lib/json.js';
+import type { ContentBlock } from '../messages/content-block.js';
+import type { Message } from '../messages/message.js';
+
+/** Why a model stopped. */
+export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other';
+
+/** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cachedInputTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+}
+
+/** What is known of what a tool does. Where nothing is said, its name has to tell. */
+export interface ToolAnnotations {
+  /** Changes nothing: the same call may be made again. */
+  readonly readOnly?: boolean | undefined;
+  /** May destroy what cannot be had again: the same call should not be made again. */
+  readonly destructive?: boolean | undefined;
+}
+
+/** What a model is told about a tool. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (draft 7) of the input. */
+  readonly inputSchema: JsonObject;
+  /** For those who reduce conversations; no model is told of them. */
+  readonly annotations?: ToolAnnotations | undefined;
+}
+
+/** The form that the text of an answer must have. */
+export interface ResponseFormat {
+  readonly type: 'json';
+  /** JSON Schema (draft 7) of an object. */
+  readonly schema: JsonObject;
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+}
+
+/** What a model is asked. */
+export interface ModelRequest {
+  readonly system?: string | undefined;
+  readonly messages: readonly Message[];
+  readonly tools: readonly ToolDefinition[];
+  readonly maxOutputTokens?: number | undefined;
+  readonly temperature?: number | undefined;
+  /** Only for models with `structuredOutput`: the others may ignore it. Tools may be called before the answer. */
+  readonly responseFormat?: ResponseFormat | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a model answers. */
+export interface ModelResponse {
+  readonly content: readonly ContentBlock[];
+  readonly finishReason: FinishReason;
+  /** Left out when the provider reported none. */
+  readonly usage?: Usage | undefined;
+  readonly providerMetadata?: JsonObject | undefined;
+}
+
+/** A piece of a streamed answer. A stream ends with exactly one `response`, which holds the whole answer. */
+export type ModelStreamPart =
+  | { readonly type: 'text-delta'; readonly text: string }
+  | { readonly type: 'thinking-delta'; readonly text: string }
+  | {
+      readonly type: 'tool-call-delta';
+      readonly id: string;
+      readonly name: string;
+      readonly inputDelta: string;
+    }
+  | { readonly type: 'response'; readonly response: ModelResponse };
+
+/** What a provider's own compaction returns: the list that replaces the one it was given. */
+export interface NativeCompaction {
+  readonly messages: readonly Message[];
+  readonly usage?: Usage | undefined;
+}
+
+/**
+ * A language model. `generate` must throw `ContextOverflowError` when the request is too large, `ModelError` with
+ * `retryable` for failures that may pass, and reject with the signal's reason when aborted.
+ */
+export interface Model {
+  readonly id: string;
+  /** Tokens that a request and its answer may hold together, where known. */
+  readonly contextWindow?: number | undefined;
+  /** It keeps to `responseFormat`, also in requests that have tools. Left out, an answer's form is asked for by a tool. */
+  readonly structuredOutput?: boolean | undefined;
+  generate(request: ModelRequest): Promise<ModelResponse>;
+  stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
+  /** The provider's own compaction of a conversation, where it has one. */
+  compact?(request: ModelRequest): Promise<NativeCompaction>;
+}
+
+/** The sum of two usages; counts that neither reported stay absent. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum = (a?: number, b?: number) =>
+    a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+  return {
+    inputTokens: left.inputTokens + right.inputTokens,
+    outputTokens: left.outputTokens + right.outputTokens,
+    cachedInputTokens: sum(left.cachedInputTokens, right.cachedInputTokens),
+    cacheWriteTokens: sum(left.cacheWriteTokens, right.cacheWriteTokens),
+    reasoningTokens: sum(left.reasoningTokens, right.reasoningTokens),
+  };
+}

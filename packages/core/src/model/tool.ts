@@ -1,0 +1,125 @@
+import type { AgentState } from '../agent/agent-state.js';
+import type { RuntimeContext } from '../agent/runtime-context.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import type { JsonObject, JsonValue } from '../lib/json.js';
+import { type ToolOutputBlock, type ToolUseBlock, toolOutputBlockSchema } from '../messages/content-block.js';
+import type { SessionLog } from '../sessions/session-log.js';
+import type { Workspace } from '../workspace/workspace.js';
+import { compileSchema } from './compile-schema.js';
+import type { ToolDefinition } from './model.js';
+import type { StandardSchema } from './standard-schema.js';
+
+/** What a tool is run with. */
+export interface ToolContext {
+  readonly call: ToolUseBlock;
+  readonly runtime: RuntimeContext;
+  readonly state: AgentState;
+  readonly workspace: Workspace;
+  readonly log: SessionLog;
+  /** Aborted when the call is interrupted or the tool's time is up. */
+  readonly signal: AbortSignal;
+}
+
+/** What a tool may return. Anything but text and blocks is written as JSON. */
+export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
+
+/** Something the model can ask to be done. Make one with {@link defineTool}. */
+export interface Tool {
+  readonly definition: ToolDefinition;
+  /** Changes nothing: may run beside other tools, and while planning. Default false. */
+  readonly readOnly: boolean;
+  /** May destroy what cannot be had again. Default false: it is not known to. */
+  readonly destructive?: boolean | undefined;
+  /**
+   * Changes nothing but the session's own notes, such as a todo list or a plan: needs no permission, and works while
+   * planning. Default false.
+   */
+  readonly sessionOnly?: boolean | undefined;
+  /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Validates the input and runs the tool. What it throws becomes an error result that the model reads.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field.
+   */
+  run(input: JsonValue, context: ToolContext): Promise<readonly ToolOutputBlock[]>;
+}
+
+interface ToolOptions {
+  readonly name: string;
+  readonly description: string;
+  readonly readOnly?: boolean;
+  readonly destructive?: boolean;
+  readonly sessionOnly?: boolean;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
+ *
+ * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
+ * no name or no `execute`.
+ */
+export function defineTool<Input>(
+  options: ToolOptions & {
+    readonly input: StandardSchema<Input>;
+    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool;
+/**
+ * Makes a tool whose input is described by plain JSON Schema (draft 7, or 2020-12 by its `$schema` or `$defs`).
+ *
+ * @throws {InvalidInputError} when inputs cannot be checked against the schema, for example a `$ref` to another document.
+ */
+export function defineTool(
+  options: ToolOptions & {
+    readonly input: JsonObject;
+    execute(input: JsonObject, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool;
+export function defineTool<Input>(
+  options: ToolOptions & {
+    readonly input: StandardSchema<Input> | JsonObject;
+    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+  },
+): Tool {
+  const { name, description, readOnly = false, destructive, sessionOnly, timeoutMs } = options;
+  const issues = [
+    ...(typeof name === 'string' && name !== ''
+      ? []
+      : [{ path: 'name', message: 'must be a non-empty string' }]),
+    ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
+  ];
+  if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);
+  const schema = compileSchema(options.input, {
+    owner: `tool ${name}`,
+    path: 'input',
+    value: `input of tool ${name}`,
+  });
+  return {
+    definition: { name, description, inputSchema: schema.jsonSchema },
+    readOnly,
+    ...(destructive === undefined ? {} : { destructive }),
+    ...(sessionOnly === undefined ? {} : { sessionOnly }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    async run(input, context) {
+      return toBlocks(await options.execute(await schema.parse(input), context));
+    },
+  };
+}
+
+function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {
+  if (value === undefined || value === null) return [{ type: 'text', text: 'Done.' }];
+  if (typeof value === 'string') return [{ type: 'text', text: value }];
+  if (isOutput(value)) return value;
+  return [{ type: 'text', text: JSON.stringify(value) }];
+}
+
+// An empty list is data, an answer without blocks would be none; so is a list of files that only looks like blocks.
+function isOutput(value: ToolReturn): value is readonly ToolOutputBlock[] {
+  return (
+    Array.isArray(value) &&
+    value.length > 0 &&
+    value.every((part) => toolOutputBlockSchema.safeParse(part).success)
+  );
+}

@@ -1,0 +1,27 @@
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { SessionConflictError } from '../errors/session-conflict-error.js';
+import type { SessionKey } from './session-key.js';
+import type { SessionChange } from './session-store.js';
+
+/**
+ * Whether a change fits what is stored: the first thing every store asks.
+ *
+ * @param stored version and number of messages; both 0 when the session does not exist.
+ * @throws {SessionConflictError} when another version is current.
+ * @throws {InvalidInputError} when `keep` is no whole number from 0 to the number of stored messages.
+ */
+export function checkChange(
+  key: SessionKey,
+  change: Pick<SessionChange, 'expectedVersion' | 'keep'>,
+  stored: { readonly version: number; readonly messages: number },
+): void {
+  const { expectedVersion, keep } = change;
+  if (expectedVersion !== 'any' && expectedVersion !== stored.version) {
+    const actualVersion = stored.version;
+    throw new SessionConflictError({ sessionKey: key.toString(), expectedVersion, actualVersion });
+  }
+  if (!Number.isInteger(keep) || keep < 0 || keep > stored.messages) {
+    const message = `is ${keep}, but must be a whole number from 0 to the ${stored.messages} messages that are stored`;
+    throw new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
+  }
+}

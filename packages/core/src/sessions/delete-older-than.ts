@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { SessionStoreError } from '../errors/session-store-error.js';
+import type { SessionKey, SessionScope } from './session-key.js';
+import type { SessionStore } from './session-store.js';
+
+/** Long enough to look at a session and delete it. */
+const LEASE_MS = 60_000;
+
+const part = z.string().min(1).optional();
+const optionsSchema = z.strictObject({
+  olderThan: z.date(),
+  scope: z.strictObject({ tenantId: part, userId: part, agentId: part, sessionId: part }).optional(),
+  limit: z.int().min(0).optional(),
+});
+
+/** Which sessions are to go. */
+export interface RetentionOptions {
+  /** Those go whose last commit is older than this. */
+  readonly olderThan: Date;
+  /** Only sessions of this tenant, user or agent. Default: all. */
+  readonly scope?: SessionScope | undefined;
+  /** Sessions to delete at most, the oldest first. Default: all. */
+  readonly limit?: number | undefined;
+}
+
+/**
+ * Retention for any store: deletes the sessions whose last commit is older than a date, and answers how many. A session whose
+ * lease somebody has stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a
+ * method of that name which is faster; sessions in Redis end by themselves with `ttlSeconds`.
+ *
+ * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {SessionStoreError} when the store cannot be reached; `session_corrupt`, after all others are gone, where a store
+ * lists damaged sessions that way.
+ */
+export async function deleteOlderThan(store: SessionStore, options: RetentionOptions): Promise<number> {
+  const { olderThan, scope, limit } = parseWith(optionsSchema, options, 'deleteOlderThan options');
+  const found: { readonly key: SessionKey; readonly at: number }[] = [];
+  let damage: unknown;
+  try {
+    for await (const { key, updatedAt } of store.list(scope)) {
+      const at = Date.parse(updatedAt);
+      if (at < olderThan.getTime()) found.push({ key, at });
+    }
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    damage = error;
+  }
+  found.sort((left, right) => left.at - right.at);
+  let deleted = 0;
+  for (const { key } of found.slice(0, limit)) {
+    if (await deleteIfStillOlder(store, key, olderThan)) deleted++;
+  }
+  if (damage !== undefined) throw damage;
+  return deleted;
+}
+
+async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
+  const lease = await store.lease?.(key, { ttlMs: LEASE_MS });
+  if (store.lease !== undefined && lease === undefined) return false;
+  try {
+    const stored = await store.load(key);
+    if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
+    return await store.delete(key);
+  } catch (error) {
+    // Somebody should look at it first.
+    if (isDamage(error)) return false;
+    throw error;
+  } finally {
+    // What cannot be released ends by itself.
+    await lease?.release().catch(() => {});
+  }
+}
+
+function isDamage(error: unknown): boolean {
+  return SessionStoreError.isInstance(error) && error.code === 'session_corrupt';
+}

@@ -1,0 +1,179 @@
+import { rmdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { parseWith } from '../../config/parse.js';
+import { type Clock, systemClock } from '../../lib/clock.js';
+import { jsonObjectSchema } from '../../lib/json.js';
+import type { Message } from '../../messages/message.js';
+import { asMessages } from '../../messages/stored-messages.js';
+import { LocalWorkspace } from '../../workspace/local-workspace.js';
+import { type HeldLock, readText } from '../../workspace/workspace.js';
+import { checkChange } from '../check-change.js';
+import { SessionKey, type SessionScope } from '../session-key.js';
+import type {
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from '../session-store.js';
+import { checkFileFence, grantLease } from './lease-file.js';
+import { attempt, DamagedFileError, ifFound, listSessions } from './session-files.js';
+import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
+
+const optionsSchema = z.strictObject({
+  directory: z.string().min(1),
+  lockTimeoutMs: z.number().nonnegative().default(10_000),
+  clock: z.custom<Clock>().default(systemClock),
+});
+const documentSchema = z.strictObject({
+  format: z.literal(1),
+  key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
+  version: z.number().int().positive(),
+  updatedAt: z.string(),
+  head: jsonObjectSchema,
+  messages: z.array(z.unknown()),
+});
+
+interface Document extends StoredSession {
+  readonly key: SessionKey;
+}
+
+/**
+ * One JSON document a session:
+ * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
+ * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
+ */
+export class JsonSession implements SessionStore {
+  readonly reach = 'host';
+  readonly #workspace: LocalWorkspace;
+  readonly #lockTimeoutMs: number;
+  readonly #clock: Clock;
+
+  /**
+   * @param options `directory`: made when first used. `lockTimeoutMs`: how long a commit waits for another one to the
+   * same session; default 10 000. `clock`: what leases expire by; default the system's.
+   * @throws {InvalidInputError} for unknown or bad options.
+   */
+  constructor(options: {
+    readonly directory: string;
+    readonly lockTimeoutMs?: number | undefined;
+    readonly clock?: Clock | undefined;
+  }) {
+    const { directory, lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'JsonSession options');
+    this.#workspace = new LocalWorkspace(directory);
+    this.#lockTimeoutMs = lockTimeoutMs;
+    this.#clock = clock;
+  }
+
+  load(key: SessionKey): Promise<StoredSession | undefined> {
+    return attempt(key, async () => {
+      const document = await this.#read(pathOf(key), key);
+      if (document === undefined) return undefined;
+      const { key: _, ...stored } = document;
+      return stored;
+    });
+  }
+
+  commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const path = pathOf(key);
+    return this.#locked(key, path, async (lock) => {
+      await checkFileFence({ key, workspace: this.#workspace, path: leaseOf(path) }, change);
+      const stored = await this.#read(path, key);
+      const messages: readonly Message[] = stored?.messages ?? [];
+      checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+      const document = {
+        format: 1,
+        key: key.parts,
+        version: (stored?.version ?? 0) + 1,
+        updatedAt: new Date().toISOString(),
+        head: change.head,
+        messages: [...messages.slice(0, change.keep), ...change.append],
+      };
+      await lock.check();
+      await this.#workspace.write(path, JSON.stringify(document));
+      return document.version;
+    });
+  }
+
+  delete(key: SessionKey): Promise<boolean> {
+    const path = pathOf(key);
+    return this.#locked(key, path, async (lock) => {
+      await lock.check();
+      const existed = await this.#workspace.delete(path);
+      await this.#workspace.delete(leaseOf(path));
+      await this.#prune(dirname(path));
+      return existed;
+    });
+  }
+
+  /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
+  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    const paths = listBelowPrefixes(this.#workspace, 'sessions', '.json', scope);
+    yield* listSessions(paths, scope, (path) => this.#read(path));
+  }
+
+  async close(): Promise<void> {}
+
+  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const path = pathOf(key);
+    const file = {
+      key,
+      workspace: this.#workspace,
+      path: leaseOf(path),
+      clock: this.#clock,
+      locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, path, task),
+      tidy: () => this.#prune(dirname(path)),
+    };
+    return grantLease(file, options);
+  }
+
+  #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
+    return attempt(key, () => this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }));
+  }
+
+  async #read(path: string, owner?: SessionKey): Promise<Document | undefined> {
+    const text = await ifFound(readText(this.#workspace, path));
+    if (text === undefined) return undefined;
+    const file = join(this.#workspace.root, path);
+    const document = parse(file, text);
+    if (owner !== undefined && !document.key.equals(owner)) {
+      throw new DamagedFileError(file, `belongs to session ${document.key}`);
+    }
+    return document;
+  }
+
+  /** Removes directories that are empty now, from `path` upwards. */
+  async #prune(path: string): Promise<void> {
+    for (let directory = path; directory !== '.'; directory = dirname(directory)) {
+      try {
+        await rmdir(join(this.#workspace.root, directory));
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+function pathOf(key: SessionKey): string {
+  return `${sessionPrefix(key)}sessions/${key.path.sessionId}.json`;
+}
+
+/** Beside the document. No document's name ends like this. */
+function leaseOf(path: string): string {
+  return `${path.slice(0, -'.json'.length)}.lease`;
+}
+
+function parse(file: string, text: string): Document {
+  try {
+    const {
+      format: _,
+      key,
+      messages,
+      ...rest
+    } = parseWith(documentSchema, JSON.parse(text), 'session document');
+    return { ...rest, key: SessionKey.of(key), messages: asMessages(messages) };
+  } catch (error) {
+    throw new DamagedFileError(file, `is no session (${(error as Error).message})`, error);
+  }
+}

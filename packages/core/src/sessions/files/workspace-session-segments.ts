@@ -1,0 +1,122 @@
+import { randomBytes } from 'node:crypto';
+import type { Message } from '../../messages/message.js';
+import { asMessages } from '../../messages/stored-messages.js';
+import type { Workspace } from '../../workspace/workspace.js';
+import { DamagedFileError, ifFound } from './session-files.js';
+import type { Segment } from './workspace-session-head.js';
+
+/** Above this many, segments are merged into one with the next commit. */
+const MAX_SEGMENTS = 32;
+const NEWLINE = 10;
+
+/** All messages of a session. */
+export async function readSegments(
+  workspace: Workspace,
+  directory: string,
+  segments: readonly Segment[],
+): Promise<readonly Message[]> {
+  const messages: Message[] = [];
+  for (const segment of segments) {
+    const path = `${directory}/${segment.file}`;
+    const text = Buffer.from(await readSegment(workspace, directory, segment)).toString('utf8');
+    const lines = text.split('\n');
+    if (lines.pop() !== '' || lines.length !== segment.messages) {
+      throw new DamagedFileError(path, `does not hold ${segment.messages} whole lines`);
+    }
+    try {
+      for (const message of asMessages(lines.map((line) => JSON.parse(line)))) messages.push(message);
+    } catch (error) {
+      throw new DamagedFileError(path, (error as Error).message, error);
+    }
+  }
+  return messages;
+}
+
+/**
+ * Writes what a change adds, and answers the segments that hold the new list. What the current segments hold stays as it is.
+ */
+export async function writeSegments(
+  workspace: Workspace,
+  directory: string,
+  current: readonly Segment[],
+  change: { readonly keep: number; readonly append: readonly Message[] },
+): Promise<readonly Segment[]> {
+  const kept = await keepMessages(workspace, directory, current, change.keep);
+  const added = Buffer.from(change.append.map((message) => `${JSON.stringify(message)}\n`).join(''));
+  const messages = change.append.length;
+
+  if (kept.length >= MAX_SEGMENTS) {
+    const parts = await Promise.all(kept.map((segment) => readSegment(workspace, directory, segment)));
+    const merged = Buffer.concat([...parts, added]);
+    return [await create(workspace, directory, merged, change.keep + messages)];
+  }
+  if (messages === 0) return kept;
+  const last = kept.at(-1);
+  if (last !== undefined && (await extend(workspace, `${directory}/${last.file}`, last.bytes, added))) {
+    const grown = { ...last, bytes: last.bytes + added.length, messages: last.messages + messages };
+    return [...kept.slice(0, -1), grown];
+  }
+  return [...kept, await create(workspace, directory, added, messages)];
+}
+
+/** Appends to a file that ends where it should; not behind bytes that do not count. */
+async function extend(workspace: Workspace, path: string, end: number, added: Uint8Array): Promise<boolean> {
+  const size = (await workspace.stat(path))?.size ?? 0;
+  if (size < end) throw new DamagedFileError(path, `has ${size} bytes, not ${end}`);
+  if (size > end) return false;
+  await workspace.append(path, added);
+  // A writer that lost the lock without knowing may have come in between.
+  return (await workspace.stat(path))?.size === end + added.length;
+}
+
+/** The segments that hold the first `keep` messages: whole ones, and the beginning of one more. */
+async function keepMessages(
+  workspace: Workspace,
+  directory: string,
+  segments: readonly Segment[],
+  keep: number,
+): Promise<readonly Segment[]> {
+  const kept: Segment[] = [];
+  let rest = keep;
+  for (const segment of segments) {
+    if (rest === 0) break;
+    if (segment.messages > rest) {
+      const text = await readSegment(workspace, directory, segment);
+      const bytes = endOfLines(`${directory}/${segment.file}`, text, rest);
+      kept.push({ ...segment, bytes, messages: rest });
+      break;
+    }
+    kept.push(segment);
+    rest -= segment.messages;
+  }
+  return kept;
+}
+
+async function create(
+  workspace: Workspace,
+  directory: string,
+  data: Uint8Array,
+  messages: number,
+): Promise<Segment> {
+  const file = `segment-${randomBytes(8).toString('hex')}.jsonl`;
+  await workspace.append(`${directory}/${file}`, data);
+  return { file, bytes: data.length, messages };
+}
+
+async function readSegment(workspace: Workspace, directory: string, segment: Segment): Promise<Uint8Array> {
+  const path = `${directory}/${segment.file}`;
+  const bytes = await ifFound(workspace.read(path, { length: segment.bytes }));
+  if (bytes === undefined) throw new DamagedFileError(path, 'is missing');
+  if (bytes.length === segment.bytes) return bytes;
+  throw new DamagedFileError(path, `has ${bytes.length} bytes, not ${segment.bytes}`);
+}
+
+/** Where the first `lines` lines end. */
+function endOfLines(path: string, bytes: Uint8Array, lines: number): number {
+  let end = 0;
+  for (let line = 0; line < lines; line++) {
+    end = bytes.indexOf(NEWLINE, end) + 1;
+    if (end === 0) throw new DamagedFileError(path, `has fewer than ${lines} lines`);
+  }
+  return end;
+}

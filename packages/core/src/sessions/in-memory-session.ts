@@ -1,0 +1,107 @@
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { type Clock, systemClock } from '../lib/clock.js';
+import type { JsonObject } from '../lib/json.js';
+import type { Message } from '../messages/message.js';
+import { checkChange } from './check-change.js';
+import { checkFence, leaseLost } from './check-fence.js';
+import { SessionKey, type SessionScope } from './session-key.js';
+import type {
+  SessionChange,
+  SessionInfo,
+  SessionLease,
+  SessionStore,
+  StoredSession,
+} from './session-store.js';
+
+const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
+
+interface Entry {
+  readonly version: number;
+  readonly head: JsonObject;
+  /** Written to in place, so that a commit costs what it adds. Nobody else holds it. */
+  readonly messages: Message[];
+  readonly updatedAt: string;
+}
+
+interface LeaseEntry {
+  readonly fence: number;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+}
+
+/** Sessions in this process's memory: for tests, and for conversations that may end with the process. */
+export class InMemorySession implements SessionStore {
+  readonly reach = 'process';
+  readonly #clock: Clock;
+  readonly #sessions = new Map<string, Entry>();
+  readonly #leases = new Map<string, LeaseEntry>();
+  /** Of all sessions, so that it grows also when a session is deleted and begun anew. */
+  #lastFence = 0;
+
+  /** @param options `clock`: what leases expire by; default the system's. */
+  constructor(options: { readonly clock?: Clock | undefined } = {}) {
+    this.#clock = options.clock ?? systemClock;
+  }
+
+  async load(key: SessionKey): Promise<StoredSession | undefined> {
+    // A copy: what a caller does with its session must not reach into the store before a commit.
+    const stored = this.#sessions.get(key.toString());
+    return stored && structuredClone(stored);
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const id = key.toString();
+    const stored = this.#sessions.get(id);
+    const messages = stored?.messages ?? [];
+    checkFence(key, change, this.#leases.get(id)?.fence);
+    checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+
+    // What cannot be copied is refused before anything is changed.
+    const { head, append } = structuredClone({ head: change.head, append: change.append });
+    messages.length = change.keep;
+    for (const message of append) messages.push(message);
+    const version = (stored?.version ?? 0) + 1;
+    this.#sessions.set(id, { version, head, messages, updatedAt: new Date().toISOString() });
+    return version;
+  }
+
+  async delete(key: SessionKey): Promise<boolean> {
+    this.#leases.delete(key.toString());
+    return this.#sessions.delete(key.toString());
+  }
+
+  /** Newest first. */
+  async *list(scope?: SessionScope): AsyncGenerator<SessionInfo, void, undefined> {
+    const infos = [...this.#sessions].map(([id, { version, updatedAt }]) => ({
+      key: SessionKey.parse(id),
+      version,
+      updatedAt,
+    }));
+    const within = infos.filter(({ key }) => key.isWithin(scope));
+    yield* within.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));
+  }
+
+  async close(): Promise<void> {}
+
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const id = key.toString();
+    if ((this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now()) return undefined;
+    const fence = ++this.#lastFence;
+    const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });
+    const isOurs = () => this.#leases.get(id)?.fence === fence;
+    begin();
+    return {
+      fence,
+      ttlMs,
+      renew: async () => {
+        if (!isOurs()) throw leaseLost(key);
+        begin();
+      },
+      release: async () => {
+        if (isOurs()) this.#leases.delete(id);
+      },
+    };
+  }
+}

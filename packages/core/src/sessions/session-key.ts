@@ -1,0 +1,110 @@
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { decodeSegment, encodeSegment, fileSegment } from '../lib/encode-segment.js';
+
+const partsSchema = z.strictObject({
+  tenantId: z.string().min(1).optional(),
+  userId: z.string().min(1).optional(),
+  agentId: z.string().min(1).optional(),
+  sessionId: z.string().min(1),
+});
+
+/** What identifies a session. Every part is an arbitrary non-empty string; an absent part differs from every string. */
+export interface SessionKeyParts {
+  readonly tenantId?: string | undefined;
+  readonly userId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly sessionId: string;
+}
+
+/** A part of the world of sessions: all that have these parts. */
+export type SessionScope = { readonly [Part in keyof SessionKeyParts]?: string | undefined };
+
+const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
+
+/**
+ * The identity of a session. Stores treat it as opaque: they use {@link SessionKey.toString} (injective, decodable) or
+ * {@link SessionKey.path} (names for a file system).
+ */
+export class SessionKey {
+  readonly parts: SessionKeyParts;
+  readonly #encoded: string;
+
+  /** Use {@link SessionKey.of}. */
+  constructor(parts: SessionKeyParts) {
+    this.parts = Object.freeze({ ...parts });
+    this.#encoded = PARTS.map((part) => encodeSegment(parts[part] ?? '')).join('/');
+  }
+
+  /** @throws {InvalidInputError} when a part is empty or not a string. */
+  static of(session: string | SessionKeyParts): SessionKey {
+    const parts = typeof session === 'string' ? { sessionId: session } : session;
+    return new SessionKey(parseWith(partsSchema, parts, 'SessionKey') as SessionKeyParts);
+  }
+
+  /**
+   * The inverse of {@link SessionKey.toString}.
+   *
+   * @throws {InvalidInputError} when the text is no encoded key.
+   */
+  static parse(encoded: string): SessionKey {
+    const segments = encoded.split('/');
+    const [tenantId, userId, agentId, sessionId] = segments.map((segment) =>
+      segment === '' ? undefined : decodeSegment(segment),
+    );
+    if (segments.length !== PARTS.length || sessionId === undefined) {
+      throw new InvalidInputError('SessionKey', [
+        { path: '', message: `"${encoded}" is not an encoded key` },
+      ]);
+    }
+    const key = new SessionKey({ tenantId, userId, agentId, sessionId });
+    if (key.#encoded !== encoded) {
+      throw new InvalidInputError('SessionKey', [
+        { path: '', message: `"${encoded}" is not in canonical form` },
+      ]);
+    }
+    return key;
+  }
+
+  /** The key as one ASCII string, `tenant/user/agent/session`, each part encoded, an absent one empty. */
+  toString(): string {
+    return this.#encoded;
+  }
+
+  /** The parts as names that any file system keeps apart; `undefined` where a part is absent. */
+  get path(): { readonly [Part in keyof SessionKeyParts]-?: string | undefined } & {
+    readonly sessionId: string;
+  } {
+    const { tenantId, userId, agentId, sessionId } = this.parts;
+    const segment = (part: string | undefined) => (part === undefined ? undefined : fileSegment(part));
+    return {
+      tenantId: segment(tenantId),
+      userId: segment(userId),
+      agentId: segment(agentId),
+      sessionId: fileSegment(sessionId),
+    };
+  }
+
+  /** Whether both name the same session. */
+  equals(other: SessionKey): boolean {
+    return this.#encoded === other.#encoded;
+  }
+
+  /**
+   * Whether this session lies in `scope`: every part that the scope names is the same.
+   *
+   * @throws {InvalidInputError} for a part that there is not: a scope that is misspelled must not be everybody's.
+   */
+  isWithin(scope: SessionScope = {}): boolean {
+    const unknown = Object.keys(scope).filter((part) => !(PARTS as readonly string[]).includes(part));
+    if (unknown.length > 0) {
+      const message = `unknown key; a scope has ${PARTS.join(', ')}`;
+      throw new InvalidInputError(
+        'session scope',
+        unknown.map((path) => ({ path, message })),
+      );
+    }
+    return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
+  }
+}

@@ -1,0 +1,88 @@
+import type { JsonObject } from '../lib/json.js';
+import type { Message } from '../messages/message.js';
+import type { SessionKey, SessionScope } from './session-key.js';
+
+/** A session as a store holds it. */
+export interface StoredSession {
+  /** Grows with every commit; 1 for the first. */
+  readonly version: number;
+  /** The agent's state without its context. Opaque to stores. */
+  readonly head: JsonObject;
+  readonly messages: readonly Message[];
+  /** ISO 8601, UTC. */
+  readonly updatedAt: string;
+}
+
+/**
+ * One atomic change: the new message list is the first `keep` stored messages followed by `append`. A turn that only
+ * adds messages keeps all of them; a compaction usually keeps none.
+ */
+export interface SessionChange {
+  /** The version that must be current; 0 when the session must not exist; `'any'` to write regardless. */
+  readonly expectedVersion: number | 'any';
+  readonly head: JsonObject;
+  readonly keep: number;
+  readonly append: readonly Message[];
+  /** The fence of the lease under which this is written: refused once a newer lease has been granted. */
+  readonly fence?: number | undefined;
+}
+
+/** The right to run the turns of one session, for a while. */
+export interface SessionLease {
+  /** Grows with every lease of the session: of two holders, the one with the larger fence is the rightful one. */
+  readonly fence: number;
+  /** Milliseconds for which it was granted or last renewed. */
+  readonly ttlMs: number;
+  /**
+   * Begins the time anew.
+   *
+   * @throws {SessionLeaseError} `lease_lost` when somebody else has it by now.
+   */
+  renew(): Promise<void>;
+  /** Gives it up. Does nothing when it is lost already. */
+  release(): Promise<void>;
+}
+
+/** A session as a listing shows it. */
+export interface SessionInfo {
+  readonly key: SessionKey;
+  readonly version: number;
+  readonly updatedAt: string;
+}
+
+/** Who can see what is stored: this process, this machine, or every machine that reaches the backend. */
+export type Reach = 'process' | 'host' | 'cluster';
+
+/**
+ * Where sessions live. Implementations are proven by `sessionStoreSuite` of `@x/testkit/suites`.
+ *
+ * A store never closes a client that it did not open.
+ */
+export interface SessionStore {
+  readonly reach: Reach;
+  /**
+   * The session, or `undefined` when it does not exist.
+   *
+   * @throws {SessionStoreError} when it cannot be read; never `undefined` in place of a failure.
+   */
+  load(key: SessionKey): Promise<StoredSession | undefined>;
+  /**
+   * Applies the change atomically and answers the new version.
+   *
+   * @throws {SessionConflictError} when another version is current; nothing was written.
+   * @throws {InvalidInputError} when `keep` exceeds the stored messages; nothing was written.
+   * @throws {SessionLeaseError} `lease_lost` when `fence` is not the newest; nothing was written.
+   */
+  commit(key: SessionKey, change: SessionChange): Promise<number>;
+  /** Whether there was one to delete. Leaves nothing behind. */
+  delete(key: SessionKey): Promise<boolean>;
+  /** The sessions within a scope, newest first where the backend can, in no particular order otherwise. */
+  list(scope?: SessionScope): AsyncIterable<SessionInfo>;
+  /** Releases what the store itself opened. */
+  close(): Promise<void>;
+  /**
+   * The right to run the session's turns, or `undefined` while somebody else has it. It ends when it is released, or by
+   * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
+   */
+  lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
+}

@@ -1,0 +1,138 @@
+import { SessionLeaseError } from '../errors/session-lease-error.js';
+import { type Clock, systemClock } from '../lib/clock.js';
+import { leaseLost } from './check-fence.js';
+import type { SessionKey } from './session-key.js';
+import type { SessionLease, SessionStore } from './session-store.js';
+
+const FIRST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 1000;
+const NO_ANSWER = 'no answer';
+
+/** How `takeTurn` waits for a turn and keeps it. */
+export interface TakeTurnOptions {
+  /** What to do while somebody else has the turn: wait in line (default), or fail at once. */
+  readonly turns?: 'queue' | 'reject' | undefined;
+  /** Milliseconds to wait in line. Default 60 000. */
+  readonly timeoutMs?: number | undefined;
+  /** Milliseconds after which the turn of a process that died is free again. Default 30 000. */
+  readonly ttlMs?: number | undefined;
+  /** Milliseconds between renewals. Default: a third of `ttlMs`. */
+  readonly heartbeatMs?: number | undefined;
+  /** Gives up waiting. */
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** The right to run a session's turns, kept alive until it is released. */
+export interface SessionTurn {
+  /** For every commit: `openSession(store, key, { fence })`. `undefined` when the store has no leases. */
+  readonly fence: number | undefined;
+  /** Aborted, with a `SessionLeaseError` `lease_lost`, when somebody else may have the turn. */
+  readonly lost: AbortSignal;
+  /** Gives the turn up. Never fails: a turn that cannot be given up ends by itself. */
+  release(): Promise<void>;
+}
+
+/**
+ * Takes the turn of a session across all processes that share the store. On a store without leases there is nothing to
+ * take: the turn is had at once and never lost.
+ *
+ * @throws {SessionLeaseError} `lease_unavailable` when somebody else has it and keeps it.
+ * @throws the reason of `signal` when it is aborted while waiting.
+ */
+export async function takeTurn(
+  store: SessionStore,
+  key: SessionKey,
+  options: TakeTurnOptions = {},
+): Promise<SessionTurn> {
+  const { ttlMs = 30_000, clock = systemClock } = options;
+  if (store.lease === undefined) {
+    return { fence: undefined, lost: new AbortController().signal, release: async () => {} };
+  }
+  const lease = await waitForLease(store.lease.bind(store, key, { ttlMs }), key, options, clock);
+  const stop = new AbortController();
+  const lost = new AbortController();
+  keepAlive(lease, key, options.heartbeatMs ?? ttlMs / 3, clock, stop.signal).catch((error: unknown) => {
+    if (!stop.signal.aborted) lost.abort(error);
+  });
+  return {
+    fence: lease.fence,
+    lost: lost.signal,
+    async release() {
+      stop.abort();
+      await lease.release().catch(() => {});
+    },
+  };
+}
+
+async function waitForLease(
+  ask: () => Promise<SessionLease | undefined>,
+  key: SessionKey,
+  { turns = 'queue', timeoutMs = 60_000, signal }: TakeTurnOptions,
+  clock: Clock,
+): Promise<SessionLease> {
+  const deadline = clock.now() + timeoutMs;
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    signal?.throwIfAborted();
+    const lease = await ask();
+    if (lease !== undefined) return lease;
+    const rest = deadline - clock.now();
+    if (turns === 'reject' || rest <= 0) throw unavailable(key, turns === 'reject' ? undefined : timeoutMs);
+    // With jitter, so that those who wait do not all ask at the same moments.
+    await clock.sleep(Math.min(rest, pause * (0.5 + Math.random() / 2)), { signal });
+  }
+}
+
+/**
+ * Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. A process that
+ * stood still for longer than a heartbeat (a busy machine, a closed lid) gets another heartbeat's time to ask whether
+ * somebody else has the turn: if not, it goes on.
+ */
+async function keepAlive(
+  lease: SessionLease,
+  key: SessionKey,
+  heartbeatMs: number,
+  clock: Clock,
+  stop: AbortSignal,
+): Promise<never> {
+  let endsAt = clock.now() + lease.ttlMs;
+  const sleep = async (ms: number, signal: AbortSignal) => {
+    const dueAt = clock.now() + ms;
+    await clock.sleep(ms, { signal, background: true });
+    const now = clock.now();
+    if (now - dueAt >= heartbeatMs) endsAt = Math.max(endsAt, now + heartbeatMs);
+  };
+  const rest = () => Math.max(0, endsAt - clock.now());
+  for (;;) {
+    await sleep(Math.min(heartbeatMs, rest()), stop);
+    const startedAt = clock.now();
+    const answered = new AbortController();
+    const renewal = lease.renew().then(() => undefined, refusal);
+    let failure: string | undefined;
+    do {
+      const late = sleep(rest(), answered.signal).then(() => NO_ANSWER);
+      failure = await Promise.race([renewal, late]);
+      late.catch(() => {});
+    } while (failure === NO_ANSWER && rest() > 0);
+    answered.abort();
+    // A store that is out of reach for a moment is asked again, for as long as the lease lasts.
+    if (failure === undefined) endsAt = startedAt + lease.ttlMs;
+    else if (rest() === 0) throw leaseLost(key, `it could not be renewed in time (${failure})`);
+  }
+}
+
+/** What a renewal failed with, in words, when it may be tried again. */
+function refusal(error: unknown): string {
+  if (SessionLeaseError.isInstance(error)) throw error;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** Why a call does not get its turn. */
+function unavailable(key: SessionKey, waitedMs?: number): SessionLeaseError {
+  return new SessionLeaseError(
+    'lease_unavailable',
+    `Another call to session ${key} is running${waitedMs === undefined ? '' : ` and did not end within ${waitedMs} ms`}. ` +
+      'Nothing was stored; call again when it has ended, wait longer (turnTimeoutMs), or use another session.',
+    { sessionKey: key.toString() },
+  );
+}

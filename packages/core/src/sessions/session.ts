@@ -1,0 +1,196 @@
+import { AgentState } from '../agent/agent-state.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { SessionConflictError } from '../errors/session-conflict-error.js';
+import { SessionStoreError } from '../errors/session-store-error.js';
+import type { JsonObject } from '../lib/json.js';
+import type { Message } from '../messages/message.js';
+import { mergeContext } from './merge-context.js';
+import { adoptHead, mergeHead } from './merge-head.js';
+import type { SessionKey } from './session-key.js';
+import type { SessionStore, StoredSession } from './session-store.js';
+
+/** How often a commit is merged with what others have stored before it gives up. */
+const MAX_MERGES = 5;
+
+/** A session that was loaded or created, and knows what of it is stored already. */
+export interface Session {
+  readonly key: SessionKey;
+  readonly state: AgentState;
+  /** The version last loaded or committed; 0 when the session is not stored yet. */
+  readonly version: number;
+  /**
+   * Stores what changed since the last commit and answers the version. Writes nothing when nothing changed. With
+   * `onConflict: 'merge'` the state may afterwards hold what others have added, too.
+   *
+   * @throws {SessionConflictError} when somebody else committed in between; nothing was written. Merging: when that
+   * happened five times running, or the session has been deleted.
+   * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to somebody else by now.
+   */
+  commit(): Promise<number>;
+}
+
+/** How `openSession` opens a session, and what its commits do on a conflict. */
+export interface OpenSessionOptions {
+  /**
+   * What a commit does when somebody else has committed since: it fails (default), or it loads the session again and
+   * merges, so that the turns of both are kept.
+   */
+  readonly onConflict?: 'fail' | 'merge' | undefined;
+  /** The fence of the lease under which this session is written; see {@link SessionStore.lease}. */
+  readonly fence?: number | undefined;
+  /**
+   * What was said in this session since its last commit. Merging needs it when a compaction may remove a message before
+   * it is stored; without it, such a message is in the log alone if the other writer compacted too.
+   */
+  readonly added?: (() => readonly Message[]) | undefined;
+  /** Called when the state has been merged with what somebody else had stored. */
+  readonly merged?: (() => void) | undefined;
+}
+
+/**
+ * Loads the session, or begins a new one that exists once it is committed.
+ *
+ * @throws {SessionStoreError} when the store cannot be read, or what it holds is no valid state: an existing session
+ * is never mistaken for a new one.
+ * @throws {InvalidInputError} when `key` is no `SessionKey`.
+ */
+export async function openSession(
+  store: SessionStore,
+  key: SessionKey,
+  options: OpenSessionOptions = {},
+): Promise<Session> {
+  // By its shape: it may come from another copy of this package.
+  if (typeof (key as SessionKey | undefined)?.parts !== 'object') {
+    const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
+    throw new InvalidInputError('openSession arguments', [{ path: 'key', message }]);
+  }
+  return new StoredBackedSession(store, key, options, await store.load(key));
+}
+
+class StoredBackedSession implements Session {
+  readonly key: SessionKey;
+  readonly state: AgentState;
+  readonly #store: SessionStore;
+  readonly #options: OpenSessionOptions;
+  /** What the store holds, message by message, by identity. */
+  #stored: Message[];
+  #storedHead: string;
+  /** The state's head as it was when it equalled what is stored. */
+  #ancestorHead: JsonObject;
+  #version: number;
+  /** Settles when the last commit that was asked for is done. */
+  #committing: Promise<unknown> = Promise.resolve();
+
+  constructor(
+    store: SessionStore,
+    key: SessionKey,
+    options: OpenSessionOptions,
+    stored: StoredSession | undefined,
+  ) {
+    this.#store = store;
+    this.key = key;
+    this.#options = options;
+    this.state = stored === undefined ? AgentState.create(identityOf(key)) : readState(key, stored);
+    this.#version = stored?.version ?? 0;
+    this.#stored = [...(stored?.messages ?? [])];
+    this.#storedHead = stored === undefined ? '' : JSON.stringify(stored.head);
+    this.#ancestorHead = this.state.head();
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  commit(): Promise<number> {
+    // One after the other, or a session would be in conflict with itself.
+    const commit = this.#committing.then(() => this.#commitMerging());
+    this.#committing = commit.catch(() => {});
+    return commit;
+  }
+
+  async #commitMerging(): Promise<number> {
+    const merges = this.#options.onConflict === 'merge' ? MAX_MERGES : 0;
+    for (let merged = 0; ; merged++) {
+      try {
+        return await this.#commit();
+      } catch (error) {
+        if (!SessionConflictError.isInstance(error) || merged >= merges) throw error;
+        const stored = await this.#store.load(this.key);
+        // Whoever deleted the session did not mean it to come back.
+        if (stored === undefined) throw error;
+        this.#rebase(stored);
+        this.#options.merged?.();
+      }
+    }
+  }
+
+  async #commit(): Promise<number> {
+    const { context } = this.state;
+    const keep = commonPrefix(this.#stored, context);
+    const append = context.slice(keep);
+    const head = this.state.head();
+    const headText = JSON.stringify(head);
+    const unchanged = append.length === 0 && keep === this.#stored.length && headText === this.#storedHead;
+    if (unchanged && this.#version > 0) return this.#version;
+
+    const { fence } = this.#options;
+    this.#version = await this.#store.commit(this.key, {
+      expectedVersion: this.#version,
+      head,
+      keep,
+      append,
+      ...(fence === undefined ? {} : { fence }),
+    });
+    this.#stored.length = keep;
+    for (const message of append) this.#stored.push(message);
+    this.#storedHead = headText;
+    this.#ancestorHead = head;
+    return this.#version;
+  }
+
+  /** Makes the state what it would be had it begun with `stored`. Synchronous, so that nothing can be added meanwhile. */
+  #rebase(stored: StoredSession): void {
+    const theirs = readState(this.key, stored).head();
+    const head = mergeHead(this.#ancestorHead, this.state.head(), theirs);
+    const context = mergeContext({
+      ancestor: this.#stored,
+      ours: this.state.context,
+      stored: stored.messages,
+      added: this.#options.added?.(),
+    });
+    adoptHead(this.state, AgentState.fromParts(head, []));
+    const live = this.state.contextMutable();
+    live.length = 0;
+    for (const message of context) live.push(message);
+    this.#version = stored.version;
+    this.#stored = [...stored.messages];
+    this.#storedHead = JSON.stringify(stored.head);
+    this.#ancestorHead = theirs;
+  }
+}
+
+function identityOf(key: SessionKey): Parameters<typeof AgentState.create>[0] {
+  const { sessionId, userId, tenantId } = key.parts;
+  return { sessionId, userId, tenantId };
+}
+
+function readState(key: SessionKey, stored: StoredSession): AgentState {
+  try {
+    return AgentState.fromParts(stored.head, stored.messages);
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    throw new SessionStoreError(
+      'session_corrupt',
+      `Session ${key} cannot be read: ${error.message} The stored data was left as it is; repair or delete it.`,
+      { sessionKey: key.toString(), cause: error },
+    );
+  }
+}
+
+// Messages are immutable, so the same object is the same message: a comparison of pointers, microseconds for thousands.
+function commonPrefix(left: readonly Message[], right: readonly Message[]): number {
+  const end = Math.min(left.length, right.length);
+  let index = 0;
+  while (index < end && left[index] === right[index]) index++;
+  return index;
+}

@@ -1,0 +1,109 @@
+import type { ContentBlock, FileBlock } from '../messages/content-block.js';
+import type { Message } from '../messages/message.js';
+import type { ToolDefinition } from '../model/model.js';
+import type { TokenCounter } from './token-counter.js';
+
+/** Role, separators and the like, which every provider adds to a message. */
+const MESSAGE_OVERHEAD = 4;
+/** Framing of a tool call, a tool result or a tool definition. */
+const BLOCK_OVERHEAD = 6;
+/** An image as providers bill it at common sizes. */
+const IMAGE_TOKENS = 1_600;
+/** A document page is billed as text and image; a page weighs about 100 KB. */
+const DOCUMENT_TOKENS_PER_100_KB = 3_000;
+const AUDIO_TOKENS_PER_100_KB = 1_000;
+
+const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
+const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
+
+/** Tokens of one message as a model would be billed for it. Counted once per message object and then remembered. */
+export function countMessage(counter: TokenCounter, message: Message): number {
+  return remembered(messageCounts, counter, message, () => {
+    let total = MESSAGE_OVERHEAD;
+    for (const block of message.content) total += countBlock(counter, block);
+    return total;
+  });
+}
+
+/** Tokens of many messages. */
+export function countMessages(counter: TokenCounter, messages: readonly Message[]): number {
+  let total = 0;
+  for (const message of messages) total += countMessage(counter, message);
+  return total;
+}
+
+/** Tokens of one tool's definition. Counted once per definition object. */
+export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
+  return remembered(toolCounts, counter, tool, () => {
+    const { name, description, inputSchema } = tool;
+    return (
+      BLOCK_OVERHEAD +
+      counter.count(name) +
+      counter.count(description) +
+      counter.count(JSON.stringify(inputSchema))
+    );
+  });
+}
+
+/** Tokens of a whole request: system prompt, tool definitions and every block of every message. */
+export function countRequest(
+  counter: TokenCounter,
+  request: {
+    readonly system?: string | undefined;
+    readonly tools?: readonly ToolDefinition[] | undefined;
+    readonly messages: readonly Message[];
+  },
+): number {
+  let total = request.system ? MESSAGE_OVERHEAD + counter.count(request.system) : 0;
+  for (const tool of request.tools ?? []) total += countTool(counter, tool);
+  return total + countMessages(counter, request.messages);
+}
+
+/** Tokens of one block. */
+export function countBlock(counter: TokenCounter, block: ContentBlock): number {
+  switch (block.type) {
+    case 'text':
+      return counter.count(block.text);
+    case 'thinking':
+      return counter.count(block.thinking);
+    case 'file':
+      return countFile(block);
+    case 'tool_use':
+      return BLOCK_OVERHEAD + counter.count(block.name) + counter.count(JSON.stringify(block.input) ?? '');
+    case 'tool_result': {
+      let total = BLOCK_OVERHEAD;
+      for (const part of block.output) total += countBlock(counter, part);
+      return total;
+    }
+    case 'opaque':
+      return counter.count(JSON.stringify(block.data) ?? '');
+  }
+}
+
+function countFile(file: FileBlock): number {
+  if (file.mediaType.startsWith('image/')) return IMAGE_TOKENS;
+  if (file.source.type !== 'base64') return DOCUMENT_TOKENS_PER_100_KB;
+  const hundredKilobytes = (file.source.data.length * 0.75) / 100_000;
+  if (file.mediaType.startsWith('text/')) return Math.ceil((file.source.data.length * 0.75) / 3.5);
+  const rate = file.mediaType.startsWith('audio/') ? AUDIO_TOKENS_PER_100_KB : DOCUMENT_TOKENS_PER_100_KB;
+  return Math.max(1, Math.ceil(hundredKilobytes)) * rate;
+}
+
+function remembered<Key extends object>(
+  tables: WeakMap<TokenCounter, WeakMap<Key, number>>,
+  counter: TokenCounter,
+  key: Key,
+  count: () => number,
+): number {
+  let table = tables.get(counter);
+  if (table === undefined) {
+    table = new WeakMap();
+    tables.set(counter, table);
+  }
+  let tokens = table.get(key);
+  if (tokens === undefined) {
+    tokens = count();
+    table.set(key, tokens);
+  }
+  return tokens;
+}

@@ -1,0 +1,50 @@
+import { lstat, realpath } from 'node:fs/promises';
+import { join, sep } from 'node:path';
+import { WorkspaceError } from '../errors/workspace-error.js';
+import { ABSENT, unless } from './io-error.js';
+
+/**
+ * Where a path below `root` really is: its deepest part that exists, with symbolic links followed, and what is still
+ * missing below it.
+ *
+ * @param root a real path.
+ * @param path as it was given, for errors.
+ * @throws {WorkspaceError} `outside_workspace` when that is not in `root`.
+ */
+export async function locate(root: string, path: string, segments: readonly string[]): Promise<string> {
+  for (let depth = segments.length; depth > 0; depth--) {
+    const real = await unless(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
+    if (real === undefined) continue;
+    if (!isInside(root, real)) throw leadsOut(path);
+    return below(path, real, segments.slice(depth));
+  }
+  return below(path, root, segments);
+}
+
+/** Whether a symbolic link leads to something in `root`. */
+export async function leadsInside(root: string, link: string): Promise<boolean> {
+  const real = await unless([...ABSENT, 'ELOOP'], realpath(link));
+  return real !== undefined && isInside(root, real);
+}
+
+// A link that leads nowhere yet is one through which a file could be made anywhere.
+async function below(path: string, directory: string, missing: readonly string[]): Promise<string> {
+  const next = missing[0];
+  if (next !== undefined) {
+    const found = await unless(ABSENT, lstat(join(directory, next)));
+    if (found?.isSymbolicLink()) throw leadsOut(path);
+  }
+  return join(directory, ...missing);
+}
+
+function isInside(root: string, real: string): boolean {
+  return real === root || real.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function leadsOut(path: string): WorkspaceError {
+  return new WorkspaceError(
+    'outside_workspace',
+    path,
+    `${JSON.stringify(path)} runs through a symbolic link that leads out of the workspace, or nowhere.`,
+  );
+}

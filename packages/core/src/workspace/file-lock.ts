@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { WorkspaceError } from '../errors/workspace-error.js';
+import { ABSENT, errorCode, toWorkspaceError, unless } from './io-error.js';
+import { formatHolder, type LockHolder, parseHolder } from './lock-holder.js';
+import { makeDirectory } from './make-directory.js';
+import { hasEnded, thisProcess } from './process-identity.js';
+import type { HeldLock } from './workspace.js';
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const HEARTBEAT_MS = 5_000;
+/** A holder elsewhere that has been silent for this long is taken for dead. */
+const SILENCE_MS = 30_000;
+const LONGEST_POLL_MS = 50;
+/** What the system answers when a directory cannot be renamed because of what is there. */
+const OCCUPIED =
+  process.platform === 'win32' ? ['EEXIST', 'ENOTEMPTY', 'EPERM', 'EACCES'] : ['EEXIST', 'ENOTEMPTY'];
+
+/** By lock, what the next task of this process waits for. */
+const tails = new Map<string, Promise<void>>();
+/** Directories in which this process has cleaned up already. */
+const swept = new Set<string>();
+
+/**
+ * Runs `task` while no other task, of this or another process, holds the lock `path`.
+ *
+ * A lock is a directory with one entry, named after its holder. It is prepared elsewhere and renamed into place, which
+ * the system refuses while there is a directory that is not empty: so it appears complete or not at all. To release a
+ * lock, or to take over a dead holder's, is to remove that holder's entry by name: nobody can remove another's by
+ * mistake, however late they act on what they saw. (Plain lock files need a second lock for that.)
+ *
+ * A holder counts as dead when its process has ended; where that cannot be seen, on another machine or in another
+ * container, when it has not touched its entry for 30 seconds.
+ *
+ * @throws {WorkspaceError} `locked` when the lock could not be had within `timeoutMs` (default 10 000).
+ */
+export async function withFileLock<T>(
+  path: string,
+  task: (lock: HeldLock) => Promise<T>,
+  options: { readonly timeoutMs?: number | undefined } = {},
+): Promise<T> {
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const deadline = performance.now() + timeoutMs;
+  return inTurn(path, deadline, timeoutMs, async () => {
+    const entry = await acquire(path, deadline, timeoutMs).catch((error: unknown) => {
+      throw toWorkspaceError(path, error);
+    });
+    // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
+    const beat = setInterval(
+      () => utimes(entry, new Date(), new Date()).catch(() => {}),
+      HEARTBEAT_MS,
+    ).unref();
+    try {
+      return await task({ check: () => assertHeld(path, entry) });
+    } finally {
+      clearInterval(beat);
+      await removeEntry(path, entry);
+      await rmdir(dirname(path)).catch(() => {});
+    }
+  });
+}
+
+/** Runs the tasks of this process one after the other, first come, first served. */
+async function inTurn<T>(
+  path: string,
+  deadline: number,
+  timeoutMs: number,
+  run: () => Promise<T>,
+): Promise<T> {
+  const before = tails.get(path);
+  let leave = () => {};
+  const turn = new Promise<void>((resolve) => {
+    leave = resolve;
+  });
+  const tail = Promise.all([before, turn]).then(() => {
+    if (tails.get(path) === tail) tails.delete(path);
+  });
+  tails.set(path, tail);
+  try {
+    if (before !== undefined && !(await settlesBy(deadline, before))) {
+      throw locked(path, 'another task of this process', timeoutMs);
+    }
+    return await run();
+  } finally {
+    leave();
+  }
+}
+
+async function settlesBy(deadline: number, promise: Promise<void>): Promise<boolean> {
+  const timer = new AbortController();
+  const late = sleep(Math.max(0, deadline - performance.now()), false, { signal: timer.signal });
+  try {
+    return await Promise.race([promise.then(() => true), late]);
+  } finally {
+    late.catch(() => {});
+    timer.abort();
+  }
+}
+
+/** Waits for the lock and answers the entry that stands for holding it. */
+async function acquire(path: string, deadline: number, timeoutMs: number): Promise<string> {
+  const holder: LockHolder = { ...thisProcess(), token: randomUUID() };
+  await sweepOnce(dirname(path));
+  for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
+    if (await claim(path, holder)) break;
+    const living = await removeDead(path);
+    if (living === undefined && (await claim(path, holder))) break;
+    const rest = deadline - performance.now();
+    if (rest <= 0) throw locked(path, describe(living), timeoutMs);
+    await sleep(Math.min(rest, pause * (0.5 + Math.random())));
+  }
+  return join(path, formatHolder(holder));
+}
+
+/** Removes the entries of holders that are dead, and answers one that is not. */
+async function removeDead(path: string): Promise<string | undefined> {
+  let living: string | undefined;
+  for (const name of await holdersOf(path)) {
+    const entry = join(path, name);
+    if (await isDead(entry, name)) await removeEntry(path, entry);
+    else living = name;
+  }
+  return living;
+}
+
+async function claim(path: string, holder: LockHolder): Promise<boolean> {
+  // Looking first keeps those who wait from making and removing directories.
+  if ((await holdersOf(path)).length > 0) return false;
+  const candidate = `${path}.${holder.token}`;
+  const entry = join(candidate, formatHolder(holder));
+  await makeDirectory(entry);
+  try {
+    await rename(candidate, path);
+    return true;
+  } catch (error) {
+    await removeEntry(candidate, entry);
+    if (!OCCUPIED.includes(errorCode(error) ?? '')) throw error;
+    // Windows does not rename onto a directory, not even an empty one.
+    await rmdir(path).catch(() => {});
+    return false;
+  }
+}
+
+async function isDead(entry: string, name: string): Promise<boolean> {
+  const holder = parseHolder(name);
+  const ended = holder && hasEnded(holder);
+  if (ended !== undefined) return ended;
+  const found = await unless(ABSENT, stat(entry));
+  return found !== undefined && Date.now() - found.mtimeMs > SILENCE_MS;
+}
+
+/** Removes what processes left that were killed between preparing a lock and renaming it into place. */
+async function sweepOnce(directory: string): Promise<void> {
+  if (swept.has(directory)) return;
+  swept.add(directory);
+  for (const name of (await unless(ABSENT, readdir(directory))) ?? []) {
+    const candidate = join(directory, name);
+    await removeDead(candidate);
+    await rmdir(candidate).catch(() => {});
+  }
+}
+
+async function assertHeld(path: string, entry: string): Promise<void> {
+  if ((await unless(ABSENT, stat(entry))) !== undefined) return;
+  throw new WorkspaceError(
+    'locked',
+    path,
+    `The lock ${path} was lost: this process was silent for more than ${SILENCE_MS / 1000} s and another one took ` +
+      'over. Nothing further was written; read the current state and try again.',
+  );
+}
+
+async function holdersOf(path: string): Promise<string[]> {
+  return (await unless(ABSENT, readdir(path))) ?? [];
+}
+
+// Both may have been done by somebody else, and the directory may be another's already: then it is not empty.
+async function removeEntry(path: string, entry: string): Promise<void> {
+  await rmdir(entry).catch(() => {});
+  await rmdir(path).catch(() => {});
+}
+
+function describe(name: string | undefined): string {
+  const holder = name === undefined ? undefined : parseHolder(name);
+  return holder ? `process ${holder.pid} on ${holder.host.split('+')[0]}` : 'another process';
+}
+
+function locked(path: string, holder: string, timeoutMs: number): WorkspaceError {
+  return new WorkspaceError(
+    'locked',
+    path,
+    `The lock ${path} is held by ${holder} and did not come free within ${timeoutMs} ms. Try again later or wait ` +
+      'longer; delete it only if nobody works there any more.',
+  );
+}

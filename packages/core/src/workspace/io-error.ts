@@ -1,0 +1,42 @@
+import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+
+const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text: string]>> = {
+  ENOENT: ['not_found', 'does not exist'],
+  EEXIST: ['already_exists', 'exists already'],
+  EISDIR: ['is_directory', 'is a directory, not a file'],
+  ENOTDIR: ['invalid_path', 'runs through a file as if it were a directory'],
+  ENAMETOOLONG: ['invalid_path', 'is too long for this file system; use shorter names'],
+  ELOOP: ['outside_workspace', 'is a symbolic link that may not be followed'],
+  EROFS: ['read_only', 'lies on a read-only file system; choose a workspace that can be written'],
+  EACCES: ['read_only', 'may not be accessed; check its owner and permissions'],
+  EPERM: ['read_only', 'may not be accessed; check its owner and permissions'],
+  ENOSPC: ['workspace_io', 'cannot be written: the disk is full; free some space'],
+  EDQUOT: ['workspace_io', 'cannot be written: the disk quota is used up; free some space'],
+};
+
+/** What the operating system reports, as a `WorkspaceError`; errors of this package pass unchanged. */
+export function toWorkspaceError(path: string, error: unknown): unknown {
+  const code = errorCode(error);
+  if (WorkspaceError.isInstance(error) || code === undefined) return error;
+  const [meaning, text] = MEANINGS[code] ?? ['workspace_io', `could not be read or written (${code})`];
+  return new WorkspaceError(meaning, path, `${JSON.stringify(path)} ${text}.`, { cause: error });
+}
+
+/** The system's name for an I/O error, for example `ENOENT`; `undefined` for any other error. */
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('syscall' in error || 'errno' in error)) return undefined;
+  return (error as NodeJS.ErrnoException).code;
+}
+
+/** The value, or `undefined` when the system answers with one of `codes`. */
+export async function unless<T>(codes: readonly string[], operation: Promise<T>): Promise<T | undefined> {
+  try {
+    return await operation;
+  } catch (error) {
+    if (codes.includes(errorCode(error) ?? '')) return undefined;
+    throw error;
+  }
+}
+
+/** What the system answers when there is nothing at a path. */
+export const ABSENT = ['ENOENT', 'ENOTDIR'];

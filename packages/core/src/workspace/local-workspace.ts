@@ -1,0 +1,256 @@
+import { accessSync, constants, opendirSync } from 'node:fs';
+import { type FileHandle, lstat, open, realpath, rm, unlink } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
+import { WorkspaceError } from '../errors/workspace-error.js';
+import { fileSegment } from '../lib/encode-segment.js';
+import { locate } from './confined-path.js';
+import { appendToFile, isTemporaryName, replaceFile, syncDirectory } from './durable-file.js';
+import { withFileLock } from './file-lock.js';
+import { ABSENT, toWorkspaceError, unless } from './io-error.js';
+import { entryOf, listDirectory } from './list-directory.js';
+import { makeDirectory, makeDirectorySync } from './make-directory.js';
+import type { HeldLock, Workspace, WorkspaceEntry } from './workspace.js';
+import { pathSegments } from './workspace-path.js';
+
+const optionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
+const rootSchema = z.string().min(1, 'must name a directory');
+
+const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
+/** The directory below the root that holds the locks. It is nobody's to list, read or write. */
+const LOCKS = '.locks';
+/** A temporary file this old was left by a process that died. */
+const ABANDONED_MS = 3_600_000;
+
+/**
+ * A directory on this machine. It is made when it is first used; nothing outside of it is read or written.
+ *
+ * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
+ * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
+ * trust in a sandbox, not merely in a workspace.
+ */
+export class LocalWorkspace implements Workspace {
+  readonly reach = 'host';
+  /** Absolute. */
+  readonly root: string;
+  readonly #readOnly: boolean;
+  #opening: Promise<string> | undefined;
+
+  /**
+   * @param root a directory, absolute or relative to the working directory.
+   * @throws {InvalidInputError} for an empty root or unknown options.
+   */
+  constructor(root: string, options: { readonly readOnly?: boolean | undefined } = {}) {
+    this.root = resolve(parseWith(rootSchema, root, 'LocalWorkspace root'));
+    this.#readOnly = parseWith(optionsSchema, options, 'LocalWorkspace options').readOnly;
+  }
+
+  /**
+   * Finds out at once, and synchronously, what every method finds out on first use: whether the directory is there or
+   * can be made, and can be read and written.
+   *
+   * @throws {WorkspaceError} `workspace_io` naming the directory and what to do.
+   */
+  check(): void {
+    try {
+      if (!this.#readOnly) makeDirectorySync(this.root);
+      opendirSync(this.root).closeSync();
+      accessSync(this.root, this.#readOnly ? R_OK | X_OK : R_OK | W_OK | X_OK);
+    } catch (error) {
+      throw this.#unusable(error);
+    }
+  }
+
+  async read(
+    path: string,
+    range: { readonly offset?: number; readonly length?: number } = {},
+  ): Promise<Uint8Array> {
+    return this.#attempt(path, async (file) => {
+      // Non-blocking, or a named pipe would wait for somebody to write into it.
+      const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      try {
+        const found = await handle.stat();
+        if (found.isDirectory()) throw isDirectory(path);
+        if (!found.isFile()) throw notAFile(path);
+        const offset = Math.max(0, range.offset ?? 0);
+        const rest = Math.max(0, found.size - offset);
+        return await readFully(handle, offset, Math.min(rest, Math.max(0, range.length ?? rest)));
+      } finally {
+        await handle.close();
+      }
+    });
+  }
+
+  async write(
+    path: string,
+    data: string | Uint8Array,
+    options: { readonly ifAbsent?: boolean } = {},
+  ): Promise<void> {
+    this.#assertWritable(path);
+    await this.#attempt(path, async (file) => {
+      const old = await unless(ABSENT, lstat(file));
+      if (old?.isDirectory()) throw isDirectory(path);
+      // A script stays executable.
+      const mode = old === undefined ? undefined : old.mode & 0o777;
+      await replaceFile(file, data, { ...options, mode });
+    });
+  }
+
+  async append(path: string, data: string | Uint8Array): Promise<void> {
+    this.#assertWritable(path);
+    await this.#attempt(path, (file) => appendToFile(file, data));
+  }
+
+  async *list(
+    path = '',
+    options: { readonly recursive?: boolean } = {},
+  ): AsyncGenerator<WorkspaceEntry, void, undefined> {
+    const segments = pathSegments(path);
+    const root = await this.#open();
+    const listing = {
+      root,
+      recursive: options.recursive ?? false,
+      isHidden: (child: string, file: string) => this.#isHidden(child, file),
+    };
+    try {
+      yield* listDirectory(await this.#locate(root, path), segments.join('/'), listing);
+    } catch (error) {
+      throw toWorkspaceError(path, error);
+    }
+  }
+
+  async stat(path: string): Promise<WorkspaceEntry | undefined> {
+    return this.#attempt(path, async (file) =>
+      entryOf(pathSegments(path).join('/'), await unless(ABSENT, lstat(file))),
+    );
+  }
+
+  async delete(path: string): Promise<boolean> {
+    this.#assertWritable(path);
+    const segments = pathSegments(path);
+    const name = segments.at(-1);
+    if (name === undefined) {
+      throw new WorkspaceError('invalid_path', path, 'The root of the workspace cannot be deleted.');
+    }
+    assertNotReserved(path, segments);
+    // The directory is resolved, not the path itself: of a symbolic link, the link is deleted.
+    const parent = segments.slice(0, -1).join('/');
+    const inParent = async (directory: string) => {
+      const deleted = await unless(ABSENT, remove(join(directory, name)));
+      if (deleted) await unless(ABSENT, syncDirectory(directory));
+      return deleted ?? false;
+    };
+    return this.#attempt(path, inParent, parent);
+  }
+
+  async lock<T>(
+    name: string,
+    task: (lock: HeldLock) => Promise<T>,
+    options: { readonly timeoutMs?: number | undefined } = {},
+  ): Promise<T> {
+    this.#assertWritable(name);
+    const root = await this.#open();
+    return withFileLock(join(root, LOCKS, `${fileSegment(name)}.lock`), task, options);
+  }
+
+  /** Runs an operation on the real place of `at`, and gives what goes wrong its meaning. */
+  async #attempt<T>(path: string, operation: (file: string) => Promise<T>, at = path): Promise<T> {
+    const root = await this.#open();
+    try {
+      return await operation(await this.#locate(root, at));
+    } catch (error) {
+      throw toWorkspaceError(path, error);
+    }
+  }
+
+  /** The real path of the root. */
+  #open(): Promise<string> {
+    this.#opening ??= this.#prepare().catch((error: unknown) => {
+      this.#opening = undefined;
+      throw this.#unusable(error);
+    });
+    return this.#opening;
+  }
+
+  async #prepare(): Promise<string> {
+    if (!this.#readOnly) await makeDirectory(this.root);
+    return realpath(this.root);
+  }
+
+  #unusable(error: unknown): WorkspaceError {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new WorkspaceError(
+      'workspace_io',
+      this.root,
+      `The workspace directory ${this.root} cannot be used: ${reason}. Make it, give this process the right to use ` +
+        'it, or choose another directory.',
+      { cause: error },
+    );
+  }
+
+  #assertWritable(path: string): void {
+    if (!this.#readOnly) return;
+    throw new WorkspaceError(
+      'read_only',
+      path,
+      `${JSON.stringify(path)} cannot be changed: the workspace ${this.root} was opened read-only.`,
+    );
+  }
+
+  async #locate(root: string, path: string): Promise<string> {
+    const segments = pathSegments(path);
+    assertNotReserved(path, segments);
+    return locate(root, path, segments);
+  }
+
+  /** Locks, and temporary files; of these, those whose writer cannot be at work any more are removed. */
+  async #isHidden(path: string, file: string): Promise<boolean> {
+    if (path === LOCKS) return true;
+    if (!isTemporaryName(basename(file))) return false;
+    const found = await unless(ABSENT, lstat(file));
+    if (found !== undefined && !this.#readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
+      await unlink(file).catch(() => {});
+    }
+    return true;
+  }
+}
+
+/** Fewer bytes than asked for where the file ends earlier. */
+async function readFully(handle: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length);
+  let filled = 0;
+  while (filled < length) {
+    const { bytesRead } = await handle.read(bytes, filled, length - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return bytes.subarray(0, filled);
+}
+
+async function remove(file: string): Promise<true> {
+  if ((await lstat(file)).isDirectory()) await rm(file, { recursive: true, maxRetries: 3 });
+  else await unlink(file);
+  return true;
+}
+
+function assertNotReserved(path: string, segments: readonly string[]): void {
+  if (segments[0] !== LOCKS) return;
+  throw new WorkspaceError('invalid_path', path, `"${LOCKS}" is where the workspace keeps its locks.`);
+}
+
+function isDirectory(path: string): WorkspaceError {
+  return new WorkspaceError(
+    'is_directory',
+    path,
+    `${JSON.stringify(path)} is a directory, not a file. List it, or name a file in it.`,
+  );
+}
+
+function notAFile(path: string): WorkspaceError {
+  return new WorkspaceError(
+    'invalid_path',
+    path,
+    `${JSON.stringify(path)} is neither a file nor a directory.`,
+  );
+}

@@ -1,0 +1,116 @@
+import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import type { Reach } from '../sessions/session-store.js';
+import type { Workspace, WorkspaceEntry } from './workspace.js';
+import { pathSegments } from './workspace-path.js';
+
+const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
+
+/**
+ * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what lies below `repo/` in the
+ * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden.
+ *
+ * @throws {WorkspaceError} `invalid_path` when a mount is not a single directory name.
+ */
+export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, Workspace>>): Workspace {
+  const mounted = new Map(Object.entries(mounts).map(([name, workspace]) => [singleName(name), workspace]));
+  const reaches = [base, ...mounted.values()].map(({ reach }) => REACHES.indexOf(reach));
+
+  /** Runs an operation in the workspace that `path` belongs to. */
+  async function within<T>(
+    path: string,
+    operation: (workspace: Workspace, path: string) => Promise<T>,
+  ): Promise<T> {
+    const [name = '', ...rest] = pathSegments(path);
+    const workspace = mounted.get(name);
+    if (workspace === undefined) return operation(base, path);
+    try {
+      return await operation(workspace, rest.join('/'));
+    } catch (error) {
+      if (!WorkspaceError.isInstance(error)) throw error;
+      const message = `In ${JSON.stringify(name)}: ${error.message}`;
+      throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
+    }
+  }
+
+  return {
+    reach: REACHES[Math.min(...reaches)] ?? base.reach,
+    read: (path, range) => within(path, (workspace, inner) => workspace.read(inner, range)),
+    write: (path, data, options) => within(path, (workspace, inner) => workspace.write(inner, data, options)),
+    append: (path, data) => within(path, (workspace, inner) => workspace.append(inner, data)),
+    delete: (path) => within(path, (workspace, inner) => workspace.delete(inner)),
+    stat: (path) =>
+      within(path, async (workspace, inner) => {
+        const entry = await workspace.stat(inner);
+        if (workspace === base) return entry;
+        if (entry !== undefined) return { ...entry, path: pathSegments(path).join('/') };
+        return inner === '' ? directory(pathSegments(path).join('/')) : undefined;
+      }),
+    async *list(path = '', options) {
+      const [name, ...rest] = pathSegments(path);
+      const workspace = mounted.get(name ?? '');
+      if (name !== undefined && workspace === undefined) yield* base.list(path, options);
+      else if (name !== undefined && workspace !== undefined) {
+        yield* prefixed(name, workspace.list(rest.join('/'), options));
+      } else yield* listRoot(options);
+    },
+    ...(base.lock === undefined ? {} : { lock: base.lock.bind(base) }),
+  };
+
+  async function* listRoot(options: { readonly recursive?: boolean } = {}): AsyncIterable<WorkspaceEntry> {
+    const sources = [visible(base.list('', options))];
+    for (const [name, workspace] of mounted) {
+      sources.push(only(directory(name)));
+      if (options.recursive) sources.push(prefixed(name, workspace.list('', options)));
+    }
+    yield* mergeSorted(sources);
+  }
+
+  async function* visible(entries: AsyncIterable<WorkspaceEntry>): AsyncIterable<WorkspaceEntry> {
+    for await (const entry of entries) {
+      if (!mounted.has(entry.path.split('/', 1)[0] ?? '')) yield entry;
+    }
+  }
+}
+
+async function* prefixed(
+  name: string,
+  entries: AsyncIterable<WorkspaceEntry>,
+): AsyncIterable<WorkspaceEntry> {
+  for await (const entry of entries) yield { ...entry, path: `${name}/${entry.path}` };
+}
+
+async function* only(entry: WorkspaceEntry): AsyncIterable<WorkspaceEntry> {
+  yield entry;
+}
+
+/** Entries of sources that are sorted by path, sorted by path. */
+async function* mergeSorted(
+  sources: readonly AsyncIterable<WorkspaceEntry>[],
+): AsyncIterable<WorkspaceEntry> {
+  const iterators = sources.map((source) => source[Symbol.asyncIterator]());
+  const heads = await Promise.all(iterators.map((iterator) => iterator.next()));
+  for (;;) {
+    let least = -1;
+    let path: string | undefined;
+    heads.forEach((head, index) => {
+      if (head.done || (path !== undefined && path <= head.value.path)) return;
+      least = index;
+      path = head.value.path;
+    });
+    const head = heads[least];
+    const iterator = iterators[least];
+    if (head === undefined || head.done || iterator === undefined) return;
+    yield head.value;
+    heads[least] = await iterator.next();
+  }
+}
+
+function directory(path: string): WorkspaceEntry {
+  return { path, type: 'directory', size: 0, modifiedAt: new Date(0).toISOString() };
+}
+
+function singleName(name: string): string {
+  const [segment, ...rest] = pathSegments(name);
+  if (segment !== undefined && rest.length === 0) return segment;
+  throw new WorkspaceError('invalid_path', name, `Mount ${JSON.stringify(name)}: use one directory name.`);
+}

@@ -1,0 +1,64 @@
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import { z } from 'zod';
+import { formatPath, InvalidInputError, parseWith } from '../../src/index.js';
+import { errorOf } from '../error-of.js';
+
+const schema = z.strictObject({
+  limit: z.number().int().min(0).default(5),
+  rules: z.array(z.strictObject({ tool: z.string() })).default([]),
+});
+
+describe('parseWith', () => {
+  test('answers the parsed value with its defaults and its type', () => {
+    const value = parseWith(schema, { limit: 0 }, 'Options');
+    expect(value).toEqual({ limit: 0, rules: [] });
+    expectTypeOf(value).toEqualTypeOf<{ limit: number; rules: { tool: string }[] }>();
+  });
+
+  test('names the path of every bad field', () => {
+    const error = errorOf(() =>
+      parseWith(schema, { limit: -1, rules: [{ tool: 'a' }, { tool: 7 }] }, 'Options'),
+    );
+    expect(InvalidInputError.isInstance(error) && error.issues.map(({ path }) => path)).toEqual([
+      'limit',
+      'rules[1].tool',
+    ]);
+    expect(error.message).toMatch(/^Invalid Options: limit: .*; rules\[1\]\.tool: .*string.*\.$/);
+  });
+
+  test('leads to every unknown key', () => {
+    const error = errorOf(() =>
+      parseWith(schema, { rules: [{ tool: 'a', tols: 1, x: 2 }], limt: 3 }, 'Options'),
+    );
+    expect(InvalidInputError.isInstance(error) && error.issues).toEqual([
+      { path: 'rules[0].tols', message: 'unknown key' },
+      { path: 'rules[0].x', message: 'unknown key' },
+      { path: 'limt', message: 'unknown key' },
+    ]);
+  });
+
+  test('ends with the remedy', () => {
+    const error = errorOf(() => parseWith(schema, 5, 'Options', 'See the guide.'));
+    expect(error.message).toMatch(/^Invalid Options: Invalid input: expected object.*\. See the guide\.$/);
+  });
+});
+
+describe('formatPath', () => {
+  test.each([
+    [[], ''],
+    [['a'], 'a'],
+    [['context', 3, 'content', 0, 'text'], 'context[3].content[0].text'],
+    [[0, 'a', 1, 2], '[0].a[1][2]'],
+    [[Symbol.for('s')], 'Symbol(s)'],
+  ])('%j', (path, text) => {
+    expect(formatPath(path)).toBe(text);
+  });
+});
+
+describe('a value that may have several forms', () => {
+  test('is told what each form would have taken', () => {
+    const schema = z.object({ strategy: z.union([z.enum(['auto', 'native']), z.array(z.string())]) });
+    const error = errorOf(() => parseWith(schema, { strategy: 'magic' }, 'configuration'));
+    expect(error.message).toMatch(/strategy: fits none of its forms \(.*"auto"\|"native".*; or .*array/);
+  });
+});

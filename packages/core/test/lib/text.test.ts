@@ -1,0 +1,64 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { headOf, tailOf } from '../../src/index.js';
+import { anyString, wellFormedText } from '../arbitraries.js';
+
+const limit = fc.integer({ min: 0, max: 30 });
+
+describe('headOf and tailOf', () => {
+  test('keep what fits', () => {
+    expect(headOf('hello', 5)).toBe('hello');
+    expect(tailOf('hello', 5)).toBe('hello');
+    expect(headOf('hello', 2)).toBe('he');
+    expect(tailOf('hello', 2)).toBe('lo');
+  });
+
+  test('give up a unit rather than split a pair', () => {
+    expect(headOf('a😀b', 2)).toBe('a');
+    expect(headOf('a😀b', 3)).toBe('a😀');
+    expect(tailOf('a😀b', 2)).toBe('b');
+    expect(tailOf('a😀b', 3)).toBe('😀b');
+  });
+
+  test('give nothing for a limit of 0 or less', () => {
+    expect([headOf('😀', 0), tailOf('😀', 0), headOf('abc', -1), tailOf('abc', -1)]).toEqual([
+      '',
+      '',
+      '',
+      '',
+    ]);
+  });
+
+  test('never exceed the limit, and lose at most one unit to it', () => {
+    fc.assert(
+      fc.property(anyString, limit, (text, length) => {
+        for (const cut of [headOf(text, length), tailOf(text, length)]) {
+          expect(cut.length).toBeLessThanOrEqual(length);
+          expect(cut.length).toBeGreaterThanOrEqual(Math.min(text.length, length) - 1);
+        }
+      }),
+    );
+  });
+
+  test('are the beginning and the end of the text', () => {
+    fc.assert(
+      fc.property(anyString, limit, (text, length) => {
+        expect(text.startsWith(headOf(text, length))).toBe(true);
+        expect(text.endsWith(tailOf(text, length))).toBe(true);
+      }),
+    );
+  });
+
+  test('are well-formed when the text is', () => {
+    fc.assert(
+      fc.property(wellFormedText, limit, (text, length) => {
+        expect(isWellFormed(headOf(text, length))).toBe(true);
+        expect(isWellFormed(tailOf(text, length))).toBe(true);
+      }),
+    );
+  });
+});
+
+function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}

@@ -1,0 +1,218 @@
+import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import { JsonSession, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { numbered } from '../../numbered.js';
+import { temporaryDirectory } from '../../temporary-directory.js';
+import { thrownBy } from '../../thrown-by.js';
+
+// Disks that are busy take their time.
+vi.setConfig({ testTimeout: 300_000 });
+
+const key = SessionKey.of({ tenantId: 'Acme', userId: 'u', agentId: 'a', sessionId: 's' });
+const FILE = 'tenants/%41cme/users/u/agents/a/sessions/s.json';
+
+async function setUp() {
+  const directory = await temporaryDirectory();
+  return { directory, file: join(directory, FILE), store: new JsonSession({ directory }) };
+}
+
+async function listed(store: JsonSession): Promise<SessionInfo[]> {
+  const infos: SessionInfo[] = [];
+  for await (const info of store.list()) infos.push(info);
+  return infos;
+}
+
+describe('JsonSession', () => {
+  test('keeps a session as one JSON document in the place of its key', async () => {
+    const { store, directory, file } = await setUp();
+    await store.commit(key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(2) });
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
+      format: 1,
+      key: { tenantId: 'Acme', userId: 'u', agentId: 'a', sessionId: 's' },
+      version: 1,
+      head: { a: 1 },
+      messages: numbered(2),
+    });
+    expect(await readdir(directory, { recursive: true })).toEqual([
+      'tenants',
+      'tenants/%41cme',
+      'tenants/%41cme/users',
+      'tenants/%41cme/users/u',
+      'tenants/%41cme/users/u/agents',
+      'tenants/%41cme/users/u/agents/a',
+      'tenants/%41cme/users/u/agents/a/sessions',
+      FILE,
+    ]);
+  });
+
+  test('deletes without a trace, but not what belongs to others', async () => {
+    const { store, directory } = await setUp();
+    const other = SessionKey.of({ tenantId: 'Acme', sessionId: 's' });
+    for (const each of [key, other]) {
+      await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    }
+    await store.delete(key);
+    expect(await readdir(directory, { recursive: true })).toHaveLength(4);
+    await store.delete(other);
+    expect(await readdir(directory)).toEqual([]);
+    expect(await store.delete(other)).toBe(false);
+    expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('commits while others delete in the same directories', async () => {
+    const { store } = await setUp();
+    const keys = Array.from({ length: 8 }, (_, index) =>
+      SessionKey.of({ userId: 'u', sessionId: `s${index}` }),
+    );
+    for (let round = 0; round < 5; round++) {
+      await Promise.all(
+        keys.map(async (each) => {
+          await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+          await store.delete(each);
+        }),
+      );
+    }
+    expect(await listed(store)).toEqual([]);
+  });
+
+  test.each([0, 1, 50, -1])('a file cut to %d bytes is reported, and left as it is', async (length) => {
+    const { store, file } = await setUp();
+    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+    const size = length < 0 ? (await stat(file)).size + length : length;
+    await truncate(file, size);
+    const change = { expectedVersion: 'any', head: {}, keep: 0, append: [] } as const;
+    for (const operation of [() => store.load(key), () => store.commit(key, change)]) {
+      const error = await thrownBy(operation());
+      expect(error).toMatchObject({ code: 'session_corrupt', sessionKey: key.toString() });
+      expect(error.message).toContain(file);
+      expect(error.message).toContain('delete the session');
+    }
+    expect((await stat(file)).size).toBe(size);
+    expect(await store.delete(key)).toBe(true);
+    expect(await store.load(key)).toBeUndefined();
+  });
+
+  test.each([
+    ['null', 'null'],
+    ['another format', '{"format":2}'],
+    ['no messages', JSON.stringify({ format: 1, key: key.parts, version: 1, updatedAt: '', head: {} })],
+    [
+      'a message without a role',
+      JSON.stringify({
+        format: 1,
+        key: key.parts,
+        version: 1,
+        updatedAt: '',
+        head: {},
+        messages: [{ id: 'a' }],
+      }),
+    ],
+    [
+      'another session',
+      JSON.stringify({
+        format: 1,
+        key: { sessionId: 'x' },
+        version: 1,
+        updatedAt: '',
+        head: {},
+        messages: [],
+      }),
+    ],
+  ])('a file that holds %s is reported', async (_, text) => {
+    const { store, file } = await setUp();
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, text);
+    const error = await thrownBy(store.load(key));
+    expect(error).toMatchObject({ name: 'SessionStoreError', code: 'session_corrupt' });
+    expect(error.message).toContain(file);
+  });
+
+  test('lists every session that can be read before it reports one that cannot', async () => {
+    const { store, file } = await setUp();
+    const others = ['x', 'y'].map((id) => SessionKey.of(id));
+    for (const each of [...others, key]) {
+      await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    }
+    await truncate(file, 9);
+    const found: string[] = [];
+    const listing = (async () => {
+      for await (const info of store.list()) found.push(info.key.parts.sessionId);
+    })();
+    const error = await thrownBy(listing);
+    expect(error).toMatchObject({ code: 'session_corrupt' });
+    expect(error.message).toContain(file);
+    expect(found.sort()).toEqual(['x', 'y']);
+  });
+
+  test('lists the newest first', async () => {
+    const { store, directory } = await setUp();
+    for (const id of ['b', 'c', 'a']) {
+      await store.commit(SessionKey.of(id), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      const file = join(directory, `sessions/${id}.json`);
+      const day = { b: 1, c: 3, a: 2 }[id];
+      const text = (await readFile(file, 'utf8')).replace(
+        /"updatedAt":"[^"]+"/,
+        `"updatedAt":"2026-01-0${day}T00:00:00Z"`,
+      );
+      await writeFile(file, text);
+    }
+    expect((await listed(store)).map((info) => info.key.parts.sessionId)).toEqual(['c', 'a', 'b']);
+  });
+
+  test('passes over temporary files, and removes old ones', async () => {
+    const { store, directory } = await setUp();
+    await store.commit(SessionKey.of('s'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    const temporary = join(directory, `sessions/.x-${'0'.repeat(24)}.tmp`);
+    await writeFile(temporary, '{"format":1');
+    expect(await listed(store)).toHaveLength(1);
+    expect(await readdir(join(directory, 'sessions'))).toHaveLength(2);
+    await utimes(temporary, 1, 1);
+    expect(await listed(store)).toHaveLength(1);
+    expect(await readdir(join(directory, 'sessions'))).toEqual(['s.json']);
+  });
+
+  test('reports a directory that cannot be used, and never takes it for an empty one', async () => {
+    const { directory } = await setUp();
+    await writeFile(join(directory, 'file'), '');
+    const store = new JsonSession({ directory: join(directory, 'file') });
+    const operations = [
+      () => store.load(key),
+      () => store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] }),
+      () => store.delete(key),
+      () => listed(store),
+    ];
+    for (const operation of operations) {
+      expect(await thrownBy(operation())).toMatchObject({
+        name: 'SessionStoreError',
+        code: 'session_unavailable',
+        message: expect.stringContaining(join(directory, 'file')),
+        cause: expect.objectContaining({ name: 'WorkspaceError' }),
+      });
+    }
+  });
+
+  test('reports who holds up a commit for too long', async () => {
+    const { directory } = await setUp();
+    const store = new JsonSession({ directory, lockTimeoutMs: 0 });
+    const change = {
+      expectedVersion: 'any',
+      head: {},
+      keep: 0,
+      append: [userMessage('x'.repeat(1e6))],
+    } as const;
+    const results = await Promise.allSettled([store.commit(key, change), store.commit(key, change)]);
+    expect(results).toMatchObject([
+      { status: 'fulfilled', value: 1 },
+      {
+        status: 'rejected',
+        reason: { code: 'session_unavailable', message: expect.stringContaining('.lock') },
+      },
+    ]);
+  });
+
+  test('refuses unknown options', () => {
+    expect(() => new JsonSession({ directory: 'a', dir: 'b' } as never)).toThrowError('dir');
+    expect(() => new JsonSession({ directory: '' })).toThrowError('directory');
+  });
+});

@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest';
+import { InMemorySession, SessionKey } from '../../src/index.js';
+import { numbered } from '../numbered.js';
+
+const key = SessionKey.of('s');
+
+describe('InMemorySession', () => {
+  test('changes nothing when a commit cannot be copied', async () => {
+    const store = new InMemorySession();
+    await store.commit(key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
+    const uncopyable = { call: () => {} } as never;
+    for (const change of [
+      { head: uncopyable, keep: 0, append: [] },
+      { head: {}, keep: 0, append: [uncopyable] },
+    ]) {
+      await expect(store.commit(key, { ...change, expectedVersion: 1 })).rejects.toThrow(
+        'could not be cloned',
+      );
+    }
+    expect(await store.load(key)).toMatchObject({ version: 1, head: { a: 1 }, messages: numbered(3) });
+  });
+
+  test.each([-1, 0.5, Number.NaN, 4])('refuses to keep %d of three messages', async (keep) => {
+    const store = new InMemorySession();
+    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+    const change = { expectedVersion: 1, head: {}, keep, append: [] };
+    await expect(store.commit(key, change)).rejects.toMatchObject({ code: 'invalid_input' });
+    expect((await store.load(key))?.messages).toHaveLength(3);
+  });
+});
+
+test('refuses a lease that would end at once', async () => {
+  const leasing = new InMemorySession().lease(SessionKey.of('s'), { ttlMs: 0 });
+  await expect(leasing).rejects.toThrow('Invalid lease options: ttlMs');
+});

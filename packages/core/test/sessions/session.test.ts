@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest';
+import {
+  InMemorySession,
+  openSession,
+  type SessionChange,
+  SessionKey,
+  type StoredSession,
+  userMessage,
+} from '../../src/index.js';
+import { numbered } from '../numbered.js';
+import { thrownBy } from '../thrown-by.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+
+/** Remembers what was committed to it. */
+class RecordingSession extends InMemorySession {
+  readonly changes: SessionChange[] = [];
+
+  override commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
+    this.changes.push(change);
+    return super.commit(sessionKey, change);
+  }
+}
+
+describe('openSession', () => {
+  test('refuses an id in the place of a key, and says how to make one', async () => {
+    const opening = openSession(new InMemorySession(), 's-001' as never);
+    await expect(opening).rejects.toThrow(/key: must be a SessionKey: SessionKey\.of\('s-001'\)/);
+  });
+
+  test('begins a session that exists once it is committed', async () => {
+    const store = new InMemorySession();
+    const session = await openSession(store, key);
+    expect(session).toMatchObject({
+      key,
+      version: 0,
+      state: { sessionId: 's', userId: 'alice', context: [] },
+    });
+    expect(await store.load(key)).toBeUndefined();
+    expect(await session.commit()).toBe(1);
+    expect(await store.load(key)).toMatchObject({ version: 1, head: session.state.head(), messages: [] });
+  });
+
+  test('loads what was committed', async () => {
+    const store = new InMemorySession();
+    const first = await openSession(store, key);
+    first.state.contextMutable().push(...numbered(3));
+    first.state.tasksContext = { todos: [{ content: 'a', status: 'pending' }] };
+    await first.commit();
+    const second = await openSession(store, key);
+    expect(second.version).toBe(1);
+    expect(second.state.toJSON()).toEqual(first.state.toJSON());
+  });
+
+  test.each([{}, { schemaVersion: 99, sessionId: 's' }, { schemaVersion: 1, sessionId: 's', unknown: 1 }])(
+    'does not begin a new session over a state that it cannot read: %j',
+    async (head) => {
+      const store = new InMemorySession();
+      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+      expect(await thrownBy(openSession(store, key))).toMatchObject({
+        code: 'session_corrupt',
+        sessionKey: key.toString(),
+        cause: expect.objectContaining({ code: 'invalid_input' }),
+      });
+    },
+  );
+
+  test('fails when the store does', async () => {
+    const failure = new Error('out of reach');
+    class Failing extends InMemorySession {
+      override async load(): Promise<StoredSession | undefined> {
+        throw failure;
+      }
+    }
+    expect(await thrownBy(openSession(new Failing(), key))).toBe(failure);
+  });
+});
+
+describe('commit', () => {
+  test('sends only what was added', async () => {
+    const store = new RecordingSession();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(...numbered(3));
+    await session.commit();
+    session.state.contextMutable().push(...numbered(2, 'n'));
+    expect(await session.commit()).toBe(2);
+    expect(store.changes.map(({ expectedVersion, keep, append }) => [expectedVersion, keep, append])).toEqual(
+      [
+        [0, 0, numbered(3)],
+        [1, 3, numbered(2, 'n')],
+      ],
+    );
+  });
+
+  test('sends what follows the first change', async () => {
+    const store = new RecordingSession();
+    const session = await openSession(store, key);
+    const context = session.state.contextMutable();
+    context.push(...numbered(5));
+    await session.commit();
+    context[2] = userMessage('replaced', { id: 'm2' });
+    context.pop();
+    await session.commit();
+    expect(store.changes.at(-1)).toMatchObject({ keep: 2, append: [{ id: 'm2' }, { id: 'm3' }] });
+    context.splice(0, 4, userMessage('summary', { id: 'x', kind: 'summary' }));
+    await session.commit();
+    expect(store.changes.at(-1)).toMatchObject({ keep: 0, append: [{ id: 'x' }] });
+    expect((await store.load(key))?.messages).toEqual(session.state.context);
+  });
+
+  test('writes nothing when nothing changed, and the head when that did', async () => {
+    const store = new RecordingSession();
+    await (await openSession(store, key)).commit();
+    const session = await openSession(store, key);
+    expect(await session.commit()).toBe(1);
+    expect(store.changes).toHaveLength(1);
+    session.state.planModeContext = { active: true };
+    expect(await session.commit()).toBe(2);
+    expect(store.changes.at(-1)).toMatchObject({
+      keep: 0,
+      append: [],
+      head: { planModeContext: { active: true } },
+    });
+  });
+
+  test('of a session that somebody else changed is a conflict, and can be told from success', async () => {
+    const store = new InMemorySession();
+    const [first, second] = [await openSession(store, key), await openSession(store, key)];
+    first.state.contextMutable().push(...numbered(1));
+    second.state.contextMutable().push(...numbered(1, 'n'));
+    await first.commit();
+    expect(await thrownBy(second.commit())).toMatchObject({ code: 'session_conflict', actualVersion: 1 });
+    expect(second.version).toBe(0);
+    expect((await store.load(key))?.messages).toEqual(numbered(1));
+    expect(await thrownBy(second.commit())).toMatchObject({ code: 'session_conflict' });
+  });
+
+  test('asked for several times at once does not conflict with itself', async () => {
+    const store = new RecordingSession();
+    const session = await openSession(store, key);
+    const commits: Promise<number>[] = [];
+    for (let turn = 0; turn < 4; turn++) {
+      session.state.contextMutable().push(...numbered(1, `t${turn}-`));
+      commits.push(session.commit());
+    }
+    await Promise.all(commits);
+    expect((await store.load(key))?.messages).toEqual(session.state.context);
+    // The first found all that was there; the others found nothing to do.
+    expect(store.changes).toHaveLength(1);
+  });
+
+  test('is tried again in full after a failure', async () => {
+    let failing = true;
+    class Failing extends RecordingSession {
+      override commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
+        return failing ? Promise.reject(new Error('down')) : super.commit(sessionKey, change);
+      }
+    }
+    const store = new Failing();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(...numbered(2));
+    await thrownBy(session.commit());
+    failing = false;
+    session.state.contextMutable().push(...numbered(1, 'n'));
+    expect(await session.commit()).toBe(1);
+    expect((await store.load(key))?.messages).toEqual(session.state.context);
+  });
+});
