@@ -225,7 +225,7 @@ it('answers small questions at once', async () => {
   const { files, lines } = figuresOf(repo, 'packages/testkit');
   expect(size.text).toContain(`packages/testkit has ${files} files with ${lines} lines`);
   const place = await agent.call('Where is openSession defined?', context);
-  expect(place.text).toContain('packages/core/src/session.ts:');
+  expect(place.text).toContain('packages/core/src/sessions/session.ts:');
 });
 
 it('is an honest label', async () => {
