@@ -5,13 +5,13 @@ import {
   type Message,
   parseWith,
 } from '@x/core';
-import { checkRequest } from './check-request.js';
-import { runCompaction } from './compaction-run.js';
+import { checkRequest } from './run/check-request.js';
+import { runCompaction } from './run/compaction-run.js';
 import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
 import { defaultCounter } from './default-counter.js';
 import { observerFor } from './ledger/observer.js';
 import { Meter } from './meter.js';
-import { reducersOf } from './strategy.js';
+import { reducersOf } from './run/ladder.js';
 
 /**
  * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the ladder

@@ -1,5 +1,5 @@
 import { type Message, userMessage } from '@x/core';
-import { marksOf } from './message-marks.js';
+import { marksOf } from './conversation/marks.js';
 
 /**
  * Stands for messages that were taken out with nothing else in their place: how many, why, and where they can be read.

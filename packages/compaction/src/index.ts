@@ -1,4 +1,4 @@
-export { FALLBACK_CONTEXT_WINDOW } from './budget.js';
+export { FALLBACK_CONTEXT_WINDOW } from './run/budget.js';
 export type {
   AfterCompaction,
   BeforeCompaction,
@@ -13,24 +13,24 @@ export { defaultCounter } from './default-counter.js';
 export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
 export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { expandMessage } from './expand-message.js';
-export { type ParsedCompactionConfig, parseCompactionConfig } from './file/compaction-file.js';
+export { type ParsedCompactionConfig, parseCompactionConfig } from './config/compaction-file.js';
 export {
   type CompactionFactoryOptions,
   compactionFactories,
   createCompactionFactories,
   type FileCapabilityFactory,
-} from './file/factories.js';
+} from './config/file-capabilities.js';
 export { compactionJsonSchema, evictionJsonSchema } from './file/json-schema.js';
 export {
   type CompactionConfigSources,
   resolveCompactionConfig,
-} from './file/resolve-compaction-config.js';
+} from './config/resolve-compaction-config.js';
 export {
   type ResolvedSummarizer,
   resolveSummarizer,
   type SummarizerAgent,
   type SummarizerSources,
-} from './file/resolve-summarizer.js';
+} from './config/resolve-summarizer.js';
 export { Meter } from './meter.js';
 export type { Budget, Fate, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 export { unchanged } from './reducer.js';

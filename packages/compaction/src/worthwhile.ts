@@ -1,4 +1,4 @@
-import type { Alteration } from './alter-messages.js';
+import type { Alteration } from './reducers/alter-messages.js';
 import { type Budget, type Reduction, unchanged, type View } from './reducer.js';
 
 /** The share of the request that a rewrite must save when a reduction is due anyway, and when it is not. */

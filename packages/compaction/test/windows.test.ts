@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetFor, isDue } from '../src/budget.js';
+import { budgetFor, isDue } from '../src/run/budget.js';
 import {
   compaction,
   compactionConfigSchema,

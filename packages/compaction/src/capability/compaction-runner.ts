@@ -7,24 +7,24 @@ import {
   type Model,
   type ReasonScope,
 } from '@x/core';
-import { FALLBACK_CONTEXT_WINDOW, isDue } from '../budget.js';
-import { runCompaction } from '../compaction-run.js';
+import { FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
+import { runCompaction } from '../run/compaction-run.js';
 import { defaultCounter } from '../default-counter.js';
 import { describe } from '../describe.js';
 import { observerFor } from '../ledger/observer.js';
 import { unchangedOutcome } from '../outcome.js';
 import type { Reducer } from '../reducer.js';
-import { reducersOf } from '../strategy.js';
+import { reducersOf } from '../run/ladder.js';
 import { announce } from './announce.js';
-import { calibrate, calibrationOf } from './calibration.js';
+import { calibrate, calibrationOf } from './stored-state.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { carriedState } from './carried-state.js';
 import { heldUntil, holdOff } from './hold-off.js';
-import { callAfter, callBefore, flushRemoved } from './hooks.js';
+import { callAfter, callBefore, flushRemoved } from './notify.js';
 import { SessionTracker } from './session-tracker.js';
 import { swapContext } from './swap-context.js';
 import { undoCompaction } from './undo-compaction.js';
-import { storeUndo, undoRecordOf } from './undo-record.js';
+import { storeUndo, undoRecordOf } from './undo.js';
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;

@@ -1,6 +1,6 @@
 import type { AgentState, SessionLog } from '@x/core';
 import { swapContext } from './swap-context.js';
-import { listBefore, readUndo, storeUndo } from './undo-record.js';
+import { listBefore, readUndo, storeUndo } from './undo.js';
 
 /** What an undo works on: a session's state, and its log. */
 export interface UndoScope {

@@ -1,5 +1,5 @@
 import type { TextBlock, ToolResultBlock } from '@x/core';
-import { isObject } from '../message-marks.js';
+import { isObject } from '../conversation/marks.js';
 
 const MARK = '@x/compaction';
 

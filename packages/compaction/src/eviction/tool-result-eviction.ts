@@ -1,6 +1,6 @@
 import { type Capability, type Message, parseWith, type ToolOutputBlock } from '@x/core';
 import { describe } from '../describe.js';
-import { matchesTool } from '../match-tool.js';
+import { matchesTool } from '../reducers/select-tools.js';
 import { evictText } from './evict-text.js';
 import { evictUserMessages } from './evict-user-messages.js';
 import { type EvictionConfig, evictionConfigSchema } from './eviction-config.js';

@@ -1,6 +1,6 @@
 import { fileJsonSchema, type JsonObject } from '@x/core';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
-import { compactionFileSchema } from './compaction-file.js';
+import { compactionFileSchema } from '../config/compaction-file.js';
 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */
 export const compactionJsonSchema: JsonObject = fileJsonSchema(compactionFileSchema);

@@ -1,4 +1,4 @@
-import { cutMiddle } from '../cut-middle.js';
+import { cutMiddle } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { TakenText } from './taken-text.js';
 

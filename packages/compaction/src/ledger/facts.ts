@@ -7,12 +7,12 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { commandOf, pathsOf } from '../call-target.js';
+import { commandOf, pathsOf } from '../conversation/tool-calls.js';
 import { outcomeOf } from '../command-outcome.js';
-import { marksOf, stringsIn, withMarks } from '../message-marks.js';
-import { errorLine } from '../observation-stub.js';
+import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
+import { errorLine } from '../reducers/stubs.js';
 import { isUserRequest } from '../pinned.js';
-import { redactMessage } from '../redaction/redact-message.js';
+import { redactMessage } from '../conversation/redaction.js';
 import { decisionsIn } from './decisions.js';
 import { type Mention, mentionsIn } from './mentions.js';
 import { shellFiles } from './shell-files.js';

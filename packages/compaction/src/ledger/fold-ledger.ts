@@ -1,5 +1,5 @@
 import type { Message, Redact } from '@x/core';
-import { cutMiddle } from '../cut-middle.js';
+import { cutMiddle } from '../conversation/text.js';
 import { type CallFact, type Facts, factsOf, weightOf } from './facts.js';
 import { emptyLedger, type Ledger } from './ledger.js';
 import { rankMentions } from './rank-mentions.js';

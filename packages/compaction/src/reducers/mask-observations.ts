@@ -9,15 +9,15 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { alterMessages } from '../alter-messages.js';
-import { pathOf, rangeOf } from '../call-target.js';
+import { alterMessages } from './alter-messages.js';
+import { pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { count, observationMaskingSchema } from '../config/stage-schemas.js';
 import { evictedPath } from '../eviction/evicted-path.js';
-import { startOfLive } from '../keep-newest.js';
+import { startOfLive } from '../conversation/regions.js';
 import { namesOfOutputs } from '../ledger/names-of-outputs.js';
-import { matchesTool } from '../match-tool.js';
-import { marksOf, stringsIn } from '../message-marks.js';
-import { observationStub } from '../observation-stub.js';
+import { matchesTool } from './select-tools.js';
+import { marksOf, stringsIn } from '../conversation/marks.js';
+import { observationStub } from './stubs.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { toolsThat } from '../tools-that.js';
 import { ifWorthwhile } from '../worthwhile.js';

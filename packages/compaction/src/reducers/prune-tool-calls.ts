@@ -1,10 +1,10 @@
 import { headOf, type Message, parseWith, type ToolUseBlock } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from '../alter-messages.js';
+import { alterMessages } from './alter-messages.js';
 import { pruneSchema } from '../config/stage-schemas.js';
-import { startOfLive, startOfWindow } from '../keep-newest.js';
+import { startOfLive, startOfWindow } from '../conversation/regions.js';
 import { mapStrings } from '../map-strings.js';
-import { marksOf } from '../message-marks.js';
+import { marksOf } from '../conversation/marks.js';
 import type { Meter } from '../meter.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { ifWorthwhile } from '../worthwhile.js';

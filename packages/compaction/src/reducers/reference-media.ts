@@ -1,8 +1,8 @@
 import { type FileBlock, type Message, parseWith, type TextBlock } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from '../alter-messages.js';
+import { alterMessages } from './alter-messages.js';
 import { mediaSchema } from '../config/stage-schemas.js';
-import { startOfLive } from '../keep-newest.js';
+import { startOfLive } from '../conversation/regions.js';
 import { contentKey, mediaReference } from '../media-reference.js';
 import { isUserRequest, latestUserRequest } from '../pinned.js';
 import type { Reducer } from '../reducer.js';

@@ -9,15 +9,15 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { alterMessages } from '../alter-messages.js';
-import { commandOf, pathOf, rangeOf } from '../call-target.js';
+import { alterMessages } from './alter-messages.js';
+import { commandOf, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { type CommandOutcome, outcomeOf } from '../command-outcome.js';
 import { supersededOutputsSchema } from '../config/stage-schemas.js';
 import { evictedPath } from '../eviction/evicted-path.js';
-import { startOfLive } from '../keep-newest.js';
+import { startOfLive } from '../conversation/regions.js';
 import { effectOf } from '../ledger/tool-effect.js';
-import { matchesTool } from '../match-tool.js';
-import { isObject, marksOf, stringsIn } from '../message-marks.js';
+import { matchesTool } from './select-tools.js';
+import { isObject, marksOf, stringsIn } from '../conversation/marks.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { toolsThat } from '../tools-that.js';
 import { ifWorthwhile } from '../worthwhile.js';

@@ -1,9 +1,9 @@
 import { type Message, parseWith } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from '../alter-messages.js';
+import { alterMessages } from './alter-messages.js';
 import { truncateArgsSchema } from '../config/stage-schemas.js';
-import { cutMiddle } from '../cut-middle.js';
-import { startOfLive, startOfWindow } from '../keep-newest.js';
+import { cutMiddle } from '../conversation/text.js';
+import { startOfLive, startOfWindow } from '../conversation/regions.js';
 import { mapStrings } from '../map-strings.js';
 import type { Reducer } from '../reducer.js';
 import { ifWorthwhile } from '../worthwhile.js';

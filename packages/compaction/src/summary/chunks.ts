@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { cutMiddle } from '../cut-middle.js';
+import { cutMiddle } from '../conversation/text.js';
 import { pairingOf } from '../groups.js';
 import type { Meter } from '../meter.js';
 import type { TranscriptEntry } from './transcript.js';

@@ -6,7 +6,7 @@ import { emptyLedger, type Ledger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
 import { firstUserRequest } from '../pinned.js';
 import { redactorFor } from '../redaction/redact.js';
-import { redactLedger, redactMessage } from '../redaction/redact-message.js';
+import { redactLedger, redactMessage } from '../conversation/redaction.js';
 import {
   type Budget,
   type Fate,

@@ -1,4 +1,4 @@
-import { countLong } from './merge-long.js';
+import { countLong } from './merge.js';
 import { countShort, SHORT_PIECE } from './merge-short.js';
 import type { PieceEnd } from './piece-end.js';
 import { NO_RANK, type RankTable } from './rank-table.js';

@@ -1,6 +1,6 @@
 import { type Message, toolUsesOf } from '@x/core';
-import type { Meter } from './meter.js';
-import { latestUserRequest } from './pinned.js';
+import type { Meter } from '../meter.js';
+import { latestUserRequest } from '../pinned.js';
 
 /** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
 export interface KeepWindow {

@@ -1,7 +1,7 @@
 import type { Message } from '@x/core';
-import { pairingOf } from './groups.js';
-import { latestUserRequest } from './pinned.js';
-import { type Reduction, saysAnything } from './reducer.js';
+import { pairingOf } from '../groups.js';
+import { latestUserRequest } from '../pinned.js';
+import { type Reduction, saysAnything } from '../reducer.js';
 
 /**
  * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its

@@ -1,7 +1,7 @@
 import { toolResultBlock } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { outcomeOf } from '../src/command-outcome.js';
-import { lines } from './build.js';
+import { outcomeOf } from '../../src/conversation/tool-calls.js';
+import { lines } from '../build.js';
 
 const outcome = (output: string, { name = 'execute', isError = false } = {}) =>
   outcomeOf(toolResultBlock({ id: 'c', name }, output, isError));

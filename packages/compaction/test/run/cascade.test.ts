@@ -2,9 +2,9 @@ import { ContextOverflowError, type Message, type Model, type ModelResponse, use
 import { assertAccounted, assertPaired, assertWellFormed } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCompactor } from '../src/index.js';
-import { conversation, damagedConversation, text } from './arbitraries.js';
-import { GOOD_SUMMARY, modelOf, said } from './models.js';
+import { createCompactor } from '../../src/index.js';
+import { conversation, damagedConversation, text } from '../arbitraries.js';
+import { GOOD_SUMMARY, modelOf, said } from '../models.js';
 
 const reason = fc.constantFrom('manual', 'proactive_budget', 'request_too_large' as const);
 const strategy = fc.constantFrom('auto', 'summarization', 'observation_masking', 'native' as const);

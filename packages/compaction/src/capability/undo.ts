@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
-import { marksOf, stringsIn } from '../message-marks.js';
+import { marksOf, stringsIn } from '../conversation/marks.js';
 import { findLogged } from './find-logged.js';
 
 const EXTENSION = 'compaction';

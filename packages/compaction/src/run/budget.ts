@@ -1,6 +1,6 @@
 import type { CompactionReason } from '@x/core';
-import type { ResolvedCompactionConfig } from './config/compaction-config.js';
-import type { Budget, View } from './reducer.js';
+import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import type { Budget, View } from '../reducer.js';
 
 /** Assumed when nobody says how large the model's window is. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;

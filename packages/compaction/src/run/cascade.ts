@@ -8,11 +8,11 @@ import {
 } from '@x/core';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
-import { describe } from './describe.js';
-import { Manifest } from './manifest.js';
-import type { Meter } from './meter.js';
-import type { Budget, Reducer, ReducerContext, Reduction, View } from './reducer.js';
-import { unchanged } from './reducer.js';
+import { describe } from '../describe.js';
+import { Manifest } from '../manifest.js';
+import type { Meter } from '../meter.js';
+import type { Budget, Reducer, ReducerContext, Reduction, View } from '../reducer.js';
+import { unchanged } from '../reducer.js';
 
 /** What a run through the reducers came to. */
 export interface CascadeResult {

@@ -9,13 +9,13 @@ import type {
 import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
-import type { ResolvedCompactionConfig } from './config/compaction-config.js';
-import { describe } from './describe.js';
-import type { Meter } from './meter.js';
-import { redactorFor } from './redaction/redact.js';
-import type { Budget, Reducer, View } from './reducer.js';
-import { needsRepair, repairPairs } from './reducers/repair-pairs.js';
-import { savesEnough } from './saves-enough.js';
+import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import { describe } from '../describe.js';
+import type { Meter } from '../meter.js';
+import { redactorFor } from '../redaction/redact.js';
+import type { Budget, Reducer, View } from '../reducer.js';
+import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
+import { savesEnough } from '../saves-enough.js';
 
 /** Everything that a run works with. */
 export interface RunInput {

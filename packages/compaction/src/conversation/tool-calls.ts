@@ -1,5 +1,5 @@
 import type { ToolUseBlock } from '@x/core';
-import { isObject } from './message-marks.js';
+import { isObject } from './marks.js';
 
 const PATH_KEYS = [
   'path',

@@ -1,5 +1,5 @@
 import { headOf, type ToolResultBlock, textOf } from '@x/core';
-import { isStatusLine, outcomeOf } from './command-outcome.js';
+import { isStatusLine, outcomeOf } from '../command-outcome.js';
 
 /** What a stub tells beside what the result itself shows. */
 export interface StubDetails {

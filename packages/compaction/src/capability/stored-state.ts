@@ -1,5 +1,5 @@
 import type { AgentState, Model } from '@x/core';
-import { isObject } from '../message-marks.js';
+import { isObject } from '../conversation/marks.js';
 
 const EXTENSION = 'compaction';
 const LOWEST = 0.5;

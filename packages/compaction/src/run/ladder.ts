@@ -1,14 +1,14 @@
-import type { ResolvedCompactionConfig } from './config/compaction-config.js';
-import type { Reducer } from './reducer.js';
-import { dropOldest } from './reducers/drop-oldest.js';
-import { maskObservations } from './reducers/mask-observations.js';
-import { nativeCompaction } from './reducers/native-compaction.js';
-import { pruneToolCalls } from './reducers/prune-tool-calls.js';
-import { referenceMedia } from './reducers/reference-media.js';
-import { summarize } from './reducers/summarize.js';
-import { supersededOutputs } from './reducers/superseded-outputs.js';
-import { trimSynthetic } from './reducers/trim-synthetic.js';
-import { truncateToolArgs } from './reducers/truncate-tool-args.js';
+import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import type { Reducer } from '../reducer.js';
+import { dropOldest } from '../reducers/drop-oldest.js';
+import { maskObservations } from '../reducers/mask-observations.js';
+import { nativeCompaction } from '../reducers/native-compaction.js';
+import { pruneToolCalls } from '../reducers/prune-tool-calls.js';
+import { referenceMedia } from '../reducers/reference-media.js';
+import { summarize } from '../reducers/summarize.js';
+import { supersededOutputs } from '../reducers/superseded-outputs.js';
+import { trimSynthetic } from '../reducers/trim-synthetic.js';
+import { truncateToolArgs } from '../reducers/truncate-tool-args.js';
 
 /**
  * The reducers of a configuration, in the order in which they run: free ones first. Masking comes before a summary that a

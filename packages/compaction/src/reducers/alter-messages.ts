@@ -1,7 +1,7 @@
 import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
-import { keepFacts } from './ledger/facts.js';
-import { withMarks } from './message-marks.js';
-import type { Fate, ReducerContext } from './reducer.js';
+import { keepFacts } from '../ledger/facts.js';
+import { withMarks } from '../conversation/marks.js';
+import type { Fate, ReducerContext } from '../reducer.js';
 
 /** Messages after a change to some of them, with what it saves. */
 export interface Alteration {

@@ -1,8 +1,8 @@
 import { InvalidInputError, parseFileConfig } from '@x/core';
 import { z } from 'zod';
-import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
-import { refuseContradictions } from '../config/contradictions.js';
-import { share } from '../config/stage-schemas.js';
+import { compactionShape, resolveDefaults } from './compaction-config.js';
+import { refuseContradictions } from './contradictions.js';
+import { share } from './stage-schemas.js';
 
 const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
 const DEFAULT_BUDGET = compactionShape.budgetPercent.parse(undefined);
