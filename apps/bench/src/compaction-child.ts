@@ -1,6 +1,6 @@
 // Compactions in a process of their own: what else a process has loaded can double what reading a text takes.
-import { createCompactor, defaultCounter } from '@x/compaction';
-import { type Compactor, countMessages, type Message } from '@x/core';
+import { createCompactor } from '@x/compaction';
+import { type Compactor, countMessages, estimateCounter, type Message } from '@x/core';
 import type { CompactionTimes } from './compaction.js';
 import { conversation } from './compaction-conversation.js';
 import { median } from './statistics.js';
@@ -10,7 +10,7 @@ const REPEATS = 15;
 const length = Number(process.argv[2]);
 
 const alive = conversation(length, mark(0));
-countMessages(defaultCounter, alive);
+countMessages(estimateCounter, alive);
 // Before anything else: no code is compiled yet.
 const first = await timed(() => compact(compactor(), alive));
 
@@ -22,11 +22,11 @@ const times = {
 };
 for (let run = -WARM_UP; run < REPEATS; run++) {
   const unseen = conversation(length, mark(0));
-  const counting = await timed(() => countMessages(defaultCounter, unseen));
+  const counting = await timed(() => countMessages(estimateCounter, unseen));
   const ofKnownNames = await timed(() => compact(compactor(), unseen));
 
   const unheard = conversation(length, mark(WARM_UP + run + 1));
-  countMessages(defaultCounter, unheard);
+  countMessages(estimateCounter, unheard);
   const ofNewNames = await timed(() => compact(compactor(), unheard));
 
   const running = conversation(length, mark(0));

@@ -2,16 +2,15 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
+  estimateCounter,
   type Message,
   parseWith,
 } from '@x/core';
+import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
+import { Meter } from './meter.js';
 import { checkRequest } from './run/check-request.js';
 import { runCompaction } from './run/compaction-run.js';
-import { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
-import { defaultCounter } from './default-counter.js';
-import { observerFor } from './ledger/observer.js';
-import { Meter } from './meter.js';
-import { reducersOf } from './run/ladder.js';
+import { observerFor, reducersOf } from './run/ladder.js';
 
 /**
  * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the ladder
@@ -24,7 +23,7 @@ import { reducersOf } from './run/ladder.js';
  */
 export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
-  const meter = new Meter(config.counter ?? defaultCounter);
+  const meter = new Meter(config.counter ?? estimateCounter);
   const model = config.model ?? undefined;
   const summarizer = config.summarizer === 'none' ? undefined : model;
   const reducers = reducersOf(config, summarizer !== undefined);

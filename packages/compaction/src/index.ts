@@ -1,4 +1,3 @@
-export { FALLBACK_CONTEXT_WINDOW } from './run/budget.js';
 export type {
   AfterCompaction,
   BeforeCompaction,
@@ -6,21 +5,20 @@ export type {
   CompactionCapabilityConfig,
 } from './capability/capability-config.js';
 export { compaction } from './capability/compaction.js';
-export { type UndoScope, undoCompaction } from './capability/undo-compaction.js';
+export { type UndoScope, undoCompaction } from './capability/undo.js';
 export { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
-export { createCompactor } from './create-compactor.js';
-export { defaultCounter } from './default-counter.js';
-export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
-export { toolResultEviction } from './eviction/tool-result-eviction.js';
-export { expandMessage } from './expand-message.js';
-export { type ParsedCompactionConfig, parseCompactionConfig } from './config/compaction-file.js';
+export {
+  compactionJsonSchema,
+  evictionJsonSchema,
+  type ParsedCompactionConfig,
+  parseCompactionConfig,
+} from './config/compaction-file.js';
 export {
   type CompactionFactoryOptions,
   compactionFactories,
   createCompactionFactories,
   type FileCapabilityFactory,
 } from './config/file-capabilities.js';
-export { compactionJsonSchema, evictionJsonSchema } from './file/json-schema.js';
 export {
   type CompactionConfigSources,
   resolveCompactionConfig,
@@ -31,6 +29,9 @@ export {
   type SummarizerAgent,
   type SummarizerSources,
 } from './config/resolve-summarizer.js';
+export { createCompactor } from './create-compactor.js';
+export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
+export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
 export type { Budget, Fate, Reducer, ReducerContext, Reduction, View } from './reducer.js';
 export { unchanged } from './reducer.js';
@@ -43,4 +44,5 @@ export { summarize } from './reducers/summarize.js';
 export { supersededOutputs } from './reducers/superseded-outputs.js';
 export { trimSynthetic } from './reducers/trim-synthetic.js';
 export { truncateToolArgs } from './reducers/truncate-tool-args.js';
+export { FALLBACK_CONTEXT_WINDOW } from './run/budget.js';
 export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tokens/tiktoken-counter.js';

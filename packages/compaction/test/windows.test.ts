@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { budgetFor, isDue } from '../src/run/budget.js';
 import {
   compaction,
   compactionConfigSchema,
   createCompactor,
   FALLBACK_CONTEXT_WINDOW,
 } from '../src/index.js';
+import { budgetFor, isDue } from '../src/run/budget.js';
 import { lines, rounds } from './build.js';
 import { modelOf, said } from './models.js';
 import { scopeOf } from './scope.js';

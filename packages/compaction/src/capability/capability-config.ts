@@ -1,7 +1,6 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
 import { z } from 'zod';
-import { compactionShape, resolveDefaults } from '../config/compaction-config.js';
-import { refuseContradictions } from '../config/contradictions.js';
+import { compactionShape, refuseContradictions, resolveDefaults } from '../config/compaction-config.js';
 
 /** What is known when a compaction is about to begin. */
 export interface BeforeCompaction {

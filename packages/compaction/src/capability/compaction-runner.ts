@@ -3,28 +3,22 @@ import {
   type CompactionOutcome,
   type CompactionReason,
   ContextOverflowError,
+  estimateCounter,
+  type JsonValue,
   type Message,
   type Model,
   type ReasonScope,
 } from '@x/core';
-import { FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
-import { runCompaction } from '../run/compaction-run.js';
-import { defaultCounter } from '../default-counter.js';
-import { describe } from '../describe.js';
-import { observerFor } from '../ledger/observer.js';
-import { unchangedOutcome } from '../outcome.js';
+import { describe } from '../conversation/text.js';
 import type { Reducer } from '../reducer.js';
-import { reducersOf } from '../run/ladder.js';
-import { announce } from './announce.js';
-import { calibrate, calibrationOf } from './stored-state.js';
+import { FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
+import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
+import { observerFor, reducersOf } from '../run/ladder.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
-import { carriedState } from './carried-state.js';
-import { heldUntil, holdOff } from './hold-off.js';
-import { callAfter, callBefore, flushRemoved } from './notify.js';
+import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { SessionTracker } from './session-tracker.js';
-import { swapContext } from './swap-context.js';
-import { undoCompaction } from './undo-compaction.js';
-import { storeUndo, undoRecordOf } from './undo.js';
+import { calibrate, calibrationOf, changeNotes, heldUntil, holdOff } from './stored-state.js';
+import { swapContext, undoCompaction, undoRecordOf } from './undo.js';
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
@@ -188,7 +182,8 @@ export class CompactionRunner {
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
-    const forget = storeUndo(scope.state, undo);
+    // A hold is over with the next reduction.
+    const forget = changeNotes(scope.state, { undo: undo as unknown as JsonValue, heldUntil: undefined });
     this.#tracker(scope.state).rewritten();
     try {
       await scope.checkpoint();
@@ -256,9 +251,22 @@ export class CompactionRunner {
   #tracker(state: AgentState): SessionTracker {
     let tracker = this.#trackers.get(state);
     if (tracker === undefined) {
-      tracker = new SessionTracker(this.#config.counter ?? defaultCounter, this.#observe);
+      tracker = new SessionTracker(this.#config.counter ?? estimateCounter, this.#observe);
       this.#trackers.set(state, tracker);
     }
     return tracker;
   }
+}
+
+const MARKS = { pending: ' ', in_progress: '~', completed: 'x' } as const;
+
+/** What stands behind every summary word for word: the todo list, and where the plan is. */
+function carriedState(state: AgentState): string | undefined {
+  const lines = state.tasksContext.todos.map(({ content, status }) => `- [${MARKS[status]}] ${content}`);
+  const sections: string[] = [];
+  if (lines.length > 0) sections.push(`Todos:\n${lines.join('\n')}`);
+  const { planFile, active } = state.planModeContext;
+  if (planFile) sections.push(`Plan: ${planFile}`);
+  if (active) sections.push('Plan mode is on.');
+  return sections.length > 0 ? sections.join('\n') : undefined;
 }

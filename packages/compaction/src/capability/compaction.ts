@@ -1,8 +1,8 @@
 import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
-import { calibrate } from './stored-state.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { objectToStubs } from './refuse-copied-stubs.js';
+import { calibrate } from './stored-state.js';
 
 /**
  * Keeps an agent's conversation inside its budget: before each model call when a trigger is reached, after a provider's

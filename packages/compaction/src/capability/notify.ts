@@ -1,5 +1,11 @@
-import { type CompactionOutcome, type Message, type ReasonScope, textOf } from '@x/core';
-import { describe } from '../describe.js';
+import {
+  type CompactionOutcome,
+  type CompactionReason,
+  type Message,
+  type ReasonScope,
+  textOf,
+} from '@x/core';
+import { describe } from '../conversation/text.js';
 import type {
   BeforeCompaction,
   BeforeCompactionAnswer,
@@ -66,5 +72,39 @@ async function guarded<Value>(
       message: `The ${name} hook threw: ${describe(error)}`,
     });
     return undefined;
+  }
+}
+
+/**
+ * Tells everybody who listens what came of a compaction.
+ *
+ * @param modelId Whose tokens the outcome counts.
+ */
+export function announce(
+  scope: ReasonScope,
+  reason: CompactionReason,
+  outcome: CompactionOutcome,
+  modelId: string,
+): void {
+  const { status, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, steps } = outcome;
+  scope.emit({
+    type: 'context.compacted',
+    reason,
+    status,
+    detail: outcome.reason,
+    strategyUsed: steps
+      .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
+      .map((step) => step.strategy)
+      .join('+'),
+    messagesBefore,
+    messagesAfter,
+    tokensBefore,
+    tokensAfter,
+    durationMs,
+    steps,
+    manifest: outcome.manifest,
+  });
+  if (outcome.usage) {
+    scope.emit({ type: 'usage.reported', source: 'compaction', modelId, usage: outcome.usage });
   }
 }

@@ -1,7 +1,7 @@
 import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
-import { effectOf } from '../ledger/tool-effect.js';
-import { mapStrings } from '../map-strings.js';
 import { marksOf } from '../conversation/marks.js';
+import { mapStrings } from '../conversation/text.js';
+import { effectOf } from '../conversation/tool-calls.js';
 
 /** What this package leaves in place of text, where a model may see it and copy it. */
 const STUBS = [

@@ -1,11 +1,9 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
+import { type AgentState, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
 import { marksOf, stringsIn } from '../conversation/marks.js';
-import { findLogged } from './find-logged.js';
-
-const EXTENSION = 'compaction';
+import { changeNotes, notesIn } from './stored-state.js';
 
 /** UTF-16 units that a record may have: the state is stored often, and a record with it. */
 const LONGEST = 200_000;
@@ -34,7 +32,7 @@ const recordSchema = z.object({
 });
 
 /** What it takes to restore the list from before a compaction. */
-export type UndoRecord = z.infer<typeof recordSchema>;
+type UndoRecord = z.infer<typeof recordSchema>;
 
 /**
  * How to get from `after` back to `before`. Takes little room: what stayed is not written again, and what the session's
@@ -76,7 +74,7 @@ export async function undoRecordOf(
  *
  * @throws what reading the log throws.
  */
-export async function listBefore(
+async function listBefore(
   record: UndoRecord,
   after: readonly Message[],
   log: SessionLog,
@@ -93,27 +91,9 @@ export async function listBefore(
   return restored;
 }
 
-/**
- * Notes it in the state, in the place of an earlier one; `undefined` when there is nothing to undo any more.
- *
- * @returns A function that takes it back.
- */
-export function storeUndo(state: AgentState, record: UndoRecord | undefined): () => void {
-  const previous = state.extensions[EXTENSION];
-  const { undo: _, heldUntil: __, ...rest } = previous ?? {};
-  state.extensions[EXTENSION] = {
-    ...rest,
-    ...(record === undefined ? {} : { undo: record as unknown as JsonValue }),
-  };
-  return () => {
-    if (previous === undefined) delete state.extensions[EXTENSION];
-    else state.extensions[EXTENSION] = previous;
-  };
-}
-
 /** The note of the last compaction, if it still describes the beginning of the conversation. */
-export function readUndo(state: AgentState): UndoRecord | undefined {
-  const { success, data } = recordSchema.safeParse(state.extensions[EXTENSION]?.undo);
+function readUndo(state: AgentState): UndoRecord | undefined {
+  const { success, data } = recordSchema.safeParse(notesIn(state).undo);
   if (!success || state.context.length < data.length) return undefined;
   return digestOf(state.context.slice(0, data.length)) === data.digest ? data : undefined;
 }
@@ -170,4 +150,85 @@ function digestOf(messages: readonly Message[]): string {
   const hash = createHash('sha256');
   for (const { id } of messages) hash.update(`${id.length}:${id}`);
   return hash.digest('base64url').slice(0, 22);
+}
+
+/** What an undo works on: a session's state, and its log. */
+export interface UndoScope {
+  readonly state: AgentState;
+  readonly log: SessionLog;
+}
+
+/**
+ * Restores the exact list from before the last compaction; what was added since stays behind it. Only the last one can
+ * be undone, and only once. It can be undone after a restart too, as long as the log holds the messages.
+ *
+ * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
+ * rewritten since by somebody else, or when the log lacks a message.
+ * @throws what reading the log throws; nothing is changed then.
+ */
+export async function undoCompaction({ state, log }: UndoScope): Promise<boolean> {
+  const record = readUndo(state);
+  if (record === undefined) return false;
+  const after = state.context.slice(0, record.length);
+  const restored = await listBefore(record, after, log);
+  if (!restored || !swapContext(state, after, restored)) return false;
+  changeNotes(state, { undo: undefined });
+  return true;
+}
+
+/** So many messages are looked up one by one … */
+const FEW = 16;
+/** … and more of them by reading the log, as long as it has at most so many others for each. */
+const OTHERS_FOR_EACH = 32;
+
+/**
+ * The messages with these ids that a log holds, by id. To look one up costs a file log as much as to read some dozens in
+ * a row: many are found in one pass.
+ *
+ * @throws what reading the log throws.
+ */
+export async function findLogged(
+  ids: ReadonlySet<string>,
+  log: SessionLog,
+): Promise<ReadonlyMap<string, Message>> {
+  const found = new Map<string, Message>();
+  if (ids.size > FEW) {
+    let patience = ids.size * OTHERS_FOR_EACH;
+    for await (const message of log.read()) {
+      if (ids.has(message.id)) found.set(message.id, message);
+      if (found.size === ids.size || --patience === 0) break;
+    }
+    if (patience > 0) return found;
+  }
+  for (const id of ids) {
+    if (found.has(id)) continue;
+    const message = await log.get(id);
+    if (message !== undefined) found.set(id, message);
+  }
+  return found;
+}
+
+/**
+ * Puts `after` in the place of `before`; messages that arrived behind it meanwhile stay behind it.
+ *
+ * @returns A function that undoes it, or `undefined` when the conversation no longer begins with `before`: nothing was
+ * changed then.
+ */
+export function swapContext(
+  state: AgentState,
+  before: readonly Message[],
+  after: readonly Message[],
+): (() => void) | undefined {
+  const context = state.contextMutable();
+  if (!before.every((message, index) => context[index] === message)) return undefined;
+  replaceHead(context, before.length, after);
+  return () => replaceHead(context, after.length, before);
+}
+
+function replaceHead(context: Message[], length: number, head: readonly Message[]): void {
+  const tail = context.slice(length);
+  context.length = 0;
+  // Not `push(...head)`: a call takes only so many arguments.
+  for (const message of head) context.push(message);
+  for (const message of tail) context.push(message);
 }

@@ -1,7 +1,7 @@
-import { InvalidInputError, parseFileConfig } from '@x/core';
+import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
 import { z } from 'zod';
-import { compactionShape, resolveDefaults } from './compaction-config.js';
-import { refuseContradictions } from './contradictions.js';
+import { evictionConfigSchema } from '../eviction/eviction-config.js';
+import { compactionShape, refuseContradictions, resolveDefaults } from './compaction-config.js';
 import { share } from './stage-schemas.js';
 
 const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
@@ -29,7 +29,7 @@ const base = z.strictObject({
 });
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
-export const compactionFileSchema = base
+const compactionFileSchema = base
   .superRefine((config, context) => {
     const refuse = (path: string, message: string) =>
       context.addIssue({ code: 'custom', path: [path], message });
@@ -92,3 +92,9 @@ export function configOf(value: unknown): unknown {
   if (issues.length > 0) throw new InvalidInputError('compaction configuration', issues);
   return config;
 }
+
+/** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */
+export const compactionJsonSchema: JsonObject = fileJsonSchema(compactionFileSchema);
+
+/** JSON Schema of the `tool_result_eviction` configuration in a file. */
+export const evictionJsonSchema: JsonObject = fileJsonSchema(evictionConfigSchema);

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, Message } from '@x/core';
+import { type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
 
 /** Under which name this package keeps its notes in the metadata of messages and blocks. Never sent to a model. */
 const NAMESPACE = '@x/compaction';
@@ -24,4 +24,28 @@ export function stringsIn(mark: JsonValue | undefined): readonly string[] {
 
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Stands for messages that were taken out with nothing else in their place: how many, why, and where they can be read.
+ * Counts what earlier notes among them stand for, so that notes add up over chains.
+ */
+export function droppedNote(
+  dropped: Iterable<Message>,
+  why: string,
+  logLocation: string | undefined,
+): Message {
+  let count = 0;
+  for (const message of dropped) count += droppedBefore(message) || 1;
+  const where = logLocation ? ` They can be read in ${logLocation}.` : '';
+  return userMessage(`[${count} earlier messages were removed ${why}.${where}]`, {
+    kind: 'synthetic',
+    metadata: { '@x/compaction': { dropped: count } },
+  });
+}
+
+/** How many messages an earlier note stands for; 0 when the message is no such note. */
+export function droppedBefore(message: Pick<Message, 'metadata'>): number {
+  const { dropped } = marksOf(message);
+  return typeof dropped === 'number' ? dropped : 0;
 }

@@ -1,4 +1,12 @@
-import { type ContentBlock, type Message, type Redact, redactJson } from '@x/core';
+import {
+  type ContentBlock,
+  type Message,
+  type Redact,
+  redactJson,
+  redactSecrets,
+  type SecretPattern,
+  secretRedactor,
+} from '@x/core';
 import type { Ledger } from '../ledger/ledger.js';
 
 /** The message with secrets taken out of its texts; the very same message where there are none. */
@@ -50,4 +58,18 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
     case 'file':
       return block;
   }
+}
+
+/** What to redact: common secrets (`true`), these and more, or nothing. */
+type RedactSetting = boolean | { readonly patterns: readonly SecretPattern[] };
+
+const redactors = new WeakMap<object, Redact>();
+
+/** The function that a setting asks for: the same one each time, since what it was used on is remembered by it. */
+export function redactorFor(setting: RedactSetting): Redact | undefined {
+  if (setting === false) return undefined;
+  if (setting === true) return redactSecrets;
+  const redact = redactors.get(setting) ?? secretRedactor(setting.patterns);
+  redactors.set(setting, redact);
+  return redact;
 }

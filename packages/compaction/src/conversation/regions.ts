@@ -1,9 +1,8 @@
 import { type Message, toolUsesOf } from '@x/core';
 import type { Meter } from '../meter.js';
-import { latestUserRequest } from '../pinned.js';
 
 /** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
-export interface KeepWindow {
+interface KeepWindow {
   readonly keepMessages: number;
   readonly keepTokens: number;
 }
@@ -36,4 +35,23 @@ export function startOfUnseen(messages: readonly Message[]): number {
   const message = messages[index];
   const waits = message && toolUsesOf(message).length > 0 && latestUserRequest(messages) < index;
   return waits ? index : messages.length;
+}
+
+/** Whether a user said it: not a summary, not an injected message, not only tool results. */
+export function isUserRequest(message: Message): boolean {
+  return (
+    message.role === 'user' &&
+    message.kind === undefined &&
+    message.content.some((block) => block.type !== 'tool_result')
+  );
+}
+
+/** Index of the first user request, or -1. */
+export function firstUserRequest(messages: readonly Message[]): number {
+  return messages.findIndex(isUserRequest);
+}
+
+/** Index of the latest user request, or -1. */
+export function latestUserRequest(messages: readonly Message[]): number {
+  return messages.findLastIndex(isUserRequest);
 }

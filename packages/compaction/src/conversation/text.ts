@@ -1,4 +1,4 @@
-import { headOf, tailOf } from '@x/core';
+import { headOf, type JsonValue, tailOf } from '@x/core';
 
 /**
  * At most `length` UTF-16 units: three quarters from the head, one from the tail, `marker` between them. Never splits a
@@ -10,4 +10,26 @@ export function cutMiddle(text: string, length: number, marker: string): string 
   if (room <= 0) return headOf(text, Math.max(0, length));
   const tail = Math.floor(room / 4);
   return headOf(text, room - tail) + marker + tailOf(text, tail);
+}
+
+/** The value with every string in it replaced, at any depth; the very same value when no string changed. */
+export function mapStrings(value: JsonValue, change: (text: string) => string): JsonValue {
+  if (typeof value === 'string') return change(value);
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item: JsonValue) => mapStrings(item, change));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const entries = Object.entries(value);
+  const changed = entries.map(([key, item]) => [key, mapStrings(item, change)] as const);
+  // `fromEntries` keeps a key such as `__proto__` an ordinary key.
+  return changed.some(([, item], index) => item !== entries[index]?.[1])
+    ? Object.fromEntries(changed)
+    : value;
+}
+
+/** A thrown value in one line. */
+export function describe(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+  return headOf(text.replaceAll(/\s+/g, ' ').trim(), 300);
 }

@@ -1,4 +1,4 @@
-import type { ToolUseBlock } from '@x/core';
+import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 import { isObject } from './marks.js';
 
 const PATH_KEYS = [
@@ -72,4 +72,90 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
     if (Array.isArray(value) && value.every((part) => typeof part === 'string')) return value.join(' ');
   }
   return undefined;
+}
+
+/** How a tool call ended. */
+export interface CommandOutcome {
+  readonly failed: boolean;
+  readonly exitCode?: number | undefined;
+}
+
+/** Tools say how a command ended in front of what it printed or behind it: so many UTF-16 units are looked at. */
+const HEAD = 200;
+const TAIL = 400;
+
+/** A line that says nothing else: `exit 1`, `Exit code: 1`, `[Command finished with exit code 1]`. */
+const STATUS =
+  /^[^\w\n]*(?:(?:the )?(?:process|command)\b[\w ]* )?exit(?:ed)?(?: with)?(?: code| status)?[ :=]+(-?\d+)\W*$/im;
+/** The same in the middle of a line, in words that no script has. */
+const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ :=]+(-?\d+)/i;
+const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
+
+/**
+ * Whether a call failed: by the tool's own word or, of a command, by its exit code as it stands in the output. Most
+ * shells answer a command that failed with an ordinary result.
+ */
+export function outcomeOf(result: ToolResultBlock): CommandOutcome {
+  // What a file or a page says of exits is about others.
+  if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
+  const text = textOf([result]);
+  const head = text.slice(0, HEAD);
+  const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
+  if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
+  return { failed: result.isError || KILLED.test(head) };
+}
+
+/** Whether a line tells an exit code and nothing else. */
+export function isStatusLine(line: string): boolean {
+  return STATUS.test(line);
+}
+
+function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefined {
+  // Most results hold no such word, and to find that out is cheap.
+  if (!/exit/i.test(text)) return undefined;
+  for (const pattern of patterns) {
+    const code = pattern.exec(text)?.[1];
+    if (code !== undefined) return Number(code);
+  }
+  return undefined;
+}
+
+/** What a tool call does to the world, judged by the tool's name. */
+type ToolEffect = 'read' | 'change' | 'run' | 'other';
+
+// Beginnings of words: a thread is not read, nor is an application.
+const CHANGES =
+  /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
+const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
+const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
+const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(\S+)/gm;
+
+/** The effects of tools that were asked about: they are few, and asked about for every call. */
+const known = new Map<string, ToolEffect>();
+const MOST_KNOWN = 1_000;
+
+/** @param runs Whether the call has a command line. */
+export function effectOf(tool: string, runs: boolean): ToolEffect {
+  if (runs) return 'run';
+  let effect = known.get(tool);
+  if (effect === undefined) {
+    effect = effectOfName(tool);
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.set(tool, effect);
+  }
+  return effect;
+}
+
+function effectOfName(tool: string): ToolEffect {
+  const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
+  if (words.some((word) => CHANGES.test(word))) return 'change';
+  return words.some((word) => READS.test(word)) ? 'read' : 'other';
+}
+
+/** The files that a patch inside an argument changes. */
+export function changedPaths(text: string): readonly string[] {
+  if (!text.includes('*** ') && !text.includes('+++ ')) return [];
+  const paths = new Set<string>();
+  for (const [, path] of text.matchAll(PATCHED)) if (path && path !== '/dev/null') paths.add(path);
+  return [...paths];
 }

@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
-import { type CallScope, headOf, SessionKey, sessionPrefix, type TextBlock, tailOf } from '@x/core';
-import { evictedBlock } from './evicted-path.js';
+import {
+  type CallScope,
+  headOf,
+  SessionKey,
+  sessionPrefix,
+  type TextBlock,
+  type ToolResultBlock,
+  tailOf,
+} from '@x/core';
+import { isObject } from '../conversation/marks.js';
 import type { ResolvedEvictionConfig } from './eviction-config.js';
 
 /** What stands for a text that is in the workspace now. */
-export interface EvictedText {
+interface EvictedText {
   readonly block: TextBlock;
   readonly path: string;
 }
@@ -42,4 +50,20 @@ function preview(what: string, text: string, path: string, length: number): stri
     `[… ${omitted} characters …]`,
     tailOf(text, length),
   ].join('\n');
+}
+
+const MARK = '@x/compaction';
+
+/** A text that says where the full text of a tool result was written, marked so that others can tell. */
+function evictedBlock(text: string, path: string): TextBlock {
+  return { type: 'text', text, providerMetadata: { [MARK]: { evictedTo: path } } };
+}
+
+/** Where the full text of this result was written, if it was. */
+export function evictedPath(result: ToolResultBlock): string | undefined {
+  for (const { providerMetadata } of result.output) {
+    const mark = providerMetadata?.[MARK];
+    if (isObject(mark) && typeof mark.evictedTo === 'string') return mark.evictedTo;
+  }
+  return undefined;
 }

@@ -1,8 +1,7 @@
 import type { BaseMessage } from '@langchain/core/messages';
-import { type Compactor, InvalidInputError, type Message } from '@x/core';
+import { type Compactor, estimateCounter, InvalidInputError, type Message } from '@x/core';
 import type { CompactionConfig } from '../config/compaction-config.js';
 import { createCompactor } from '../create-compactor.js';
-import { defaultCounter } from '../default-counter.js';
 import { Meter } from '../meter.js';
 import type { CompactionMiddlewareOptions, MiddlewareSize } from './middleware-options.js';
 
@@ -17,7 +16,7 @@ export class Conditions {
   readonly #conditions: readonly Condition[];
   readonly #count: CompactionMiddlewareOptions['tokenCounter'];
   readonly #window: number | undefined;
-  readonly #meter = new Meter(defaultCounter);
+  readonly #meter = new Meter(estimateCounter);
 
   /**
    * @param base The compactor's configuration without its triggers.

@@ -7,16 +7,14 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { commandOf, pathsOf } from '../conversation/tool-calls.js';
-import { outcomeOf } from '../command-outcome.js';
 import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
-import { errorLine } from '../reducers/stubs.js';
-import { isUserRequest } from '../pinned.js';
 import { redactMessage } from '../conversation/redaction.js';
+import { isUserRequest } from '../conversation/regions.js';
+import { changedPaths, commandOf, effectOf, outcomeOf, pathsOf } from '../conversation/tool-calls.js';
+import { errorLine } from '../reducers/stubs.js';
 import { decisionsIn } from './decisions.js';
 import { type Mention, mentionsIn } from './mentions.js';
 import { shellFiles } from './shell-files.js';
-import { changedPaths, effectOf } from './tool-effect.js';
 
 /** A tool call, as far as a ledger cares. */
 export interface CallFact {

@@ -1,10 +1,17 @@
 import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
-import { keepFacts } from '../ledger/facts.js';
 import { withMarks } from '../conversation/marks.js';
-import type { Fate, ReducerContext } from '../reducer.js';
+import { keepFacts } from '../ledger/facts.js';
+import {
+  type Budget,
+  type Fate,
+  type ReducerContext,
+  type Reduction,
+  unchanged,
+  type View,
+} from '../reducer.js';
 
 /** Messages after a change to some of them, with what it saves. */
-export interface Alteration {
+interface Alteration {
   readonly messages: readonly Message[];
   readonly fates: readonly Fate[];
   readonly savedTokens: number;
@@ -39,4 +46,36 @@ export function alterMessages(
     return candidate;
   });
   return { messages: fates.length > 0 ? altered : messages, fates, savedTokens };
+}
+
+/** The share of the request that a rewrite must save when a reduction is due anyway, and when it is not. */
+const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
+
+/**
+ * Answers with an alteration if it pays: rewriting old messages voids the provider's cache from there on, so small
+ * savings wait for company. A forced reduction takes what it can get.
+ */
+export function ifWorthwhile(
+  view: View,
+  budget: Budget,
+  { messages, fates, savedTokens }: Alteration,
+): Reduction {
+  if (fates.length === 0) return unchanged(view, 'nothing to do');
+  const share = budget.early ? MINIMUM_SHARE.early : MINIMUM_SHARE.due;
+  if (!budget.forced && savedTokens < view.tokens * share) {
+    return unchanged(view, `would save only ${Math.round(savedTokens)} tokens; waits until it saves more`);
+  }
+  return { messages, fates };
+}
+
+/** How much a reduction must save to count. */
+interface MinimumSaving {
+  readonly minSavingPercent: number;
+  readonly minSavingTokens: number;
+}
+
+/** Whether a conversation fell by the share and by the number of tokens that make a reduction worth having. */
+export function savesEnough(before: number, after: number, minimum: MinimumSaving): boolean {
+  const saved = before - after;
+  return saved > 0 && saved >= Math.max(before * minimum.minSavingPercent, minimum.minSavingTokens);
 }

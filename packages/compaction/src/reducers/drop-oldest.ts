@@ -1,7 +1,7 @@
 import type { Message } from '@x/core';
-import { droppedBefore, droppedNote } from '../dropped-note.js';
+import { droppedBefore, droppedNote } from '../conversation/marks.js';
+import { firstUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { type Group, pairingOf } from '../groups.js';
-import { firstUserRequest, latestUserRequest } from '../pinned.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
 /**

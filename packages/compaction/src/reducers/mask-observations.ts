@@ -9,18 +9,16 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { alterMessages } from './alter-messages.js';
-import { pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { count, observationMaskingSchema } from '../config/stage-schemas.js';
-import { evictedPath } from '../eviction/evicted-path.js';
-import { startOfLive } from '../conversation/regions.js';
-import { namesOfOutputs } from '../ledger/names-of-outputs.js';
-import { matchesTool } from './select-tools.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
-import { observationStub } from './stubs.js';
+import { startOfLive } from '../conversation/regions.js';
+import { pathOf, rangeOf } from '../conversation/tool-calls.js';
+import { evictedPath } from '../eviction/evict-text.js';
+import { namesOfOutputs } from '../ledger/names-of-outputs.js';
 import { type Reducer, unchanged } from '../reducer.js';
-import { toolsThat } from '../tools-that.js';
-import { ifWorthwhile } from '../worthwhile.js';
+import { alterMessages, ifWorthwhile } from './alter-messages.js';
+import { matchesTool, toolsThat } from './select-tools.js';
+import { observationStub } from './stubs.js';
 
 const optionsSchema = observationMaskingSchema.extend({
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */

@@ -2,9 +2,9 @@ import { parseWith } from '@x/core';
 import { z } from 'zod';
 import { count } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
-import { savesEnough } from '../saves-enough.js';
 import { candidateCuts } from '../summary/candidate-cuts.js';
 import { partitionAt, pinnedIn, reassemble } from '../summary/partition.js';
+import { savesEnough } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
   keepMessages: count.default(20),

@@ -1,13 +1,12 @@
 import { headOf, type Message, parseWith, type ToolUseBlock } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from './alter-messages.js';
 import { pruneSchema } from '../config/stage-schemas.js';
-import { startOfLive, startOfWindow } from '../conversation/regions.js';
-import { mapStrings } from '../map-strings.js';
 import { marksOf } from '../conversation/marks.js';
+import { startOfLive, startOfWindow } from '../conversation/regions.js';
+import { mapStrings } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { type Reducer, unchanged } from '../reducer.js';
-import { ifWorthwhile } from '../worthwhile.js';
+import { alterMessages, ifWorthwhile } from './alter-messages.js';
 
 /** UTF-16 units of a value that stay readable; shorter values stay whole. */
 const PREVIEW = 100;

@@ -1,12 +1,10 @@
 import { type FileBlock, type Message, parseWith, type TextBlock } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from './alter-messages.js';
 import { mediaSchema } from '../config/stage-schemas.js';
-import { startOfLive } from '../conversation/regions.js';
-import { contentKey, mediaReference } from '../media-reference.js';
-import { isUserRequest, latestUserRequest } from '../pinned.js';
+import { isUserRequest, latestUserRequest, startOfLive } from '../conversation/regions.js';
 import type { Reducer } from '../reducer.js';
-import { ifWorthwhile } from '../worthwhile.js';
+import { alterMessages, ifWorthwhile } from './alter-messages.js';
+import { contentKey, mediaReference } from './stubs.js';
 
 /** Which files go, and where the one copy of each content can be found. */
 interface Selection {

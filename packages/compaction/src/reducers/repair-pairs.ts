@@ -1,5 +1,5 @@
 import type { ContentBlock, Message } from '@x/core';
-import { droppedNote } from '../dropped-note.js';
+import { droppedNote } from '../conversation/marks.js';
 import { pairingOf } from '../groups.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 

@@ -1,6 +1,6 @@
 import { parseWith } from '@x/core';
 import type { z } from 'zod';
-import { summarizeOptionsSchema } from '../config/summarize-options.js';
+import { summarizeOptionsSchema } from '../config/stage-schemas.js';
 import type { Reducer } from '../reducer.js';
 import { SummaryRun } from '../summary/summary-run.js';
 

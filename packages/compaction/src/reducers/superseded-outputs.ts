@@ -9,18 +9,21 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { alterMessages } from './alter-messages.js';
-import { commandOf, pathOf, rangeOf } from '../conversation/tool-calls.js';
-import { type CommandOutcome, outcomeOf } from '../command-outcome.js';
 import { supersededOutputsSchema } from '../config/stage-schemas.js';
-import { evictedPath } from '../eviction/evicted-path.js';
-import { startOfLive } from '../conversation/regions.js';
-import { effectOf } from '../ledger/tool-effect.js';
-import { matchesTool } from './select-tools.js';
 import { isObject, marksOf, stringsIn } from '../conversation/marks.js';
+import { startOfLive } from '../conversation/regions.js';
+import {
+  type CommandOutcome,
+  commandOf,
+  effectOf,
+  outcomeOf,
+  pathOf,
+  rangeOf,
+} from '../conversation/tool-calls.js';
+import { evictedPath } from '../eviction/evict-text.js';
 import { type Reducer, unchanged } from '../reducer.js';
-import { toolsThat } from '../tools-that.js';
-import { ifWorthwhile } from '../worthwhile.js';
+import { alterMessages, ifWorthwhile } from './alter-messages.js';
+import { matchesTool, toolsThat } from './select-tools.js';
 
 const optionsSchema = supersededOutputsSchema.extend({
   /** Leave outputs alone while only the number of messages is over: stubs cannot change that. */

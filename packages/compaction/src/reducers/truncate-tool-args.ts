@@ -1,12 +1,10 @@
 import { type Message, parseWith } from '@x/core';
 import type { z } from 'zod';
-import { alterMessages } from './alter-messages.js';
 import { truncateArgsSchema } from '../config/stage-schemas.js';
-import { cutMiddle } from '../conversation/text.js';
 import { startOfLive, startOfWindow } from '../conversation/regions.js';
-import { mapStrings } from '../map-strings.js';
+import { cutMiddle, mapStrings } from '../conversation/text.js';
 import type { Reducer } from '../reducer.js';
-import { ifWorthwhile } from '../worthwhile.js';
+import { alterMessages, ifWorthwhile } from './alter-messages.js';
 
 /**
  * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: file contents, mostly, which the

@@ -6,13 +6,19 @@ import {
   type Usage,
   unlessAborted,
 } from '@x/core';
+import { describe } from '../conversation/text.js';
+import type { Meter } from '../meter.js';
+import {
+  type Budget,
+  type Fate,
+  type Reducer,
+  type ReducerContext,
+  type Reduction,
+  unchanged,
+  type View,
+} from '../reducer.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
-import { describe } from '../describe.js';
-import { Manifest } from '../manifest.js';
-import type { Meter } from '../meter.js';
-import type { Budget, Reducer, ReducerContext, Reduction, View } from '../reducer.js';
-import { unchanged } from '../reducer.js';
 
 /** What a run through the reducers came to. */
 export interface CascadeResult {
@@ -118,4 +124,18 @@ function stepOf(
     durationMs: Math.round(durationMs * 1_000) / 1_000,
     ...(remark ? { note: remark } : {}),
   };
+}
+
+/** Collects what became of every message; of two fates the later one counts. */
+class Manifest {
+  readonly #entries = new Map<string, ManifestEntry>();
+
+  add(strategy: string, fates: readonly Fate[]): void {
+    for (const { messageId, fate } of fates) this.#entries.set(messageId, { messageId, fate, strategy });
+  }
+
+  /** The entries of these messages, in their order; what reducers made and unmade in between has none. */
+  entriesOf(messages: readonly Message[]): readonly ManifestEntry[] {
+    return messages.flatMap((message) => this.#entries.get(message.id) ?? []);
+  }
 }

@@ -6,19 +6,19 @@ import type {
   Model,
   ToolDefinition,
 } from '@x/core';
+import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import { redactorFor } from '../conversation/redaction.js';
+import { describe } from '../conversation/text.js';
+import type { Meter } from '../meter.js';
+import type { Budget, Reducer, View } from '../reducer.js';
+import { savesEnough } from '../reducers/alter-messages.js';
+import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
 import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
-import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
-import { describe } from '../describe.js';
-import type { Meter } from '../meter.js';
-import { redactorFor } from '../redaction/redact.js';
-import type { Budget, Reducer, View } from '../reducer.js';
-import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
-import { savesEnough } from '../saves-enough.js';
 
 /** Everything that a run works with. */
-export interface RunInput {
+interface RunInput {
   readonly config: ResolvedCompactionConfig;
   readonly reducers: readonly Reducer[];
   readonly meter: Meter;
@@ -190,4 +190,25 @@ function irreducible(view: View, budget: Budget): string {
 
 function abortReason(signal: AbortSignal): string {
   return `aborted: ${describe(signal.reason ?? 'no reason given')}`;
+}
+
+/** The outcome of a compaction that changed nothing. */
+export function unchangedOutcome(
+  status: CompactionStatus,
+  reason: string,
+  messages: readonly Message[],
+  tokens: number,
+): CompactionOutcome {
+  return {
+    status,
+    reason,
+    messages,
+    steps: [],
+    tokensBefore: tokens,
+    tokensAfter: tokens,
+    messagesBefore: messages.length,
+    messagesAfter: messages.length,
+    durationMs: 0,
+    manifest: [],
+  };
 }

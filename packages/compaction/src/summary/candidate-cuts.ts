@@ -1,6 +1,6 @@
 import type { Message } from '@x/core';
-import { pairingOf } from '../groups.js';
 import { startOfUnseen } from '../conversation/regions.js';
+import { pairingOf } from '../groups.js';
 import type { Meter } from '../meter.js';
 import type { Budget, View } from '../reducer.js';
 import { chooseCut, type TailLimits } from './choose-cut.js';

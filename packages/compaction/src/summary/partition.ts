@@ -1,5 +1,5 @@
 import type { Message } from '@x/core';
-import { latestUserRequest } from '../pinned.js';
+import { latestUserRequest } from '../conversation/regions.js';
 
 /** A conversation cut for a summary. */
 export interface Partition {

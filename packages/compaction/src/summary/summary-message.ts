@@ -1,6 +1,6 @@
 import { type Message, textOf, userMessage } from '@x/core';
-import { type Ledger, readLedger, storeLedger } from '../ledger/ledger.js';
 import { marksOf } from '../conversation/marks.js';
+import { type Ledger, readLedger, storeLedger } from '../ledger/ledger.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';

@@ -1,12 +1,11 @@
 import { addUsage, type Message, type Model, type Redact, type Usage } from '@x/core';
-import type { SummarizeOptions } from '../config/summarize-options.js';
-import { describe } from '../describe.js';
+import type { SummarizeOptions } from '../config/stage-schemas.js';
+import { redactLedger, redactMessage, redactorFor } from '../conversation/redaction.js';
+import { firstUserRequest } from '../conversation/regions.js';
+import { describe } from '../conversation/text.js';
 import { foldLedger } from '../ledger/fold-ledger.js';
 import { emptyLedger, type Ledger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
-import { firstUserRequest } from '../pinned.js';
-import { redactorFor } from '../redaction/redact.js';
-import { redactLedger, redactMessage } from '../conversation/redaction.js';
 import {
   type Budget,
   type Fate,
@@ -15,7 +14,7 @@ import {
   unchanged,
   type View,
 } from '../reducer.js';
-import { savesEnough } from '../saves-enough.js';
+import { savesEnough } from '../reducers/alter-messages.js';
 import { candidateCuts } from './candidate-cuts.js';
 import { type Partition, partitionAt, pinnedIn, reassemble } from './partition.js';
 import { readSummaries, summaryMessage } from './summary-message.js';

@@ -10,7 +10,7 @@ import {
   WorkspaceSessionLog,
 } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findLogged } from '../../src/capability/find-logged.js';
+import { findLogged } from '../../src/capability/undo.js';
 
 let root = '';
 beforeEach(async () => {

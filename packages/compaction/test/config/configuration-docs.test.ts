@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { type JsonValue, jsonObjectSchema } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compactionJsonSchema, evictionJsonSchema } from '../../src/index.js';
 import { isObject } from '../../src/conversation/marks.js';
+import { compactionJsonSchema, evictionJsonSchema } from '../../src/index.js';
 
 const page = readFileSync(new URL('../../../../docs/configuration.md', import.meta.url), 'utf8');
 

@@ -1,5 +1,6 @@
 import {
   AgentState,
+  estimateCounter,
   InMemorySession,
   type Message,
   openSession,
@@ -12,7 +13,7 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor, defaultCounter, undoCompaction } from '../../src/index.js';
+import { compaction, createCompactor, undoCompaction } from '../../src/index.js';
 import { round } from '../build.js';
 import { modelOf, said } from '../models.js';
 import { memoryLog, scopeOf, type TestScope } from '../scope.js';
@@ -256,7 +257,7 @@ describe('twenty compactions of one session', { timeout: 120_000 }, () => {
     // What a summary remembers beside its text fills up, and then stays as it is.
     expect(JSON.stringify(scope.state.context).length).toBeLessThan(120_000);
     expect(Math.max(...late.map(({ asked }) => asked))).toBeLessThanOrEqual(model ? 2 : 0);
-    expect(defaultCounter.count(scope.state.summary ?? '')).toBeLessThanOrEqual(400 * 1.25 + 500);
+    expect(estimateCounter.count(scope.state.summary ?? '')).toBeLessThanOrEqual(400 * 1.25 + 500);
     expect(scope.state.summary?.match(/CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
     expect(scope.state.context.map(textOf)).toContain('Build the ark; keep src/ark.ts as it is.');
     expect(AgentState.fromJSON(JSON.parse(JSON.stringify(scope.state))).context).toEqual(scope.state.context);

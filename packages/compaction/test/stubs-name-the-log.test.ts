@@ -1,11 +1,11 @@
 import { textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compaction, expandMessage } from '../src/index.js';
+import { compaction } from '../src/index.js';
 import { at, lines, rounds } from './build.js';
 import { scopeOf } from './scope.js';
 
-describe('expandMessage', () => {
-  it('gives the original of a masked or summarized message, by the id that the stub names', async () => {
+describe('a stub', () => {
+  it('names the message by which the log holds the original', async () => {
     const messages = [userMessage('go'), ...rounds(12, () => ({ output: lines(60) }))];
     const scope = scopeOf(messages);
     const masking = compaction({ strategy: 'observation_masking', triggerMessages: 0, contextWindow: 4_000 });
@@ -13,7 +13,6 @@ describe('expandMessage', () => {
     const stub = at(scope.state.context, 2);
     const [, id = ''] = /log message ([\w-]+)/.exec(textOf(stub)) ?? [];
     expect(textOf(stub)).not.toContain('line 30');
-    expect(await expandMessage(scope.log, id)).toEqual(messages[2]);
-    expect(await expandMessage(scope.log, 'nowhere')).toBeUndefined();
+    expect(await scope.log.get(id)).toEqual(messages[2]);
   });
 });
