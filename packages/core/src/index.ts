@@ -46,19 +46,19 @@ export {
   fileCapability,
   fileJsonSchema,
   parseFileConfig,
+  toSnakeCase,
 } from './config/file-config.js';
 export { formatPath, parseWith } from './config/parse.js';
-export { toSnakeCase } from './config/snake-case.js';
 export { CapabilityError } from './errors/capability-error.js';
 export {
   classifyModelError,
   isContextOverflow,
-  type ModelErrorKind,
+  type ModelErrorFacts,
+  modelErrorFacts,
 } from './errors/classify-model-error.js';
 export { ContextOverflowError } from './errors/context-overflow-error.js';
 export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
-export { ModelError } from './errors/model-error.js';
-export { type ModelErrorFacts, modelErrorFacts } from './errors/model-error-facts.js';
+export { ModelError, type ModelErrorKind } from './errors/model-error.js';
 export { SessionConflictError } from './errors/session-conflict-error.js';
 export { SessionLeaseError } from './errors/session-lease-error.js';
 export { SessionStoreError } from './errors/session-store-error.js';
@@ -67,8 +67,8 @@ export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-erro
 export { hasBrand, XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
-export { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './lib/json.js';
-export { headOf, tailOf } from './lib/text.js';
+export { isObject, type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './lib/json.js';
+export { errorText, headOf, tailOf } from './lib/text.js';
 export { unlessAborted } from './lib/unless-aborted.js';
 export {
   type ContentBlock,
@@ -97,6 +97,7 @@ export {
   toolUsesOf,
   userMessage,
 } from './messages/message.js';
+export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {
   addUsage,
@@ -111,7 +112,6 @@ export {
   type ToolDefinition,
   type Usage,
 } from './model/model.js';
-export type { StandardResult, StandardSchema } from './model/standard-schema.js';
 export { defineTool, type Tool, type ToolContext, type ToolReturn } from './model/tool.js';
 export {
   type Redact,
@@ -120,31 +120,33 @@ export {
   secretRedactor,
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
-export { checkChange } from './sessions/check-change.js';
-export { checkFence } from './sessions/check-fence.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { JsonSession } from './sessions/files/json-session.js';
-export { type Line, readLines } from './sessions/files/read-lines.js';
-export { sessionPrefix } from './sessions/files/session-prefix.js';
+export { sessionPrefix } from './sessions/files/session-files.js';
 export { WorkspaceSession } from './sessions/files/workspace-session.js';
-export { WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
+export { type Line, readLines, WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
-export type { SessionLog } from './sessions/session-log.js';
 export type {
-  Reach,
   SessionChange,
   SessionInfo,
   SessionLease,
+  SessionLog,
   SessionStore,
   StoredSession,
 } from './sessions/session-store.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
+export { checkChange, checkFence } from './sessions/store-rules.js';
+export type { TokenCounter } from './tokens/count-tokens.js';
 export { countBlock, countMessage, countMessages, countRequest, countTool } from './tokens/count-tokens.js';
 export { estimateCounter } from './tokens/estimate-counter.js';
-export type { TokenCounter } from './tokens/token-counter.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
-export { type HeldLock, readText, type Workspace, type WorkspaceEntry } from './workspace/workspace.js';
-export { pathSegments } from './workspace/workspace-path.js';
+export {
+  type HeldLock,
+  pathSegments,
+  readText,
+  type Workspace,
+  type WorkspaceEntry,
+} from './workspace/workspace.js';

@@ -1,4 +1,4 @@
-import type { ModelErrorKind } from '../errors/classify-model-error.js';
+import type { ModelErrorKind } from '../errors/model-error.js';
 import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 import type { FinishReason, Usage } from '../model/model.js';

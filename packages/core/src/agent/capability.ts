@@ -2,8 +2,7 @@ import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js
 import type { Message } from '../messages/message.js';
 import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
 import type { Tool } from '../model/tool.js';
-import type { SessionLog } from '../sessions/session-log.js';
-import type { SessionStore } from '../sessions/session-store.js';
+import type { SessionLog, SessionStore } from '../sessions/session-store.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { AgentEventBody } from './agent-event.js';
 import type { AgentState, PermissionRule } from './agent-state.js';

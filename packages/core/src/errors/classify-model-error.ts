@@ -1,14 +1,49 @@
 import { ContextOverflowError } from './context-overflow-error.js';
-import { type ModelErrorFacts, modelErrorFacts } from './model-error-facts.js';
-import { OVERFLOW_CODES, OVERFLOW_TEXTS } from './overflow-wordings.js';
+import type { ModelErrorKind } from './model-error.js';
 
-/**
- * Why a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
- * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
- * for anything but its length: a parameter, a model's name, its content. `transient`: an outage, an overload or a lost
- * connection, so that the same request may succeed later. `other`: anything else.
- */
-export type ModelErrorKind = 'overflow' | 'rate_limit' | 'quota' | 'auth' | 'payload' | 'transient' | 'other';
+/** Codes that mean that a request does not fit the context window, and nothing else. */
+const OVERFLOW_CODES: ReadonlySet<string> = new Set([
+  'context_length_exceeded', // OpenAI, Azure, Groq, DeepSeek, Cerebras, llama-cpp-python
+  'context_window_exceeded',
+  'contextwindowexceedederror', // LiteLLM
+  'model_context_window_exceeded', // Anthropic
+  'model_max_prompt_tokens_exceeded', // GitHub Copilot
+  'exceed_context_size_error', // llama.cpp
+  'request_too_large', // Anthropic
+  'string_above_max_length', // OpenAI
+]);
+
+/** What the providers write, one pattern a wording. */
+const OVERFLOW_TEXTS: readonly RegExp[] = [
+  /prompt is too long/i, // Anthropic, also on Bedrock and Vertex; Fireworks
+  /input length and `?max_tokens`? exceed context limit/i, // Anthropic
+  /request (?:size )?exceeds (?:the maximum size|(?:the )?model context window)/i, // Anthropic, proxies
+  /exceeds the context window/i, // OpenAI Responses, Azure
+  /maximum context length/i, // OpenAI, Azure, Mistral, DeepSeek, OpenRouter, vLLM, Together, Bedrock (Llama)
+  /reduce the length of the messages/i, // Groq, Cerebras
+  /maximum prompt length is \d+/i, // xAI
+  /input token count\b.{0,40}\b(?:exceeds|only supports)|input token count is \d+ but model only supports/i, // Gemini, Vertex
+  /input is too long for requested model/i, // Bedrock
+  /too many input tokens/i, // Bedrock (Titan)
+  /number of input tokens exceeds maximum length/i, // Bedrock (Nova)
+  /input tokens \d+ cannot exceed/i, // watsonx
+  /too many tokens: .*prompt/i, // Cohere
+  /`?inputs`? tokens \+ `?max_new_tokens`? must be/i, // Together, Hugging Face TGI
+  /exceeds the available context size|context size has been exceeded/i, // llama.cpp, LM Studio
+  /(?:input|prompt)\b.{0,30}\bexceed(?:s|ed)\b.{0,30}\bcontext (?:length|size|window)/i, // Ollama
+  /(?:exceeded|over) (?:max|maximum) context (?:length|size|window)/i, // Ollama
+  /greater than the context length|context length of only \d+|reached context length/i, // LM Studio
+  /prompt token count of \d+ exceeds the limit/i, // GitHub Copilot
+  /exceeded model token limit|supports only \d+k? context/i, // Moonshot
+  /context window exceeds limit/i, // MiniMax
+  /range of input length should be/i, // Qwen (DashScope)
+  /prompt exceeds max(?:imum)? length/i, // GLM
+  /exceed max message tokens/i, // Doubao
+  /contextwindowexceedederror/i, // LiteLLM, which writes the class into the message
+  /`?inputs`? must have less than \d+ tokens/i, // Hugging Face TGI
+  /token count exceeds the maximum number of (?:input )?tokens/i, // Gemini, without figures
+  /context[ _]length[ _]exceeded|(?:exceeds|surpassing) the (?:llm |model'?s? )?context window/i, // gateways
+];
 
 const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\btp[mdh]\b|\brp[mdh]\b/i;
 const TOKENS_IN_SPAN = /tokens? per (?:second|min|minute|hour|day|month)|\btp[mdh]\b/i;
@@ -67,4 +102,101 @@ function classifyFacts(
   if (has(408, 425) || statuses.some((status) => status >= 500)) return 'transient';
   if (statuses.some((status) => PAYLOAD_STATUSES.has(status)) || isCoded(PAYLOAD_CODES)) return 'payload';
   return isRetryable || isCoded(TRANSIENT_CODES) || says(TRANSIENT_TEXTS) ? 'transient' : 'other';
+}
+
+/** What an error says about itself, gathered from it, its causes and the provider's answer inside it. */
+export interface ModelErrorFacts {
+  /** HTTP statuses. */
+  readonly statuses: readonly number[];
+  /** Codes and types, such as `context_length_exceeded`, in lower case. */
+  readonly codes: readonly string[];
+  /** Messages. */
+  readonly texts: readonly string[];
+  /** The first `isRetryable` or `retryable` found. */
+  readonly isRetryable: boolean | undefined;
+  readonly headers: { readonly [name: string]: string };
+}
+
+/** Where errors nest others, and where they hold the provider's answer. */
+const NESTED = [
+  'cause',
+  'errors',
+  'lastError',
+  'data',
+  'responseBody',
+  'error',
+  'metadata',
+  'raw',
+  'detail',
+  'response',
+  'body',
+  '$metadata', // AWS SDK
+];
+const TEXTS = ['message', 'msg', 'detail', 'error', 'error_description', 'raw', 'responseBody'];
+const CODES = ['code', 'type', 'status', 'name', '__type'];
+const STATUSES = ['statusCode', 'status', 'code', 'httpStatusCode'];
+const MAX_DEPTH = 16;
+const MAX_TEXT = 4_000;
+
+/**
+ * Reads an error of any shape, through its causes and whatever JSON is inside its messages. Cyclic causes end. Only the fields that hold messages and codes are read: some servers answer with the
+ * request that they refuse, and a conversation about context windows must not be taken for an overflow.
+ */
+export function modelErrorFacts(error: unknown): ModelErrorFacts {
+  const statuses: number[] = [];
+  const codes: string[] = [];
+  const texts: string[] = [];
+  let isRetryable: boolean | undefined;
+  let headers: { readonly [name: string]: string } = {};
+  const seen = new Set<unknown>();
+
+  function visit(value: unknown, depth: number): void {
+    if (depth > MAX_DEPTH || seen.has(value)) return;
+    if (typeof value === 'string') {
+      visitText(value, depth);
+      return;
+    }
+    if (typeof value !== 'object' || value === null) return;
+    seen.add(value);
+    if (Array.isArray(value)) {
+      for (const item of value) visit(item, depth + 1);
+      return;
+    }
+    const fields = value as { readonly [key: string]: unknown };
+    for (const key of STATUSES) {
+      const status = Number(fields[key] ?? Number.NaN);
+      if (Number.isInteger(status) && status >= 400 && status <= 599) statuses.push(status);
+    }
+    for (const key of CODES) {
+      const code = fields[key];
+      if (typeof code === 'string') codes.push(code.toLowerCase());
+    }
+    for (const retryable of [fields.isRetryable, fields.retryable]) {
+      if (typeof retryable === 'boolean') isRetryable ??= retryable;
+    }
+    if (isHeaders(fields.responseHeaders)) headers = { ...fields.responseHeaders, ...headers };
+    for (const key of new Set([...TEXTS, ...NESTED])) visit(fields[key], depth + 1);
+  }
+
+  function visitText(text: string, depth: number): void {
+    const json = parseObject(text);
+    if (json === undefined) texts.push(text.slice(0, MAX_TEXT));
+    else visit(json, depth + 1);
+  }
+
+  visit(error, 0);
+  return { statuses, codes, texts, isRetryable, headers };
+}
+
+function parseObject(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text) as object;
+  } catch {
+    return undefined;
+  }
+}
+
+function isHeaders(value: unknown): value is { readonly [name: string]: string } {
+  return typeof value === 'object' && value !== null;
 }

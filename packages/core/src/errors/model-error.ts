@@ -1,6 +1,14 @@
 import { hasBrand, XError } from './x-error.js';
 
 /**
+ * Why a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
+ * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
+ * for anything but its length: a parameter, a model's name, its content. `transient`: an outage, an overload or a lost
+ * connection, so that the same request may succeed later. `other`: anything else.
+ */
+export type ModelErrorKind = 'overflow' | 'rate_limit' | 'quota' | 'auth' | 'payload' | 'transient' | 'other';
+
+/**
  * A model call failed. Adapters wrap their provider's error in it and say whether the same call may succeed later
  * (`retryable`: rate limits, overload, dropped connections), so that the harness knows when to try again.
  */

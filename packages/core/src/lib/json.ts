@@ -20,6 +20,13 @@ export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>(
 );
 /** Any JSON object. */
 export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
-  (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  isObject,
   'must be a JSON object',
 );
+
+/** Tests for an object that is no array. */
+export function isObject(value: JsonValue | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -23,3 +23,8 @@ function isHigh(unit: number): boolean {
 function isLow(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }
+
+/** Answers the message of an error; of anything else that was thrown, its text. */
+export function errorText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -3,11 +3,10 @@ import type { RuntimeContext } from '../agent/runtime-context.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from '../lib/json.js';
 import { type ToolOutputBlock, type ToolUseBlock, toolOutputBlockSchema } from '../messages/content-block.js';
-import type { SessionLog } from '../sessions/session-log.js';
+import type { SessionLog } from '../sessions/session-store.js';
 import type { Workspace } from '../workspace/workspace.js';
-import { compileSchema } from './compile-schema.js';
+import { compileSchema, type StandardSchema } from './compile-schema.js';
 import type { ToolDefinition } from './model.js';
-import type { StandardSchema } from './standard-schema.js';
 
 /** What a tool is run with. */
 export interface ToolContext {

@@ -3,8 +3,6 @@ import { parseWith } from '../config/parse.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
-import { checkChange } from './check-change.js';
-import { checkFence, leaseLost } from './check-fence.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import type {
   SessionChange,
@@ -13,6 +11,7 @@ import type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
+import { checkChange, checkFence, leaseLost } from './store-rules.js';
 
 const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
+import type { Reach } from '../workspace/workspace.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 
 /** A session as a store holds it. */
@@ -50,9 +51,6 @@ export interface SessionInfo {
   readonly updatedAt: string;
 }
 
-/** Who can see what is stored: this process, this machine, or every machine that reaches the backend. */
-export type Reach = 'process' | 'host' | 'cluster';
-
 /**
  * Where sessions live. Implementations are proven by `sessionStoreSuite` of `@x/testkit/suites`.
  *
@@ -85,4 +83,19 @@ export interface SessionStore {
    * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
    */
   lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
+}
+
+/**
+ * The log of a session: every message that ever was, in order, lossless, append-only. It is written before anything is
+ * reduced, so that whatever a compaction removes can be read again.
+ */
+export interface SessionLog {
+  /** Where it is, for people and for `read_file`; a workspace path where there is one. */
+  readonly location: string;
+  /** Appends those messages that the log does not hold yet, by id. Durable when it returns. */
+  append(messages: readonly Message[]): Promise<void>;
+  /** All messages, oldest first. A torn last line (a crash while writing) is left out. */
+  read(): AsyncIterable<Message>;
+  /** One message by its id. */
+  get(messageId: string): Promise<Message | undefined>;
 }

@@ -1,8 +1,9 @@
 import { SessionLeaseError } from '../errors/session-lease-error.js';
 import { type Clock, systemClock } from '../lib/clock.js';
-import { leaseLost } from './check-fence.js';
+import { errorText } from '../lib/text.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionLease, SessionStore } from './session-store.js';
+import { leaseLost } from './store-rules.js';
 
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
@@ -124,7 +125,7 @@ async function keepAlive(
 /** What a renewal failed with, in words, when it may be tried again. */
 function refusal(error: unknown): string {
   if (SessionLeaseError.isInstance(error)) throw error;
-  return error instanceof Error ? error.message : String(error);
+  return errorText(error);
 }
 
 /** Why a call does not get its turn. */

@@ -4,8 +4,7 @@ import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionStoreError } from '../errors/session-store-error.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
-import { mergeContext } from './merge-context.js';
-import { adoptHead, mergeHead } from './merge-head.js';
+import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore, StoredSession } from './session-store.js';
 

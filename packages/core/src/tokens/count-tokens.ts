@@ -1,7 +1,6 @@
 import type { ContentBlock, FileBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
-import type { TokenCounter } from './token-counter.js';
 
 /** Role, separators and the like, which every provider adds to a message. */
 const MESSAGE_OVERHEAD = 4;
@@ -106,4 +105,15 @@ function remembered<Key extends object>(
     table.set(key, tokens);
   }
   return tokens;
+}
+
+/**
+ * Counts tokens. Must be pure and cheap to call: the harness counts every message once and keeps the number.
+ * Count whole messages and requests with `countMessage` and `countRequest`.
+ */
+export interface TokenCounter {
+  /** For reports, for example `o200k_base`. */
+  readonly name: string;
+  /** Tokens of a text, without any framing. */
+  count(text: string): number;
 }

@@ -1,3 +1,4 @@
+import type { TokenCounter } from './count-tokens.js';
 import {
   CAPITAL,
   characterKinds,
@@ -18,7 +19,6 @@ import {
   TRADITIONAL_PER_CHARACTER,
 } from './estimate-characters.js';
 import { letterPairs, pairIndex } from './estimate-letter-pairs.js';
-import type { TokenCounter } from './token-counter.js';
 
 /**
  * Estimates the tokens of o200k_base without its vocabulary, in one pass over the text. It splits as o200k_base does (a

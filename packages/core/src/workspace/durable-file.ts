@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { constants, type FileHandle, link, open, rename, unlink } from 'node:fs/promises';
+import { mkdirSync, statSync } from 'node:fs';
+import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { ABSENT, errorCode, unless } from './io-error.js';
-import { makeDirectory } from './make-directory.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
-/** How often a file is opened when its directory is removed over and over. */
+/** Bounds retries while others remove the directory over and over. */
 const ATTEMPTS = 20;
 
 /** Whether a file is one that {@link replaceFile} was still writing. */
@@ -109,4 +109,53 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
   for (let offset = 0; offset < bytes.length; ) {
     offset += (await handle.write(bytes, offset)).bytesWritten;
   }
+}
+
+/**
+ * Makes a directory with those above it, while others may be removing them because they are empty. Answers the topmost
+ * one that it made, if any.
+ *
+ * One level at a time: Node's own `recursive` never returns where the file system answers ENOENT for a directory that
+ * exists, as /proc does (seen in Node 20).
+ */
+export async function makeDirectory(directory: string): Promise<string | undefined> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await makeLevel(directory);
+    } catch (error) {
+      // A directory above that was removed between two steps.
+      if (attempt === ATTEMPTS || !ABSENT.includes(errorCode(error) ?? '')) throw error;
+    }
+  }
+}
+
+async function makeLevel(directory: string): Promise<string | undefined> {
+  try {
+    await mkdir(directory);
+    return directory;
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
+    const above = dirname(directory);
+    if (errorCode(error) !== 'ENOENT' || above === directory) throw error;
+    const topmost = await makeLevel(above);
+    await mkdir(directory).catch(unlessMeanwhileMade);
+    return topmost ?? directory;
+  }
+}
+
+/** {@link makeDirectory}, synchronously and for directories that nobody removes. */
+export function makeDirectorySync(directory: string): void {
+  try {
+    mkdirSync(directory);
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return;
+    const above = dirname(directory);
+    if (errorCode(error) !== 'ENOENT' || above === directory) throw error;
+    makeDirectorySync(above);
+    mkdirSync(directory);
+  }
+}
+
+function unlessMeanwhileMade(error: unknown): void {
+  if (errorCode(error) !== 'EEXIST') throw error;
 }

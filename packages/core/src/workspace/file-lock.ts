@@ -3,10 +3,9 @@ import { readdir, rename, rmdir, stat, utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from '../errors/workspace-error.js';
+import { makeDirectory } from './durable-file.js';
 import { ABSENT, errorCode, toWorkspaceError, unless } from './io-error.js';
-import { formatHolder, type LockHolder, parseHolder } from './lock-holder.js';
-import { makeDirectory } from './make-directory.js';
-import { hasEnded, thisProcess } from './process-identity.js';
+import { formatHolder, hasEnded, type LockHolder, parseHolder, thisProcess } from './lock-holder.js';
 import type { HeldLock } from './workspace.js';
 
 const DEFAULT_TIMEOUT_MS = 10_000;

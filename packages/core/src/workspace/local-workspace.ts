@@ -5,14 +5,20 @@ import { z } from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
+import { errorText } from '../lib/text.js';
 import { locate } from './confined-path.js';
-import { appendToFile, isTemporaryName, replaceFile, syncDirectory } from './durable-file.js';
+import {
+  appendToFile,
+  isTemporaryName,
+  makeDirectory,
+  makeDirectorySync,
+  replaceFile,
+  syncDirectory,
+} from './durable-file.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, unless } from './io-error.js';
 import { entryOf, listDirectory } from './list-directory.js';
-import { makeDirectory, makeDirectorySync } from './make-directory.js';
-import type { HeldLock, Workspace, WorkspaceEntry } from './workspace.js';
-import { pathSegments } from './workspace-path.js';
+import { type HeldLock, pathSegments, type Workspace, type WorkspaceEntry } from './workspace.js';
 
 const optionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
 const rootSchema = z.string().min(1, 'must name a directory');
@@ -179,11 +185,10 @@ export class LocalWorkspace implements Workspace {
   }
 
   #unusable(error: unknown): WorkspaceError {
-    const reason = error instanceof Error ? error.message : String(error);
     return new WorkspaceError(
       'workspace_io',
       this.root,
-      `The workspace directory ${this.root} cannot be used: ${reason}. Make it, give this process the right to use ` +
+      `The workspace directory ${this.root} cannot be used: ${errorText(error)}. Make it, give this process the right to use ` +
         'it, or choose another directory.',
       { cause: error },
     );

@@ -1,4 +1,16 @@
-import type { ProcessIdentity } from './process-identity.js';
+import { createHash } from 'node:crypto';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { encodeSegment } from '../lib/encode-segment.js';
+
+/** A process, told apart from a later one that was given the same number. */
+export interface ProcessIdentity {
+  readonly pid: number;
+  /** When it began, as the kernel counts; empty where the platform does not tell. */
+  readonly started: string;
+  /** The space in which `pid` means something: a machine since it booted, or a container on it. */
+  readonly host: string;
+}
 
 /** Who holds a lock: a process, and a token for this one time. */
 export interface LockHolder extends ProcessIdentity {
@@ -18,4 +30,52 @@ export function parseHolder(name: string): LockHolder | undefined {
   if (pid === undefined || started === undefined || token === undefined || host === undefined)
     return undefined;
   return { pid: Number(pid), started, token, host };
+}
+
+let current: ProcessIdentity | undefined;
+
+/** The process that runs this. */
+export function thisProcess(): ProcessIdentity {
+  current ??= { pid: process.pid, started: startOf(process.pid) ?? '', host: hostIdentity() };
+  return current;
+}
+
+/** Whether a process has ended; `undefined` when that cannot be seen from here. */
+export function hasEnded(identity: ProcessIdentity): boolean | undefined {
+  if (identity.host !== thisProcess().host) return undefined;
+  try {
+    process.kill(identity.pid, 0);
+  } catch (error) {
+    // EPERM: it is there and somebody else's.
+    if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
+  }
+  const started = startOf(identity.pid);
+  return started !== undefined && started !== identity.started;
+}
+
+/** The kernel's start time of a living process, '' for one that only waits to be reaped; `undefined` when unknown. */
+function startOf(pid: number): string | undefined {
+  // proc(5): the name, in parentheses, may contain anything; then come the state (3rd field) and the start (22nd).
+  const stat = tryRead(() => readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  const [state, ...rest] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? [];
+  if (state === undefined) return undefined;
+  return state === 'Z' || state === 'X' ? '' : rest[18];
+}
+
+/** The host's name; and, on Linux, what tells a reboot and a container's own process numbers from the host's. */
+function hostIdentity(): string {
+  const name = encodeSegment(hostname()).slice(0, 80);
+  const space = [
+    tryRead(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8')),
+    tryRead(() => readlinkSync('/proc/self/ns/pid')),
+  ];
+  return `${name}+${createHash('sha256').update(space.join()).digest('hex').slice(0, 12)}`;
+}
+
+function tryRead(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,5 @@
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
-import type { Reach } from '../sessions/session-store.js';
-import type { Workspace, WorkspaceEntry } from './workspace.js';
-import { pathSegments } from './workspace-path.js';
+import { pathSegments, type Reach, type Workspace, type WorkspaceEntry } from './workspace.js';
 
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 

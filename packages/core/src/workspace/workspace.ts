@@ -1,4 +1,7 @@
-import type { Reach } from '../sessions/session-store.js';
+import { WorkspaceError } from '../errors/workspace-error.js';
+
+/** Who can see what is stored: this process, this machine, or every machine that reaches the backend. */
+export type Reach = 'process' | 'host' | 'cluster';
 
 /** A file or a directory as a listing shows it. */
 export interface WorkspaceEntry {
@@ -68,4 +71,35 @@ const decoder = new TextDecoder();
 /** The file as UTF-8 text. */
 export async function readText(workspace: Pick<Workspace, 'read'>, path: string): Promise<string> {
   return decoder.decode(await workspace.read(path));
+}
+
+/**
+ * The names that a workspace path consists of; none for the root. A leading `/` means the root, `.` and empty names
+ * are left out.
+ *
+ * @throws {WorkspaceError} `outside_workspace` for `..`; `invalid_path` for what one platform or another reads
+ * differently: NUL, backslashes, drive letters.
+ */
+export function pathSegments(path: string): readonly string[] {
+  if (typeof path !== 'string') throw invalid(String(path), 'a path is a string');
+  if (path.includes('\0')) throw invalid(path, 'it contains a NUL character');
+  if (path.includes('\\')) throw invalid(path, 'separate directories with "/", not with a backslash');
+  const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.');
+  if (segments.includes('..')) {
+    throw new WorkspaceError(
+      'outside_workspace',
+      path,
+      `The path ${JSON.stringify(path)} contains "..". Name the file from the root of the workspace.`,
+    );
+  }
+  if (/^[a-z]:/i.test(segments[0] ?? '')) throw invalid(path, 'it begins with a drive letter');
+  return segments;
+}
+
+function invalid(path: string, reason: string): WorkspaceError {
+  return new WorkspaceError(
+    'invalid_path',
+    path,
+    `The path ${JSON.stringify(path)} is not valid: ${reason}. Use a path from the root of the workspace.`,
+  );
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { redactSecrets } from '../../src/index.js';
-import { hintedPatterns } from '../../src/redaction/secret-hints.js';
+import { hintedPatterns } from '../../src/redaction/redact-secrets.js';
 import { SECRET_PATTERNS } from '../../src/redaction/secret-patterns.js';
 
 /** What every alternative of every pattern begins with, put together so that nothing here looks like a secret. */

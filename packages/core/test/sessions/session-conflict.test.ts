@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { AgentState, InMemorySession, openSession, type SessionChange, SessionKey } from '../../src/index.js';
-import { adoptHead, mergeHead } from '../../src/sessions/merge-head.js';
+import { adoptHead, mergeHead } from '../../src/sessions/merge.js';
 import { numbered } from '../numbered.js';
 import { thrownBy } from '../thrown-by.js';
 

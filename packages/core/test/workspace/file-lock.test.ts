@@ -2,8 +2,7 @@ import { mkdir, readdir, readFile, rmdir, stat, utimes, writeFile } from 'node:f
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { withFileLock } from '../../src/workspace/file-lock.js';
-import { formatHolder } from '../../src/workspace/lock-holder.js';
-import { thisProcess } from '../../src/workspace/process-identity.js';
+import { formatHolder, thisProcess } from '../../src/workspace/lock-holder.js';
 import { printed, runChild } from '../children/run-child.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';

@@ -4,11 +4,9 @@ import { z } from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { jsonObjectSchema } from '../../lib/json.js';
-import type { Message } from '../../messages/message.js';
-import { asMessages } from '../../messages/stored-messages.js';
+import { asMessages, type Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
-import { checkChange } from '../check-change.js';
 import { SessionKey, type SessionScope } from '../session-key.js';
 import type {
   SessionChange,
@@ -17,9 +15,16 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
+import { checkChange } from '../store-rules.js';
 import { checkFileFence, grantLease } from './lease-file.js';
-import { attempt, DamagedFileError, ifFound, listSessions } from './session-files.js';
-import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
+import {
+  attempt,
+  DamagedFileError,
+  ifFound,
+  listBelowPrefixes,
+  listSessions,
+  sessionPrefix,
+} from './session-files.js';
 
 const optionsSchema = z.strictObject({
   directory: z.string().min(1),

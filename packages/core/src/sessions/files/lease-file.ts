@@ -2,12 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import { parseWith } from '../../config/parse.js';
 import type { Clock } from '../../lib/clock.js';
-import { formatHolder, parseHolder } from '../../workspace/lock-holder.js';
-import { hasEnded, thisProcess } from '../../workspace/process-identity.js';
+import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../workspace/lock-holder.js';
 import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
-import { checkFence, leaseLost } from '../check-fence.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionChange, SessionLease } from '../session-store.js';
+import { checkFence, leaseLost } from '../store-rules.js';
 import { ifFound } from './session-files.js';
 
 const optionsSchema = z.strictObject({ ttlMs: z.number().positive() });

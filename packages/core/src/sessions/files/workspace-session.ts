@@ -2,22 +2,26 @@ import { z } from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { CapabilityError } from '../../errors/capability-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
-import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
-import { checkChange } from '../check-change.js';
+import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
 import type { SessionKey, SessionScope } from '../session-key.js';
 import type {
-  Reach,
   SessionChange,
   SessionInfo,
   SessionLease,
   SessionStore,
   StoredSession,
 } from '../session-store.js';
+import { checkChange } from '../store-rules.js';
 import { checkFileFence, grantLease } from './lease-file.js';
-import { attempt, ifFound, listSessions } from './session-files.js';
-import { listBelowPrefixes, sessionPrefix } from './session-prefix.js';
-import { formatHead, parseHead, type Segment, type SessionHead } from './workspace-session-head.js';
-import { readSegments, writeSegments } from './workspace-session-segments.js';
+import {
+  formatHead,
+  parseHead,
+  readSegments,
+  type Segment,
+  type SessionHead,
+  writeSegments,
+} from './segments.js';
+import { attempt, ifFound, listBelowPrefixes, listSessions, sessionPrefix } from './session-files.js';
 
 const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),

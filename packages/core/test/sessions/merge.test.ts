@@ -12,7 +12,7 @@ import {
   toolUsesOf,
   userMessage,
 } from '../../src/index.js';
-import { mergeContext } from '../../src/sessions/merge-context.js';
+import { mergeContext } from '../../src/sessions/merge.js';
 import { numbered } from '../numbered.js';
 
 const key = SessionKey.of('s');

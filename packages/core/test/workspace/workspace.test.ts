@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { WorkspaceError } from '../../src/index.js';
-import { pathSegments } from '../../src/workspace/workspace-path.js';
+import { pathSegments } from '../../src/workspace/workspace.js';
 
 function codeOf(path: unknown): string | undefined {
   try {

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { formatHolder, parseHolder } from '../../src/workspace/lock-holder.js';
-import { hasEnded, thisProcess } from '../../src/workspace/process-identity.js';
+import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../src/workspace/lock-holder.js';
 
 describe('hasEnded', () => {
   test('is false for this process', () => {
