@@ -12,7 +12,7 @@ const TARGET = 'docs/reference/keys.md';
 
 /** Where the keys of each capability are explained, in comments above them. */
 const sources: Readonly<Record<string, readonly string[]>> = {
-  agent: ['packages/harness/src/agent-options.ts', 'packages/harness/src/config'],
+  agent: ['packages/harness/src/agent/agent-parts.ts', 'packages/harness/src/config'],
   compaction: ['packages/compaction/src/config', 'packages/compaction/src/file'],
   tool_result_eviction: ['packages/compaction/src/eviction'],
   memory: [
@@ -23,15 +23,15 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   ],
   session_history: ['packages/memory/src/history'],
   workspace_context: ['packages/memory/src/workspace-context'],
-  agents_files: ['packages/harness/src/capabilities/skills/agents-files.ts'],
-  budget: ['packages/harness/src/budget'],
+  agents_files: ['packages/harness/src/capabilities/agents-files.ts'],
+  budget: ['packages/harness/src/capabilities/budget'],
   permissions: ['packages/harness/src/capabilities/permissions'],
-  plan_mode: ['packages/harness/src/capabilities/plan-mode'],
+  plan_mode: ['packages/harness/src/capabilities/plan-mode.ts'],
   shell: ['packages/harness/src/capabilities/shell.ts'],
   skills: ['packages/harness/src/capabilities/skills/skills.ts'],
   subagents: ['packages/harness/src/capabilities/subagents', 'packages/harness/src/config'],
   task_list: [],
-  tool_groups: ['packages/harness/src/capabilities/tool-groups'],
+  tool_groups: ['packages/harness/src/capabilities/tool-groups.ts'],
   workspace_tools: ['packages/harness/src/capabilities/workspace-tools'],
   mcp: ['packages/harness/src/mcp'],
 };

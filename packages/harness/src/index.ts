@@ -1,13 +1,23 @@
-export type { AgentSettings } from './agent-options.js';
-export { budget } from './budget/budget.js';
-export type { BudgetConfig } from './budget/budget-config.js';
-export { type Spending, spendingOf } from './budget/spending.js';
-export type { CallInput, CallOptions, OutputOptions } from './call-options.js';
+export type { AgentSettings } from './agent/agent-parts.js';
+export type { CallInput, CallOptions, OutputOptions } from './agent/call-options.js';
+export {
+  type CapabilityFactory,
+  type CapabilityReference,
+  CapabilityRegistry,
+} from './agent/capability-registry.js';
+export type { Decision, Decisions } from './agent/decision.js';
+export { HarnessAgent } from './agent/harness-agent.js';
+export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
+export type { OutputReply, Reply } from './agent/reply.js';
+export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './agent/shutdown-on-signals.js';
+export { type AgentsFilesConfig, agentsFiles } from './capabilities/agents-files.js';
+export { budget } from './capabilities/budget/budget.js';
+export type { BudgetConfig } from './capabilities/budget/budget-config.js';
+export { type Spending, spendingOf } from './capabilities/budget/spending.js';
 export { type PermissionsConfig, permissions } from './capabilities/permissions/permissions.js';
 export { formatRule } from './capabilities/permissions/rule.js';
-export { type PlanModeConfig, planMode } from './capabilities/plan-mode/plan-mode.js';
+export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
-export { type AgentsFilesConfig, agentsFiles } from './capabilities/skills/agents-files.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
@@ -16,14 +26,9 @@ export type { TaskRecord, TaskStatus } from './capabilities/subagents/task-recor
 export type { TaskRepository } from './capabilities/subagents/task-repository.js';
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
 export { WorkspaceTaskRepository } from './capabilities/subagents/workspace-task-repository.js';
-export { renderTodos, taskList } from './capabilities/task-list.js';
-export { type ToolGroup, toolGroups } from './capabilities/tool-groups/tool-groups.js';
+export { renderTodos, taskList } from './capabilities/todo-list.js';
+export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
 export { type WorkspaceToolsConfig, workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
-export {
-  type CapabilityFactory,
-  type CapabilityReference,
-  CapabilityRegistry,
-} from './capability-registry.js';
 export {
   type AgentConfig,
   agentJsonSchema,
@@ -38,14 +43,9 @@ export {
   type PartProviders,
 } from './config/agent-from-config.js';
 export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabilities.js';
-export type { Decision, Decisions } from './decision.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
-export { HarnessAgent } from './harness-agent.js';
-export type { HarnessAgentBuilder } from './harness-agent-builder.js';
 export type { ModelFailure } from './loop/model-fallback.js';
 export { pendingCalls } from './loop/pending-approvals.js';
 export type { OutputSchema } from './output/output-format.js';
-export type { OutputReply, Reply } from './reply.js';
-export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './shutdown-on-signals.js';

@@ -1,7 +1,7 @@
 import { type JsonObject, jsonObjectSchema, parseWith, toSnakeCase } from '@x/core';
 import { z } from 'zod';
-import { type AgentSettings, settingsSchema } from '../agent-options.js';
-import type { CapabilityReference } from '../capability-registry.js';
+import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
+import type { CapabilityReference } from '../agent/capability-registry.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
 const name = z.string().min(1);

@@ -8,10 +8,10 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import type { CapabilityReference, CapabilityRegistry } from '../capability-registry.js';
+import type { CapabilityReference, CapabilityRegistry } from '../agent/capability-registry.js';
+import { HarnessAgent } from '../agent/harness-agent.js';
+import type { HarnessAgentBuilder } from '../agent/harness-agent-builder.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
-import { HarnessAgent } from '../harness-agent.js';
-import type { HarnessAgentBuilder } from '../harness-agent-builder.js';
 import {
   type CapabilityPlace,
   type ModelReference,

@@ -1,17 +1,17 @@
 import { type FileCapability, fileCapability } from '@x/core';
 import { z } from 'zod';
-import { budget } from '../budget/budget.js';
-import { type BudgetConfig, budgetConfigSchema } from '../budget/budget-config.js';
+import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
+import { budget } from '../capabilities/budget/budget.js';
+import { type BudgetConfig, budgetConfigSchema } from '../capabilities/budget/budget-config.js';
 import { permissions, permissionsConfigSchema } from '../capabilities/permissions/permissions.js';
-import { planMode, planModeConfigSchema } from '../capabilities/plan-mode/plan-mode.js';
+import { planMode, planModeConfigSchema } from '../capabilities/plan-mode.js';
 import { shell, shellConfigSchema } from '../capabilities/shell.js';
-import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/skills/agents-files.js';
 import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
 import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
-import { taskList } from '../capabilities/task-list.js';
-import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups/tool-groups.js';
+import { taskList } from '../capabilities/todo-list.js';
+import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import {
   workspaceTools,
   workspaceToolsConfigSchema,

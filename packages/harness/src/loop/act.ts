@@ -8,8 +8,8 @@ import {
   toolResultBlock,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
+import { onion } from './around.js';
 import { type Allowed, type Clearance, clear, type Denied } from './clearance.js';
-import { onion } from './onion.js';
 import { openCalls, waitingCalls } from './open-calls.js';
 import { closeDangling } from './pairing.js';
 import { prunePending } from './pending-approvals.js';

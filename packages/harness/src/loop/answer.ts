@@ -1,5 +1,5 @@
 import type { Message, ToolUseBlock } from '@x/core';
-import { refuseEarlyAnswer } from '../output/answer-as-text.js';
+import { refuseEarlyAnswer } from '../output/final-answer.js';
 import type { RunningCall } from './running-call.js';
 
 /** Whether the answer will do. If it has not the form that was asked for, the model is told so. */

@@ -6,10 +6,10 @@ import {
   type ModelResponse,
   type ReasonScope,
 } from '@x/core';
-import { answerAsText } from '../output/answer-as-text.js';
+import { answerAsText } from '../output/final-answer.js';
+import { onion } from './around.js';
 import { callModel } from './call-model.js';
 import { authorship, readableBy } from './foreign-thoughts.js';
-import { onion } from './onion.js';
 import type { RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 

@@ -8,18 +8,18 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
-import type { Decisions } from '../decision.js';
+import type { Decisions } from '../agent/decision.js';
+import type { Reply } from '../agent/reply.js';
 import { Interruption } from '../errors/interruption.js';
-import type { Reply } from '../reply.js';
 import { act } from './act.js';
 import { refuseEarlyAnswers, settleAnswer } from './answer.js';
+import { recordDecisions } from './approvals.js';
+import { onion } from './around.js';
 import { closeWaiting } from './close-waiting.js';
-import { onion } from './onion.js';
 import { abandonedCalls, openCalls, waitingCalls } from './open-calls.js';
 import { closeDangling, repairPairing } from './pairing.js';
 import { pendingCalls, prunePending } from './pending-approvals.js';
 import { reason } from './reason.js';
-import { recordDecisions } from './record-decisions.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {

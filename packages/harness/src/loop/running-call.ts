@@ -15,8 +15,8 @@ import {
   type ToolDefinition,
   type Usage,
 } from '@x/core';
-import type { AgentParts } from '../agent-options.js';
-import type { BackgroundQueue } from '../background-queue.js';
+import type { AgentParts } from '../agent/agent-parts.js';
+import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { ContextMeter } from './context-meter.js';
 import { ModelChoice } from './model-fallback.js';

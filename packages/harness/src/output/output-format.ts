@@ -6,9 +6,9 @@ import {
   type StandardSchema,
   type ToolDefinition,
 } from '@x/core';
+import { wrapSchema } from './answer-schema.js';
 import { closeObjects } from './close-objects.js';
 import { parseAnswer } from './parse-answer.js';
-import { wrapSchema } from './wrap-schema.js';
 
 /** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;

@@ -19,7 +19,7 @@ import {
   taskList,
   workspaceTools,
 } from '../../src/index.js';
-import { resultsIn } from '../approvals/support.js';
+import { resultsIn } from '../loop/approvals/support.js';
 import { isPaired, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's/1' });

@@ -3,7 +3,7 @@ import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, toolGroups } from '../../src/index.js';
-import { resultsIn } from '../approvals/support.js';
+import { resultsIn } from '../loop/approvals/support.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });

@@ -1,6 +1,6 @@
 import { type Capability, InvalidInputError, type PermissionRule, parseWith } from '@x/core';
 import { z } from 'zod';
-import { type ToolReference, ToolReferences } from '../../tool-references.js';
+import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { judge } from './judge.js';
 import { parseRule } from './rule.js';
 

@@ -1,6 +1,6 @@
 import { parseWith, readText, type Workspace } from '@x/core';
 import { z } from 'zod';
-import { parseFrontMatter } from '../../front-matter.js';
+import { parseFrontMatter } from '../../lib/front-matter.js';
 
 /** What the ecosystem says of itself beside these is no concern of the agent. */
 const frontMatterSchema = z.looseObject({

@@ -1,9 +1,9 @@
 import type { AgentComposition, AgentEvent, Capability, Model, SessionStore, Tool } from '@x/core';
 import picomatch from 'picomatch';
-import type { AgentSettings, ComposedAgent } from '../../agent-options.js';
-import type { CapabilityRegistry } from '../../capability-registry.js';
+import type { AgentSettings, ComposedAgent } from '../../agent/agent-parts.js';
+import type { CapabilityRegistry } from '../../agent/capability-registry.js';
+import { HarnessAgent } from '../../agent/harness-agent.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
-import { HarnessAgent } from '../../harness-agent.js';
 import { inheritance } from './inherited-context.js';
 import { shareCapability } from './share-capability.js';
 import type { Subagent } from './subagent-definition.js';

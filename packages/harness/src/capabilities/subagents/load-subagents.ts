@@ -1,5 +1,5 @@
 import { readText, type Workspace } from '@x/core';
-import { parseFrontMatter } from '../../front-matter.js';
+import { parseFrontMatter } from '../../lib/front-matter.js';
 import { parseSubagent, type Subagent } from './subagent-definition.js';
 
 /** What a folder of subagents holds, and what is wrong with the rest of it. */

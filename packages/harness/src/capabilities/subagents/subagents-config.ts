@@ -1,7 +1,7 @@
 import { type AgentEvent, type Clock, type Model, parseWith, type SessionStore } from '@x/core';
 import { z } from 'zod';
-import type { AgentSettings } from '../../agent-options.js';
-import type { CapabilityRegistry } from '../../capability-registry.js';
+import type { AgentSettings } from '../../agent/agent-parts.js';
+import type { CapabilityRegistry } from '../../agent/capability-registry.js';
 import type { TaskRepository } from './task-repository.js';
 import type { TaskRunner } from './task-runner.js';
 

@@ -7,13 +7,13 @@ import {
   SessionKey,
   systemClock,
 } from '@x/core';
-import type { ComposedAgent } from '../../agent-options.js';
-import { CapabilityRegistry } from '../../capability-registry.js';
+import type { ComposedAgent } from '../../agent/agent-parts.js';
+import { CapabilityRegistry } from '../../agent/capability-registry.js';
+import type { HarnessAgent } from '../../agent/harness-agent.js';
+import { nearNames } from '../../agent/near-names.js';
+import { describeUnknown, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
-import type { HarnessAgent } from '../../harness-agent.js';
-import { KeyedMutex } from '../../keyed-mutex.js';
-import { nearNames } from '../../near-names.js';
-import { describeUnknown, toolNamesOf } from '../../tool-references.js';
+import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import { childAgent } from './child-agent.js';
 import { INHERITANCE, InheritedContext, inheritedFrom, UsageSink } from './inherited-context.js';
 import { type LoadedSubagents, loadSubagents } from './load-subagents.js';

@@ -1,7 +1,7 @@
 import { type RuntimeContext, textOf, userMessage } from '@x/core';
+import type { HarnessAgent } from '../../agent/harness-agent.js';
+import type { Reply } from '../../agent/reply.js';
 import { HarnessError } from '../../errors/harness-error.js';
-import type { HarnessAgent } from '../../harness-agent.js';
-import type { Reply } from '../../reply.js';
 import type { TaskOutcome } from './task-desk.js';
 import type { TaskOrder } from './task-runner.js';
 

@@ -9,7 +9,7 @@ import {
   WorkspaceError,
 } from '@x/core';
 import { z } from 'zod';
-import { KeyedMutex } from '../../keyed-mutex.js';
+import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import { type TaskRecord, taskRecordSchema } from './task-record.js';
 import type { TaskRepository } from './task-repository.js';
 

@@ -10,7 +10,7 @@ import {
   permissions,
   workspaceTools,
 } from '../../../src/index.js';
-import { resultsIn } from '../../approvals/support.js';
+import { resultsIn } from '../../loop/approvals/support.js';
 import { collect, scratch } from '../../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });

@@ -8,7 +8,7 @@ import {
   toolResultsOf,
 } from '@x/core';
 import type { ScriptedModel } from '@x/testkit';
-import { HarnessAgent } from '../../../src/harness-agent.js';
+import { HarnessAgent } from '../../../src/agent/harness-agent.js';
 import { scratch } from '../../support.js';
 
 export const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });

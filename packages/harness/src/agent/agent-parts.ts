@@ -1,0 +1,72 @@
+import {
+  type AgentComposition,
+  type AgentEvent,
+  type Capability,
+  estimateCounter,
+  type Model,
+  type SessionStore,
+  type TokenCounter,
+  type Tool,
+  type Workspace,
+} from '@x/core';
+import { z } from 'zod';
+import type { ModelFallback } from '../loop/model-fallback.js';
+
+/** The plain settings of an agent; the builder validates them. */
+export const settingsSchema = z.strictObject({
+  name: z.string().min(1).default('agent'),
+  systemPrompt: z.string().default(''),
+  /** Reasoning steps that one call may take. */
+  maxIterations: z.int().min(1).default(50),
+  /** When the session is written: at the end of a call, or also after every step. */
+  checkpoint: z.enum(['call', 'step']).default('call'),
+  /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
+  onConflict: z.enum(['fail', 'merge']).default('fail'),
+  /** What a call does while another one of its session runs: wait for its turn, or fail. */
+  turns: z.enum(['queue', 'reject']).default('queue'),
+  /** Milliseconds that a call waits for the turn of a session that another process has. */
+  turnTimeoutMs: z.int().min(0).default(60_000),
+  /** Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. */
+  leaseTtlMs: z.int().min(1).default(30_000),
+  /** Attempts beyond the first for a model call that failed for a passing reason. */
+  maxRetries: z.int().min(0).default(3),
+  /** Milliseconds before the first such attempt; doubles each time. */
+  retryDelayMs: z.int().min(0).default(500),
+  /** Milliseconds that a tool may take unless it has its own limit; 0 for none. */
+  toolTimeoutMs: z.int().min(0).default(120_000),
+  /** Milliseconds after which a tool call that waits for a human counts as denied; 0 for never. */
+  approvalTimeoutMs: z.int().min(0).default(0),
+  /** Read-only tools that may run side by side. */
+  maxParallelTools: z.int().min(1).default(8),
+  maxOutputTokens: z.int().min(1).optional(),
+  temperature: z.number().min(0).optional(),
+});
+
+export type AgentSettings = z.output<typeof settingsSchema>;
+
+/** Everything an agent is made of. */
+export interface AgentParts {
+  readonly settings: AgentSettings;
+  readonly model: Model;
+  /** The models that take over when it fails for good. */
+  readonly fallback: ModelFallback;
+  readonly tools: readonly Tool[];
+  readonly capabilities: readonly Capability[];
+  readonly workspace: Workspace;
+  readonly session: SessionStore;
+  readonly counter: TokenCounter;
+  readonly listeners: readonly ((event: AgentEvent) => void)[];
+}
+
+/** What this harness tells capabilities of the agent that they are part of. */
+export type ComposedAgent = AgentComposition & {
+  /** The models that take over when its model fails for good. */
+  readonly fallback?: ModelFallback | undefined;
+};
+
+export function composedOf({ settings: { name }, ...parts }: AgentParts): ComposedAgent {
+  const { model, fallback, tools, capabilities, workspace, session } = parts;
+  return { name, model, fallback, tools, capabilities, workspace, session };
+}
+
+export const defaultCounter = estimateCounter;

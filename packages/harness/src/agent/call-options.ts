@@ -1,0 +1,79 @@
+import {
+  InvalidInputError,
+  type JsonObject,
+  type Message,
+  parseWith,
+  type RuntimeContext,
+  type StandardSchema,
+  userMessage,
+} from '@x/core';
+import { z } from 'zod';
+import { type OutputSchema, outputFormat } from '../output/output-format.js';
+import { RequestedOutput } from '../output/requested-output.js';
+import type { Decisions } from './decision.js';
+
+/** What a user may say: text, a message, or several. */
+export type CallInput = string | Message | readonly Message[];
+
+export interface CallOptions {
+  /** Interrupts the call when aborted, as `agent.interrupt` does. */
+  readonly signal?: AbortSignal;
+  /**
+   * What a human says to the tool calls that wait for them, by the id of the call. Those left out go on waiting, unless
+   * something new is said: then they are denied.
+   */
+  readonly decisions?: Decisions;
+  /**
+   * The form that the answer must have: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
+   * `structuredOutput` is given it as its response format, any other as the tool `final_answer`.
+   */
+  readonly output?: StandardSchema | JsonObject;
+  /** How often the model may correct an answer that is not valid. Default 2. */
+  readonly outputRepairs?: number;
+}
+
+/** {@link CallOptions} of a call whose answer has the type `Output`. */
+export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchema<Output> };
+
+const repairsSchema = z.int().min(0).default(2);
+
+/** @throws {InvalidInputError} for what says nothing: providers refuse it, and would again with every later call. */
+export function toMessages(input: CallInput): readonly Message[] {
+  const messages = typeof input === 'string' ? [userMessage(input)] : asList(input);
+  for (const [index, { content }] of messages.entries()) {
+    const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
+    if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');
+  }
+  return messages;
+}
+
+function asList(input: Message | readonly Message[]): readonly Message[] {
+  if (Array.isArray(input)) return input as readonly Message[];
+  if (typeof input === 'object' && input !== null && 'role' in input) return [input];
+  throw invalidInput('', 'must be text, a message, or a list of messages');
+}
+
+function invalidInput(path: string, message: string): InvalidInputError {
+  return new InvalidInputError('input of the call', [{ path, message }]);
+}
+
+/** @throws {InvalidInputError} when it is something else, such as a session id. */
+export function checkContext(context: RuntimeContext): void {
+  if (typeof context === 'object' && context !== null && 'sessionKey' in context) return;
+  throw new InvalidInputError('context of the call', [
+    { path: '', message: 'must be a RuntimeContext: RuntimeContext.of({ userId, sessionId })' },
+  ]);
+}
+
+/**
+ * The answer that the options ask for, if they ask for a form.
+ *
+ * @throws {InvalidInputError} when it cannot be told to a model.
+ */
+export function requestedOutput(
+  { output, outputRepairs }: CallOptions,
+  toolNames: ReadonlySet<string>,
+): RequestedOutput | undefined {
+  const repairs = parseWith(repairsSchema, outputRepairs, 'outputRepairs');
+  return output === undefined ? undefined : new RequestedOutput(outputFormat(output, toolNames), repairs);
+}

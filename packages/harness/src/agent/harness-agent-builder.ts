@@ -1,0 +1,272 @@
+import {
+  type AgentEvent,
+  type Capability,
+  InvalidInputError,
+  type Issue,
+  LocalWorkspace,
+  type Model,
+  parseWith,
+  type SessionStore,
+  type TokenCounter,
+  type Tool,
+  type Workspace,
+  WorkspaceSession,
+  XError,
+} from '@x/core';
+import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
+import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
+import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
+import { malformedPart } from './malformed-part.js';
+
+const DEFAULT_WORKSPACE = './workspace';
+
+/** Collects the parts of an agent; {@link HarnessAgentBuilder.build} checks that they fit together. */
+export class HarnessAgentBuilder<Agent> {
+  readonly #create: (parts: AgentParts) => Agent;
+  readonly #settings: Record<string, unknown> = {};
+  readonly #tools: Tool[] = [];
+  readonly #capabilities: (Capability | CapabilityReference)[] = [];
+  readonly #listeners: ((event: AgentEvent) => void)[] = [];
+  #registry = new CapabilityRegistry();
+  #model: Model | undefined;
+  #fallback: ModelFallback = { models: [], when: isWorthAnother };
+  #workspace: string | Workspace = DEFAULT_WORKSPACE;
+  #session: SessionStore | undefined;
+  #counter: TokenCounter = defaultCounter;
+
+  /** @internal Use `HarnessAgent.builder()`. */
+  constructor(create: (parts: AgentParts) => Agent) {
+    this.#create = create;
+  }
+
+  /** The agent's id; part of every session's key. Default `agent`. */
+  name(name: string): this {
+    return this.settings({ name });
+  }
+
+  /** What the system prompt begins with; capabilities add sections. Default empty. */
+  systemPrompt(systemPrompt: string): this {
+    return this.settings({ systemPrompt });
+  }
+
+  /**
+   * The model; and, in order, those that take over for the rest of a call when it fails for good: after its retries, for
+   * what `fallbackWhen` says. Each reads a history that was made to fit its window first, if the agent compacts.
+   */
+  model(
+    model: Model,
+    options: {
+      readonly fallback?: readonly Model[];
+      /**
+       * Default: outages, rate limits, exhausted quotas and refused keys; a request that is too large, when the next
+       * model has a larger window.
+       */
+      readonly fallbackWhen?: (failure: ModelFailure) => boolean;
+    } = {},
+  ): this {
+    this.#model = model;
+    this.#fallback = { models: options.fallback ?? [], when: options.fallbackWhen ?? isWorthAnother };
+    return this;
+  }
+
+  tools(...tools: readonly Tool[]): this {
+    this.#tools.push(...tools);
+    return this;
+  }
+
+  /** Where files, logs and, by default, sessions live: a path, or any workspace. Default `./workspace`. */
+  workspace(workspace: string | Workspace): this {
+    this.#workspace = workspace;
+    return this;
+  }
+
+  /** Where sessions live. Default: a `WorkspaceSession` in the workspace. */
+  session(store: SessionStore): this {
+    this.#session = store;
+    return this;
+  }
+
+  /** Adds capabilities, the first outermost: objects, or names that the registry resolves. */
+  use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
+    this.#capabilities.push(...capabilities);
+    return this;
+  }
+
+  /** What resolves capabilities that are given by name. */
+  registry(registry: CapabilityRegistry): this {
+    this.#registry = registry;
+    return this;
+  }
+
+  /** Reasoning steps that one call may take. Default 50. */
+  maxIterations(maxIterations: number): this {
+    return this.settings({ maxIterations });
+  }
+
+  /** When sessions are written: at the end of a `call` (default), or after every `step`. */
+  checkpoint(checkpoint: 'call' | 'step'): this {
+    return this.settings({ checkpoint });
+  }
+
+  /**
+   * What happens when another writer has stored the session since this call loaded it: the call fails with a
+   * `SessionConflictError` (default `fail`), or the turns of both are kept (`merge`).
+   */
+  onConflict(onConflict: 'fail' | 'merge'): this {
+    return this.settings({ onConflict });
+  }
+
+  /**
+   * What a call does while another call to its session runs, here or in any process that shares a store with leases: it
+   * waits for its turn (default `queue`; up to the setting `turnTimeoutMs`, 60 000, for another process), or fails at
+   * once with a `SessionLeaseError` (`reject`).
+   */
+  turns(turns: 'queue' | 'reject'): this {
+    return this.settings({ turns });
+  }
+
+  /** What measures the context for events. Default: the estimate of `@x/core`. */
+  tokenCounter(counter: TokenCounter): this {
+    this.#counter = counter;
+    return this;
+  }
+
+  /** Hears every event of every call. What it throws is ignored. */
+  onEvent(listener: (event: AgentEvent) => void): this {
+    this.#listeners.push(listener);
+    return this;
+  }
+
+  /** Several plain settings at once. Validated when the agent is built. */
+  settings(settings: Partial<AgentSettings>): this {
+    Object.assign(this.#settings, settings);
+    return this;
+  }
+
+  /** @throws {HarnessConfigError} naming every part that is missing, malformed or does not fit another. */
+  build(): Agent {
+    const issues: Issue[] = [];
+    const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
+    const capabilities = this.#capabilities.map((entry, index) =>
+      collect(issues, () =>
+        typeof entry === 'string' || isReference(entry)
+          ? this.#registry.resolve(entry, `capabilities[${index}]`)
+          : wellFormed(entry, `capabilities[${index}]`, CAPABILITY),
+      ),
+    );
+    if (this.#model === undefined) {
+      issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
+    }
+    for (const model of [this.#model, ...this.#fallback.models]) {
+      if (model !== undefined) collect(issues, () => wellFormed(model, 'model', MODEL));
+    }
+    const workspace = collect(issues, () => this.#openWorkspace());
+    const session =
+      workspace &&
+      collect(issues, () =>
+        this.#session === undefined
+          ? new WorkspaceSession(workspace)
+          : wellFormed(this.#session, 'session', SESSION),
+      );
+    if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
+      issues.push({
+        path: 'session',
+        message:
+          `stores for this ${session.reach} alone, but the workspace is shared between machines: another machine ` +
+          'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
+      });
+    }
+    const found = capabilities.filter((capability) => capability !== undefined);
+    const own = this.#tools.map((tool, index) =>
+      collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)),
+    );
+    const tools = [
+      ...own.filter((tool) => tool !== undefined),
+      ...found.flatMap((capability) => capability.tools ?? []),
+    ];
+    issues.push(
+      ...duplicates(
+        'capabilities',
+        found.map((capability) => capability.name),
+      ),
+    );
+    issues.push(
+      ...duplicates(
+        'tools',
+        tools.map((tool) => tool.definition.name),
+      ),
+    );
+
+    for (const { definition, readOnly, destructive } of tools) {
+      if (!readOnly || destructive !== true) continue;
+      issues.push({
+        path: 'tools',
+        message: `"${definition.name}" is readOnly and destructive: what destroys does not only read; say one of them`,
+      });
+    }
+
+    if (issues.length > 0 || !settings || !this.#model || !workspace || !session) {
+      throw new HarnessConfigError(issues);
+    }
+    return this.#create({
+      settings,
+      model: this.#model,
+      fallback: this.#fallback,
+      tools,
+      capabilities: found,
+      workspace,
+      session,
+      counter: this.#counter,
+      listeners: this.#listeners,
+    });
+  }
+
+  #openWorkspace(): Workspace {
+    if (typeof this.#workspace !== 'string') return wellFormed(this.#workspace, 'workspace', WORKSPACE);
+    const workspace = new LocalWorkspace(this.#workspace);
+    workspace.check();
+    return workspace;
+  }
+}
+
+type Kind = readonly [kind: string, members: readonly string[], remedy: string];
+
+const CAPABILITY: Kind = ['a capability', ['name'], 'pass an object with a name, or the name of one'];
+const MODEL: Kind = ['a model', ['id', 'generate'], 'wrap that of a provider, for example with @x/ai-sdk'];
+const TOOL: Kind = ['a tool', ['definition', 'run'], 'make one with defineTool of @x/core'];
+const SESSION: Kind = ['a session store', ['load', 'commit'], 'pass one, such as new JsonSession(…)'];
+const WORKSPACE: Kind = [
+  'a workspace',
+  ['read', 'write'],
+  'pass a path, or one such as new LocalWorkspace(…)',
+];
+
+/** @throws {HarnessConfigError} saying what stands there instead: callers without types need to know. */
+function wellFormed<Part>(part: Part, path: string, [kind, members, remedy]: Kind): Part {
+  const message = malformedPart(part, kind, members, remedy);
+  if (message !== undefined) throw new HarnessConfigError([{ path, message }]);
+  return part;
+}
+
+function isReference(entry: Capability | CapabilityReference): entry is CapabilityReference {
+  return typeof entry === 'object' && entry !== null && 'ref' in entry;
+}
+
+/** Runs `make`, and files what it throws as issues instead. */
+function collect<T>(issues: Issue[], make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (InvalidInputError.isInstance(error)) issues.push(...error.issues);
+    else if (HarnessConfigError.isInstance(error)) issues.push(...error.issues);
+    else if (XError.isInstance(error)) issues.push({ path: 'workspace', message: error.message });
+    else throw error;
+    return undefined;
+  }
+}
+
+function duplicates(path: string, names: readonly string[]): Issue[] {
+  const twice = names.filter((name, index) => names.indexOf(name) !== index);
+  return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
+}

@@ -1,0 +1,104 @@
+import type { AgentComposition, CallScope, Capability, Issue } from '@x/core';
+import { matchWildcard } from '../capabilities/permissions/wildcard.js';
+import { NAME as SUBAGENTS } from '../capabilities/subagents/subagents-config.js';
+import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { nearNames } from './near-names.js';
+
+/** A place in a configuration that speaks of tools. */
+export interface ToolReference {
+  readonly path: string;
+  /** A name, in which `*` and `?` may stand for characters. */
+  readonly tool: string;
+  /** Whether it fits names in upper and lower case alike. */
+  readonly anyCase?: boolean | undefined;
+}
+
+interface Unknown extends ToolReference {
+  readonly near: readonly string[];
+}
+
+/**
+ * Finds the tools that a capability's configuration names and no part of its agent brings: such a name does nothing, and
+ * nobody would see it. One that is close to a tool's is a slip of the pen, and the agent is not built. Any other may be
+ * that of a part that was left out, and MCP servers and subagents bring tools that are not known yet: that is a warning in
+ * the agent's first call. A pattern may be written for whatever comes: it is only warned of when there is something close.
+ */
+export class ToolReferences {
+  readonly #source: string;
+  readonly #references: readonly ToolReference[];
+  /** Agents whose first call is still to come, by name: one capability may be part of several. */
+  readonly #unused = new Map<string, AgentComposition>();
+
+  /** @param source The capability's name, with which the paths in errors begin. */
+  constructor(source: string, references: readonly ToolReference[]) {
+    this.#source = source;
+    this.#references = references;
+  }
+
+  /** @throws {HarnessConfigError} for every name that is close to that of a tool. */
+  install(agent: AgentComposition): void {
+    if (!agent.capabilities.some(mayBringMore)) {
+      const slips = this.#unknown(agent).filter(({ tool, near }) => !isPattern(tool) && near.length > 0);
+      const issues = slips.map(
+        ({ path, tool, near }): Issue => ({
+          path: `${this.#source}.${path}`,
+          message: describeUnknown(tool, near),
+        }),
+      );
+      if (issues.length > 0) throw new HarnessConfigError(issues);
+    }
+    this.#unused.set(agent.name, agent);
+  }
+
+  /** In the agent's first call: says which names are unknown now. */
+  warn(scope: CallScope): void {
+    const agent = this.#unused.get(scope.agentId);
+    if (agent === undefined) return;
+    this.#unused.delete(scope.agentId);
+    for (const { path, tool, near } of this.#unknown(agent)) {
+      const message = `${path}: ${describeUnknown(tool, near)} As long as there is none, this does nothing.`;
+      scope.emit({ type: 'warning', source: this.#source, message });
+    }
+  }
+
+  #unknown({ tools, capabilities }: AgentComposition): readonly Unknown[] {
+    const names = toolNamesOf({ tools, capabilities });
+    return this.#references
+      .filter((reference) => !names.some((name) => fits(reference, name)))
+      .map((reference) => ({ ...reference, near: nearNames(reference.tool, names) }))
+      .filter(({ tool, near }) => !isPattern(tool) || near.length > 0);
+  }
+}
+
+/** The tools that an agent has by now. Those of capabilities may have grown since it was built. */
+export function toolNamesOf({
+  tools,
+  capabilities,
+}: Pick<AgentComposition, 'tools' | 'capabilities'>): readonly string[] {
+  const all = [...tools, ...capabilities.flatMap((capability) => capability.tools ?? [])];
+  return [...new Set(all.map(({ definition }) => definition.name))];
+}
+
+function fits({ tool, anyCase }: ToolReference, name: string): boolean {
+  return anyCase ? matchWildcard(tool.toLowerCase(), name.toLowerCase()) : matchWildcard(tool, name);
+}
+
+function isPattern(tool: string): boolean {
+  return /[*?]/.test(tool);
+}
+
+/** What is to be said of a name that no tool has, given the names that come close. */
+export function describeUnknown(tool: string, near: readonly string[]): string {
+  const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
+  return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
+}
+
+/** Subagents are held to their parent's rules, and may have tools of their own; a list that a getter gives may grow. */
+function mayBringMore(capability: Capability): boolean {
+  if (capability.name === SUBAGENTS) return true;
+  for (let owner: object | null = capability; owner !== null; owner = Object.getPrototypeOf(owner)) {
+    const property = Object.getOwnPropertyDescriptor(owner, 'tools');
+    if (property !== undefined) return property.get !== undefined;
+  }
+  return false;
+}

@@ -1,0 +1,98 @@
+import { type Capability, parseWith, type ToolScope, type ToolUseBlock, userMessage } from '@x/core';
+import { z } from 'zod';
+import { ToolReferences } from '../agent/tool-references.js';
+import { isHarmless } from './permissions/is-harmless.js';
+import { covers } from './permissions/match-rule.js';
+import { parseRule } from './permissions/rule.js';
+import { planFileOf } from './plan-file.js';
+import { planEnter, planExit, planWrite } from './plan-tools.js';
+
+const NAME = 'plan_mode';
+const SUBJECT = 'planMode configuration';
+
+export const planModeConfigSchema = z.strictObject({
+  /** Whether a human must approve the plan before plan mode ends. */
+  approval: z.boolean().default(true),
+  /** What may be done while planning beside reading, as permission rules: for example `execute(git log *)`. */
+  allow: z.array(z.string()).default([]),
+});
+
+export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
+
+const UNREADABLE =
+  'The agent has no tool read_file: once a compaction took the plan out of its view it cannot read it again. Add ' +
+  'workspaceTools(), or a read_file of your own.';
+
+/**
+ * `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something are denied, whatever
+ * else allows them. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
+ * approval. Whether it is on, and where the plan is, stands in `state.planModeContext`, and in front of the model in every step.
+ *
+ * @throws {InvalidInputError} for a malformed configuration.
+ */
+export function planMode(config: PlanModeConfig = {}): Capability {
+  const { approval, allow } = parseWith(planModeConfigSchema, config, SUBJECT);
+  const allowed = allow.map((rule, index) => parseRule(rule, `allow[${index}]`, SUBJECT));
+  const references = new ToolReferences(
+    NAME,
+    allowed.map(({ tool }, index) => ({ path: `allow[${index}]`, tool })),
+  );
+  let unreadable = false;
+
+  return {
+    name: NAME,
+    tools: [planEnter, planWrite, planExit],
+    install(agent) {
+      references.install(agent);
+      unreadable = !agent.tools.some(({ definition }) => definition.name === 'read_file');
+    },
+    aroundCall(scope, next) {
+      references.warn(scope);
+      return next();
+    },
+    remind({ state }) {
+      const { active, planFile } = state.planModeContext;
+      return active ? [userMessage(reminder(planFile), { id: 'plan-mode-reminder', kind: 'synthetic' })] : [];
+    },
+    async authorize(call, scope) {
+      const { tool, state } = scope;
+      if (tool === undefined || !state.planModeContext.active) return undefined;
+      if (tool === planExit) return approval && (await hasPlan(scope)) ? askToLeave(scope) : undefined;
+      if (isHarmless(tool) || covers(allowed, call, tool)) return undefined;
+      return {
+        type: 'deny',
+        reason:
+          `Denied: plan mode is on, and ${call.name} may change something. Read, write the plan with plan_write, and ask ` +
+          'the user to approve it with plan_exit.',
+      };
+    },
+    aroundTool(call: ToolUseBlock, { tool, state, agentId, emit }, next) {
+      if (tool === planWrite && unreadable) {
+        unreadable = false;
+        emit({ type: 'warning', source: NAME, message: UNREADABLE });
+      }
+      if (tool === planWrite && state.planModeContext.planFile === undefined) {
+        state.planModeContext = { ...state.planModeContext, planFile: planFileOf(agentId, state) };
+      }
+      return next(call);
+    },
+  };
+}
+
+function askToLeave({ state }: ToolScope) {
+  return { type: 'ask', reason: `Carry out the plan in ${state.planModeContext.planFile}?` } as const;
+}
+
+/** Without a plan there is nothing to ask: the tool itself tells the model. */
+async function hasPlan({ state, workspace }: ToolScope): Promise<boolean> {
+  const { planFile } = state.planModeContext;
+  return planFile !== undefined && (await workspace.stat(planFile)) !== undefined;
+}
+
+function reminder(planFile: string | undefined): string {
+  const where = planFile === undefined ? 'There is no plan yet' : `The plan so far is in ${planFile}`;
+  return (
+    `<plan_mode>\nPlan mode is on: change nothing. ${where}; plan_write replaces it whole. When it is ready, call plan_exit ` +
+    'to ask the user.\n</plan_mode>'
+  );
+}

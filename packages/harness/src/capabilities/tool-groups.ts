@@ -1,0 +1,109 @@
+import { type AgentState, type Capability, parseWith, type Tool, type ToolDefinition } from '@x/core';
+import { z } from 'zod';
+import { type ToolReference, ToolReferences } from '../agent/tool-references.js';
+import { matchWildcard } from './permissions/wildcard.js';
+import { switchTool } from './switch-tool.js';
+
+const NAME = 'tool_groups';
+
+/** Tools that are offered together. */
+export interface ToolGroup {
+  /** When it is of use: what the model goes by. */
+  readonly description: string;
+  /** Tools, or names of tools that others bring, in which `*` stands for any characters. */
+  readonly tools: readonly (Tool | string)[];
+  /** Whether it is active until it is deactivated. Default false. */
+  readonly active?: boolean | undefined;
+}
+
+export const groupsSchema = z
+  .record(
+    z.string().min(1),
+    z.strictObject({
+      description: z.string().min(1),
+      tools: z.array(
+        z.union([z.string().min(1), z.custom<Tool>(isTool, 'must be a tool, or the name of one')]),
+      ),
+      active: z.boolean().optional(),
+    }),
+  )
+  .refine((groups) => Object.keys(groups).length > 0, 'has no groups; leave toolGroups out');
+
+/**
+ * Tools in groups, of which the model is only told those that are active; it switches them with `tool_groups`. Which are,
+ * stands in `state.toolContext`. A tool in several groups is offered while one of them is active; a tool in none, always.
+ *
+ * A name that no tool has is reported by a warning in the agent's first call; one that is close to that of a tool keeps the
+ * agent from being built.
+ *
+ * @throws {InvalidInputError} for a malformed group.
+ */
+export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capability {
+  const parsed = Object.entries(parseWith(groupsSchema, groups, 'toolGroups configuration'));
+  const brought = new Set(
+    parsed.flatMap(([, { tools }]) => tools.filter((tool) => typeof tool !== 'string')),
+  );
+  const references = new ToolReferences(NAME, referencesOf(groups));
+  const selections = new WeakMap<readonly ToolDefinition[], Map<string, readonly ToolDefinition[]>>();
+
+  const activeGroups = ({ toolContext }: AgentState) => {
+    const { activatedGroups, deactivatedGroups = [] } = toolContext;
+    return parsed.flatMap(([name, { active = false }]) =>
+      activatedGroups.includes(name) || (active && !deactivatedGroups.includes(name)) ? [name] : [],
+    );
+  };
+  const groupsOf = (toolName: string) =>
+    parsed.flatMap(([name, { tools }]) => (tools.some((entry) => isNamed(entry, toolName)) ? [name] : []));
+  const missing = (toolName: string, state: AgentState) => {
+    const needed = groupsOf(toolName);
+    const active = activeGroups(state);
+    return needed.length > 0 && !needed.some((name) => active.includes(name)) ? needed : [];
+  };
+
+  return {
+    name: NAME,
+    tools: [
+      ...brought,
+      switchTool(
+        parsed.map(([name, { description, active = false }]) => ({ name, description, active })),
+        activeGroups,
+      ),
+    ],
+    install: (agent) => references.install(agent),
+    aroundCall(scope, next) {
+      references.warn(scope);
+      return next();
+    },
+    offerTools(tools, { state }) {
+      const key = JSON.stringify(activeGroups(state));
+      const known = selections.get(tools) ?? new Map<string, readonly ToolDefinition[]>();
+      const offered = known.get(key) ?? tools.filter(({ name }) => missing(name, state).length === 0);
+      selections.set(tools, known.set(key, offered));
+      return offered;
+    },
+    authorize(call, { state }) {
+      const needed = missing(call.name, state);
+      if (needed.length === 0) return undefined;
+      return {
+        type: 'deny',
+        reason: `${call.name} is not active: activate the group ${needed.join(' or ')} with tool_groups first.`,
+      };
+    },
+  };
+}
+
+function referencesOf(groups: Readonly<Record<string, ToolGroup>>): readonly ToolReference[] {
+  return Object.entries(groups).flatMap(([group, { tools }]) =>
+    tools.flatMap((tool, index) =>
+      typeof tool === 'string' ? [{ path: `${group}.tools[${index}]`, tool }] : [],
+    ),
+  );
+}
+
+function isNamed(entry: Tool | string, toolName: string): boolean {
+  return typeof entry === 'string' ? matchWildcard(entry, toolName) : entry.definition.name === toolName;
+}
+
+function isTool(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'definition' in value && 'run' in value;
+}

@@ -1,0 +1,131 @@
+import {
+  type AgentEventBody,
+  type AgentState,
+  InvalidInputError,
+  type PendingApproval,
+  type PermissionRule,
+  type ToolUseBlock,
+} from '@x/core';
+import type { Decision, Decisions } from '../agent/decision.js';
+import { parseRule, sameRule } from '../capabilities/permissions/rule.js';
+import { HarnessError } from '../errors/harness-error.js';
+import { openCalls } from './open-calls.js';
+import { pendingCall, setPending } from './pending-approvals.js';
+
+type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision'];
+
+const OUTCOMES = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
+
+/** What the model reads of a call that nobody approved. */
+const DENIED = {
+  denied: 'The user denied this call. Do not try the same in another form: ask, or go on without it.',
+  expired: 'Not run: nobody decided on this call in time. Ask again only if it is still needed.',
+  superseded:
+    'Not run: the user has said something else instead of deciding on this call. Read their message first.',
+} as const;
+
+interface RecordOptions {
+  readonly decisions: Decisions;
+  /** Denies what is still undecided: the user has gone on. */
+  readonly superseding: boolean;
+  /** Milliseconds after which an approval that was asked for counts as denied; 0 for never. */
+  readonly timeoutMs: number;
+}
+
+/**
+ * Writes decisions into the state, where they wait until their calls' turn comes; and what time or a new message has
+ * decided. Answers what to announce.
+ *
+ * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
+ * @throws {InvalidInputError} for an `always` that cannot be kept.
+ */
+export function recordDecisions(
+  state: AgentState,
+  { decisions, superseding, timeoutMs }: RecordOptions,
+): readonly AgentEventBody[] {
+  const open = new Map(openCalls(state.context).map((call) => [call.id, call]));
+  const approvals = (state.permissionContext.pending ?? []).filter(({ toolUseId }) => open.has(toolUseId));
+  refuseUnknown(state, decisions, approvals);
+
+  const announcements: AgentEventBody[] = [];
+  const rules: PermissionRule[] = [];
+  const recorded = approvals.flatMap((approval): readonly PendingApproval[] => {
+    const call = open.get(approval.toolUseId);
+    if (call === undefined) return [];
+    const given = Object.hasOwn(decisions, call.id) ? decisions[call.id] : undefined;
+    const settled = settle(approval, given, { superseding, timeoutMs });
+    if (settled === undefined) return [approval];
+    const rule = settled.outcome === 'approved' ? ruleOf(call, given, approval) : undefined;
+    if (rule) rules.push(rule);
+    announcements.push({
+      type: 'permission.decided',
+      call: pendingCall(call, approval),
+      decision: settled.outcome,
+      ...(rule ? { rule } : {}),
+    });
+    return [{ ...approval, decision: settled.decision }];
+  });
+  setPending(state, recorded);
+  keepRules(state, rules);
+  return announcements;
+}
+
+function refuseUnknown(state: AgentState, decisions: Decisions, approvals: readonly PendingApproval[]): void {
+  const known = new Set(approvals.map(({ toolUseId }) => toolUseId));
+  const unknown = Object.keys(decisions).filter((id) => !known.has(id));
+  if (unknown.length === 0) return;
+  throw new HarnessError(
+    'not_pending',
+    `In session "${state.sessionId}" no decision is waited for on ${unknown.join(', ')} (but on: ` +
+      `${[...known].join(', ') || 'nothing'}). Perhaps it was decided already: read pendingCalls(await agent.state(context)) ` +
+      'and decide on those.',
+  );
+}
+
+function settle(
+  approval: PendingApproval,
+  given: Decision | undefined,
+  { superseding, timeoutMs }: Omit<RecordOptions, 'decisions'>,
+): { readonly outcome: Outcome; readonly decision: PendingApproval['decision'] } | undefined {
+  const undecided = approval.decision === undefined;
+  if (undecided && timeoutMs > 0 && Date.now() - Date.parse(approval.askedAt) > timeoutMs) {
+    return { outcome: 'expired', decision: { type: 'deny', message: DENIED.expired } };
+  }
+  if (given) return { outcome: OUTCOMES[given.type], decision: stored(given) };
+  if (!undecided || !superseding) return undefined;
+  return { outcome: 'superseded', decision: { type: 'deny', message: DENIED.superseded } };
+}
+
+function stored(decision: Decision): PendingApproval['decision'] {
+  if (decision.type === 'approve') return { type: 'approve' };
+  if (decision.type === 'edit') return { type: 'edit', input: decision.input };
+  const { reason } = decision;
+  return { type: 'deny', message: reason ? `The user denied this call: ${reason}` : DENIED.denied };
+}
+
+function ruleOf(
+  call: ToolUseBlock,
+  given: Decision | undefined,
+  approval: PendingApproval,
+): PermissionRule | undefined {
+  if (given?.type !== 'approve' || !given.always) return undefined;
+  const path = `${call.id}.always`;
+  // What each call is asked for is asked for by a rule that outranks whatever were kept here.
+  if (approval.suggestion === undefined) {
+    throw new InvalidInputError('decisions', [
+      { path, message: `a call of ${call.name} can only be approved once at a time: leave it out` },
+    ]);
+  }
+  return given.always === true ? approval.suggestion : parseRule(given.always, path, 'decisions');
+}
+
+function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
+  const { allow } = state.permissionContext;
+  const added = rules.filter(
+    (rule, index) =>
+      !allow.some((kept) => sameRule(kept, rule)) &&
+      rules.findIndex((other) => sameRule(other, rule)) === index,
+  );
+  if (added.length === 0) return;
+  state.permissionContext = { ...state.permissionContext, allow: [...allow, ...added] };
+}

@@ -1,0 +1,95 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Capability, defineTool, InMemorySession, LocalWorkspace, type Workspace } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { CapabilityRegistry, HarnessAgent, HarnessConfigError } from '../../src/index.js';
+import { scratch } from '../support.js';
+
+const tool = defineTool({ name: 'echo', description: '', input: z.object({}), execute: () => 'x' });
+
+function issuesOf(build: () => unknown): readonly string[] {
+  try {
+    build();
+  } catch (error) {
+    if (HarnessConfigError.isInstance(error))
+      return error.issues.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+const base = () => HarnessAgent.builder().workspace(scratch()).model(new ScriptedModel([]));
+
+describe('build', () => {
+  it('names a missing model', () => {
+    expect(issuesOf(() => HarnessAgent.builder().workspace(scratch()).build())).toEqual([
+      'model: is missing; pass one with .model()',
+    ]);
+  });
+
+  it('names every bad setting by its path', () => {
+    const issues = issuesOf(() =>
+      base()
+        .maxIterations(0)
+        .settings({ wrong: 1 } as never)
+        .build(),
+    );
+    expect(issues.some((issue) => issue.startsWith('maxIterations: '))).toBe(true);
+    expect(issues.some((issue) => issue.includes('wrong'))).toBe(true);
+  });
+
+  it('refuses two tools, or two capabilities, of one name', () => {
+    const capability: Capability = { name: 'c', tools: [tool] };
+    expect(issuesOf(() => base().tools(tool).use(capability).build())).toEqual([
+      'tools: "echo" is there twice',
+    ]);
+    expect(issuesOf(() => base().use({ name: 'c' }, { name: 'c' }).build())).toEqual([
+      'capabilities: "c" is there twice',
+    ]);
+  });
+
+  it('refuses an unknown capability and says which are known', () => {
+    const registry = new CapabilityRegistry().register('known', () => ({ name: 'known' }));
+    const [issue] = issuesOf(() => base().registry(registry).use('unknown').build());
+    expect(issue).toContain('capabilities[0]: there is no capability named "unknown" (known: known)');
+  });
+
+  it('resolves capabilities by name, with their configuration', () => {
+    const seen: unknown[] = [];
+    const registry = new CapabilityRegistry().register('c', (config) => {
+      seen.push(config);
+      return { name: 'c' };
+    });
+    base()
+      .registry(registry)
+      .use({ ref: 'c', config: { a: 1 } })
+      .build();
+    expect(seen).toEqual([{ a: 1 }]);
+  });
+
+  it('names the capability whose configuration is refused', () => {
+    const registry = new CapabilityRegistry().register('c', () => {
+      throw new Error('a: must be a number');
+    });
+    expect(issuesOf(() => base().registry(registry).use('c').build())).toEqual([
+      'capabilities[0].c: a: must be a number',
+    ]);
+  });
+
+  it('refuses a workspace that cannot be written', () => {
+    const file = join(scratch(), 'file');
+    writeFileSync(file, '');
+    const [issue] = issuesOf(() =>
+      HarnessAgent.builder().model(new ScriptedModel([])).workspace(join(file, 'w')).build(),
+    );
+    expect(issue).toMatch(/^workspace: .*file/);
+  });
+
+  it('refuses a store of one machine for a workspace of many', () => {
+    const shared: Workspace = Object.create(new LocalWorkspace(scratch()), { reach: { value: 'cluster' } });
+    const [issue] = issuesOf(() => base().workspace(shared).session(new InMemorySession()).build());
+    expect(issue).toMatch(/^session: stores for this process alone/);
+  });
+});

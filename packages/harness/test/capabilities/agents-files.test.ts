@@ -1,0 +1,119 @@
+import { compaction } from '@x/compaction';
+import { InMemorySession, LocalWorkspace, RuntimeContext, textOf } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { agentsFiles, HarnessAgent, workspaceTools } from '../../src/index.js';
+import { scratch } from '../support.js';
+import { resultsOf } from './subagents/support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const read = (path: string) => ({ toolCalls: [{ name: 'read_file', input: { path } }] });
+
+async function workspace() {
+  const files = {
+    'AGENTS.md': 'ROOT RULES',
+    'packages/AGENTS.md': 'PACKAGE RULES',
+    'packages/web/AGENTS.md': 'WEB RULES',
+    'packages/web/a.ts': 'a',
+    'packages/web/b.ts': 'b',
+    'docs/c.md': 'c',
+  };
+  const made = new LocalWorkspace(scratch());
+  for (const [path, text] of Object.entries(files)) await made.write(path, text);
+  return made;
+}
+
+const count = (text: string, part: string) => text.split(part).length - 1;
+
+describe('agentsFiles', () => {
+  it('adds those above a file that is touched, the nearest last, each once, and never that of the root', async () => {
+    const model = new ScriptedModel([
+      read('docs/c.md'),
+      read('packages/web/a.ts'),
+      read('packages/web/b.ts'),
+      { text: 'ok' },
+    ]);
+    const session = new InMemorySession();
+    const files = await workspace();
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(files)
+      .session(session)
+      .use(agentsFiles(), workspaceTools())
+      .build();
+    await agent.call('go', context);
+    const [other, first, second] = resultsOf(model.requests[3]?.messages ?? [], 'read_file');
+    expect(other).not.toContain('RULES');
+    expect(first?.indexOf('PACKAGE RULES')).toBeGreaterThan(-1);
+    expect(first?.indexOf('WEB RULES')).toBeGreaterThan(first?.indexOf('PACKAGE RULES') ?? 0);
+    expect(second).not.toContain('RULES');
+
+    // Also not in the next call, of another process.
+    const later = new ScriptedModel([read('packages/web/a.ts'), { text: 'ok' }]);
+    await HarnessAgent.builder()
+      .model(later)
+      .workspace(files)
+      .session(session)
+      .use(agentsFiles(), workspaceTools())
+      .build()
+      .call('again', context);
+    const text = later.requests[1]?.messages.map((message) => textOf(message)).join('\n') ?? '';
+    expect(count(text, 'WEB RULES')).toBe(1);
+    expect(text).not.toContain('ROOT RULES');
+  });
+
+  it('adds each once to calls of one step', async () => {
+    const both = {
+      toolCalls: [...read('packages/web/a.ts').toolCalls, ...read('packages/web/b.ts').toolCalls],
+    };
+    const model = new ScriptedModel([both, { text: 'ok' }]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(await workspace())
+      .use(agentsFiles(), workspaceTools())
+      .build();
+    await agent.call('go', context);
+    expect(count(resultsOf(model.requests[1]?.messages ?? [], 'read_file').join('\n'), 'WEB RULES')).toBe(1);
+  });
+
+  it('adds one again that a compaction took out of view, when its folder is touched again', async () => {
+    const model = new ScriptedModel([
+      read('packages/web/a.ts'),
+      ...Array.from({ length: 10 }, () => read('docs/c.md')),
+      read('packages/web/b.ts'),
+      { text: 'ok' },
+    ]);
+    const files = await workspace();
+    await files.write('packages/web/a.ts', 'line\n'.repeat(200));
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(files)
+      .use(
+        agentsFiles(),
+        compaction({ strategy: 'observation_masking', triggerMessages: 8, keepMessages: 2 }),
+        workspaceTools(),
+      )
+      .build();
+    await agent.call('go', context);
+    const views = model.requests.map(({ messages }) =>
+      messages
+        .map((message) => textOf(message))
+        .join('\n')
+        .includes('WEB RULES'),
+    );
+    expect(views[1]).toBe(true);
+    expect(views[11]).toBe(false);
+    expect(views[12]).toBe(true);
+  });
+
+  it('leaves alone what names no path of the workspace, and what failed', async () => {
+    const model = new ScriptedModel([read('../../etc/passwd'), read('packages/web/none.ts'), { text: 'ok' }]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(await workspace())
+      .use(agentsFiles(), workspaceTools())
+      .build();
+    await agent.call('go', context);
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'read_file').join()).not.toContain('RULES');
+  });
+});

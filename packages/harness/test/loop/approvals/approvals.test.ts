@@ -1,0 +1,356 @@
+import { AgentState, InMemorySession, JsonSession, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { type Decision, pendingCalls } from '../../../src/index.js';
+import { collect, isPaired, scratch } from '../../support.js';
+import { type Effects, FOUR, node, resultsIn } from './support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const key = SessionKey.of({ agentId: 'agent', sessionId: 's' });
+const approve: Decision = { type: 'approve' };
+
+function setup() {
+  const effects: Effects = [];
+  const shared = { session: new InMemorySession(), workspace: scratch(), effects };
+  return { effects, shared };
+}
+
+/** A session whose last step waits for approval of `b` and `d`. */
+async function waiting(setup_ = setup()) {
+  const { agent } = node({ ...setup_.shared, script: [{ text: 'I will', ...FOUR }] });
+  const reply = await agent.call('Go', context);
+  return { ...setup_, reply, agent };
+}
+
+describe('a call that needs approval', () => {
+  it('ends the reply with what waits and why, having run only what stands before it', async () => {
+    const { effects, reply, agent } = await waiting();
+    expect(reply).toMatchObject({ stopReason: 'permission_required', text: 'I will', steps: 1 });
+    expect(reply.pendingCalls).toEqual([
+      {
+        ...{
+          type: 'tool_use',
+          id: 'b',
+          name: 'pay',
+          input: { what: '2' },
+          reason: 'pay may change something.',
+        },
+        ...{ suggestion: { tool: 'pay' }, askedAt: expect.any(String) },
+      },
+      expect.objectContaining({ id: 'd', name: 'pay' }),
+    ]);
+    expect(effects).toEqual(['look 1']);
+    const state = await agent.state(context);
+    expect(state && pendingCalls(state)).toEqual(reply.pendingCalls);
+  });
+
+  it('is announced, also to who streams', async () => {
+    const { shared } = setup();
+    const { agent } = node({ ...shared, script: [FOUR] });
+    const events = await collect(agent.stream('Go', context));
+    const [required] = events.filter(({ type }) => type === 'permission.required');
+    expect(required).toMatchObject({ calls: [{ id: 'b' }, { id: 'd' }] });
+    expect(events.at(-1)).toMatchObject({ type: 'call.completed', stopReason: 'permission_required' });
+  });
+
+  it('is run by another process once it is approved, with everything behind it', async () => {
+    const directory = scratch();
+    const effects: Effects = [];
+    const workspace = scratch();
+    const first = node({ session: new JsonSession({ directory }), workspace, effects, script: [FOUR] });
+    await first.agent.call('Go', context);
+    await first.agent.close();
+
+    const second = node({
+      session: new JsonSession({ directory }),
+      workspace,
+      effects,
+      script: [{ text: 'Paid.' }],
+    });
+    const reply = await second.agent.resume(context, { decisions: { b: approve, d: approve } });
+    expect(reply).toMatchObject({ stopReason: 'completed', text: 'Paid.', pendingCalls: [] });
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+    expect(isPaired(second.model.requests[0]?.messages ?? [])).toBe(true);
+    const state = await second.agent.state(context);
+    expect(state?.permissionContext).toEqual({ allow: [], deny: [], ask: [] });
+  });
+
+  it('is not run when it is denied, and the model reads why', async () => {
+    const { shared, effects } = await waiting();
+    const { agent, model } = node({ ...shared, script: [{ text: 'I see.' }] });
+    const decisions = { b: { type: 'deny', reason: 'Too expensive.' }, d: { type: 'deny' } } as const;
+    await agent.resume(context, { decisions });
+    expect(effects).toEqual(['look 1', 'note 3']);
+    expect(resultsIn(model)).toEqual({
+      a: 'look 1: done',
+      b: 'error: The user denied this call: Too expensive.',
+      c: 'note 3: done',
+      d: expect.stringContaining('error: The user denied this call. Do not try the same'),
+    });
+  });
+
+  it('is run as it was edited, and the model reads how', async () => {
+    const { shared, effects } = await waiting();
+    const { agent, model } = node({ ...shared, script: [{ text: 'ok' }] });
+    const decisions = { b: { type: 'edit', input: { what: '1 only' } }, d: approve } as const;
+    await agent.resume(context, { decisions });
+    expect(effects).toEqual(['look 1', 'pay 1 only', 'note 3', 'pay 4']);
+    expect(resultsIn(model).b).toBe(
+      '[The user changed the input of this call before it ran, to {"what":"1 only"}]\npay 1 only: done',
+    );
+    // The model's own words stay as it said them.
+    expect(JSON.stringify(model.requests[0]?.messages)).toContain('"input":{"what":"2"}');
+  });
+
+  it('goes on waiting while only others are decided; what was decided is kept', async () => {
+    const { shared, effects } = await waiting();
+    const later = node({ ...shared, script: [] });
+    const reply = await later.agent.resume(context, { decisions: { d: approve } });
+    expect(reply).toMatchObject({ stopReason: 'permission_required', steps: 0, message: undefined });
+    expect(reply.pendingCalls.map(({ id }) => id)).toEqual(['b']);
+    expect(effects).toEqual(['look 1']);
+
+    const last = node({ ...shared, script: [{ text: 'ok' }] });
+    await last.agent.resume(context, { decisions: { b: approve } });
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+  });
+
+  it('can be decided otherwise until its turn comes', async () => {
+    const { shared, effects } = await waiting();
+    await node({ ...shared, script: [] }).agent.resume(context, { decisions: { d: approve } });
+    const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
+    await agent.resume(context, { decisions: { b: approve, d: { type: 'deny' } } });
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
+  });
+
+  it('is allowed for always by a rule that the session keeps', async () => {
+    const { shared, effects } = await waiting();
+    const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
+    const decided = await collect(
+      agent.resumeStream(context, { decisions: { b: { type: 'approve', always: true } } }),
+    );
+    // The other call that waited is covered by the rule.
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+    expect(decided.find(({ type }) => type === 'permission.decided')).toMatchObject({
+      call: { id: 'b' },
+      decision: 'approved',
+      rule: { tool: 'pay' },
+    });
+    const third = node({
+      ...shared,
+      script: [{ toolCalls: [{ name: 'pay', input: { what: '5' } }] }, { text: 'ok' }],
+    });
+    expect(await third.agent.call('And again', context)).toMatchObject({ stopReason: 'completed' });
+    expect((await third.agent.state(context))?.permissionContext.allow).toEqual([{ tool: 'pay' }]);
+  });
+
+  it('may be approved by a wider rule of the user’s own, and not by what is none', async () => {
+    const { shared } = await waiting();
+    const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
+    const always = (rule: string) => ({ decisions: { b: { type: 'approve', always: rule } as const } });
+    await expect(agent.resume(context, always('pay('))).rejects.toThrow('b.always');
+    await agent.resume(context, always('p*'));
+    expect((await agent.state(context))?.permissionContext.allow).toEqual([{ tool: 'p*' }]);
+  });
+
+  it('is asked for again as it was without decisions', async () => {
+    const { shared, effects, reply: first } = await waiting();
+    const { agent } = node({ ...shared, script: [] });
+    const reply = await agent.resume(context);
+    expect(reply.stopReason).toBe('permission_required');
+    expect(reply.pendingCalls).toEqual(first.pendingCalls);
+    expect(effects).toEqual(['look 1']);
+  });
+});
+
+describe('a decision', () => {
+  it('on a call that does not wait is refused, and nothing is changed', async () => {
+    const { shared } = await waiting();
+    const before = JSON.stringify(await shared.session.load(key));
+    const { agent } = node({ ...shared, script: [] });
+    await expect(agent.resume(context, { decisions: { b: approve, x: approve } })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+    await expect(agent.resume(context, { decisions: { a: approve } })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+    await expect(agent.resume(context, { decisions: { b: { type: 'maybe' } as never } })).rejects.toThrow(
+      'b.type',
+    );
+    expect(JSON.stringify(await shared.session.load(key))).toBe(before);
+  });
+
+  it('that comes twice is carried out once', async () => {
+    const { shared, effects } = await waiting();
+    const decisions = { b: approve, d: approve };
+    const outcomes = await Promise.allSettled(
+      ['x', 'y'].map((text) => node({ ...shared, script: [{ text }] }).agent.resume(context, { decisions })),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+  });
+
+  it('that comes twice is carried out once also where the store has no leases', async () => {
+    const { shared, effects } = await waiting();
+    Object.defineProperty(shared.session, 'lease', { value: undefined });
+    const decisions = { b: approve, d: approve };
+    const outcomes = await Promise.allSettled(
+      ['x', 'y'].map((text) => node({ ...shared, script: [{ text }] }).agent.resume(context, { decisions })),
+    );
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+  });
+
+  it('whose process died is not carried out again: the model is told to check', async () => {
+    const { shared, effects } = await waiting();
+    const dying = node({ ...shared, script: [] });
+    // The process is gone after the first payment: nothing it does from then on reaches the store.
+    const commit = shared.session.commit.bind(shared.session);
+    let commits = 0;
+    // It hangs where it wants to store what it did; before that it could still reach the store.
+    const died = new Promise<void>((resolve) => {
+      shared.session.commit = (...change) => {
+        if (commits++ === 0) return commit(...change);
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+    void dying.agent.resume(context, { decisions: { b: approve, d: approve } });
+    await died;
+    expect(effects).toHaveLength(4);
+    shared.session.commit = commit;
+    shared.session.lease = undefined as never;
+
+    const { agent, model } = node({ ...shared, script: [{ text: 'I check.' }] });
+    const stored = await shared.session.load(key);
+    expect(AgentState.fromParts(stored?.head, []).activeCall).toBeDefined();
+    await agent.resume(context);
+    expect(effects).toHaveLength(4);
+    expect(resultsIn(model).b).toContain('It may or may not have taken effect');
+  });
+
+  it('comes too late when the time is over: the call is denied, and the model reads so', async () => {
+    const { shared, effects } = await waiting();
+    const stored = await shared.session.load(key);
+    if (!stored) throw new Error('The session is gone.');
+    const head = JSON.parse(
+      JSON.stringify(stored.head).replaceAll(/"askedAt":"[^"]+"/g, '"askedAt":"2020-01-01T00:00:00.000Z"'),
+    );
+    await shared.session.commit(key, {
+      expectedVersion: stored.version,
+      head,
+      keep: stored.messages.length,
+      append: [],
+    });
+    const { agent, model } = node({ ...shared, script: [{ text: 'ok' }], approvalTimeoutMs: 60_000 });
+    const events = await collect(agent.resumeStream(context, { decisions: { b: approve } }));
+    expect(events.filter(({ type }) => type === 'permission.decided')).toMatchObject([
+      { call: { id: 'b' }, decision: 'expired' },
+      { call: { id: 'd' }, decision: 'expired' },
+    ]);
+    expect(effects).toEqual(['look 1', 'note 3']);
+    expect(resultsIn(model).b).toBe(
+      'error: Not run: nobody decided on this call in time. Ask again only if it is still needed.',
+    );
+  });
+});
+
+describe('a new message while calls wait', () => {
+  it('denies them, and the model reads why before it reads the message', async () => {
+    const { shared, effects } = await waiting();
+    const { agent, model } = node({ ...shared, script: [{ text: 'Fine.' }] });
+    const reply = await agent.call('Forget it', context);
+    expect(reply.stopReason).toBe('completed');
+    expect(effects).toEqual(['look 1']);
+    const { b, c, d } = resultsIn(model);
+    expect([b, d]).toEqual([expect.stringContaining('the user has said something else'), b]);
+    expect(c).toBe('error: Not run: the user went on before its turn came.');
+    const messages = model.requests[0]?.messages ?? [];
+    expect(isPaired(messages)).toBe(true);
+    expect(textOf(messages.at(-1) ?? [])).toBe('Forget it');
+    expect((await agent.state(context))?.permissionContext).toEqual({ allow: [], deny: [], ask: [] });
+  });
+
+  it('comes after what is allowed along with it; what is left out is denied', async () => {
+    const { shared, effects } = await waiting();
+    const { agent, model } = node({ ...shared, script: [{ text: 'Fine.' }] });
+    await agent.call('Only the first', context, { decisions: { b: approve } });
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
+    expect(resultsIn(model).d).toContain('the user has said something else');
+    const messages = model.requests[0]?.messages ?? [];
+    expect(isPaired(messages)).toBe(true);
+    expect(textOf(messages.at(-1) ?? [])).toBe('Only the first');
+  });
+});
+
+describe('an interruption', () => {
+  it('before the decisions are carried out closes every call', async () => {
+    const { shared, effects } = await waiting();
+    const { agent } = node({ ...shared, script: [] });
+    const reply = await agent.resume(context, { decisions: { b: approve }, signal: AbortSignal.abort() });
+    expect(reply.stopReason).toBe('interrupted');
+    expect(effects).toEqual(['look 1']);
+    const state = await agent.state(context);
+    expect(isPaired(state?.context ?? [])).toBe(true);
+    expect(state && pendingCalls(state)).toEqual([]);
+  });
+
+  it('with a message keeps the message', async () => {
+    const { shared } = await waiting();
+    const { agent } = node({ ...shared, script: [] });
+    const options = { decisions: { b: approve }, signal: AbortSignal.abort() };
+    expect((await agent.call('Hello', context, options)).stopReason).toBe('interrupted');
+    const state = await agent.state(context);
+    expect(isPaired(state?.context ?? [])).toBe(true);
+    expect(textOf(state?.context.at(-1) ?? [])).toBe('Hello');
+  });
+
+  it('of a call that was approved closes those that wait behind it', async () => {
+    const { shared, effects } = await waiting();
+    let interrupt = () => {};
+    const { agent } = node({
+      ...shared,
+      script: [],
+      onEvent: (event) => {
+        if (event.type === 'tool.call' && event.call.name === 'note') interrupt();
+      },
+    });
+    interrupt = () => void agent.interrupt(context);
+    const reply = await agent.resume(context, { decisions: { b: approve } });
+    expect(reply).toMatchObject({ stopReason: 'interrupted', pendingCalls: [] });
+    expect(effects.slice(0, 2)).toEqual(['look 1', 'pay 2']);
+    const state = await agent.state(context);
+    expect(isPaired(state?.context ?? [])).toBe(true);
+    expect(state?.permissionContext.pending).toBeUndefined();
+    await expect(agent.resume(context, { decisions: { d: approve } })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+  });
+
+  it('has nothing to stop while calls wait: no process is busy with them', async () => {
+    const { agent } = await waiting();
+    expect(agent.interrupt(context)).toBe(false);
+    const state = await agent.state(context);
+    expect(state && pendingCalls(state)).toHaveLength(2);
+  });
+
+  it('by a shutdown keeps what waits, for the next process', async () => {
+    const { shared, effects } = setup();
+    let stop = () => {};
+    const { agent } = node({
+      ...shared,
+      script: [FOUR],
+      onEvent: (event) => {
+        if (event.type === 'tool.call') stop();
+      },
+    });
+    stop = () => void agent.close();
+    const reply = await agent.call('Go', context);
+    expect(reply.stopReason).toBe('shutdown');
+
+    const next = node({ ...shared, script: [{ text: 'ok' }] });
+    const resumed = await next.agent.resume(context, { decisions: { b: approve, d: { type: 'deny' } } });
+    expect(resumed.stopReason).toBe('completed');
+    expect(effects.slice(-2)).toEqual(['pay 2', 'note 3']);
+    expect(isPaired(next.model.requests[0]?.messages ?? [])).toBe(true);
+  });
+});

@@ -1,0 +1,117 @@
+import { compaction, truncateToolArgs } from '@x/compaction';
+import { ContextOverflowError, defineTool, estimateCounter, type JsonObject, RuntimeContext } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { HarnessAgent } from '../../src/index.js';
+import { collect, scratch } from '../support.js';
+
+const WINDOW = 2_000;
+const context = RuntimeContext.of({ sessionId: 's' });
+const words = (tokens: number) => 'word '.repeat(tokens);
+
+interface Sizes {
+  readonly system?: number;
+  readonly schema?: number;
+  readonly result?: number;
+}
+
+function build({ system = 5, schema = 5, result = 5 }: Sizes, config: Parameters<typeof compaction>[0] = {}) {
+  const model = new ScriptedModel(
+    [{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'done' }, { text: 'done' }],
+    { id: 'small', contextWindow: WINDOW, enforceWindow: { counter: estimateCounter } },
+  );
+  const look = defineTool({
+    name: 'look',
+    description: words(schema),
+    readOnly: true,
+    input: { type: 'object' } as JsonObject,
+    execute: () => words(result),
+  });
+  const builder = HarnessAgent.builder()
+    .model(model)
+    .systemPrompt(words(system))
+    .tools(look)
+    .workspace(scratch())
+    .settings({ maxRetries: 0 });
+  return builder.use(compaction({ model: null, counter: estimateCounter, ...config })).build();
+}
+
+async function failureOf(agent: HarnessAgent, input = 'Go'): Promise<ContextOverflowError> {
+  const error: unknown = await agent.call(input, context).catch((thrown: unknown) => thrown);
+  if (!ContextOverflowError.isInstance(error))
+    throw new Error('The call did not overflow.', { cause: error });
+  return error;
+}
+
+describe('a request that no compaction can make fit', () => {
+  it.each<[string, Sizes, number, 'system' | 'tools' | 'conversation' | 'toolResults', RegExp]>([
+    ['the system prompt', { system: 3_000 }, 1, 'system', /Shorten the system prompt/],
+    ['the tools', { schema: 3_000 }, 1, 'tools', /Offer fewer tools, or keep them in toolGroups\(\)/],
+    ['what the user says', {}, 3_000, 'conversation', /the newest, from the user: 3\d{3}\).+smaller parts/],
+    ['a result', { result: 3_000 }, 1, 'toolResults', /results of look: 3\d{3}\).+toolResultEviction\(\)/],
+  ])('fails with what fills it and what to do: %s', async (_, sizes, said, source, remedy) => {
+    // Arguments alone are cut, so that what the tool returned stays what it is.
+    const agent = build(sizes, { strategy: [truncateToolArgs()] });
+    const error = await failureOf(agent, words(said));
+    expect(error).toMatchObject({ code: 'context_overflow', modelId: 'small', contextWindow: WINDOW });
+    expect(error.message).toMatch(remedy);
+    expect(error.message).toContain(`the context window of small (${WINDOW} tokens)`);
+    expect(error.usage?.[source]).toBeGreaterThan(WINDOW);
+    expect(error.usage?.total).toBeLessThan((error.usage?.[source] ?? 0) * 1.1);
+    expect(ContextOverflowError.isInstance(error.cause)).toBe(true);
+    expect((await agent.state(context))?.context[0]).toMatchObject({ role: 'user' });
+    await agent.close();
+  });
+
+  it('fails on stream alike', async () => {
+    const agent = build({ system: 3_000 });
+    const events: unknown[] = [];
+    const streaming = (async () => {
+      for await (const event of agent.stream('Go', context)) events.push(event);
+    })();
+    await expect(streaming).rejects.toThrow(/system prompt 3\d{3}, tool schemas \d+, messages \d+/);
+    expect(events.at(-1)).toMatchObject({
+      type: 'call.failed',
+      error: { usage: { system: expect.any(Number) } },
+    });
+    await agent.close();
+  });
+
+  it('fails with the provider’s own error where nothing was to be compacted', async () => {
+    const skipping = build({ system: 3_000 }, { beforeCompaction: () => ({ skip: true }) });
+    expect((await failureOf(skipping)).usage).toBeUndefined();
+    await skipping.close();
+
+    const refusal = new Error('maximum context length exceeded');
+    const plain = HarnessAgent.builder()
+      .model({ id: 'raw', generate: () => Promise.reject(refusal) })
+      .workspace(scratch())
+      .build();
+    await expect(plain.call('Go', context)).rejects.toBe(refusal);
+    await plain.close();
+  });
+
+  it('is no end of the session: a shorter system prompt goes on with it', async () => {
+    const directory = scratch();
+    const model = () =>
+      new ScriptedModel([{ text: 'done' }], {
+        contextWindow: WINDOW,
+        enforceWindow: { counter: estimateCounter },
+      });
+    const agent = (system: number) =>
+      HarnessAgent.builder()
+        .model(model())
+        .systemPrompt(words(system))
+        .workspace(directory)
+        .use(compaction({ model: null, counter: estimateCounter }))
+        .build();
+    const first = agent(3_000);
+    await failureOf(first);
+    await first.close();
+    const second = agent(10);
+    const events = await collect(second.resumeStream(context));
+    expect(events.at(-1)).toMatchObject({ type: 'call.completed', stopReason: 'completed' });
+    expect((await second.state(context))?.context.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    await second.close();
+  });
+});
