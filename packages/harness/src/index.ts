@@ -1,18 +1,24 @@
 export type { AgentSettings } from './agent/agent-parts.js';
-export type { CallInput, CallOptions, OutputOptions } from './agent/call-options.js';
+export type {
+  CallInput,
+  CallOptions,
+  Decision,
+  Decisions,
+  OutputOptions,
+  OutputReply,
+  Reply,
+} from './agent/call-options.js';
 export {
   type CapabilityFactory,
   type CapabilityReference,
   CapabilityRegistry,
 } from './agent/capability-registry.js';
-export type { Decision, Decisions } from './agent/decision.js';
 export { HarnessAgent } from './agent/harness-agent.js';
 export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
-export type { OutputReply, Reply } from './agent/reply.js';
 export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './agent/shutdown-on-signals.js';
 export { type AgentsFilesConfig, agentsFiles } from './capabilities/agents-files.js';
+export type { BudgetConfig } from './capabilities/budget/budget.js';
 export { budget } from './capabilities/budget/budget.js';
-export type { BudgetConfig } from './capabilities/budget/budget-config.js';
 export { type Spending, spendingOf } from './capabilities/budget/spending.js';
 export { type PermissionsConfig, permissions } from './capabilities/permissions/permissions.js';
 export { formatRule } from './capabilities/permissions/rule.js';
@@ -22,13 +28,13 @@ export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
 export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
-export type { TaskRecord, TaskStatus } from './capabilities/subagents/task-record.js';
-export type { TaskRepository } from './capabilities/subagents/task-repository.js';
+export type { TaskRecord, TaskRepository, TaskStatus } from './capabilities/subagents/task-repository.js';
+export { WorkspaceTaskRepository } from './capabilities/subagents/task-repository.js';
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
-export { WorkspaceTaskRepository } from './capabilities/subagents/workspace-task-repository.js';
 export { renderTodos, taskList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
-export { type WorkspaceToolsConfig, workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
+export { workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
+export type { WorkspaceToolsConfig } from './capabilities/workspace-tools/workspace-tools-config.js';
 export {
   type AgentConfig,
   agentJsonSchema,
@@ -46,6 +52,6 @@ export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabi
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
+export { pendingCalls } from './loop/approvals.js';
 export type { ModelFailure } from './loop/model-fallback.js';
-export { pendingCalls } from './loop/pending-approvals.js';
 export type { OutputSchema } from './output/output-format.js';

@@ -1,16 +1,46 @@
 import {
   InvalidInputError,
   type JsonObject,
+  jsonValueSchema,
   type Message,
+  type PendingCall,
   parseWith,
   type RuntimeContext,
   type StandardSchema,
+  type StopReason,
+  type Usage,
   userMessage,
 } from '@x/core';
 import { z } from 'zod';
 import { type OutputSchema, outputFormat } from '../output/output-format.js';
 import { RequestedOutput } from '../output/requested-output.js';
-import type { Decisions } from './decision.js';
+
+const decisionSchema = z.discriminatedUnion('type', [
+  z.strictObject({
+    type: z.literal('approve'),
+    /**
+     * Keeps a rule in the session, so that such calls are allowed from now on: `true` for the one that the pending call
+     * suggests, or another, such as `execute(npm test*)`.
+     */
+    always: z.union([z.boolean(), z.string().min(1)]).optional(),
+  }),
+  /** Runs the call with another input; the model reads which. */
+  z.strictObject({ type: z.literal('edit'), input: jsonValueSchema }),
+  /** The model reads the reason. */
+  z.strictObject({ type: z.literal('deny'), reason: z.string().optional() }),
+]);
+const decisionsSchema = z.record(z.string(), decisionSchema);
+
+/** What a human says to a tool call that waits for them. */
+export type Decision = z.output<typeof decisionSchema>;
+
+/** Decisions by the id of the tool call. */
+export type Decisions = Readonly<Record<string, Decision>>;
+
+/** @throws {InvalidInputError} naming the path of every bad field. */
+export function parseDecisions(decisions: unknown): Decisions {
+  return parseWith(decisionsSchema, decisions, 'decisions');
+}
 
 /** What a user may say: text, a message, or several. */
 export type CallInput = string | Message | readonly Message[];
@@ -77,3 +107,28 @@ export function requestedOutput(
   const repairs = parseWith(repairsSchema, outputRepairs, 'outputRepairs');
   return output === undefined ? undefined : new RequestedOutput(outputFormat(output, toolNames), repairs);
 }
+
+/** What a call ends with. */
+export interface Reply {
+  readonly sessionId: string;
+  /** Text of the last assistant message. */
+  readonly text: string;
+  /** The last assistant message, or `undefined` when the call stopped before there was one. */
+  readonly message: Message | undefined;
+  /** Tokens of all model calls of this call, retries left out. */
+  readonly usage: Usage;
+  readonly stopReason: StopReason;
+  /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
+  readonly pendingCalls: readonly PendingCall[];
+  /** Reasoning steps taken. */
+  readonly steps: number;
+  /** The validated answer, when the call asked for one with `output` and was completed. */
+  readonly output?: unknown;
+}
+
+/** What a call ends with that asked for an answer of a certain form. It has one if, and only if, it was completed. */
+export type OutputReply<Output> = Reply &
+  (
+    | { readonly stopReason: 'completed'; readonly output: Output }
+    | { readonly stopReason: Exclude<StopReason, 'completed'>; readonly output?: undefined }
+  );

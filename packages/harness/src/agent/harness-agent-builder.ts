@@ -17,7 +17,6 @@ import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
-import { malformedPart } from './malformed-part.js';
 
 const DEFAULT_WORKSPACE = './workspace';
 
@@ -269,4 +268,24 @@ function collect<T>(issues: Issue[], make: () => T): T | undefined {
 function duplicates(path: string, names: readonly string[]): Issue[] {
   const twice = names.filter((name, index) => names.indexOf(name) !== index);
   return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
+}
+
+/** What stands in the place of a part that is none, and what to do: for parts that no type checker has seen. */
+function malformedPart(
+  value: unknown,
+  kind: string,
+  methods: readonly string[],
+  remedy: string,
+): string | undefined {
+  const found = describe(value);
+  if (typeof value === 'function')
+    return `${found} is a function, not ${kind}: call it, and pass what it returns`;
+  if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
+  if (value instanceof Promise) return `is a promise of ${kind}: await it first`;
+  return methods.every((method) => method in value) ? undefined : `is not ${kind}; ${remedy}`;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'function') return value.name || 'it';
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

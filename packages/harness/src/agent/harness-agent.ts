@@ -13,14 +13,12 @@ import {
   takeTurn,
   type Workspace,
 } from '@x/core';
-import { HarnessError } from '../errors/harness-error.js';
+import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
-import { sessionBusy } from '../errors/session-busy.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventChannel } from '../lib/event-channel.js';
 import { KeyedMutex } from '../lib/keyed-mutex.js';
-import { refuseNothingToResume } from '../loop/refuse-nothing-to-resume.js';
-import { runCall } from '../loop/run-call.js';
+import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
@@ -30,13 +28,14 @@ import {
   type CallOptions,
   checkContext,
   type OutputOptions,
+  type OutputReply,
+  parseDecisions,
+  type Reply,
   requestedOutput,
   toMessages,
 } from './call-options.js';
-import { parseDecisions } from './decision.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { OpenLogs } from './open-logs.js';
-import type { OutputReply, Reply } from './reply.js';
 import { ToolList } from './tool-list.js';
 
 /**

@@ -1,8 +1,7 @@
 import { type FileCapability, fileCapability } from '@x/core';
 import { z } from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
-import { budget } from '../capabilities/budget/budget.js';
-import { type BudgetConfig, budgetConfigSchema } from '../capabilities/budget/budget-config.js';
+import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
 import { permissions, permissionsConfigSchema } from '../capabilities/permissions/permissions.js';
 import { planMode, planModeConfigSchema } from '../capabilities/plan-mode.js';
 import { shell, shellConfigSchema } from '../capabilities/shell.js';
@@ -12,10 +11,8 @@ import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
 import { taskList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
-import {
-  workspaceTools,
-  workspaceToolsConfigSchema,
-} from '../capabilities/workspace-tools/workspace-tools.js';
+import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
+import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
 
 /** What a program adds to what files say of subagents. */
 export type SubagentsInFiles = Pick<

@@ -1,4 +1,4 @@
-import { hasBrand, XError } from '@x/core';
+import { hasBrand, type SessionKey, SessionLeaseError, XError } from '@x/core';
 
 export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume' | 'not_pending' | 'no_plan';
 
@@ -11,4 +11,14 @@ export class HarnessError extends XError {
   static override isInstance(error: unknown): error is HarnessError {
     return hasBrand(error, 'HarnessError');
   }
+}
+
+/** What a call is refused with while another one of its session runs in this process. */
+export function sessionBusy(key: SessionKey): SessionLeaseError {
+  return new SessionLeaseError(
+    'lease_unavailable',
+    `Another call to session ${key} is running. Nothing was stored; call again when it has ended, build the agent with ` +
+      ".turns('queue') to wait for it, or use another session.",
+    { sessionKey: key.toString() },
+  );
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  InvalidInputError,
   type Message,
   type Tool,
   type ToolResultBlock,
@@ -8,12 +9,10 @@ import {
   toolResultBlock,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
+import { prunePending } from './approvals.js';
 import { onion } from './around.js';
 import { type Allowed, type Clearance, clear, type Denied } from './clearance.js';
-import { openCalls, waitingCalls } from './open-calls.js';
-import { closeDangling } from './pairing.js';
-import { prunePending } from './pending-approvals.js';
-import { runTool } from './run-tool.js';
+import { closeDangling, openCalls, waitingCalls } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -136,4 +135,53 @@ function changesSomething(clearance: Clearance): boolean {
 
 function resultMessage(result: ToolResultBlock): Message {
   return { id: randomUUID(), role: 'tool', content: [result], createdAt: new Date().toISOString() };
+}
+
+/**
+ * Runs one tool and turns whatever happens into a result that the model can act on: unknown tools, invalid input,
+ * time-outs and thrown errors become error results. Rejects only when the call as a whole is interrupted.
+ */
+async function runTool(
+  call: ToolUseBlock,
+  scope: ToolScope,
+  options: { readonly defaultTimeoutMs: number; readonly toolNames: readonly string[] },
+): Promise<ToolResultBlock> {
+  const { tool } = scope;
+  if (tool === undefined) {
+    const known = options.toolNames.join(', ') || 'none';
+    return toolResultBlock(call, `There is no tool named "${call.name}". Available: ${known}.`, true);
+  }
+  const timeoutMs = tool.timeoutMs ?? options.defaultTimeoutMs;
+  const timeout = new AbortController();
+  const timer =
+    timeoutMs > 0
+      ? setTimeout(() => timeout.abort(new Error(`${call.name} timed out after ${timeoutMs} ms.`)), timeoutMs)
+      : undefined;
+  const signal = AbortSignal.any([scope.signal, timeout.signal]);
+  const { runtime, state, workspace, log } = scope;
+  try {
+    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal });
+    const output = await Promise.race([run, rejection(signal)]);
+    return toolResultBlock(call, output);
+  } catch (error) {
+    scope.signal.throwIfAborted();
+    return toolResultBlock(call, describe(error), true);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+// A tool that ignores its signal must not hold up the call.
+function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+function describe(error: unknown): string {
+  if (InvalidInputError.isInstance(error)) {
+    return `${error.message} Correct the input and call the tool again.`;
+  }
+  return error instanceof Error ? error.message : String(error);
 }

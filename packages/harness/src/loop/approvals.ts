@@ -2,15 +2,60 @@ import {
   type AgentEventBody,
   type AgentState,
   InvalidInputError,
+  type Message,
   type PendingApproval,
+  type PendingCall,
   type PermissionRule,
   type ToolUseBlock,
+  toolResultMessage,
 } from '@x/core';
-import type { Decision, Decisions } from '../agent/decision.js';
+import type { Decision, Decisions } from '../agent/call-options.js';
 import { parseRule, sameRule } from '../capabilities/permissions/rule.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { openCalls } from './open-calls.js';
-import { pendingCall, setPending } from './pending-approvals.js';
+
+/** Keeps what is asked of a human in the state. */
+export function setPending(state: AgentState, approvals: readonly PendingApproval[]): void {
+  const { pending, ...rest } = state.permissionContext;
+  if (approvals.length === 0 && pending === undefined) return;
+  state.permissionContext = approvals.length === 0 ? rest : { ...rest, pending: [...approvals] };
+}
+
+/** Forgets the approvals of calls that have their result, or are gone. */
+export function prunePending(state: AgentState): void {
+  const { pending } = state.permissionContext;
+  if (pending === undefined) return;
+  const open = new Set(openCalls(state.context).map(({ id }) => id));
+  if (pending.some(({ toolUseId }) => !open.has(toolUseId))) {
+    setPending(
+      state,
+      pending.filter(({ toolUseId }) => open.has(toolUseId)),
+    );
+  }
+}
+
+/** The tool calls of a session that wait for a human's decision, in the order in which the model made them. */
+export function pendingCalls(state: AgentState): readonly PendingCall[] {
+  const { pending } = state.permissionContext;
+  if (pending === undefined) return [];
+  const undecided = new Map(
+    pending.flatMap((entry) => (entry.decision ? [] : [[entry.toolUseId, entry] as const])),
+  );
+  return openCalls(state.context).flatMap((call) => {
+    const approval = undecided.get(call.id);
+    return approval ? [pendingCall(call, approval)] : [];
+  });
+}
+
+function pendingCall(call: ToolUseBlock, approval: PendingApproval): PendingCall {
+  const { askedAt, reason, suggestion } = approval;
+  return {
+    ...call,
+    askedAt,
+    ...(reason === undefined ? {} : { reason }),
+    ...(suggestion === undefined ? {} : { suggestion }),
+  };
+}
 
 type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision'];
 
@@ -128,4 +173,18 @@ function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
   );
   if (added.length === 0) return;
   state.permissionContext = { ...state.permissionContext, allow: [...allow, ...added] };
+}
+
+const SKIPPED = 'Not run: the user went on before its turn came.';
+
+/** Results for all open calls of a step that the user has left behind: none of them is run. */
+export function closeWaiting(state: AgentState): readonly Message[] {
+  const decisions = new Map(
+    state.permissionContext.pending?.map((approval) => [approval.toolUseId, approval.decision]),
+  );
+  return openCalls(state.context).map((call) => {
+    const decision = decisions.get(call.id);
+    const text = decision?.type === 'deny' ? decision.message : SKIPPED;
+    return toolResultMessage(call, text, { isError: true });
+  });
 }

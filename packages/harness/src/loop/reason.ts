@@ -1,7 +1,10 @@
 import {
   assistantMessage,
+  type ContentBlock,
   isContextOverflow,
+  type JsonObject,
   type Message,
+  type Model,
   type ModelRequest,
   type ModelResponse,
   type ReasonScope,
@@ -9,7 +12,6 @@ import {
 import { answerAsText } from '../output/final-answer.js';
 import { onion } from './around.js';
 import { callModel } from './call-model.js';
-import { authorship, readableBy } from './foreign-thoughts.js';
 import type { RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
@@ -107,4 +109,38 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
       throw error;
     }
   })(request);
+}
+
+/** Where a message says which model wrote it. */
+const KEY = 'modelId';
+
+/** Names the author of an answer that holds what only its author can read: thoughts, signatures, opaque items. */
+function authorship(content: readonly ContentBlock[], model: Model): { metadata?: JsonObject } {
+  return content.some(isPrivate) ? { metadata: { [KEY]: model.id } } : {};
+}
+
+/**
+ * The conversation as `model` may read it: of answers that another model wrote, thoughts and opaque items are left out
+ * whole, never just their signature, and so is what the provider attached. A message that is nothing else is left out.
+ * The very list when there is nothing to leave out.
+ */
+function readableBy(model: Model, messages: readonly Message[]): readonly Message[] {
+  const isForeign = ({ metadata }: Message) => metadata?.[KEY] !== undefined && metadata[KEY] !== model.id;
+  if (!messages.some(isForeign)) return messages;
+  return messages.flatMap((message) => (isForeign(message) ? withoutThoughts(message) : message));
+}
+
+function withoutThoughts(message: Message): readonly Message[] {
+  const content = message.content
+    .filter((block) => block.type !== 'thinking' && block.type !== 'opaque')
+    .map((block): ContentBlock => {
+      if (block.providerMetadata === undefined) return block;
+      const { providerMetadata: _, ...rest } = block;
+      return rest;
+    });
+  return content.length === 0 ? [] : [{ ...message, content }];
+}
+
+function isPrivate(block: ContentBlock): boolean {
+  return block.type === 'thinking' || block.type === 'opaque' || block.providerMetadata !== undefined;
 }

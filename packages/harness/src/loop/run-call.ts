@@ -1,4 +1,5 @@
 import {
+  type AgentState,
   assistantMessage,
   type Message,
   SessionLeaseError,
@@ -8,17 +9,14 @@ import {
   textOf,
   toolUsesOf,
 } from '@x/core';
-import type { Decisions } from '../agent/decision.js';
-import type { Reply } from '../agent/reply.js';
+import type { Decisions, Reply } from '../agent/call-options.js';
+import { HarnessError } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
+import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
-import { refuseEarlyAnswers, settleAnswer } from './answer.js';
-import { recordDecisions } from './approvals.js';
+import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { onion } from './around.js';
-import { closeWaiting } from './close-waiting.js';
-import { abandonedCalls, openCalls, waitingCalls } from './open-calls.js';
-import { closeDangling, repairPairing } from './pairing.js';
-import { pendingCalls, prunePending } from './pending-approvals.js';
+import { abandonedCalls, closeDangling, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
 
@@ -119,7 +117,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
     if (uses.length > 0) {
-      refuseEarlyAnswers(call, uses);
+      refuseEarlyAnswer(call, uses);
       if (!(await act(call, tools))) return askHuman(call);
     }
     // What was said meanwhile is answered too, if there are steps left for it.
@@ -198,4 +196,24 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   }
   call.emit({ type: 'call.failed', callId, error });
   throw error;
+}
+
+/** @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way. */
+export function refuseNothingToResume(state: AgentState, isNew: boolean): void {
+  const last = state.context.at(-1);
+  const isOpen =
+    state.activeCall !== undefined ||
+    last?.role === 'tool' ||
+    last?.role === 'user' ||
+    openCalls(state.context).length > 0;
+  // What cannot be sent, results without their calls, leaves nothing to ask a model about.
+  const isEmpty = repairPairing(state.context, true).length === 0;
+  if (!isNew && isOpen && !isEmpty) return;
+  throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);
+}
+
+function why(isNew: boolean, isEmpty: boolean): string {
+  if (isNew) return 'does not exist; begin it with call().';
+  if (isEmpty) return 'holds nothing that a model could be sent; go on with call().';
+  return 'ended in an orderly way; go on with call().';
 }

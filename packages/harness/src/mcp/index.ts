@@ -1,5 +1,4 @@
-export { mcpCapability } from './file-capability.js';
-export { type McpOptions, mcp } from './mcp.js';
+export { type McpOptions, mcp, mcpCapability } from './mcp.js';
 export type { McpClient, McpRequestOptions, McpResult, McpTool } from './mcp-client.js';
 export type { McpConfig } from './mcp-config.js';
 export { McpServerError, type McpServerErrorCode } from './mcp-server-error.js';

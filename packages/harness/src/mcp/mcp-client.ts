@@ -1,3 +1,11 @@
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import { tailOf } from '@x/core';
+import { z } from 'zod';
+
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
 export interface McpTool {
   readonly name: string;
@@ -35,4 +43,90 @@ export interface McpClient {
     options?: McpRequestOptions,
   ): Promise<McpResult>;
   close?(): Promise<void>;
+}
+
+/** Servers send what they like; one odd tool must not cost all others. */
+const listSchema = z.looseObject({
+  tools: z.array(z.looseObject({ name: z.string().min(1) })),
+  nextCursor: z.string().optional(),
+});
+const resultSchema = z.looseObject({ content: z.unknown().optional() });
+
+/** Characters of what a program wrote to its standard error that are kept, to say why it could not be begun. */
+const STDERR_CHARS = 2_000;
+/** The limit is kept by the caller. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
+/** Where a server is: a program to start, or an address. */
+interface McpServerAddress {
+  readonly command?: string | undefined;
+  readonly args?: string[] | undefined;
+  readonly env?: Record<string, string> | undefined;
+  readonly cwd?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers?: Record<string, string> | undefined;
+}
+
+interface ClientListener {
+  readonly toolsChanged: () => void;
+  readonly closed: () => void;
+}
+
+/** Begins or reaches a server, by the official SDK. Rejects with what went wrong, and what the program said of it. */
+export async function openClient(
+  server: McpServerAddress,
+  listener: ClientListener,
+  signal: AbortSignal,
+): Promise<McpClient> {
+  const client = new Client({ name: 'x-harness', version: '1.0.0' });
+  const { transport, stderr } = transportOf(server);
+  client.setNotificationHandler(ToolListChangedNotificationSchema, listener.toolsChanged);
+  client.onclose = listener.closed;
+  // Without it, what fails between calls would end the process.
+  client.onerror = () => {};
+  try {
+    await client.connect(transport, { signal, timeout: NO_TIMEOUT });
+  } catch (cause) {
+    await client.close().catch(() => {});
+    const message = cause instanceof Error ? cause.message : String(cause);
+    const said = stderr().trim();
+    throw new Error(said === '' ? message : `${message}; it said: ${said}`, { cause });
+  }
+  return {
+    async listTools(params, options) {
+      const { tools, nextCursor } = await client.request(
+        { method: 'tools/list', ...(params === undefined ? {} : { params }) },
+        listSchema,
+        { timeout: NO_TIMEOUT, ...options },
+      );
+      return { tools, nextCursor };
+    },
+    callTool: (params, _, options) =>
+      client.request({ method: 'tools/call', params }, resultSchema, { timeout: NO_TIMEOUT, ...options }),
+    close: () => client.close(),
+  };
+}
+
+function transportOf({ command, args, env, cwd, url, headers }: McpServerAddress): {
+  readonly transport: Transport;
+  readonly stderr: () => string;
+} {
+  if (url !== undefined) {
+    const requestInit = headers === undefined ? {} : { headers };
+    const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
+    // The SDK's own class does not fit its own interface under exactOptionalPropertyTypes.
+    return { transport: transport as Transport, stderr: () => '' };
+  }
+  let said = '';
+  const transport = new StdioClientTransport({
+    command: command ?? '',
+    stderr: 'pipe',
+    ...(args === undefined ? {} : { args }),
+    ...(env === undefined ? {} : { env }),
+    ...(cwd === undefined ? {} : { cwd }),
+  });
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    said = tailOf(said + chunk.toString('utf8'), STDERR_CHARS);
+  });
+  return { transport, stderr: () => said };
 }

@@ -16,3 +16,40 @@ export class McpServerError extends XError {
     return hasBrand(error, 'McpServerError');
   }
 }
+
+/**
+ * What a failed request says of its server: it never got it (`unsent`), it went away while it may have been working on it
+ * (`lost`), or it is there and said no (`answered`).
+ */
+type FailureKind = 'unsent' | 'lost' | 'answered';
+
+/** JSON-RPC, as the SDK uses it: the connection was closed. */
+const CONNECTION_CLOSED = -32_000;
+const UNREACHED = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EPIPE']);
+const BROKEN = new Set([
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'UND_ERR_SOCKET',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+]);
+const MAX_CAUSES = 5;
+
+export function failureKind(error: unknown): FailureKind {
+  const messages: string[] = [];
+  let current: unknown = error;
+  for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
+    const { code } = current as { readonly code?: unknown };
+    if (code === CONNECTION_CLOSED) return 'lost';
+    // The session is unknown to a server that was begun anew; it refused before it did anything.
+    if (code === 404 && /session/i.test(current.message)) return 'unsent';
+    if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';
+    if (typeof code === 'string' && BROKEN.has(code)) return 'lost';
+    messages.push(current.message);
+    current = current.cause;
+  }
+  if (messages.some((message) => /^not connected$/i.test(message))) return 'unsent';
+  return messages.some((message) => /fetch failed|terminated|socket hang up/i.test(message))
+    ? 'lost'
+    : 'answered';
+}

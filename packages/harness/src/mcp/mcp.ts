@@ -1,12 +1,10 @@
-import { type Capability, type Clock, type Tool, textOf } from '@x/core';
+import { type Capability, type Clock, type FileCapability, fileCapability, type Tool, textOf } from '@x/core';
 import picomatch from 'picomatch';
 import type { McpTool } from './mcp-client.js';
-import { type McpConfig, type McpSettings, parseMcpConfig } from './mcp-config.js';
+import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
 import { ServerConnection } from './server-connection.js';
-import { toOutput } from './to-output.js';
-import { toTool } from './to-tool.js';
-import { toolNames } from './tool-names.js';
+import { toOutput, toolNames, toTool } from './to-tool.js';
 
 export interface McpOptions {
   /** What `${NAME}` in the configuration refers to. Default: `process.env`. */
@@ -135,4 +133,9 @@ function offered(
 
 function describe(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** `mcp`, for files: to be registered in a `CapabilityRegistry`. */
+export function mcpCapability(options: McpOptions = {}): FileCapability {
+  return fileCapability('mcp', mcpConfigSchema, (config) => mcp(config, options));
 }

@@ -1,10 +1,7 @@
 import { type Clock, systemClock } from '@x/core';
-import { failureKind } from './failure-kind.js';
-import type { McpClient, McpResult, McpTool } from './mcp-client.js';
-import type { McpServerSettings, McpSettings } from './mcp-config.js';
-import { McpServerError } from './mcp-server-error.js';
-import { openClient } from './open-client.js';
-import type { Redact } from './redact-values.js';
+import { type McpClient, type McpResult, type McpTool, openClient } from './mcp-client.js';
+import type { McpServerSettings, McpSettings, Redact } from './mcp-config.js';
+import { failureKind, McpServerError } from './mcp-server-error.js';
 
 export interface ServerConnectionOptions {
   readonly name: string;

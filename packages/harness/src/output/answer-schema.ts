@@ -35,3 +35,44 @@ function rebasedReference(reference: string, root: string): string {
   const isDefinition = /^#\/(?:definitions|\$defs)\//.test(reference);
   return reference.startsWith('#/') && !isDefinition ? root + reference.slice(1) : reference;
 }
+
+/** Keywords whose value is a schema, a list of schemas, or schemas by name. */
+const ONE = ['items', 'additionalItems', 'contains', 'not', 'if', 'then', 'else'];
+const LIST = ['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'];
+const NAMED = ['properties', 'definitions', '$defs'];
+
+/**
+ * The schema with objects closed to fields that it does not name, where it does not say otherwise: providers' strict
+ * modes require it, and what a schema does not name nobody would read. Objects that are combined by `allOf` stay open,
+ * or each would refuse the fields of the others.
+ */
+export function closeObjects(schema: JsonObject): JsonObject {
+  return close(schema, true);
+}
+
+function close(schema: JsonObject, closes: boolean): JsonObject {
+  const closed: Record<string, JsonValue> = { ...schema };
+  for (const key of ONE) {
+    const child = schema[key];
+    if (isObject(child)) closed[key] = close(child, key !== 'not' && key !== 'if');
+  }
+  for (const key of LIST) {
+    const children = schema[key];
+    if (!Array.isArray(children)) continue;
+    closed[key] = children.map((child) => (isObject(child) ? close(child, key !== 'allOf') : child));
+  }
+  for (const key of NAMED) {
+    const children = schema[key];
+    if (!isObject(children)) continue;
+    closed[key] = Object.fromEntries(
+      Object.entries(children).map(([name, child]) => [name, isObject(child) ? close(child, true) : child]),
+    );
+  }
+  const open = !('additionalProperties' in schema) && !('allOf' in schema) && 'properties' in schema;
+  if (closes && open) closed.additionalProperties = false;
+  return closed;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,5 +1,32 @@
-import type { Message } from '@x/core';
-import { type ContentBlock, type ModelResponse, type ToolUseBlock, toolResultMessage } from '@x/core';
+import {
+  type ContentBlock,
+  type Message,
+  type ModelResponse,
+  type ToolUseBlock,
+  toolResultMessage,
+} from '@x/core';
+import type { RunningCall } from '../loop/running-call.js';
+
+/** Whether the answer will do. If it has not the form that was asked for, the model is told so. */
+export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
+  const { output } = call.options;
+  if (output === undefined) return true;
+  const judgment = await output.judge(message, call.answerTool !== undefined);
+  if (judgment.taken) return true;
+  const { attempt, error, complaint } = judgment;
+  call.emit({ type: 'output.rejected', attempt, error });
+  call.add([complaint]);
+  return false;
+}
+
+/** Refuses at once an answer that was given beside other calls, whose results the model has not seen. */
+export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock[]): void {
+  const name = call.answerTool?.name;
+  const text =
+    'Not taken: this must be the only call of its turn. Read the results of the other calls first, then answer.';
+  const early = uses.filter((use) => use.name === name);
+  call.add(early.map((use) => toolResultMessage(use, text, { isError: true })));
+}
 
 /**
  * An answer that was given through its tool, as the text that a model with a response format would have written: the
@@ -16,13 +43,4 @@ export function answerAsText(response: ModelResponse, toolName: string): ModelRe
     content,
     finishReason: response.finishReason === 'tool-calls' ? 'stop' : response.finishReason,
   };
-}
-
-/** What the model reads of an answer that it gave together with calls whose results it has not seen. */
-export function refuseEarlyAnswer(call: ToolUseBlock): Message {
-  return toolResultMessage(
-    call,
-    'Not taken: this must be the only call of its turn. Read the results of the other calls first, then answer.',
-    { isError: true },
-  );
 }

@@ -1,14 +1,13 @@
 import {
   compileSchema,
+  InvalidInputError,
   type JsonObject,
   type JsonValue,
   type ResponseFormat,
   type StandardSchema,
   type ToolDefinition,
 } from '@x/core';
-import { wrapSchema } from './answer-schema.js';
-import { closeObjects } from './close-objects.js';
-import { parseAnswer } from './parse-answer.js';
+import { closeObjects, wrapSchema } from './answer-schema.js';
 
 /** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
@@ -71,4 +70,22 @@ function unwrapped(answer: JsonValue): JsonValue {
   if (!isObject) return answer;
   const { [WRAPPER]: value, ...rest } = answer as JsonObject;
   return value !== undefined && Object.keys(rest).length === 0 ? value : answer;
+}
+
+const FENCED = /^```[a-z]*\s*\n(.*)\n\s*```$/is;
+
+/**
+ * The JSON of an answer, also of one in a Markdown fence.
+ *
+ * @throws {InvalidInputError} when it is no JSON.
+ */
+function parseAnswer(text: string): JsonValue {
+  const trimmed = text.trim();
+  const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new InvalidInputError('answer', [{ path: '', message: `it is not JSON: ${reason}` }], { cause });
+  }
 }

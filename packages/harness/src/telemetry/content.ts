@@ -1,5 +1,4 @@
-import type { ContentBlock, Message, ToolResultBlock } from '@x/core';
-import { textOf } from '@x/core';
+import { type ContentBlock, type Message, type ToolResultBlock, textOf } from '@x/core';
 
 /** Messages in the form of the conventions' JSON schemas, as the text of an attribute. */
 export function messagesJson(messages: readonly Message[]): string {

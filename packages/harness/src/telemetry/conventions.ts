@@ -1,3 +1,5 @@
+import type { Counter, Histogram, Meter } from '@opentelemetry/api';
+
 /**
  * The names of the OpenTelemetry semantic conventions for generative AI, in one table, as they stood in
  * open-telemetry/semantic-conventions-genai in autumn 2026 (status "Development", on top of core conventions 1.44).
@@ -63,7 +65,7 @@ export const ATTRIBUTE = {
   retryAttempt: 'x.agent.retry.attempt',
 } as const;
 
-export const METRIC = {
+const METRIC = {
   operationDuration: 'gen_ai.client.operation.duration',
   timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
   agentDuration: 'gen_ai.invoke_agent.duration',
@@ -84,8 +86,44 @@ export const METRIC = {
 } as const;
 
 /** Bucket boundaries that the conventions ask for. */
-export const SECONDS = [
-  0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
-];
-export const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
-export const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
+const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
+
+/** Everything that is measured. */
+export type Instruments = ReturnType<typeof createInstruments>;
+
+export function createInstruments(meter: Meter) {
+  const seconds = (name: string, description: string): Histogram =>
+    meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: SECONDS } });
+  const tokens = (name: string, description: string): Counter =>
+    meter.createCounter(name, { description, unit: '{token}' });
+  const times = (name: string, description: string, unit: string): Counter =>
+    meter.createCounter(name, { description, unit });
+  return {
+    operationDuration: seconds(METRIC.operationDuration, 'Duration of a model call, retries included.'),
+    timeToFirstChunk: seconds(METRIC.timeToFirstChunk, 'Time until a streamed answer begins.'),
+    agentDuration: seconds(METRIC.agentDuration, 'Duration of an agent call.'),
+    toolDuration: seconds(METRIC.toolDuration, 'Duration of a tool call.'),
+    compactionDuration: seconds(METRIC.compactionDuration, 'Duration of a compaction.'),
+    inputTokens: tokens(METRIC.inputTokens, 'Input tokens used, cached ones included.'),
+    outputTokens: tokens(METRIC.outputTokens, 'Output tokens used, reasoning included.'),
+    cacheReadTokens: tokens(METRIC.cacheReadTokens, 'Input tokens read from the provider’s cache.'),
+    cacheWriteTokens: tokens(METRIC.cacheWriteTokens, 'Input tokens written to the provider’s cache.'),
+    reasoningTokens: tokens(METRIC.reasoningTokens, 'Output tokens used for reasoning.'),
+    tokenUsage: meter.createHistogram(METRIC.tokenUsage, {
+      description: 'Tokens of a model call.',
+      unit: '{token}',
+      advice: { explicitBucketBoundaries: TOKENS },
+    }),
+    cacheShare: meter.createHistogram(METRIC.cacheShare, {
+      description: 'Share of a request’s input tokens that came from the provider’s cache.',
+      unit: '1',
+      advice: { explicitBucketBoundaries: SHARES },
+    }),
+    compactions: times(METRIC.compactions, 'Compactions, by outcome.', '{compaction}'),
+    conflicts: times(METRIC.conflicts, 'Commits that met another writer’s.', '{conflict}'),
+    retries: times(METRIC.retries, 'Model calls that were made again.', '{retry}'),
+    fallbacks: times(METRIC.fallbacks, 'Models that another one took over from.', '{fallback}'),
+  };
+}

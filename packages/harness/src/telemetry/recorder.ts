@@ -1,9 +1,7 @@
-import type { Attributes, Tracer } from '@opentelemetry/api';
-import type { CallScope, Model } from '@x/core';
+import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api';
+import { type CallScope, type Model, type Usage, XError } from '@x/core';
 import { CallTraces } from './call-trace.js';
-import { ATTRIBUTE, OPERATION } from './conventions.js';
-import type { Instruments } from './instruments.js';
-import { modelNames } from './model-names.js';
+import { ATTRIBUTE, type Instruments, OPERATION } from './conventions.js';
 
 /** What the parts of this capability share. */
 export interface Recorder {
@@ -46,4 +44,80 @@ export function agentAttributes(recorder: Recorder, scope: CallScope): Attribute
 
 export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1_000;
+}
+
+/** Usage as attributes of a span. What the provider did not report is left out. */
+export function usageAttributes(usage: Usage | undefined): Attributes {
+  if (usage === undefined) return {};
+  const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
+  return {
+    [ATTRIBUTE.inputTokens]: usage.inputTokens,
+    [ATTRIBUTE.outputTokens]: usage.outputTokens,
+    ...(cachedInputTokens === undefined ? {} : { [ATTRIBUTE.cacheReadTokens]: cachedInputTokens }),
+    ...(cacheWriteTokens === undefined
+      ? {}
+      : {
+          [ATTRIBUTE.cacheWriteTokens]: cacheWriteTokens,
+          [ATTRIBUTE.cacheCreationTokens]: cacheWriteTokens,
+        }),
+    ...(reasoningTokens === undefined ? {} : { [ATTRIBUTE.reasoningTokens]: reasoningTokens }),
+  };
+}
+
+/** Counts the tokens of one model call. */
+export function recordUsage(instruments: Instruments, usage: Usage, attributes: Attributes): void {
+  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
+  // Providers say what was text and what an image for hardly any of these.
+  const counted = { ...attributes, [ATTRIBUTE.tokenModality]: 'unknown' };
+  instruments.inputTokens.add(inputTokens, counted);
+  instruments.outputTokens.add(outputTokens, counted);
+  if (cachedInputTokens !== undefined) {
+    instruments.cacheReadTokens.add(cachedInputTokens, counted);
+    if (inputTokens > 0) instruments.cacheShare.record(cachedInputTokens / inputTokens, attributes);
+  }
+  if (cacheWriteTokens !== undefined) instruments.cacheWriteTokens.add(cacheWriteTokens, counted);
+  if (reasoningTokens !== undefined) instruments.reasoningTokens.add(reasoningTokens, counted);
+  instruments.tokenUsage.record(inputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'input' });
+  instruments.tokenUsage.record(outputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'output' });
+}
+
+/** The conventions' names of providers that adapters know by another one. */
+const PROVIDERS: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  'azure-openai': 'azure.ai.openai',
+  'amazon-bedrock': 'aws.bedrock',
+  bedrock: 'aws.bedrock',
+  google: 'gcp.gemini',
+  'google-vertex': 'gcp.vertex_ai',
+  vertex: 'gcp.vertex_ai',
+  mistral: 'mistral_ai',
+  moonshot: 'moonshot_ai',
+  moonshotai: 'moonshot_ai',
+  xai: 'x_ai',
+};
+
+/** `openai.responses:gpt-5` → `{ provider: 'openai', model: 'gpt-5' }`. Without a prefix the provider is `_OTHER`. */
+function modelNames(id: string): { readonly provider: string; readonly model: string } {
+  const colon = id.indexOf(':');
+  if (colon <= 0) return { provider: '_OTHER', model: id };
+  const family = id.slice(0, colon).split('.', 1)[0] ?? '';
+  return { provider: PROVIDERS[family] ?? family, model: id.slice(colon + 1) };
+}
+
+/** The class of an error: its stable code, or its name. Never its message, which may quote anything. */
+function errorType(error: unknown): string {
+  if (XError.isInstance(error)) return error.code;
+  return error instanceof Error ? error.name : '_OTHER';
+}
+
+export function errorAttributes(error: unknown): Attributes {
+  return { [ATTRIBUTE.errorType]: errorType(error) };
+}
+
+/** Marks a span as failed. An interruption is an end like others. */
+export function markFailed(span: Span, error: unknown, showsContent: boolean): void {
+  span.setAttributes(errorAttributes(error));
+  if (error instanceof Error && error.name === 'AbortError') return;
+  const message = showsContent && error instanceof Error ? error.message : undefined;
+  span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
 }

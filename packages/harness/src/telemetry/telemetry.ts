@@ -1,15 +1,49 @@
-import { context, metrics, type Span, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
+import {
+  context,
+  type Meter,
+  metrics,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
 import { type Capability, type ModelRequest, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import { z } from 'zod';
 import { within } from './call-trace.js';
 import { answerJson, instructionsJson, messagesJson, resultText } from './content.js';
-import { ATTRIBUTE, CONVENTIONS_VERSION, OPERATION } from './conventions.js';
-import { errorAttributes, markFailed } from './failure.js';
-import { createInstruments } from './instruments.js';
-import { observeCall } from './observe-call.js';
-import { observeContext } from './observe-context.js';
-import { recordUsage, usageAttributes } from './record-usage.js';
-import { callAttributes, createRecorder, modelAttributes, type Recorder, secondsSince } from './recorder.js';
-import { type TelemetryConfig, telemetryConfigSchema } from './telemetry-config.js';
+import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
+import { observeCall, observeContext } from './observe.js';
+import {
+  callAttributes,
+  createRecorder,
+  errorAttributes,
+  markFailed,
+  modelAttributes,
+  type Recorder,
+  recordUsage,
+  secondsSince,
+  usageAttributes,
+} from './recorder.js';
+
+const withMethod = <Kind>(method: string, kind: string) =>
+  z.custom<Kind>(
+    (value) => typeof value === 'object' && value !== null && method in value,
+    `must be ${kind} of @opentelemetry/api`,
+  );
+
+const telemetryConfigSchema = z.strictObject({
+  /** Default: that of the globally registered provider, if one ever is. */
+  tracer: withMethod<Tracer>('startSpan', 'a tracer').optional(),
+  /** Default: that of the globally registered provider, if one ever is. */
+  meter: withMethod<Meter>('createHistogram', 'a meter').optional(),
+  /** Also write what was said, what tools were given and answered, and the messages of errors. Default false. */
+  captureContent: z.boolean().default(false),
+  /** The provider's name, where the models' ids do not begin with it (`openai.responses:gpt-5`). */
+  provider: z.string().min(1).optional(),
+});
+
+export type TelemetryConfig = z.input<typeof telemetryConfigSchema>;
 
 const SCOPE = '@x/harness';
 

@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Capability } from '@x/core';
 import {
   AgentState,
+  type Capability,
   LocalWorkspace,
   RuntimeContext,
   SessionKey,

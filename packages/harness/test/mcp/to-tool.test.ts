@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { toolNames } from '../../src/mcp/tool-names.js';
+import { toolNames } from '../../src/mcp/to-tool.js';
 
 describe('toolNames', () => {
   it('gives any tools of a server names that providers take and no two alike', () => {

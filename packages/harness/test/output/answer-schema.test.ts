@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { wrapSchema } from '../../src/output/answer-schema.js';
-import { closeObjects } from '../../src/output/close-objects.js';
+import { closeObjects, wrapSchema } from '../../src/output/answer-schema.js';
 
 describe('a schema in a field', () => {
   it('means the same, also where it refers to itself and to what it defines', () => {

@@ -9,9 +9,44 @@ import {
   StopCallError,
   type Usage,
 } from '@x/core';
-import { type BudgetConfig, budgetConfigSchema, type Limits, type Price } from './budget-config.js';
-import { SessionSpending } from './session-spending.js';
-import { type Spending, spendingFor, spendingOf } from './spending.js';
+import { z } from 'zod';
+import {
+  type Price,
+  priceSchema,
+  SessionSpending,
+  type Spending,
+  spendingFor,
+  spendingOf,
+} from './spending.js';
+
+const limitSchema = z.number().positive('must be greater than 0; leave it out for no limit').optional();
+
+const LIMITS = ['maxTokensPerCall', 'maxTokensPerSession', 'maxCostPerCall', 'maxCostPerSession'] as const;
+
+export const budgetConfigSchema = z
+  .strictObject({
+    /** Tokens, input and output together, cached ones included. */
+    maxTokensPerCall: limitSchema,
+    maxTokensPerSession: limitSchema,
+    /** In the currency of `prices`. */
+    maxCostPerCall: limitSchema,
+    maxCostPerSession: limitSchema,
+    /** By model id; `*` stands for every other model. */
+    prices: z.record(z.string(), priceSchema).default({}),
+  })
+  .superRefine((config, context) => {
+    if (LIMITS.every((name) => config[name] === undefined)) {
+      context.addIssue({ code: 'custom', message: `needs a limit: ${LIMITS.join(', ')}` });
+    }
+    const costs = config.maxCostPerCall !== undefined || config.maxCostPerSession !== undefined;
+    if (costs && Object.keys(config.prices).length === 0) {
+      const message = 'is needed for a limit on cost: name each model and what a million of its tokens costs';
+      context.addIssue({ code: 'custom', path: ['prices'], message });
+    }
+  });
+
+export type BudgetConfig = z.input<typeof budgetConfigSchema>;
+type Limits = z.output<typeof budgetConfigSchema>;
 
 /**
  * Limits what a call and a session may use up. It is looked at before each model call, so that a round of tools is never

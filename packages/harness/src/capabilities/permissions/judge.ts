@@ -1,7 +1,5 @@
 import type { Objection, PermissionContext, PermissionRule, Tool, ToolUseBlock } from '@x/core';
-import { mainArgument, textsOf } from './argument.js';
-import { isHarmless } from './is-harmless.js';
-import { concerns, covers } from './match-rule.js';
+import { concerns, covers, mainArgument, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 import { formatRule } from './rule.js';
 import { escapeWildcards } from './wildcard.js';
@@ -64,4 +62,9 @@ function suggestionFor(call: ToolUseBlock, tool: Tool): PermissionRule | undefin
 function formatPath(path: string): string {
   const { names, absolute } = plainPath(path);
   return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
+}
+
+/** Whether a tool says of itself that it changes nothing, or nothing but the session's own notes, and destroys nothing. */
+export function isHarmless({ readOnly, sessionOnly, destructive }: Tool): boolean {
+  return readOnly || (sessionOnly === true && destructive !== true);
 }

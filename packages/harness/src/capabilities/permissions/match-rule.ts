@@ -1,5 +1,4 @@
-import type { PermissionRule, Tool, ToolUseBlock } from '@x/core';
-import { kindOf, mainArgument, textsOf } from './argument.js';
+import type { JsonValue, PermissionRule, Tool, ToolUseBlock } from '@x/core';
 import { allowsCommand, catchesCommand } from './command-pattern.js';
 import { matchPath, mayHold, pathPattern, plainPath } from './path-pattern.js';
 import { matchWildcard } from './wildcard.js';
@@ -89,4 +88,35 @@ function conditionsOf(
 /** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
 function folded(text: string): string {
   return text.normalize('NFC').toLowerCase();
+}
+
+/** How patterns read an argument: as commands for a shell, as a path, or as any text. */
+type ArgumentKind = 'command' | 'path' | 'text';
+
+const MAIN = ['command', 'path', 'file_path'];
+const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
+
+function kindOf(name: string): ArgumentKind {
+  if (name === 'command') return 'command';
+  return PATH.test(name) ? 'path' : 'text';
+}
+
+/** The argument that `tool(pattern)` is about: `command`, else `path`, else `file_path`. */
+export function mainArgument(call: ToolUseBlock, tool: Tool | undefined): string | undefined {
+  const { properties } = tool?.definition.inputSchema ?? {};
+  return MAIN.find((name) => has(call.input, name)) ?? MAIN.find((name) => has(properties, name));
+}
+
+/** The texts that an argument consists of: of a list, all; none when it is left out; `undefined` for anything else. */
+export function textsOf(call: ToolUseBlock, name: string): readonly string[] | undefined {
+  const value = has(call.input, name) ? call.input[name] : undefined;
+  if (value === undefined || value === null) return [];
+  const texts = (Array.isArray(value) ? value : [value]).map((item) =>
+    typeof item === 'object' ? undefined : String(item),
+  );
+  return texts.some((text) => text === undefined) ? undefined : (texts as readonly string[]);
+}
+
+function has(value: JsonValue | undefined, name: string): value is { [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, name);
 }

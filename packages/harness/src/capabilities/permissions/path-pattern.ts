@@ -1,5 +1,4 @@
-import { matchSequence } from './match-sequence.js';
-import { matchWildcard } from './wildcard.js';
+import { matchSequence, matchWildcard } from './wildcard.js';
 
 /** A path as names from a root; `..` stays only where it leads out of the root. */
 export interface PlainPath {

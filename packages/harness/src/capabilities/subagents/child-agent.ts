@@ -5,14 +5,13 @@ import type { CapabilityRegistry } from '../../agent/capability-registry.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { inheritance } from './inherited-context.js';
-import { shareCapability } from './share-capability.js';
 import type { Subagent } from './subagent-definition.js';
-import { TASK_TOOLS } from './tools/task-tools.js';
+import { TASK_TOOLS } from './subagents-config.js';
 
 /** Leaving plan mode is between the parent and its user. */
 const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
 
-export interface ChildAgentOptions {
+interface ChildAgentOptions {
   readonly parent: ComposedAgent;
   readonly session: SessionStore;
   readonly models: Readonly<Record<string, Model>>;
@@ -124,4 +123,18 @@ function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Parti
     ...(temperature === undefined ? {} : { temperature }),
     ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
   };
+}
+
+/** What a shared capability does not do again: its owner installs and closes it, and hands its tools down one by one. */
+const WITHHELD: ReadonlySet<PropertyKey> = new Set<keyof Capability>(['tools', 'install', 'close']);
+
+/** A capability of one agent as part of another: the same hooks, on the same object. */
+function shareCapability(capability: Capability): Capability {
+  return new Proxy(capability, {
+    get(target, property) {
+      if (WITHHELD.has(property)) return undefined;
+      const value: unknown = Reflect.get(target, property, target);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
 }

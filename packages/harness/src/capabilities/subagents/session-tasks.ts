@@ -1,6 +1,6 @@
 import type { AgentState } from '@x/core';
 import { NAME } from './subagents-config.js';
-import { isEnded, type TaskRecord } from './task-record.js';
+import { isEnded, type TaskRecord } from './task-repository.js';
 
 /**
  * Which tasks of a session its model has been told the end of. Kept in the state, so that it is stored in the very commit

@@ -8,6 +8,17 @@ import type { TaskRunner } from './task-runner.js';
 /** The capability's. */
 export const NAME = 'subagents';
 
+/** The tools by which an agent directs subagents. */
+export const TASK_TOOLS = [
+  'agent_spawn',
+  'agent_send',
+  'agent_list',
+  'task_output',
+  'task_list',
+  'task_cancel',
+  'wait_async_results',
+] as const;
+
 const milliseconds = z.int().min(0);
 
 export const subagentsConfigSchema = z.strictObject({

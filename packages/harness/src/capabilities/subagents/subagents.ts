@@ -1,5 +1,6 @@
 import { type Capability, parseWith, userMessage } from '@x/core';
 import { z } from 'zod';
+import { agentListTool, agentSendTool, agentSpawnTool } from './agent-tools.js';
 import { tasksReminder } from './render-task.js';
 import { definitionSchema, type Subagent, type SubagentDefinition } from './subagent-definition.js';
 import {
@@ -8,14 +9,8 @@ import {
   type SubagentsConfig,
   type SubagentsSettings,
 } from './subagents-config.js';
+import { taskCancelTool, taskListTool, taskOutputTool, waitAsyncResultsTool } from './task-tools.js';
 import { type SubTeam, Team } from './team.js';
-import { agentListTool } from './tools/agent-list.js';
-import { agentSendTool } from './tools/agent-send.js';
-import { agentSpawnTool } from './tools/agent-spawn.js';
-import { taskCancelTool } from './tools/task-cancel.js';
-import { taskListTool } from './tools/task-list.js';
-import { taskOutputTool } from './tools/task-output.js';
-import { waitAsyncResultsTool } from './tools/wait-async-results.js';
 
 const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
 

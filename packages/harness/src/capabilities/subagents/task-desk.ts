@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, headOf, type RuntimeContext, SessionKey } from '@x/core';
-import { isEnded, type TaskRecord, type TaskStatus } from './task-record.js';
-import type { TaskRepository } from './task-repository.js';
+import { isEnded, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
 /** How a subagent's work ended. */

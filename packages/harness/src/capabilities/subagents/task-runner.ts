@@ -29,3 +29,25 @@ export interface TaskRunner {
   /** Takes no more orders, and resolves when none runs here. The agent has told running ones to stop. */
   close(): Promise<void>;
 }
+
+/** Runs subagents in this process, each at once. */
+export class LocalTaskRunner implements TaskRunner {
+  readonly durable = false;
+  readonly #running = new Set<Promise<unknown>>();
+  #execute: ExecuteTask | undefined;
+
+  attach(_agentName: string, execute: ExecuteTask): void {
+    this.#execute = execute;
+  }
+
+  async submit(order: TaskOrder, runtime: RuntimeContext): Promise<void> {
+    const running = Promise.resolve(this.#execute?.(order, runtime)).finally(() =>
+      this.#running.delete(running),
+    );
+    this.#running.add(running);
+  }
+
+  async close(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all(this.#running);
+  }
+}

@@ -10,22 +10,23 @@ import {
 import type { ComposedAgent } from '../../agent/agent-parts.js';
 import { CapabilityRegistry } from '../../agent/capability-registry.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
-import { nearNames } from '../../agent/near-names.js';
-import { describeUnknown, toolNamesOf } from '../../agent/tool-references.js';
+import { describeUnknown, nearNames, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import { childAgent } from './child-agent.js';
 import { INHERITANCE, InheritedContext, inheritedFrom, UsageSink } from './inherited-context.js';
-import { type LoadedSubagents, loadSubagents } from './load-subagents.js';
-import { LocalTaskRunner } from './local-task-runner.js';
 import { SessionTasks } from './session-tasks.js';
-import { GENERAL_PURPOSE, type Subagent } from './subagent-definition.js';
+import {
+  GENERAL_PURPOSE,
+  type LoadedSubagents,
+  loadSubagents,
+  type Subagent,
+} from './subagent-definition.js';
 import { NAME, type SubagentsSettings } from './subagents-config.js';
 import { TaskDesk, type TaskOutcome } from './task-desk.js';
-import { isEnded, type TaskRecord, type TaskStatus } from './task-record.js';
-import type { TaskOrder, TaskRunner } from './task-runner.js';
+import { isEnded, type TaskRecord, type TaskStatus, WorkspaceTaskRepository } from './task-repository.js';
+import { LocalTaskRunner, type TaskOrder, type TaskRunner } from './task-runner.js';
 import { workAt } from './work-at.js';
-import { WorkspaceTaskRepository } from './workspace-task-repository.js';
 
 /** What one call of the parent knows of its subagents. */
 export interface TeamSession {

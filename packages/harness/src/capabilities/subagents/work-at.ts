@@ -1,6 +1,6 @@
 import { type RuntimeContext, textOf, userMessage } from '@x/core';
+import type { Reply } from '../../agent/call-options.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
-import type { Reply } from '../../agent/reply.js';
 import { HarnessError } from '../../errors/harness-error.js';
 import type { TaskOutcome } from './task-desk.js';
 import type { TaskOrder } from './task-runner.js';

@@ -2,7 +2,7 @@ import { defineTool, type Tool } from '@x/core';
 import picomatch from 'picomatch';
 import { z } from 'zod';
 import { walk } from './walk.js';
-import type { WorkspaceToolsSettings } from './workspace-tools.js';
+import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({

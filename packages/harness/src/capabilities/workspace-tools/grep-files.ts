@@ -3,7 +3,7 @@ import { defineTool, headOf, InvalidInputError, readText, type Tool, type Worksp
 import picomatch from 'picomatch';
 import { z } from 'zod';
 import { walk } from './walk.js';
-import type { WorkspaceToolsSettings } from './workspace-tools.js';
+import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 const MAX_LINE_CHARS = 500;
 const MAX_FILE_BYTES = 10_000_000;

@@ -1,7 +1,7 @@
 import { defineTool, type Tool, type WorkspaceEntry } from '@x/core';
 import { z } from 'zod';
 import { walk } from './walk.js';
-import type { WorkspaceToolsSettings } from './workspace-tools.js';
+import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): Tool {
   return defineTool({
