@@ -1,5 +1,5 @@
 // In LangChain: swap the import of summarizationMiddleware, keep the options. The models are LangChain's own fakes.
-import { compactionMiddleware } from '@x/compaction/langchain';
+import { compactionMiddleware } from '@x/langchain';
 import { AIMessage, createAgent, fakeModel, HumanMessage, tool } from 'langchain';
 import { z } from 'zod';
 

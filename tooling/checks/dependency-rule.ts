@@ -11,6 +11,8 @@ import { filesBelow, type Member, members } from './workspace.js';
 const ships = {
   default: ['@x/core'],
   '@x/core': [],
+  // A drop-in for LangChain's own middleware has to make the compactor from LangChain's options.
+  '@x/langchain': ['@x/core', '@x/compaction'],
 } as Readonly<Record<string, readonly string[]> & { default: readonly string[] }>;
 
 /** Packages whose whole list of dependencies is fixed. */

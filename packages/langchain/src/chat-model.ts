@@ -1,55 +1,99 @@
-import type { BaseLanguageModel } from '@langchain/core/language_models/base';
-import { AIMessage, HumanMessage, SystemMessage, type UsageMetadata } from '@langchain/core/messages';
+import { type BaseLanguageModel, getModelContextSize } from '@langchain/core/language_models/base';
+import {
+  AIMessage,
+  HumanMessage,
+  type MessageContent,
+  SystemMessage,
+  type UsageMetadata,
+} from '@langchain/core/messages';
+import { mergeConfigs, type RunnableConfig } from '@langchain/core/runnables';
 import { type FinishReason, type Message, type Model, type ModelResponse, textOf } from '@x/core';
 
 /** LangChain leaves calls with this tag out of the stream of an agent's messages. */
 const INTERNAL_TAG = 'nostream';
 
+/** How a summarizer is called. */
+export interface ChatModelOptions {
+  /** The run that the call belongs to: its metadata, tags and callbacks are the call's, too. */
+  readonly run: RunnableConfig;
+  /** Sends one text, as LangChain's own middleware does, in place of messages. */
+  readonly asText: boolean;
+  /** Tokens that the model is to read at once. Default: its window. */
+  readonly trimTokensToSummarize: number | undefined;
+}
+
 /** A LangChain model as the writer of summaries: text in, text out. */
-export function fromChatModel(model: BaseLanguageModel): Model {
-  const contextWindow = windowOf(model);
+export function fromChatModel(model: BaseLanguageModel, options: ChatModelOptions): Model {
+  const { run, asText, trimTokensToSummarize: trim } = options;
+  const contextWindow = trim !== undefined && trim > 0 ? Math.floor(trim) : windowOf(model);
   return {
-    id: model._modelType?.() ?? 'langchain',
+    id: nameOf(model),
     ...(contextWindow === undefined ? {} : { contextWindow }),
     async generate({ system, messages, signal }) {
       const prompt = [...(system === undefined ? [] : [new SystemMessage(system)]), ...messages.map(spoken)];
-      const options = { tags: [INTERNAL_TAG], metadata: { lc_source: 'summarization' } };
-      const answer: unknown = await model.invoke(prompt, { ...options, ...(signal ? { signal } : {}) });
-      return AIMessage.isInstance(answer) ? toResponse(answer) : said(String(answer));
+      const call = mergeConfigs(run, {
+        tags: [INTERNAL_TAG],
+        metadata: { lc_source: 'summarization' },
+        ...(signal === undefined ? {} : { signal }),
+      });
+      const input = asText ? prompt.map(({ text }) => text).join('\n\n') : prompt;
+      return toResponse(await model.invoke(input, call));
     },
   };
 }
 
-/** The window in the profile of a model, in tokens. */
+/** The window of a model in tokens: of its profile, or known by its name. */
 export function windowOf(model: object): number | undefined {
-  const { profile } = model as { readonly profile?: { readonly maxInputTokens?: unknown } | null };
-  return typeof profile?.maxInputTokens === 'number' ? profile.maxInputTokens : undefined;
+  const { profile, ...names } = model as {
+    readonly profile?: { readonly maxInputTokens?: unknown } | null;
+    readonly model?: unknown;
+    readonly modelName?: unknown;
+  };
+  if (profile && 'maxInputTokens' in profile) {
+    return typeof profile.maxInputTokens === 'number' ? profile.maxInputTokens : undefined;
+  }
+  const name = [names.model, names.modelName].find((value) => typeof value === 'string');
+  return name === undefined ? undefined : getModelContextSize(name as string);
+}
+
+/** A model's name: what all chat models answer for their type is the same word. */
+function nameOf(model: BaseLanguageModel): string {
+  const { model: name, modelName } = model as { readonly model?: unknown; readonly modelName?: unknown };
+  if (typeof name === 'string') return name;
+  return typeof modelName === 'string' ? modelName : (model.getName?.() ?? 'langchain');
 }
 
 function spoken(message: Message): HumanMessage | AIMessage {
   return message.role === 'assistant' ? new AIMessage(textOf(message)) : new HumanMessage(textOf(message));
 }
 
-function toResponse(answer: AIMessage): ModelResponse {
-  const { text, tool_calls: calls = [], response_metadata: metadata } = answer;
-  const usage = answer.usage_metadata as UsageMetadata | undefined;
-  const { finish_reason, stop_reason, finishReason } = metadata as Record<string, unknown>;
-  const toolUses = calls.map(({ id = '', name, args }) => ({
+/** An answer, also of a model that answers with a text or with a plain object. */
+function toResponse(answer: unknown): ModelResponse {
+  if (typeof answer === 'string') return { content: [{ type: 'text', text: answer }], finishReason: 'stop' };
+  const { content, tool_calls, response_metadata, usage_metadata } = answer as {
+    readonly content?: MessageContent;
+    readonly tool_calls?: AIMessage['tool_calls'];
+    readonly response_metadata?: Readonly<Record<string, unknown>>;
+    readonly usage_metadata?: UsageMetadata;
+  };
+  const { finish_reason, stop_reason, finishReason } = response_metadata ?? {};
+  const toolUses = (tool_calls ?? []).map(({ id = '', name, args }) => ({
     type: 'tool_use' as const,
     id,
     name,
     input: args,
   }));
   return {
-    content: [{ type: 'text', text }, ...toolUses],
+    content: [
+      { type: 'text', text: content === undefined ? '' : new AIMessage({ content }).text },
+      ...toolUses,
+    ],
     finishReason:
       toolUses.length > 0 ? 'tool-calls' : toFinishReason(finish_reason ?? stop_reason ?? finishReason),
-    ...(usage && { usage: { inputTokens: usage.input_tokens, outputTokens: usage.output_tokens } }),
+    ...(usage_metadata && {
+      usage: { inputTokens: usage_metadata.input_tokens, outputTokens: usage_metadata.output_tokens },
+    }),
   };
-}
-
-function said(text: string): ModelResponse {
-  return { content: [{ type: 'text', text }], finishReason: 'stop' };
 }
 
 /** Providers have words of their own; what is none of those for an unfinished answer is a finished one. */

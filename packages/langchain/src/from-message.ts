@@ -57,8 +57,8 @@ function fieldsOf({ id, kind, metadata }: Message, original: BaseMessage | undef
   return {
     id,
     ...(original?.name === undefined ? {} : { name: original.name }),
-    additional_kwargs: { ...original?.additional_kwargs, ...source, ...carried },
-    response_metadata: { ...original?.response_metadata },
+    additional_kwargs: { ...original?.additional_kwargs, ...source },
+    response_metadata: { ...original?.response_metadata, ...carried },
   };
 }
 

@@ -1,2 +1,6 @@
 export { compactionMiddleware } from './compaction-middleware.js';
-export type { CompactionMiddlewareOptions, MiddlewareSize } from './middleware-options.js';
+export type {
+  CompactionMiddlewareOptions,
+  CompactionMiddlewareSettings,
+  MiddlewareSize,
+} from './middleware-options.js';

@@ -1,8 +1,8 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
+import type { CompactionConfig } from '@x/compaction';
 import type { CompactionOutcome, Compactor } from '@x/core';
 import { z } from 'zod';
-import type { CompactionConfig } from '../config/compaction-config.js';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
 export interface MiddlewareSize {
@@ -11,30 +11,36 @@ export interface MiddlewareSize {
   readonly fraction?: number | undefined;
 }
 
-/** The options of `summarizationMiddleware`, and what this middleware adds. */
-export interface CompactionMiddlewareOptions {
-  /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the ledger alone is the summary. */
+/** The settings of `summarizationMiddleware`; `invoke(…, { context })` may override each of them for one run. */
+export interface CompactionMiddlewareSettings {
+  /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
   readonly model?: string | BaseLanguageModel | undefined;
   /**
-   * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: 50 messages,
-   * 80 000 tokens or 85 % of the window.
+   * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
+   * the provider refuses a request; with `compat: false` when the compactor's own triggers say so.
    */
   readonly trigger?: MiddlewareSize | readonly MiddlewareSize[] | undefined;
-  /** What stays as it is: exactly one size. Default: 20 messages, or half the messages of the trigger if that is less. */
+  /** What stays as it is: exactly one size. Default: 20 messages. */
   readonly keep?: MiddlewareSize | undefined;
-  /** Counts for the trigger, in place of this package's own counter. */
+  /** Counts for the trigger. Default: the estimate of `@x/core`. */
   readonly tokenCounter?: ((messages: BaseMessage[]) => number | Promise<number>) | undefined;
   /** Replaces the prompt; `{messages}` stands for the conversation. */
   readonly summaryPrompt?: string | undefined;
-  /** A line in front of every summary. Default: none, a summary says itself what it is. */
+  /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
   readonly summaryPrefix?: string | undefined;
-  /** Accepted, without effect: what does not fit the summarizer's window is summarized in parts, not cut off. */
+  /** Tokens that the summarizer reads at once; a longer conversation is summarized in parts, not cut off. */
   readonly trimTokensToSummarize?: number | undefined;
+}
+
+/** The options of `summarizationMiddleware`, and those that this middleware adds. */
+export interface CompactionMiddlewareOptions extends CompactionMiddlewareSettings {
   /** LangChain's earlier name of `trigger: { tokens }`. */
   readonly maxTokensBeforeSummary?: number | undefined;
   /** LangChain's earlier name of `keep: { messages }`. */
   readonly messagesToKeep?: number | undefined;
-  /** The window of the agent's model in tokens. Default: the profile of `model`, where it has one. */
+  /** Behaves as `summarizationMiddleware` wherever the two differ on purpose. Default true. */
+  readonly compat?: boolean | undefined;
+  /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
   readonly contextWindow?: number | undefined;
   /** Every other key of `createCompactor`. */
   readonly compaction?: Omit<CompactionConfig, 'model' | 'contextWindow' | 'summaryPrompt'> | undefined;
@@ -60,23 +66,31 @@ const keepSchema = z
   .refine((size) => sizesIn(size) === 1, 'needs exactly one of messages, tokens and fraction');
 const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
 
+const settingsShape = {
+  model: z
+    .custom<string | BaseLanguageModel>(
+      (value) =>
+        typeof value === 'string' || typeof (value as BaseLanguageModel | null)?.invoke === 'function',
+      'must be a LangChain model or the name of one',
+    )
+    .optional(),
+  trigger: z.union([sizeSchema, z.array(sizeSchema)]).optional(),
+  keep: keepSchema.optional(),
+  tokenCounter: functionSchema.optional(),
+  summaryPrompt: z.string().optional(),
+  summaryPrefix: z.string().optional(),
+  trimTokensToSummarize: z.number().optional(),
+};
+
+/** The part of a run's context that is this middleware's; what else an application keeps there is not read. */
+export const middlewareContextSchema = z.object(settingsShape);
+
 export const middlewareOptionsSchema = z
   .strictObject({
-    model: z
-      .custom<string | BaseLanguageModel>(
-        (value) =>
-          typeof value === 'string' || typeof (value as BaseLanguageModel | null)?.invoke === 'function',
-        'must be a LangChain model or the name of one',
-      )
-      .optional(),
-    trigger: z.union([sizeSchema, z.array(sizeSchema)]).optional(),
-    keep: keepSchema.optional(),
-    tokenCounter: functionSchema.optional(),
-    summaryPrompt: z.string().min(1).optional(),
-    summaryPrefix: z.string().optional(),
-    trimTokensToSummarize: z.number().optional(),
-    maxTokensBeforeSummary: z.number().positive().optional(),
-    messagesToKeep: z.int().min(0).optional(),
+    ...settingsShape,
+    maxTokensBeforeSummary: z.number().optional(),
+    messagesToKeep: z.number().optional(),
+    compat: z.boolean().optional(),
     contextWindow: z.int().positive().optional(),
     compaction: z.record(z.string(), z.unknown()).optional(),
     compactor: z

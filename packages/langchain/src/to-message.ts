@@ -10,22 +10,25 @@ import type {
 } from '@x/core';
 import { type ContentPart, fileBlock } from './file-block.js';
 
-/** Under which name a message of LangChain carries what it is to this package. */
-export const CARRIED = '@x/compaction';
+/** The key in a message's response metadata under which it carries its kind and metadata. */
+export const CARRIED = '@x/langchain';
 /** LangChain keeps no times: one for all, so that a message is the same whenever it is converted. */
 const CREATED_AT = new Date(0).toISOString();
 /** The provider of blocks that carry a part of which only LangChain knows the meaning. */
 const PROVIDER = 'langchain';
 
-const messages = new WeakMap<BaseMessage, Message>();
+const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly message: Message }>();
 const sources = new WeakMap<Message, BaseMessage>();
 const parts = new WeakMap<ContentBlock | ToolOutputBlock, ContentPart>();
 
-/** A message of LangChain in our words; the same object for the same message. It must have an id. */
+/**
+ * Reads a message of LangChain; gives the same object for the same message. It must have an id. A message whose content
+ * an application replaced since (a redaction) is read anew.
+ */
 export function toMessage(source: BaseMessage): Message {
   const known = messages.get(source);
-  if (known !== undefined && known.id === source.id) return known;
-  const carried = source.additional_kwargs[CARRIED] as
+  if (known?.content === source.content && known.message.id === source.id) return known.message;
+  const carried = source.response_metadata?.[CARRIED] as
     | { readonly kind?: MessageKind; readonly metadata?: JsonObject }
     | undefined;
   const message: Message = {
@@ -36,14 +39,15 @@ export function toMessage(source: BaseMessage): Message {
     ...(carried?.kind === undefined ? {} : { kind: carried.kind }),
     ...(carried?.metadata === undefined ? {} : { metadata: carried.metadata }),
   };
-  messages.set(source, message);
+  messages.set(source, { content: source.content, message });
   sources.set(message, source);
   return message;
 }
 
-/** What a message was made from, unless it was altered since. */
+/** The message that this one was made from, unless either was altered since. */
 export function sourceOf(message: Message): BaseMessage | undefined {
-  return sources.get(message);
+  const source = sources.get(message);
+  return source !== undefined && messages.get(source)?.message === message ? source : undefined;
 }
 
 /** What a block was made from, unless it was altered since. */

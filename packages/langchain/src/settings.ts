@@ -1,0 +1,55 @@
+import type { BaseLanguageModel } from '@langchain/core/language_models/base';
+import { initChatModel } from 'langchain';
+import { windowOf } from './chat-model.js';
+import type {
+  CompactionMiddlewareOptions,
+  CompactionMiddlewareSettings,
+  MiddlewareSize,
+} from './middleware-options.js';
+
+const DEFAULT_KEEP: MiddlewareSize = { messages: 20 };
+const DEFAULT_PREFIX = 'Here is a summary of the conversation to date:';
+
+/** The settings that hold for one run: those of its context before those of the middleware. */
+export interface ResolvedSettings {
+  readonly model: BaseLanguageModel | undefined;
+  /** Tokens of the agent's window, where they are known by now. */
+  readonly window: number | undefined;
+  /** `undefined`: the user named no trigger. */
+  readonly trigger: readonly MiddlewareSize[] | undefined;
+  readonly keep: MiddlewareSize;
+  readonly tokenCounter: CompactionMiddlewareSettings['tokenCounter'];
+  readonly summaryPrompt: string | undefined;
+  readonly summaryPrefix: string | undefined;
+  readonly trimTokensToSummarize: number | undefined;
+  readonly options: CompactionMiddlewareOptions;
+}
+
+/** Resolves a run's settings: loads a model that was named, and reads a profile that came late. */
+export async function resolveSettings(
+  options: CompactionMiddlewareOptions,
+  context: CompactionMiddlewareSettings,
+): Promise<ResolvedSettings> {
+  const { maxTokensBeforeSummary, messagesToKeep } = options;
+  const named = context.model ?? options.model;
+  const model = typeof named === 'string' ? ((await initChatModel(named)) as BaseLanguageModel) : named;
+  const trigger =
+    context.trigger ??
+    options.trigger ??
+    (maxTokensBeforeSummary === undefined ? undefined : { tokens: maxTokensBeforeSummary });
+  const prefix = context.summaryPrefix ?? options.summaryPrefix;
+  return {
+    options,
+    model,
+    window: options.contextWindow ?? (model === undefined ? undefined : windowOf(model)),
+    trigger: trigger === undefined ? undefined : ([trigger].flat() as MiddlewareSize[]),
+    keep:
+      context.keep ??
+      options.keep ??
+      (messagesToKeep === undefined ? DEFAULT_KEEP : { messages: Math.max(0, Math.floor(messagesToKeep)) }),
+    tokenCounter: context.tokenCounter ?? options.tokenCounter,
+    summaryPrompt: context.summaryPrompt ?? options.summaryPrompt,
+    summaryPrefix: prefix ?? (options.compat === false ? undefined : DEFAULT_PREFIX),
+    trimTokensToSummarize: context.trimTokensToSummarize ?? options.trimTokensToSummarize,
+  };
+}

@@ -1,0 +1,141 @@
+import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { type CompactionMiddlewareOptions, compactionMiddleware } from '@x/langchain';
+import { createAgent, fakeModel, summarizationMiddleware } from 'langchain';
+import { expect, it } from 'vitest';
+
+const SUMMARY = `## SESSION INTENT\nFix the login.\n## SUMMARY\nRead the code.\n## ARTIFACTS\nsrc/login.ts\n## NEXT STEPS\nRun the tests.`;
+
+const asked = (count = 20): BaseMessage[] => [
+  ...Array.from({ length: count }, (_, turn) => [
+    new HumanMessage({ id: `human-${turn}`, content: `Question ${turn}` }),
+    new AIMessage({ id: `ai-${turn}`, content: `Answer ${turn}. ${'More of it. '.repeat(20)}` }),
+  ]).flat(),
+  new HumanMessage({ id: 'latest', content: 'The latest question' }),
+];
+
+/** A summarizer as LangChain's own tests write one: an object with `invoke`, whose type is a text. */
+function summarizer(answer: unknown = { content: SUMMARY }, more: object = {}) {
+  const calls: { readonly input: unknown; readonly config: Record<string, unknown> }[] = [];
+  const model = {
+    calls,
+    lc_runnable: true,
+    _modelType: 'mock',
+    getName: () => 'mock-summarizer',
+    invoke: async (input: unknown, config: Record<string, unknown>) => {
+      calls.push({ input, config });
+      return answer;
+    },
+    ...more,
+  };
+  return model as typeof model & NonNullable<Exclude<CompactionMiddlewareOptions['model'], string>>;
+}
+
+async function run(options: CompactionMiddlewareOptions, config: object = {}, messages = asked()) {
+  const model = fakeModel().respond(new AIMessage('Done.'));
+  const agent = createAgent({ model, tools: [], middleware: [compactionMiddleware(options)] });
+  const result = await agent.invoke({ messages }, config);
+  return { sent: model.calls[0]?.messages ?? [], messages: result.messages };
+}
+
+it.each<[string, CompactionMiddlewareOptions]>([
+  ['keeps more messages than the trigger', { trigger: { messages: 10 }, keep: { messages: 20 } }],
+  ['keeps more tokens than the trigger', { trigger: { tokens: 100 }, keep: { tokens: 5_000 } }],
+  ['has a trigger below the default of keep', { trigger: [{ tokens: 100_000 }, { messages: 10 }] }],
+  ['keeps many messages without a trigger', { messagesToKeep: 60 }],
+  ['has an empty prompt', { summaryPrompt: '', trigger: { messages: 30 } }],
+  ['asks for a share of a window before it is known', { trigger: { fraction: 0.5 } }],
+])('constructs what LangChain constructs: an agent that %s', (_, options) => {
+  const model = summarizer();
+  expect(() => summarizationMiddleware({ model, ...options } as never)).not.toThrow();
+  expect(() => compactionMiddleware({ model, ...options })).not.toThrow();
+});
+
+it('leaves a conversation alone that is shorter than what is kept', async () => {
+  const { sent } = await run({ trigger: { messages: 10 }, keep: { messages: 60 } });
+  expect(sent).toHaveLength(41);
+});
+
+it('never summarizes before the provider refuses unless a trigger is named or compat is off', async () => {
+  const long = asked(60);
+  expect((await run({ model: summarizer() }, {}, long)).sent).toHaveLength(121);
+  const many = asked(2_000);
+  expect((await run({ model: summarizer(), compat: false }, {}, many)).sent.length).toBeLessThan(many.length);
+});
+
+it('takes the settings of a single run from its context', async () => {
+  const model = summarizer();
+  const context = { trigger: { messages: 30 }, keep: { messages: 4 }, summaryPrefix: 'Earlier:' };
+  const { sent, messages } = await run({ model, trigger: { messages: 1_000 } }, { context });
+  expect(sent).toHaveLength(5);
+  expect(messages[0]?.text).toMatch(/^Earlier:\n\n/);
+  const prompted = summarizer();
+  await run(
+    { model: prompted, trigger: { messages: 30 } },
+    { context: { summaryPrompt: 'Only names of {messages}' } },
+  );
+  expect(prompted.calls[0]?.input).toContain('Only names of');
+  const other = summarizer();
+  await run({ model: prompted, trigger: { messages: 30 } }, { context: { model: other } });
+  expect(other.calls).toHaveLength(1);
+  const counted = { trigger: { tokens: 500_000 }, tokenCounter: () => 600_000 };
+  expect((await run({ model: summarizer() }, { context: counted })).sent.length).toBeLessThan(41);
+});
+
+it('merges the metadata and tags of the run into the call of the summarizer, and hands on its signal', async () => {
+  const model = summarizer();
+  const middleware = compactionMiddleware({ model, trigger: { messages: 30 }, keep: { messages: 4 } });
+  const { signal } = new AbortController();
+  const runtime = { context: {}, metadata: { tenant: 'acme' }, tags: ['run-7'], signal };
+  const hook = middleware.beforeModel as (state: object, runtime: object) => Promise<unknown>;
+  await hook({ messages: asked() }, runtime);
+  expect(model.calls[0]?.config).toMatchObject({
+    metadata: { tenant: 'acme', lc_source: 'summarization' },
+    tags: expect.arrayContaining(['run-7', 'nostream']),
+    signal: expect.any(AbortSignal),
+  });
+});
+
+it.each([
+  ['a text', SUMMARY],
+  ['an object', { content: SUMMARY }],
+  ['an object of parts', { content: [{ type: 'text', text: SUMMARY }] }],
+])('takes %s for the answer of a summarizer', async (_, answer) => {
+  const { messages } = await run({
+    model: summarizer(answer),
+    trigger: { messages: 30 },
+    keep: { messages: 4 },
+  });
+  expect(messages[0]?.text).toContain('Fix the login.');
+  expect(messages[0]?.text).not.toContain('[object Object]');
+});
+
+it('marks a summary exactly as LangChain does, with its prefix unless another is given', async () => {
+  const options = { model: summarizer(), trigger: { messages: 30 }, keep: { messages: 4 } };
+  const { messages } = await run(options);
+  expect(messages[0]?.additional_kwargs).toStrictEqual({ lc_source: 'summarization' });
+  expect(messages[0]?.text).toMatch(/^Here is a summary of the conversation to date:\n\n/);
+  const own = await run({ ...options, compat: false });
+  expect(own.messages[0]?.text).not.toContain('Here is a summary of the conversation');
+});
+
+it('reads the window when it is needed, by profile or by name', async () => {
+  const trigger = { fraction: 0.02 };
+  const late = summarizer(undefined, { profile: {} });
+  const middleware = { model: late, trigger, keep: { messages: 4 } };
+  await expect(run(middleware)).rejects.toThrow('Model profile information is required');
+  Object.assign(late, { profile: { maxInputTokens: 10_000 } });
+  expect((await run(middleware)).sent.length).toBeLessThan(41);
+  const named = summarizer(undefined, { model: 'gpt-4' });
+  expect((await run({ ...middleware, model: named })).sent.length).toBeLessThan(41);
+});
+
+it('lets the summarizer read a long conversation in parts of the size that is asked for', async () => {
+  const model = summarizer();
+  await run(
+    { model, trigger: { messages: 30 }, keep: { messages: 4 }, trimTokensToSummarize: 4_000 },
+    {},
+    asked(150),
+  );
+  expect(model.calls.length).toBeGreaterThan(1);
+  for (const { input } of model.calls) expect(String(input).length / 4).toBeLessThan(4_500);
+});
