@@ -4,13 +4,11 @@ import { UsageError } from './command.js';
 
 /** The options that say where sessions lie and whose they are. */
 export const identityOptions = {
-  workspace: { type: 'string', short: 'w', default: './workspace' },
-  agent: { type: 'string', short: 'a' },
-  user: { type: 'string', short: 'u' },
-  tenant: { type: 'string', short: 't' },
+  workspace: { type: 'string', short: 'w', default: './workspace', value: 'DIR' },
+  agent: { type: 'string', short: 'a', value: 'ID' },
+  user: { type: 'string', short: 'u', value: 'ID' },
+  tenant: { type: 'string', short: 't', value: 'ID' },
 } as const;
-
-export const identityUsage = '[--agent ID] [--user ID] [--tenant ID]';
 
 interface IdentityValues {
   readonly workspace: string;

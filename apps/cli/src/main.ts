@@ -7,8 +7,8 @@ import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
+import { withoutSecrets } from './stores.js';
 import { printable } from './terminal/style.js';
-import { withoutSecrets } from './without-secrets.js';
 
 const COMMANDS: Readonly<Record<string, Command>> = { run, sessions, show, replay, count, schema };
 

@@ -2,6 +2,11 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { InvalidInputError, parseWith } from '@x/core';
 import { z } from 'zod';
+import { addressHint, checkedAddress, storeKind, storeNames } from '../../cli/src/stores.js';
+
+/** The stores on a server. Files of this machine are in `--data`. */
+const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);
+const variableOf = (name: string) => `X_${name.toUpperCase()}_URL`;
 
 const flag = { type: 'string' } as const;
 const FLAGS = {
@@ -11,8 +16,7 @@ const FLAGS = {
   port: flag,
   token: flag,
   data: flag,
-  redis: flag,
-  mysql: flag,
+  ...Object.fromEntries(servers.map((name) => [name, flag])),
   repo: flag,
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -26,12 +30,15 @@ export const USAGE = `Usage: npm start -- [options]
   --token SECRET    what the page must be opened with, as ?token=SECRET (or X_TOKEN)
   X_USERS           alice=SECRET,bob=SECRET instead of a token: each has sessions, files and memory of their own
   --data DIR        where sessions, logs and reports live (default .x, or X_DATA)
-  --redis URL       keep sessions and files on Redis (or X_REDIS_URL); several servers may share it
-  --mysql URL       keep sessions on MySQL or MariaDB (or X_MYSQL_URL)
+${servers.map(describeServer).join('\n')}
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
 ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens. Without any, the embedded guide answers.`;
+
+function describeServer(name: (typeof servers)[number]): string {
+  return `${`  --${name} URL`.padEnd(20)}keep sessions on ${storeKind(name).title} (or ${variableOf(name)}); several servers may share it`;
+}
 
 /** `alice=SECRET,bob=SECRET`: tokens by user. */
 const usersSchema = z.string().transform((text, context) => {
@@ -56,20 +63,26 @@ const settingsSchema = z.strictObject({
   port: z.coerce.number().int().min(0).max(65_535).default(4173),
   token: z.string().min(8, 'must have at least 8 characters').optional(),
   data: z.string().min(1).default('.x'),
-  redis: z
-    .string()
-    .regex(/^rediss?:/, 'must begin with redis://')
-    .optional(),
-  mysql: z
-    .string()
-    .regex(/^mysql:/, 'must begin with mysql://')
-    .optional(),
+  store: z.partialRecord(z.enum(servers), z.string()).transform((addresses, context) => {
+    const [name, another] = servers.filter((server) => addresses[server] !== undefined);
+    if (name === undefined) return undefined;
+    const address = checkedAddress(name, addresses[name] ?? '');
+    if (another !== undefined) {
+      context.addIssue({ code: 'custom', message: `${name} and ${another} both say where sessions live` });
+    } else if (address === undefined) {
+      context.addIssue({ code: 'custom', message: `the address of ${name} ${addressHint(name)}` });
+    } else {
+      return { name, address };
+    }
+    return z.NEVER;
+  }),
   repo: z.string().min(1).default('.'),
   users: usersSchema.optional(),
   help: z.boolean().default(false),
   contextWindow: z.coerce.number().int().min(2_000).optional(),
 });
 
+/** What the program was told: by its arguments, or by the environment where they say nothing. */
 export type DemoSettings = z.output<typeof settingsSchema>;
 
 /**
@@ -81,19 +94,24 @@ export function readSettings(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
 ): DemoSettings {
+  const given: Readonly<Record<string, unknown>> = {
+    ...defined({
+      port: environment.PORT,
+      data: environment.X_DATA,
+      token: environment.X_TOKEN,
+      users: environment.X_USERS,
+      contextWindow: environment.X_CONTEXT_WINDOW,
+      ...Object.fromEntries(servers.map((name) => [name, environment[variableOf(name)]])),
+    }),
+    ...parseFlags(args),
+  };
+  const isServer = (name: string) => servers.some((server) => server === name);
+  const entries = Object.entries(given);
   const settings = parseWith(
     settingsSchema,
     {
-      ...defined({
-        port: environment.PORT,
-        data: environment.X_DATA,
-        token: environment.X_TOKEN,
-        users: environment.X_USERS,
-        redis: environment.X_REDIS_URL,
-        mysql: environment.X_MYSQL_URL,
-        contextWindow: environment.X_CONTEXT_WINDOW,
-      }),
-      ...parseFlags(args),
+      ...Object.fromEntries(entries.filter(([name]) => !isServer(name))),
+      store: Object.fromEntries(entries.filter(([name]) => isServer(name))),
     },
     'settings',
     'See npm start -- --help.',

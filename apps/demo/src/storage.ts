@@ -1,12 +1,6 @@
 import { join } from 'node:path';
-import {
-  fileSegment,
-  InvalidInputError,
-  LocalWorkspace,
-  type SessionStore,
-  type Workspace,
-  WorkspaceSession,
-} from '@x/core';
+import { fileSegment, LocalWorkspace, type SessionStore, type Workspace, WorkspaceSession } from '@x/core';
+import { type StoreName, storeKind } from '../../cli/src/stores.js';
 
 /** Where sessions, logs and reports live. */
 export interface Storage {
@@ -22,23 +16,28 @@ export interface StorageSettings {
   readonly data: string;
   /** Whose; the files of users lie apart. Default: the one user's there is. */
   readonly user?: string | undefined;
-  /** Sessions and files on Redis, shared with every server that names the same one. */
-  readonly redis?: string | undefined;
-  /** Sessions on MySQL or MariaDB; files stay here. */
-  readonly mysql?: string | undefined;
+  /** Where sessions live; files, too, where the store has a place for them. Default: files of this machine. */
+  readonly store?: { readonly name: StoreName; readonly address: string } | undefined;
 }
 
 /** Opens what the settings name; only the driver that is needed is loaded. */
-export async function openStorage({ data: root, user, redis, mysql }: StorageSettings): Promise<Storage> {
+export async function openStorage({ data: root, user, store }: StorageSettings): Promise<Storage> {
   const data = user === undefined ? root : userData(root, user);
-  if (redis !== undefined && mysql !== undefined) {
-    throw new InvalidInputError('settings', [
-      { path: 'mysql', message: 'and redis both say where sessions live' },
-    ]);
-  }
-  if (redis !== undefined) return openRedis(redis, user);
-  if (mysql !== undefined) return openMysql(mysql, data);
-  return openFiles(data);
+  if (store === undefined) return openFiles(data);
+  const { title, part, open } = storeKind(store.name);
+  const prefix = user === undefined ? 'x-demo:' : `x-demo:users/${fileSegment(user)}:`;
+  const opened = await open(store.address, {
+    patient: true,
+    createTables: true,
+    // Tables hold every user's sessions by their keys; prefixes part files, too.
+    part: part?.option === 'key-prefix' ? prefix : undefined,
+  });
+  return {
+    name: opened.workspace === undefined ? `${title}, files in ${data}` : title,
+    workspace: opened.workspace ?? localWorkspace(data),
+    store: opened.store,
+    close: opened.close,
+  };
 }
 
 /** Where the files of one of several users lie. */
@@ -54,42 +53,6 @@ export function openFiles(data: string): Storage {
     workspace,
     store: new WorkspaceSession(workspace),
     close: async () => {},
-  };
-}
-
-async function openRedis(url: string, user: string | undefined): Promise<Storage> {
-  const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
-    import('ioredis'),
-    import('@x/session-redis'),
-  ]);
-  const client = new Redis(url, { maxRetriesPerRequest: 3 });
-  // Without a listener ioredis prints every attempt; what matters fails the call that needed it.
-  client.on('error', () => {});
-  const options = {
-    client,
-    keyPrefix: user === undefined ? 'x-demo:' : `x-demo:users/${fileSegment(user)}:`,
-  };
-  return {
-    name: 'Redis',
-    workspace: new RedisWorkspace(options),
-    store: new RedisSession(options),
-    close: async () => client.disconnect(),
-  };
-}
-
-async function openMysql(url: string, data: string): Promise<Storage> {
-  const [{ createPool }, { MysqlSession }] = await Promise.all([
-    import('mysql2/promise'),
-    import('@x/session-mysql'),
-  ]);
-  const pool = createPool({ uri: url, connectionLimit: 4 });
-  const store = new MysqlSession({ pool });
-  await store.migrate();
-  return {
-    name: `MySQL, files in ${data}`,
-    workspace: localWorkspace(data),
-    store,
-    close: () => pool.end(),
   };
 }
 

@@ -5,8 +5,9 @@ import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harne
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 import { UsageError } from '../command.js';
-import { openStore } from '../open-store.js';
+import { openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';
+import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 
@@ -81,19 +82,21 @@ async function readYaml(file: string): Promise<unknown> {
   return document.toJS({ maxAliasCount: 100 });
 }
 
+const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);
 const withUrl = z.strictObject({ url: z.string().min(1) });
 
-/** `redis://…` and `mysql://…`, or `{ref: redis, config: {url}}`. */
-function addressOf(reference: PartReference): Parameters<typeof openStore>[0] {
-  const [kind, url] =
+/** An address such as `redis://…`, or `{ref: redis, config: {url}}`. */
+function addressOf(reference: PartReference): StoreValues {
+  const [name, url] =
     typeof reference === 'string'
-      ? [/^(redis|mysql)s?:/.exec(reference)?.[1], reference]
+      ? [storeOfAddress(reference), reference]
       : [
-          reference.ref,
+          servers.find((known) => known === reference.ref),
           parseWith(withUrl, reference.config, 'session', 'Write { ref, config: { url } }.').url,
         ];
-  if (kind === 'redis' || kind === 'mysql') return { workspace: '', [kind]: url };
+  if (name !== undefined) return { workspace: '', [name]: url };
+  const addresses = servers.map((known) => `${known}://…`).join(' or ');
   throw new InvalidInputError('session', [
-    { path: '', message: 'must be redis://… or mysql://…; leave it out for files in the workspace' },
+    { path: '', message: `must be ${addresses}; leave it out for files in the workspace` },
   ]);
 }

@@ -3,35 +3,30 @@ import { text } from 'node:stream/consumers';
 import { RuntimeContext } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { openAgent } from '../agent/open-agent.js';
-import { type Command, readArguments, UsageError } from '../command.js';
+import { ArgumentError, command, UsageError } from '../command.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
 
-const usage =
-  'x run [agent.yaml] [--session ID] [--user ID] [--tenant ID] [--model PROVIDER:MODEL] [--prompt TEXT] ' +
-  '[--resume] [--approve ID|all]… [--deny ID|all]…';
-
 const DEFAULT_FILE = 'agent.yaml';
 
 /** Runs the agent of a file: a chat on a terminal; one answer for `--prompt` or for what comes through a pipe. */
-export const run: Command = {
-  usage,
+export const run = command({
+  name: 'x run',
+  takes: '[agent.yaml]',
+  options: {
+    session: { type: 'string', short: 's', value: 'ID' },
+    user: { type: 'string', short: 'u', value: 'ID' },
+    tenant: { type: 'string', short: 't', value: 'ID' },
+    model: { type: 'string', short: 'm', value: 'PROVIDER:MODEL' },
+    prompt: { type: 'string', short: 'p', value: 'TEXT' },
+    resume: { type: 'boolean' },
+    approve: { type: 'string', multiple: true, default: [], value: 'ID|all' },
+    deny: { type: 'string', multiple: true, default: [], value: 'ID|all' },
+  },
   summary: 'Runs the agent of a file: a chat on a terminal, one answer in a pipe.',
-  async run(args, output) {
-    const { values, positionals } = readArguments(usage, args, {
-      session: { type: 'string', short: 's' },
-      user: { type: 'string', short: 'u' },
-      tenant: { type: 'string', short: 't' },
-      model: { type: 'string', short: 'm' },
-      prompt: { type: 'string', short: 'p' },
-      resume: { type: 'boolean' },
-      approve: { type: 'string', multiple: true, default: [] },
-      deny: { type: 'string', multiple: true, default: [] },
-    });
-    const [file = DEFAULT_FILE, ...rest] = positionals;
-    if (rest.length > 0) throw new UsageError(`Usage: ${usage}`);
+  async run({ values, positionals: [file = DEFAULT_FILE], output }) {
     const decided = values.approve.length + values.deny.length > 0;
     const goesOn = (values.resume ?? false) || decided;
     if (goesOn && values.session === undefined) {
@@ -43,7 +38,7 @@ export const run: Command = {
       : onTerminal
         ? undefined
         : (values.prompt ?? (await text(process.stdin))).trim();
-    if (prompt === '' && !goesOn) throw new UsageError(`There is nothing to ask.\nUsage: ${usage}`);
+    if (prompt === '' && !goesOn) throw new ArgumentError('There is nothing to ask.');
 
     const { agent, close } = await openAgent(file, { model: values.model });
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
@@ -81,7 +76,7 @@ export const run: Command = {
       await close();
     }
   },
-};
+});
 
 /** Turns `--approve` and `--deny` into decisions on the calls that wait. */
 function decisionsFor(values: {

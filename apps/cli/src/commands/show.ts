@@ -1,31 +1,29 @@
 import { headOf, type Message, SessionKey, textOf, toolUsesOf } from '@x/core';
-import { type Command, positive, readArguments, UsageError } from '../command.js';
+import { command, positive, UsageError } from '../command.js';
 import { findLog } from '../find-log.js';
-import { identityOptions, identityUsage, scopeOf } from '../identity-options.js';
-import { namesStore, openStore, storeOptions, storeUsage } from '../open-store.js';
+import { identityOptions, scopeOf } from '../identity-options.js';
+import { namesStore, openStore, type StoreValues, storeOptions } from '../open-store.js';
 import { printable } from '../terminal/style.js';
 
-const usage = `x sessions show SESSION [--last N] [--full] [--json] ${storeUsage} ${identityUsage}`;
 const SHORT = 400;
 
 /**
  * Prints the log of a session: every message that ever was, also those that compaction removed. Where there is no log,
  * the messages that the session holds.
  */
-export const show: Command = {
-  usage,
+export const show = command({
+  name: 'x sessions show',
+  takes: 'SESSION',
+  options: {
+    last: { type: 'string', value: 'N' },
+    full: { type: 'boolean' },
+    json: { type: 'boolean' },
+    ...storeOptions,
+    ...identityOptions,
+  },
   summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
-  async run(args, output) {
-    const { values, positionals } = readArguments(usage, args, {
-      ...identityOptions,
-      ...storeOptions,
-      last: { type: 'string' },
-      full: { type: 'boolean' },
-      json: { type: 'boolean' },
-    });
-    const [sessionId, ...rest] = positionals;
-    if (sessionId === undefined || rest.length > 0) throw new UsageError(`Usage: ${usage}`);
-    const last = values.last === undefined ? undefined : positive(usage, 'last', values.last);
+  async run({ values, positionals: [sessionId = ''], output }) {
+    const last = values.last === undefined ? undefined : positive('last', values.last);
     const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }));
     const messages: Message[] = [];
     for await (const message of found) {
@@ -40,10 +38,10 @@ export const show: Command = {
       );
     }
   },
-};
+});
 
 async function findMessages(
-  values: Parameters<typeof openStore>[0],
+  values: StoreValues,
   key: SessionKey,
 ): Promise<AsyncIterable<Message> | readonly Message[]> {
   const log = await findLog(values, key);

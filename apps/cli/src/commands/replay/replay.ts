@@ -11,50 +11,42 @@ import {
   replayTable,
   type Strategy,
 } from '@x/replay';
-import { type Command, positive, readArguments, UsageError } from '../../command.js';
+import { ArgumentError, command, oneOf, positive, UsageError } from '../../command.js';
 import { readInput } from '../../read-input.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
-const usage =
-  'x replay FILE… [--window N] [--strategy NAMES] [--config FILE] [--prices input=3,output=15] [--currency USD] ' +
-  '[--counter estimate|o200k_base|cl100k_base] [--system-tokens N] [--format NAME] [--json] [--html FILE]';
-
-const COUNTERS: Readonly<Record<string, () => TokenCounter>> = {
-  estimate: () => estimateCounter,
-  o200k_base: () => tiktokenCounter('o200k_base'),
-  cl100k_base: () => tiktokenCounter('cl100k_base'),
-};
+const COUNTERS = ['estimate', 'o200k_base', 'cl100k_base'] as const;
 
 /** Replays recorded conversations: what each strategy would have kept, sent and cost. */
-export const replay: Command = {
-  usage,
+export const replay = command({
+  name: 'x replay',
+  takes: 'FILE…',
+  options: {
+    window: { type: 'string', default: '64000', value: 'N' },
+    strategy: { type: 'string', value: 'NAMES' },
+    config: { type: 'string', value: 'FILE' },
+    prices: { type: 'string', value: 'input=3,output=15' },
+    currency: { type: 'string', value: 'USD' },
+    counter: { type: 'string', default: 'estimate', value: COUNTERS.join('|') },
+    'system-tokens': { type: 'string', value: 'N' },
+    format: { type: 'string', value: 'NAME' },
+    json: { type: 'boolean' },
+    html: { type: 'string', value: 'FILE' },
+  },
   summary:
     'Replays logs of Claude Code, Codex, pi, OpenAI, Anthropic, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost.',
-  async run(args, output) {
-    const { values, positionals } = readArguments(usage, args, {
-      window: { type: 'string', default: '64000' },
-      strategy: { type: 'string' },
-      config: { type: 'string' },
-      prices: { type: 'string' },
-      currency: { type: 'string' },
-      counter: { type: 'string', default: 'estimate' },
-      'system-tokens': { type: 'string' },
-      format: { type: 'string' },
-      json: { type: 'boolean' },
-      html: { type: 'string' },
-    });
-    if (positionals.length === 0) throw new UsageError(`Name at least one file.\nUsage: ${usage}`);
+  async run({ values, positionals, output }) {
     const chosen = {
       ...choose(values.strategy),
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
     };
     const systemTokens = values['system-tokens'];
     const options = {
-      window: positive(usage, 'window', values.window),
+      window: positive('window', values.window),
       counter: counterOf(values.counter),
       ...(values.prices === undefined ? {} : { prices: await readPrices(values.prices) }),
-      ...(systemTokens === undefined ? {} : { systemTokens: positive(usage, 'system-tokens', systemTokens) }),
+      ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
     };
     const currency = values.prices === undefined ? undefined : (values.currency ?? 'USD');
     const report = currency === undefined ? {} : { currency };
@@ -66,7 +58,7 @@ export const replay: Command = {
     if (values.json) output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     else output.write(`${describe(comparisons, positionals)}\n\n${replayTable(comparisons, report)}\n`);
   },
-};
+});
 
 async function compare(
   file: string,
@@ -106,17 +98,16 @@ function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
   const wanted = names.split(',').map((name) => name.trim());
   const unknown = wanted.filter((name) => !Object.hasOwn(strategies, name));
   if (unknown.length > 0) {
-    throw new UsageError(
-      `There is no strategy ${unknown.join(', ')}; there are ${Object.keys(strategies).join(', ')}.\nUsage: ${usage}`,
+    throw new ArgumentError(
+      `There is no strategy ${unknown.join(', ')}; there are ${Object.keys(strategies).join(', ')}.`,
     );
   }
   return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
 }
 
 function counterOf(name: string): TokenCounter {
-  const create = Object.hasOwn(COUNTERS, name) ? COUNTERS[name] : undefined;
-  if (create !== undefined) return create();
-  throw new UsageError(`--counter must be one of ${Object.keys(COUNTERS).join(', ')}\nUsage: ${usage}`);
+  const known = oneOf('counter', COUNTERS, name);
+  return known === 'estimate' ? estimateCounter : tiktokenCounter(known);
 }
 
 async function write(file: string, content: string): Promise<void> {

@@ -1,19 +1,16 @@
 import { openSession, SessionKey } from '@x/core';
-import { type Command, readArguments, UsageError } from '../../command.js';
+import { command, UsageError } from '../../command.js';
 import { findLog } from '../../find-log.js';
-import { identityOptions, identityUsage, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions, storeUsage } from '../../open-store.js';
-
-const usage = `x sessions export SESSION ${storeUsage} ${identityUsage}`;
+import { identityOptions, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions } from '../../open-store.js';
 
 /** Writes a session as JSON lines: its state, then every message of its log, where there is one. */
-export const exportSession: Command = {
-  usage,
+export const exportSession = command({
+  name: 'x sessions export',
+  takes: 'SESSION',
+  options: { ...storeOptions, ...identityOptions },
   summary: 'Writes a session as JSON lines: its state, then every message of its log.',
-  async run(args, output) {
-    const { values, positionals } = readArguments(usage, args, { ...identityOptions, ...storeOptions });
-    const [sessionId, ...rest] = positionals;
-    if (sessionId === undefined || rest.length > 0) throw new UsageError(`Usage: ${usage}`);
+  async run({ values, positionals: [sessionId = ''], output }) {
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
     const { store, close } = await openStore(values, { readOnly: true });
     try {
@@ -27,4 +24,4 @@ export const exportSession: Command = {
     if (log === undefined) return;
     for await (const message of log.read()) output.write(`${JSON.stringify({ type: 'log', message })}\n`);
   },
-};
+});

@@ -1,22 +1,15 @@
 import type { SessionInfo } from '@x/core';
-import { type Command, readArguments, UsageError } from '../../command.js';
-import { identityOptions, identityUsage, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions, storeUsage } from '../../open-store.js';
+import { command } from '../../command.js';
+import { identityOptions, scopeOf } from '../../identity-options.js';
+import { openStore, storeOptions } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
 
-const usage = `x sessions list [--json] ${storeUsage} ${identityUsage}`;
-
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
-export const listSessions: Command = {
-  usage,
+export const listSessions = command({
+  name: 'x sessions list',
+  options: { json: { type: 'boolean' }, ...storeOptions, ...identityOptions },
   summary: 'Lists sessions, the latest first.',
-  async run(args, output) {
-    const { values, positionals } = readArguments(usage, args, {
-      ...identityOptions,
-      ...storeOptions,
-      json: { type: 'boolean' },
-    });
-    if (positionals.length > 0) throw new UsageError(`Usage: ${usage}`);
+  async run({ values, output }) {
     const found: SessionInfo[] = [];
     let failure: { readonly error: unknown } | undefined;
     const { store, close } = await openStore(values, { readOnly: true });
@@ -42,4 +35,4 @@ export const listSessions: Command = {
     if (failure !== undefined) throw failure.error;
     if (found.length === 0 && !values.json) output.write('No sessions.\n');
   },
-};
+});

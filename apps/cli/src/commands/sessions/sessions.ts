@@ -17,8 +17,7 @@ export const sessions: Command = {
     .map(({ usage }) => usage)
     .join('\n  '),
   subcommands: COMMANDS,
-  summary:
-    'Lists, shows, exports and deletes sessions in files (default), Redis or MySQL; without a subcommand, lists them.',
+  summary: 'Lists, shows, exports and deletes sessions in any store; without a subcommand, lists them.',
   async run(args, output) {
     const [name = 'list', ...rest] = args;
     if (name.startsWith('-')) return listSessions.run(args, output);

@@ -1,0 +1,175 @@
+import { existsSync } from 'node:fs';
+import { JsonSession, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+
+/** A store, and how to let go of what was opened for it. */
+export interface OpenStore {
+  readonly store: SessionStore;
+  /** Files beside the sessions, where the backend has a place for them. */
+  readonly workspace?: Workspace;
+  close(): Promise<void>;
+}
+
+/** How a store is opened. */
+export interface OpenSettings {
+  /** The key prefix or table; default the store's own. */
+  readonly part?: string | undefined;
+  /** Whether tables are made where there are none: for agents; who only looks changes nothing. Default false. */
+  readonly createTables?: boolean | undefined;
+  /** Whether a lost server is waited for, as a program that serves does. Default false. */
+  readonly patient?: boolean | undefined;
+}
+
+/** A kind of store that apps offer. */
+export interface StoreKind {
+  /** For people. */
+  readonly title: string;
+  /** Stands for the address in a usage. */
+  readonly value: 'URL' | 'DIR' | 'FILE';
+  /** How an address looks, for messages. */
+  readonly example: string;
+  /** What addresses of its server begin with; absent for files. */
+  readonly schemes?: readonly string[];
+  /** The option that names a part of the server, and what stands for its value. */
+  readonly part?: { readonly option: string; readonly value: string };
+  /** The driver's package, which users install. */
+  readonly driver?: string;
+  /** Whether such a path is an address too. */
+  readonly sockets?: boolean;
+  open(address: string, settings: OpenSettings): Promise<OpenStore>;
+}
+
+const nothing = async () => {};
+
+/** Every store that apps open by an option of this name. Drivers are loaded when they are needed. */
+export const stores = {
+  directory: {
+    title: 'JSON documents',
+    value: 'DIR',
+    example: './sessions',
+    async open(directory) {
+      // Looking must not create one.
+      if (existsSync(directory)) return { store: new JsonSession({ directory }), close: nothing };
+      throw new SessionStoreError('session_unavailable', `There is no directory ${directory}.`);
+    },
+  },
+  redis: {
+    title: 'Redis',
+    value: 'URL',
+    example: 'redis://[user:password@]host[:port][/number]',
+    schemes: ['redis', 'rediss'],
+    sockets: true,
+    part: { option: 'key-prefix', value: 'TEXT' },
+    driver: 'ioredis',
+    async open(url, { part: keyPrefix, patient = false }) {
+      const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
+        import('ioredis'),
+        import('@x/session-redis'),
+      ]);
+      const client = new Redis(url, {
+        lazyConnect: true,
+        ...(patient ? { maxRetriesPerRequest: 3 } : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
+      });
+      // Its events say why; what a command throws then is only that there is no connection.
+      let reason: Error | undefined;
+      client.on('error', (error: Error) => {
+        reason ??= error;
+      });
+      try {
+        const options = { client, keyPrefix };
+        const store = new RedisSession(options);
+        await client.connect().catch((error: unknown) => {
+          const cause = reason ?? error;
+          const why = cause instanceof Error ? cause.message : String(cause);
+          const message = `Redis could not be reached or refused: ${why}`;
+          throw new SessionStoreError('session_unavailable', message, { cause });
+        });
+        return { store, workspace: new RedisWorkspace(options), close: async () => client.disconnect() };
+      } catch (error) {
+        client.disconnect();
+        throw error;
+      }
+    },
+  },
+  mysql: {
+    title: 'MySQL or MariaDB',
+    value: 'URL',
+    example: 'mysql://user:password@host[:port]/database',
+    schemes: ['mysql', 'mysqls', 'mariadb'],
+    part: { option: 'table', value: 'NAME' },
+    driver: 'mysql2',
+    async open(uri, { part: table, createTables = false, patient = false }) {
+      const [{ createPool }, { MysqlSession }] = await Promise.all([
+        import('mysql2/promise'),
+        import('@x/session-mysql'),
+      ]);
+      const pool = createPool({ uri, connectionLimit: patient ? 4 : 2 });
+      try {
+        const store = new MysqlSession({ pool, table });
+        if (createTables) await store.migrate();
+        return { store, close: () => pool.end() };
+      } catch (error) {
+        await pool.end();
+        throw error;
+      }
+    },
+  },
+} as const satisfies Readonly<Record<string, StoreKind>>;
+
+/** The option by which a store is chosen. */
+export type StoreName = keyof typeof stores;
+
+export const storeNames = Object.keys(stores) as readonly StoreName[];
+
+/** A store by the name of its option. */
+export function storeKind(name: StoreName): StoreKind {
+  return stores[name];
+}
+
+/** The store whose addresses begin as this one does. */
+export function storeOfAddress(address: string): StoreName | undefined {
+  const scheme = /^([a-z]+):/.exec(address)?.[1];
+  return storeNames.find((name) => scheme !== undefined && storeKind(name).schemes?.includes(scheme));
+}
+
+/**
+ * The address of a store as its driver takes it; `undefined` when it is none. An address whose password was not encoded
+ * is none: a driver would take a part of it for the host, and name that in its errors.
+ */
+export function checkedAddress(name: StoreName, text: string): string | undefined {
+  const { schemes, sockets = false } = storeKind(name);
+  if (schemes === undefined) return text === '' ? undefined : text;
+  if (sockets && text.startsWith('/') && !text.startsWith('//')) return text;
+  if (!URL.canParse(text)) return undefined;
+  const url = new URL(text);
+  const { username, password, pathname, search, hash } = url;
+  const isWhole = hash === '' && !`${pathname}${search}`.includes('@');
+  const isOurs = schemes.includes(url.protocol.slice(0, -1));
+  return isOurs && isWhole && canDecode(username, password, pathname) ? url.href : undefined;
+}
+
+/** What to say of an address that is none. It does not repeat the address, which may hold a password. */
+export function addressHint(name: StoreName): string {
+  const { example, schemes } = storeKind(name);
+  return schemes === undefined
+    ? `must be like ${example}`
+    : `must be ${example}; in a password write %40 for @, %23 for #, %2F for /, %3A for :, %3F for ? and %25 for %`;
+}
+
+const SCHEMES = storeNames.flatMap((name) => storeKind(name).schemes ?? []).join('|');
+/** What servers' addresses hold before their host, also where they were encoded as the name of a session. */
+const CREDENTIALS = new RegExp(`\\b((?:${SCHEMES})(?::|%3A)(?:\\/|%2F){2})[^\\n]*(?:@|%40)`, 'gi');
+const PASSWORD_PARAMETER = /([?&]password=)[^&\s]*/gi;
+
+/** A text for people to read, without the user names and passwords of the addresses in it. */
+export function withoutSecrets(text: string): string {
+  return text.replaceAll(CREDENTIALS, '$1***@').replaceAll(PASSWORD_PARAMETER, '$1***');
+}
+
+function canDecode(...parts: readonly string[]): boolean {
+  try {
+    parts.forEach(decodeURIComponent);
+    return true;
+  } catch {
+    return false;
+  }
+}
