@@ -21,7 +21,7 @@ const outcome = await compactor.compact(messages, { reason: 'manual', instructio
 
 console.log(`${outcome.status}: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages`);
 console.log(
-  `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens by ${outcome.steps.map((step) => step.strategy)}`,
+  `${outcome.tokensBefore} → ${outcome.tokensAfter} tokens by ${outcome.steps.map((step) => step.reducer)}`,
 );
 const summary = outcome.messages.find((message) => message.kind === 'summary');
 console.log(summary ? textOf(summary) : 'There was no need for a summary.');

@@ -132,7 +132,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       compaction({
         counter,
         ...rest,
-        observationMasking: { keepRecentToolOutputs },
+        maskOutputs: { keepRecentToolOutputs },
         ...(background === undefined ? {} : { model: background }),
       }),
       taskList(),

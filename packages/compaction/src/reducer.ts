@@ -11,7 +11,7 @@ export interface View {
 }
 
 /** How small the request must become. All in tokens of the whole request unless named otherwise. */
-export interface Budget {
+export interface ReductionTarget {
   readonly reason: CompactionReason;
   /** The window of the model that will read the result. */
   readonly contextWindow: number;
@@ -42,7 +42,7 @@ export interface ReducerContext {
   /** What the caller asks a summary to keep. */
   readonly instructions?: string | undefined;
   /** Text to be carried mechanically behind a summary. */
-  readonly carry?: string | undefined;
+  readonly appendix?: string | undefined;
   /** Where messages can be read in full. */
   readonly logLocation?: string | undefined;
   /** Takes secrets out of what is kept of a message beside it; `undefined` when that is switched off. */
@@ -67,7 +67,7 @@ export interface Reduction {
   /** One entry for each message that was removed or altered. A list that leaves one out is not used. */
   readonly fates: readonly Fate[];
   /** The older part was condensed as a whole: a trigger on the number of messages is satisfied by it. */
-  readonly distilled?: boolean;
+  readonly condensed?: boolean;
   /** Why nothing changed, or what is worth knowing. */
   readonly note?: string;
   /** Set when the reducer should have done something and could not; the list must be the view's own. */
@@ -86,11 +86,11 @@ export interface Reducer {
   /** `free` makes no model call. A dry run skips what is not free, unless the reducer heeds `dryRun` itself. */
   readonly cost: 'free' | 'llm';
   /** Reducers that heed `ReducerContext.dryRun` and may therefore run in a dry run whatever they cost. */
-  readonly plans?: boolean;
+  readonly worksInDryRun?: boolean;
   /** Whether to run already now, although no main trigger has been reached. Default: no. */
-  early?(view: View, budget: Budget): boolean;
+  isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /** @throws whatever it likes: the step is recorded as failed and the cascade goes on with the list as it was. */
-  reduce(view: View, budget: Budget, context: ReducerContext): Promise<Reduction>;
+  reduce(view: View, budget: ReductionTarget, context: ReducerContext): Promise<Reduction>;
 }
 
 /** The answer of a reducer that leaves everything as it is. */

@@ -7,7 +7,7 @@ import {
   toolResultMessage,
 } from '@x/core';
 import { Meter } from '../src/meter.js';
-import type { Budget, Reducer, ReducerContext, Reduction, View } from '../src/reducer.js';
+import type { Reducer, ReducerContext, Reduction, ReductionTarget, View } from '../src/reducer.js';
 
 let serial = 0;
 
@@ -45,7 +45,7 @@ export function viewOf(messages: readonly Message[], fixedTokens = 0): View {
   return { messages, fixedTokens, tokens: fixedTokens + meter.messages(messages) };
 }
 
-export function budgetOf(budget: Partial<Budget> = {}): Budget {
+export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget {
   return {
     reason: 'manual',
     contextWindow: 32_000,
@@ -67,7 +67,7 @@ function contextOf(context: Partial<ReducerContext> = {}): ReducerContext {
 export function reduceWith(
   reducer: Reducer,
   messages: readonly Message[],
-  budget: Partial<Budget> = {},
+  budget: Partial<ReductionTarget> = {},
   context: Partial<ReducerContext> = {},
 ): Promise<Reduction> {
   return reducer.reduce(viewOf(messages), budgetOf(budget), contextOf(context));

@@ -25,12 +25,11 @@ compactorSuite({
   create: () =>
     createCompactor({
       memoryTiers: { hotMessages: 4, warmMessages: 8 },
-      prune: { mode: 'compaction', argThreshold: 50, protectPercent: 0.2 },
+      previewArgs: { mode: 'compaction', argThreshold: 50, protectPercent: 0.2 },
     }),
 });
 compactorSuite({
   name: 'by masking alone',
   conversations,
-  create: () =>
-    createCompactor({ strategy: 'observation_masking', observationMasking: { format: 'head_tail' } }),
+  create: () => createCompactor({ strategy: 'observation_masking', maskOutputs: { format: 'head_tail' } }),
 });

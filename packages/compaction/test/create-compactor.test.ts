@@ -22,7 +22,7 @@ describe('createCompactor', () => {
       reason: 'proactive_budget',
     });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
+    expect(outcome.steps.at(-1)?.reducer).toBe('observation_masking');
     expect(model.requests).toEqual([]);
   });
 
@@ -33,7 +33,7 @@ describe('createCompactor', () => {
       const compactor = createCompactor({ contextWindow: 20_000, triggerMessages: 0, ...config });
       const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
       const worked = outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore);
-      return worked.map((step) => step.strategy);
+      return worked.map((step) => step.reducer);
     };
     expect(await names({})).toEqual(['summarization']);
     // With tiers, or with no ledger, there is nothing that masking could spoil.
@@ -50,7 +50,7 @@ describe('createCompactor', () => {
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 28 });
     expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore - 4_000);
     expect(outcome.manifest).toEqual([
-      { messageId: messages[0]?.id, fate: 'truncated', strategy: 'truncate_args' },
+      { messageId: messages[0]?.id, fate: 'truncated', reducer: 'truncate_args' },
     ]);
   });
 
@@ -137,12 +137,12 @@ describe('createCompactor', () => {
     const compactor = createCompactor({ model });
     const messages = history();
     const copy = structuredClone(messages);
-    const plan = await compactor.plan(messages, { carry: 'Todos' });
+    const plan = await compactor.plan(messages, { appendix: 'Todos' });
     const outcome = await compactor.compact(messages);
     model.assertComplete();
     expect(messages).toEqual(copy);
     expect(plan.status).toBe('applied');
-    expect(plan.steps.map((step) => step.strategy)).toEqual(outcome.steps.map((step) => step.strategy));
+    expect(plan.steps.map((step) => step.reducer)).toEqual(outcome.steps.map((step) => step.reducer));
     expect(plan.manifest).toEqual(outcome.manifest);
     expect(plan.steps.at(-1)?.note).toContain('planned');
   });
@@ -171,7 +171,7 @@ describe('createCompactor', () => {
       strategy: 'native',
       note: expect.stringContaining('offers no'),
     });
-    expect(without.steps.at(-1)?.strategy).toBe('summarization');
+    expect(without.steps.at(-1)?.reducer).toBe('summarization');
   });
 
   it('keeps three tiers: verbatim, masked, summarized', async () => {

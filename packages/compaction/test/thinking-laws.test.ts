@@ -31,9 +31,9 @@ const signed = conversation.map((messages) =>
 const everyStage: CompactionConfig = {
   triggerMessages: 12,
   truncateArgs: { triggerMessages: 1, triggerTokens: 1, keepMessages: 0, maxArgLength: 40 },
-  prune: { mode: 'compaction', argThreshold: 0, protectPercent: 0 },
-  observationMasking: { keepRecentToolOutputs: 0 },
-  media: { keepUserTurns: 0 },
+  previewArgs: { mode: 'compaction', argThreshold: 0, protectPercent: 0 },
+  maskOutputs: { keepRecentToolOutputs: 0 },
+  referenceMedia: { keepUserTurns: 0 },
 };
 
 describe('signed thinking', { timeout: 60_000 }, () => {

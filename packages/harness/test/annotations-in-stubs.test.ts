@@ -24,7 +24,7 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
       compaction({
         model: null,
         strategy: 'observation_masking',
-        observationMasking: { keepRecentToolOutputs: 0 },
+        maskOutputs: { keepRecentToolOutputs: 0 },
       }),
     )
     .build();

@@ -5,7 +5,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { truncateToolArgs } from '@x/compaction';
+import { truncateArgs } from '@x/compaction';
 import type { CompactionOutcome } from '@x/core';
 import { compactionMiddleware } from '@x/langchain';
 import { createAgent, fakeModel, summarizationMiddleware, tool } from 'langchain';
@@ -276,7 +276,7 @@ it('changes of a message only what the compactor changed', async () => {
   const middleware = compactionMiddleware({
     trigger: { messages: 20 },
     compaction: {
-      strategy: [truncateToolArgs({ triggerMessages: 10, keepMessages: 4, maxArgLength: 100 })],
+      strategy: [truncateArgs({ triggerMessages: 10, keepMessages: 4, maxArgLength: 100 })],
     },
   });
   const agent = createAgent({ model, tools: [], middleware: [middleware] });

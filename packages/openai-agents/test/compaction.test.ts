@@ -1,5 +1,5 @@
 import { Agent, type AgentInputItem, run, tool } from '@openai/agents';
-import { createCompactor, maskObservations, truncateToolArgs } from '@x/compaction';
+import { createCompactor, maskOutputs, truncateArgs } from '@x/compaction';
 import { type CompactionOutcome, type Compactor, InMemorySession, type Model, SessionKey } from '@x/core';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -99,8 +99,8 @@ it('changes of an item only what the compactor changed', async () => {
   ];
   const compactor = createCompactor({
     strategy: [
-      truncateToolArgs({ triggerMessages: 1, keepMessages: 2, maxArgLength: 100 }),
-      maskObservations({ keepRecentToolOutputs: 1 }),
+      truncateArgs({ triggerMessages: 1, keepMessages: 2, maxArgLength: 100 }),
+      maskOutputs({ keepRecentToolOutputs: 1 }),
     ],
   });
   const { outcomes, session } = observed(compactor);

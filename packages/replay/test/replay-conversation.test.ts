@@ -38,7 +38,7 @@ const once =
       const after = replace(context);
       const gone = context.filter((message) => !after.includes(message));
       const manifest = gone.map(
-        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', strategy: 'x' }),
+        ({ id }): ManifestEntry => ({ messageId: id, fate: 'dropped', reducer: 'x' }),
       );
       return { messages: after, manifest: unlisted ? [] : manifest };
     };

@@ -52,7 +52,7 @@ export function langchainStrategy({
       const staying = new Set(after);
       const manifest = messages
         .filter((message) => !staying.has(message))
-        .map(({ id }) => ({ messageId: id, fate: 'summarized' as const, strategy: 'langchain' }));
+        .map(({ id }) => ({ messageId: id, fate: 'summarized' as const, reducer: 'langchain' }));
       return { messages: after, manifest, summarizerTokens: read };
     };
   };

@@ -204,10 +204,10 @@ function toCompactionConfig({ keepRecentToolOutputs, ...settings }: Readonly<Rec
   const { budgetPercent } = settings;
   return {
     ...settings,
-    ...(keepRecentToolOutputs === undefined ? {} : { observationMasking: { keepRecentToolOutputs } }),
+    ...(keepRecentToolOutputs === undefined ? {} : { maskOutputs: { keepRecentToolOutputs } }),
     // A key that the page does not show must not stand in the way of one that it does.
     ...(typeof budgetPercent === 'number' && budgetPercent <= 0.5
-      ? { syntheticTrim: { trimThreshold: Math.max(0, budgetPercent * 0.6) } }
+      ? { trimSynthetic: { trimThreshold: Math.max(0, budgetPercent * 0.6) } }
       : {}),
   };
 }

@@ -215,7 +215,7 @@ export class Stage {
       reason: part.reason,
       status: part.status,
       detail: part.detail,
-      strategyUsed: steps.map((step) => step.strategy).join('+'),
+      strategyUsed: steps.map((step) => step.reducer).join('+'),
       messagesBefore: before.context.length,
       messagesAfter: this.context.length,
       tokensBefore: before.usage.total,
@@ -283,12 +283,12 @@ export class Stage {
     yield { type: 'message.added', message, at: this.#tick(1) };
   }
 
-  #run(strategy: string, durationMs: number, steps: CompactionStep[], reduce: () => void): void {
+  #run(reducer: string, durationMs: number, steps: CompactionStep[], reduce: () => void): void {
     const [messagesBefore, tokensBefore] = [this.context.length, this.usage().total];
     reduce();
     const [messagesAfter, tokensAfter] = [this.context.length, this.usage().total];
     const note = tokensAfter < tokensBefore ? undefined : 'nothing that it could make smaller';
-    steps.push({ strategy, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, note });
+    steps.push({ reducer, messagesBefore, messagesAfter, tokensBefore, tokensAfter, durationMs, note });
   }
 
   #mask(keep: number, manifest: ManifestEntry[]): void {
@@ -297,7 +297,7 @@ export class Stage {
     this.context = this.context.map((message) => {
       const block = message.content[0];
       if (!old.has(message) || block?.type !== 'tool_result' || textOf(message).length < 120) return message;
-      manifest.push({ messageId: message.id, fate: 'masked', strategy: 'observation_masking' });
+      manifest.push({ messageId: message.id, fate: 'masked', reducer: 'observation_masking' });
       const lines = textOf(message).split('\n').length;
       const stub = `[${block.toolName} → ${lines} lines, ${textOf(message).length} bytes; ask again to see it]`;
       return { ...message, content: [{ ...block, output: [{ type: 'text', text: stub }] }] };
@@ -311,7 +311,7 @@ export class Stage {
       const earlier = manifest.findIndex((entry) => entry.messageId === message.id);
       if (earlier >= 0) manifest.splice(earlier, 1);
       if (message.kind === 'summary') continue;
-      manifest.push({ messageId: message.id, fate: 'summarized', strategy: 'summarization' });
+      manifest.push({ messageId: message.id, fate: 'summarized', reducer: 'summarization' });
     }
     const summary = userMessage(part.summary, { ...this.#stamp('summary'), kind: 'summary' });
     this.context = [summary, ...this.context.slice(cut)];

@@ -9,7 +9,7 @@ describe('stubsAfter', () => {
     assistantMessage([call], { id: 'a' }),
     toolResultMessage(call, `[grep → ${'9'.repeat(5_000)} lines]`, { id: 'r' }),
   ];
-  const entry = (messageId: string) => ({ messageId, fate: 'masked', strategy: 's' }) as const;
+  const entry = (messageId: string) => ({ messageId, fate: 'masked', reducer: 's' }) as const;
 
   it('words what was altered and stayed, in bounds, and leaves out what is gone or as it was', () => {
     const stubs = stubsAfter([entry('a'), entry('r'), entry('gone')], context);

@@ -160,8 +160,8 @@ it('changes of a message only what the compactor changed', async () => {
     contextWindow: 100_000,
     triggerMessages: 4,
     strategy: 'observation_masking',
-    observationMasking: { keepRecentToolOutputs: 1 },
-    supersededOutputs: false,
+    maskOutputs: { keepRecentToolOutputs: 1 },
+    maskSuperseded: false,
   });
   const result = (id: string, value: string) => ({
     role: 'tool' as const,

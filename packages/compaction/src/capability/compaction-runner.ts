@@ -60,10 +60,10 @@ export class CompactionRunner {
     // What was undone is left alone, unless it would not fit at all.
     if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
-      if (!tracker.isSettled(state.context, tokens)) await this.run(scope, 'proactive_budget');
+      if (!tracker.isStillFutile(state.context, tokens)) await this.run(scope, 'proactive_budget');
       return;
     }
-    if (!this.#reducers.some((reducer) => reducer.early) || !tracker.earlyCheckDue(tokens)) return;
+    if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !tracker.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
     const before = [...state.context];
     const outcome = await this.#reduce(scope, 'proactive_budget', before, {});
@@ -217,7 +217,7 @@ export class CompactionRunner {
         reminders,
         signal,
         contextWindow: options.contextWindow ?? this.#window(scope),
-        carry: carriedState(state),
+        appendix: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
       },
       summarizer: this.#summarizer(model),

@@ -1,7 +1,7 @@
 import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
-import { objectToStubs } from './refuse-copied-stubs.js';
+import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import { calibrate } from './stored-state.js';
 
 /**
@@ -41,7 +41,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next);
       }
     },
-    authorize: (call, { state }) => objectToStubs(call, state.context, truncationText),
+    authorize: (call, { state }) => refuseCopiedStubs(call, state.context, truncationText),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };

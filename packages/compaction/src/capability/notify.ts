@@ -94,7 +94,7 @@ export function announce(
     detail: outcome.reason,
     strategyUsed: steps
       .filter((step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore)
-      .map((step) => step.strategy)
+      .map((step) => step.reducer)
       .join('+'),
     messagesBefore,
     messagesAfter,

@@ -17,7 +17,7 @@ const STUBS = [
  *
  * @param truncationText What stands where an argument was cut.
  */
-export function objectToStubs(
+export function refuseCopiedStubs(
   call: ToolUseBlock,
   context: readonly Message[],
   truncationText: string | undefined,
@@ -47,8 +47,8 @@ function stubIn(input: JsonValue, truncationText: string | undefined): string | 
 
 /** Whether this package has altered or made the message. */
 function isReduced(message: Message): boolean {
-  const { masked, pruned, truncated } = marksOf(message);
-  return message.kind === 'summary' || masked !== undefined || pruned === true || truncated === true;
+  const { masked, previewed, truncated } = marksOf(message);
+  return message.kind === 'summary' || masked !== undefined || previewed === true || truncated === true;
 }
 
 /** Whether a user or a tool has said these words in full. */

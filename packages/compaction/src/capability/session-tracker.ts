@@ -65,7 +65,7 @@ export class SessionTracker {
   }
 
   /** Whether nothing, or too little, was added since nothing could be done. */
-  isSettled(context: readonly Message[], tokens: number): boolean {
+  isStillFutile(context: readonly Message[], tokens: number): boolean {
     const settled = this.#settled;
     if (settled === undefined) return false;
     if (settled.length === context.length && settled.lastId === context.at(-1)?.id) return true;

@@ -2,20 +2,19 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentState, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
+import { countSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { changeNotes, notesIn } from './stored-state.js';
 
 /** UTF-16 units that a record may have: the state is stored often, and a record with it. */
 const LONGEST = 200_000;
 
-const count = z.number().int().min(0);
-
 /** Where messages of the list before a compaction are to be found. */
 const entrySchema = z.union([
   /** So many from an index on in the list that the compaction made: they stayed. */
-  z.strictObject({ kept: z.tuple([count, count]) }),
+  z.strictObject({ kept: z.tuple([countSchema, countSchema]) }),
   /** In the log, under so many of the ids from an index on that the summary at that place covers. */
-  z.strictObject({ covered: z.tuple([count, count, count]) }),
+  z.strictObject({ covered: z.tuple([countSchema, countSchema, countSchema]) }),
   /** In the log, under this id. */
   z.strictObject({ logged: z.string() }),
   /** Here: it had been altered since it was logged. */
@@ -27,7 +26,7 @@ const recordSchema = z.object({
   /** The list as it was, piece by piece. */
   before: z.array(entrySchema),
   /** How many messages the compaction left, and what tells them from others. */
-  length: count,
+  length: countSchema,
   digest: z.string(),
 });
 

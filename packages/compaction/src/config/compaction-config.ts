@@ -2,16 +2,16 @@ import type { Model, TokenCounter } from '@x/core';
 import { z } from 'zod';
 import type { Reducer } from '../reducer.js';
 import {
-  count,
-  mediaSchema,
+  countSchema,
+  maskOutputsSchema,
+  maskSupersededSchema,
   memoryTiersSchema,
-  observationMaskingSchema,
-  pruneSchema,
-  type SyntheticTrimOptions,
-  share,
+  previewArgsSchema,
+  referenceMediaSchema,
+  shareSchema,
   summaryOptionsSchema,
-  supersededOutputsSchema,
-  syntheticTrimSchema,
+  type TrimSyntheticOptions,
+  trimSyntheticSchema,
   truncateArgsSchema,
 } from './stage-schemas.js';
 
@@ -36,35 +36,35 @@ const stage = <Schema extends z.ZodType>(schema: Schema) =>
 export const compactionShape = {
   ...summaryOptionsSchema.shape,
   /** Due at this many messages; 0 switches it off. Default 50; 0 with `memoryTiers`. */
-  triggerMessages: count.optional(),
+  triggerMessages: countSchema.optional(),
   /** Due at this many tokens; 0 switches it off. */
-  triggerTokens: count.default(80_000),
+  triggerTokens: countSchema.default(80_000),
   /** Due at this share of the context window; 0 switches it off. */
-  budgetPercent: share.default(0.85),
+  budgetPercent: shareSchema.default(0.85),
   /** When not 0: due at this many tokens, in place of the share. */
-  maxTokens: count.default(0),
+  maxTokens: countSchema.default(0),
   /** The share of a trigger that a reduction leaves free, so that the next one is not due at once. */
   headroom: z.number().min(0).max(0.9).default(0.1),
   /** The same for a summary: more, because it rewrites the request from its beginning and should be rare. */
   summaryHeadroom: z.number().min(0).max(0.9).default(0.4),
   /** Messages that a summary leaves as they are. Default 20, half the message trigger at most. */
-  keepMessages: count.optional(),
+  keepMessages: countSchema.optional(),
   /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
-  keepTokens: count.default(0),
+  keepTokens: countSchema.default(0),
   memoryTiers: memoryTiersSchema.optional(),
   strategy: z
     .union([z.enum(['auto', 'native', 'observation_masking', 'summarization']), z.array(reducer).min(1)])
     .default('auto'),
   truncateArgs: stage(truncateArgsSchema),
-  syntheticTrim: stage(syntheticTrimSchema),
-  prune: pruneSchema.prefault({}),
-  media: stage(mediaSchema),
-  supersededOutputs: stage(supersededOutputsSchema),
-  observationMasking: stage(observationMaskingSchema),
+  trimSynthetic: stage(trimSyntheticSchema),
+  previewArgs: previewArgsSchema.prefault({}),
+  referenceMedia: stage(referenceMediaSchema),
+  maskSuperseded: stage(maskSupersededSchema),
+  maskOutputs: stage(maskOutputsSchema),
   /** A reduction counts when the conversation falls by this share … */
-  minSavingPercent: share.default(0.05),
+  minSavingPercent: shareSchema.default(0.05),
   /** … and by this many tokens. */
-  minSavingTokens: count.default(16),
+  minSavingTokens: countSchema.default(16),
   /** The summarizer; `null` for none. Left out: see where the configuration is used. */
   model: model.nullable().optional(),
   /** `none`: no model is called, the ledger is the summary. */
@@ -104,7 +104,7 @@ interface Checked {
   readonly keepTokens: number;
   readonly contextWindow?: number | undefined;
   readonly memoryTiers?: { readonly hotMessages: number; readonly warmMessages: number } | undefined;
-  readonly syntheticTrim: false | SyntheticTrimOptions;
+  readonly trimSynthetic: false | TrimSyntheticOptions;
   readonly summarizer: 'auto' | 'none';
   readonly model?: unknown;
 }
@@ -140,12 +140,12 @@ export function refuseContradictions(config: Checked, context: z.RefinementCtx):
   if (config.contextWindow !== undefined && maxTokens > config.contextWindow) {
     refuse(['maxTokens'], `${maxTokens} exceeds contextWindow ${config.contextWindow}`);
   }
-  const { syntheticTrim, budgetPercent } = config;
-  if (syntheticTrim && maxTokens === 0 && budgetPercent > 0 && syntheticTrim.trimMaxTokens === 0) {
-    if (syntheticTrim.trimThreshold >= budgetPercent) {
+  const { trimSynthetic, budgetPercent } = config;
+  if (trimSynthetic && maxTokens === 0 && budgetPercent > 0 && trimSynthetic.trimMaxTokens === 0) {
+    if (trimSynthetic.trimThreshold >= budgetPercent) {
       refuse(
-        ['syntheticTrim', 'trimThreshold'],
-        `${syntheticTrim.trimThreshold} must be below budgetPercent ${budgetPercent}`,
+        ['trimSynthetic', 'trimThreshold'],
+        `${trimSynthetic.trimThreshold} must be below budgetPercent ${budgetPercent}`,
       );
     }
   }

@@ -2,7 +2,7 @@ import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig } f
 import { z } from 'zod';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { compactionShape, refuseContradictions, resolveDefaults } from './compaction-config.js';
-import { share } from './stage-schemas.js';
+import { shareSchema } from './stage-schemas.js';
 
 const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
 const DEFAULT_BUDGET = compactionShape.budgetPercent.parse(undefined);
@@ -12,7 +12,7 @@ const name = z.string().min(1);
 const base = z.strictObject({
   ...dataShape,
   strategy: z.enum(['auto', 'native', 'observation_masking', 'summarization']).default('auto'),
-  budgetPercent: share.optional().meta({ default: DEFAULT_BUDGET }),
+  budgetPercent: shareSchema.optional().meta({ default: DEFAULT_BUDGET }),
   /** `budgetPercent`, in percent: 80 is 0.8. */
   threshold: z
     .number()

@@ -22,7 +22,7 @@ const ALTERNATIVES = [
 
 /**
  * The configuration of one agent: what its front matter says, key by key before what `compaction.yaml` says, before what the
- * program says, before the built-in defaults. The stages (`prune`, `truncate_args`, …) are merged key by key too; 0 and
+ * program says, before the built-in defaults. The stages (`previewArgs`, `truncate_args`, …) are merged key by key too; 0 and
  * `false` count as said.
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.

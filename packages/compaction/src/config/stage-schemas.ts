@@ -1,23 +1,23 @@
 import { z } from 'zod';
 
 /** A count or a size; 0 switches off what it triggers. */
-export const count = z.number().int().min(0);
+export const countSchema = z.number().int().min(0);
 /** A share of a whole. */
-export const share = z.number().min(0).max(1, 'is a share between 0 and 1: write 0.85 for 85 %');
+export const shareSchema = z.number().min(0).max(1, 'is a share between 0 and 1: write 0.85 for 85 %');
 
 /** Cuts long string arguments of old tool calls. */
 export const truncateArgsSchema = z
   .strictObject({
     /** Runs from this many messages on; 0 switches this trigger off. */
-    triggerMessages: count.default(25),
+    triggerMessages: countSchema.default(25),
     /** Runs from this many tokens on; 0 switches this trigger off. */
-    triggerTokens: count.default(40_000),
+    triggerTokens: countSchema.default(40_000),
     /** The newest messages, whose arguments stay whole. */
-    keepMessages: count.default(20),
+    keepMessages: countSchema.default(20),
     /** When not 0: the newest tokens, in place of `keepMessages`. */
-    keepTokens: count.default(0),
+    keepTokens: countSchema.default(0),
     /** UTF-16 units that a string argument may have, marker included. */
-    maxArgLength: count.default(2_000),
+    maxArgLength: countSchema.default(2_000),
     /** What stands where text was cut. */
     truncationText: z.string().min(1).default('... [truncated] ...'),
   })
@@ -27,38 +27,38 @@ export const truncateArgsSchema = z
   });
 
 /** Keeps the last of identical injected messages. */
-export const syntheticTrimSchema = z.strictObject({
+export const trimSyntheticSchema = z.strictObject({
   /** Runs from this share of the window on; 0 switches it off. */
-  trimThreshold: share.default(0.5),
+  trimThreshold: shareSchema.default(0.5),
   /** When not 0: runs from this many tokens on, in place of the share. */
-  trimMaxTokens: count.default(0),
+  trimMaxTokens: countSchema.default(0),
 });
 
 /** Shortens large arguments of old tool calls. */
-export const pruneSchema = z.strictObject({
+export const previewArgsSchema = z.strictObject({
   /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
   mode: z.enum(['off', 'iteration', 'compaction']).default('off'),
   /** Arguments of one call above this many tokens are shortened. */
-  argThreshold: count.default(200),
+  argThreshold: countSchema.default(200),
   /** The newest share of the window that stays as it is. */
-  protectPercent: share.default(0.3),
+  protectPercent: shareSchema.default(0.3),
 });
 
 /** Replaces old files by a text that says what they were. */
-export const mediaSchema = z.strictObject({
+export const referenceMediaSchema = z.strictObject({
   /** The newest turns, each begun by a user's request, whose files stay. */
-  keepUserTurns: count.default(2),
+  keepUserTurns: countSchema.default(2),
 });
 
 /** Replaces tool outputs that a newer one makes redundant. */
-export const supersededOutputsSchema = z.strictObject({
+export const maskSupersededSchema = z.strictObject({
   /** Tools whose outputs stay whole; a name may end in `*`. */
   excludeTools: z.array(z.string().min(1)).default([]),
 });
 
 /** Replaces old tool outputs by a line that says what they were. */
-export const observationMaskingSchema = z.strictObject({
-  keepRecentToolOutputs: count.default(5),
+export const maskOutputsSchema = z.strictObject({
+  keepRecentToolOutputs: countSchema.default(5),
   format: z.enum(['one_line', 'head_tail']).default('one_line'),
   /** Tools whose outputs stay whole; a name may end in `*`. */
   excludeTools: z.array(z.string().min(1)).default([]),
@@ -66,8 +66,8 @@ export const observationMaskingSchema = z.strictObject({
 
 /** The newest messages verbatim, those before them with masked outputs, the rest as a summary. */
 export const memoryTiersSchema = z.strictObject({
-  hotMessages: count.default(20),
-  warmMessages: count.default(100),
+  hotMessages: countSchema.default(20),
+  warmMessages: countSchema.default(100),
 });
 
 const pattern = z.union([
@@ -107,31 +107,31 @@ export const summaryOptionsSchema = z.strictObject({
   /** Summarize in this many parts, each summary feeding the next. More when the summarizer's window asks for it. */
   chunks: z.number().int().min(1).default(1),
   /** UTF-16 units of each tool result that the summarizer sees. */
-  toolResultMaxLength: count.default(200),
+  toolResultMaxLength: countSchema.default(200),
   /** The lengths to fall back to when the summarizer overflows. */
-  truncationRetries: z.array(count).default([150, 100, 50, 0]),
+  truncationRetries: z.array(countSchema).default([150, 100, 50, 0]),
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
   /** The longest ledger, in tokens; a quarter of the budget at most. 0: no ledger. */
-  ledgerTokens: count.default(4_000),
+  ledgerTokens: countSchema.default(4_000),
   /** What stands in when the summarizer fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
   redact: redactSchema.default(true),
 });
 
-export type SyntheticTrimOptions = z.output<typeof syntheticTrimSchema>;
+export type TrimSyntheticOptions = z.output<typeof trimSyntheticSchema>;
 export type SummaryOptions = z.output<typeof summaryOptionsSchema>;
 
 export const summarizeOptionsSchema = summaryOptionsSchema.extend({
   /** Messages that stay as they are. */
-  keepMessages: count.default(20),
+  keepMessages: countSchema.default(20),
   /** When not 0: tokens that stay as they are, in place of `keepMessages`. */
-  keepTokens: count.default(0),
+  keepTokens: countSchema.default(0),
   /** The conversation must fall by this share … */
   minSavingPercent: z.number().min(0).max(1).default(0.05),
   /** … and by this many tokens. */
-  minSavingTokens: count.default(16),
+  minSavingTokens: countSchema.default(16),
 });
 
 export type SummarizeOptions = z.output<typeof summarizeOptionsSchema>;

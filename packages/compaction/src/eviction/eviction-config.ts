@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import { count } from '../config/stage-schemas.js';
+import { countSchema } from '../config/stage-schemas.js';
 
 /** When and where large texts are written to the workspace. */
 export const evictionConfigSchema = z
   .strictObject({
     /** UTF-16 units of text above which a tool's result is evicted; 0: none is. */
-    maxResultChars: count.default(80_000),
+    maxResultChars: countSchema.default(80_000),
     /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
-    maxUserChars: count.default(200_000),
+    maxUserChars: countSchema.default(200_000),
     /** UTF-16 units of head and of tail that stay. */
-    previewChars: count.default(2_000),
+    previewChars: countSchema.default(2_000),
     /** Directory in the workspace. */
     evictionPath: z
       .string()

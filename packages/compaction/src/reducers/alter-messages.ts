@@ -2,10 +2,10 @@ import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
 import { withMarks } from '../conversation/marks.js';
 import { keepFacts } from '../ledger/facts.js';
 import {
-  type Budget,
   type Fate,
   type ReducerContext,
   type Reduction,
+  type ReductionTarget,
   unchanged,
   type View,
 } from '../reducer.js';
@@ -57,7 +57,7 @@ const MINIMUM_SHARE = { due: 0.05, early: 0.15 };
  */
 export function ifWorthwhile(
   view: View,
-  budget: Budget,
+  budget: ReductionTarget,
   { messages, fates, savedTokens }: Alteration,
 ): Reduction {
   if (fates.length === 0) return unchanged(view, 'nothing to do');

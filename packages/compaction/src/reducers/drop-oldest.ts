@@ -1,7 +1,7 @@
 import type { Message } from '@x/core';
+import { type MessageGroup, pairingOf } from '@x/core';
 import { droppedBefore, droppedNote } from '../conversation/marks.js';
 import { firstUserRequest, latestUserRequest } from '../conversation/regions.js';
-import { type Group, pairingOf } from '../groups.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
 /**
@@ -30,7 +30,7 @@ export function dropOldest(): Reducer {
 
       const fates: Fate[] = [...dropped].map(({ id, metadata }) => ({
         messageId: id,
-        fate: droppedBefore({ metadata }) > 0 ? 'superseded' : 'dropped',
+        fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
       const note = droppedNote(dropped, 'to fit the context window', logLocation);
       const withNote = tokens + meter.message(note) <= budget.limitTokens;
@@ -48,7 +48,7 @@ export function dropOldest(): Reducer {
   };
 }
 
-function droppableGroups(messages: readonly Message[]): readonly Group[] {
+function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] {
   const pinned = new Set([firstUserRequest(messages), latestUserRequest(messages)]);
   return pairingOf(messages).groups.filter(({ start, end, open }) => {
     if (open) return false;

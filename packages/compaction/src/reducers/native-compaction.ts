@@ -1,16 +1,16 @@
 import { parseWith } from '@x/core';
 import { z } from 'zod';
-import { count } from '../config/stage-schemas.js';
+import { countSchema } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 import { candidateCuts } from '../summary/candidate-cuts.js';
 import { partitionAt, pinnedIn, reassemble } from '../summary/partition.js';
 import { savesEnough } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
-  keepMessages: count.default(20),
-  keepTokens: count.default(0),
+  keepMessages: countSchema.default(20),
+  keepTokens: countSchema.default(0),
   minSavingPercent: z.number().min(0).max(1).default(0.05),
-  minSavingTokens: count.default(16),
+  minSavingTokens: countSchema.default(16),
 });
 
 /**
@@ -48,7 +48,7 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
       const fates = older
         .filter((message) => !staying.has(message))
         .map(({ id }): Fate => ({ messageId: id, fate: 'replaced' }));
-      return { messages, fates, distilled: true, ...spent };
+      return { messages, fates, condensed: true, ...spent };
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type FileBlock, type Message, parseWith, type TextBlock } from '@x/core';
 import type { z } from 'zod';
-import { mediaSchema } from '../config/stage-schemas.js';
+import { referenceMediaSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest, startOfLive } from '../conversation/regions.js';
 import type { Reducer } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
@@ -17,15 +17,15 @@ interface Selection {
  * where they are. Of files with the same content only the newest stays, and all references name one place. A file that
  * the model has not seen yet, or that belongs to the latest request, is never touched. Runs early when it saves much.
  */
-export function referenceMedia(options: z.input<typeof mediaSchema> = {}): Reducer {
-  const { keepUserTurns } = parseWith(mediaSchema, options, 'referenceMedia options');
+export function referenceMedia(options: z.input<typeof referenceMediaSchema> = {}): Reducer {
+  const { keepUserTurns } = parseWith(referenceMediaSchema, options, 'referenceMedia options');
   return {
-    name: 'media',
+    name: 'reference_media',
     cost: 'free',
-    early: (view) => select(view.messages, keepUserTurns).going.size > 0,
+    isDueEarly: (view) => select(view.messages, keepUserTurns).going.size > 0,
     async reduce(view, budget, context) {
       const { going, whereIs } = select(view.messages, keepUserTurns);
-      const alteration = alterMessages(view.messages, 'masked', context, (message) => {
+      const alteration = alterMessages(view.messages, 'referenced', context, (message) => {
         const files = going.get(message);
         return files && { content: withReferences(message, files, whereIs), marks: {} };
       });

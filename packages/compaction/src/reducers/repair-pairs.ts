@@ -1,6 +1,6 @@
 import type { ContentBlock, Message } from '@x/core';
+import { pairingOf } from '@x/core';
 import { droppedNote } from '../conversation/marks.js';
-import { pairingOf } from '../groups.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 
 /** Whether some call or result stands alone or apart. */
@@ -31,7 +31,7 @@ export const repairPairs: Reducer = {
       if (calls || results) {
         const content = message.content.filter((block) => !isOrphan(block, calls, results));
         const empty = content.every((block) => block.type === 'thinking');
-        fates.push({ messageId: message.id, fate: empty ? 'dropped' : 'pruned' });
+        fates.push({ messageId: message.id, fate: empty ? 'dropped' : 'repaired' });
         if (empty) {
           dropped.push(message);
           return;

@@ -14,7 +14,7 @@ export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}):
   return {
     name: 'summarization',
     cost: 'llm',
-    plans: true,
+    worksInDryRun: true,
     reduce: (view, budget, context) => new SummaryRun(settings, view, budget, context).run(),
   };
 }

@@ -1,15 +1,15 @@
 import { type Message, parseWith } from '@x/core';
 import type { z } from 'zod';
-import { syntheticTrimSchema } from '../config/stage-schemas.js';
+import { trimSyntheticSchema } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
 /** Keeps only the last of identical injected messages, from half a window on. Nothing else is touched. */
-export function trimSynthetic(options: z.input<typeof syntheticTrimSchema> = {}): Reducer {
-  const { trimThreshold, trimMaxTokens } = parseWith(syntheticTrimSchema, options, 'trimSynthetic options');
+export function trimSynthetic(options: z.input<typeof trimSyntheticSchema> = {}): Reducer {
+  const { trimThreshold, trimMaxTokens } = parseWith(trimSyntheticSchema, options, 'trimSynthetic options');
   return {
     name: 'synthetic_trim',
     cost: 'free',
-    early(view, budget) {
+    isDueEarly(view, budget) {
       const threshold = trimMaxTokens > 0 ? trimMaxTokens : trimThreshold * budget.contextWindow;
       return threshold > 0 && view.tokens >= threshold;
     },

@@ -1,6 +1,6 @@
 import type { CompactionReason } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
-import type { Budget, View } from '../reducer.js';
+import type { ReductionTarget, View } from '../reducer.js';
 
 /** Assumed when nobody says how large the model's window is. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;
@@ -34,7 +34,7 @@ export function budgetFor(
   reason: CompactionReason,
   contextWindow: number,
   tokensBefore: number,
-): Budget {
+): ReductionTarget {
   let limit = Math.min(tokenTrigger(config, contextWindow), contextWindow);
   // Too large for the model, yet not by our count: the count is wrong by an unknown factor, and there is one retry.
   if (reason === 'request_too_large' && tokensBefore <= contextWindow) {
@@ -58,8 +58,8 @@ export function budgetFor(
  * Whether a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
  * part was condensed; one after an overflow does not care about the number of messages.
  */
-export function fits(view: View, budget: Budget, distilled: boolean): boolean {
+export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
   if (budget.early || view.tokens > budget.targetTokens) return false;
-  if (distilled || budget.reason === 'request_too_large') return true;
+  if (condensed || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

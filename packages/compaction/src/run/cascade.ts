@@ -9,11 +9,11 @@ import {
 import { describe } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
-  type Budget,
   type Fate,
   type Reducer,
   type ReducerContext,
   type Reduction,
+  type ReductionTarget,
   unchanged,
   type View,
 } from '../reducer.js';
@@ -27,7 +27,7 @@ export interface CascadeResult {
   readonly manifest: readonly ManifestEntry[];
   /** What went wrong on the way, reducer by reducer. */
   readonly failures: readonly string[];
-  readonly distilled: boolean;
+  readonly condensed: boolean;
   readonly usage: Usage | undefined;
 }
 
@@ -41,18 +41,18 @@ export interface CascadeResult {
 export async function runCascade(
   reducers: readonly Reducer[],
   start: View,
-  budget: Budget,
+  budget: ReductionTarget,
   context: ReducerContext,
 ): Promise<CascadeResult> {
   const manifest = new Manifest();
   const steps: CompactionStep[] = [];
   const failures: string[] = [];
   let view = start;
-  let distilled = false;
+  let condensed = false;
   let usage: Usage | undefined;
 
   for (const reducer of reducers) {
-    if (fits(view, budget, distilled)) break;
+    if (fits(view, budget, condensed)) break;
     context.signal?.throwIfAborted();
     const startedAt = performance.now();
     const reduction = await attempt(reducer, view, budget, context);
@@ -64,11 +64,11 @@ export async function runCascade(
     else if (reduction.messages !== view.messages) {
       view = withMessages(view, reduction.messages, context.meter);
       manifest.add(reducer.name, reduction.fates);
-      distilled ||= reduction.distilled ?? false;
+      condensed ||= reduction.condensed ?? false;
     }
     steps.push(stepOf(reducer.name, before, view, performance.now() - startedAt, reduction));
   }
-  return { view, steps, manifest: manifest.entriesOf(start.messages), failures, distilled, usage };
+  return { view, steps, manifest: manifest.entriesOf(start.messages), failures, condensed, usage };
 }
 
 /** The same request around another conversation. */
@@ -79,10 +79,10 @@ function withMessages(view: View, messages: readonly Message[], meter: Meter): V
 async function attempt(
   reducer: Reducer,
   view: View,
-  budget: Budget,
+  budget: ReductionTarget,
   context: ReducerContext,
 ): Promise<Reduction> {
-  if (context.dryRun && reducer.cost === 'llm' && !reducer.plans) {
+  if (context.dryRun && reducer.cost === 'llm' && !reducer.worksInDryRun) {
     return unchanged(view, 'would call a model: not run in a dry run');
   }
   let reduction: Reduction;
@@ -108,7 +108,7 @@ async function attempt(
 }
 
 function stepOf(
-  strategy: string,
+  reducer: string,
   before: View,
   after: View,
   durationMs: number,
@@ -116,7 +116,7 @@ function stepOf(
 ): CompactionStep {
   const remark = failure ?? note;
   return {
-    strategy,
+    reducer,
     messagesBefore: before.messages.length,
     messagesAfter: after.messages.length,
     tokensBefore: Math.round(before.tokens),
@@ -130,8 +130,8 @@ function stepOf(
 class Manifest {
   readonly #entries = new Map<string, ManifestEntry>();
 
-  add(strategy: string, fates: readonly Fate[]): void {
-    for (const { messageId, fate } of fates) this.#entries.set(messageId, { messageId, fate, strategy });
+  add(reducer: string, fates: readonly Fate[]): void {
+    for (const { messageId, fate } of fates) this.#entries.set(messageId, { messageId, fate, reducer });
   }
 
   /** The entries of these messages, in their order; what reducers made and unmade in between has none. */

@@ -1,6 +1,6 @@
 import type { Message } from '@x/core';
+import { pairingOf } from '@x/core';
 import { latestUserRequest } from '../conversation/regions.js';
-import { pairingOf } from '../groups.js';
 import { type Reduction, saysAnything } from '../reducer.js';
 
 /**

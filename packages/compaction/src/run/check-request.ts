@@ -17,7 +17,7 @@ const optionsSchema = z.strictObject({
   system: z.string().optional(),
   tools: z.array(holding<ToolDefinition>('name', 'a tool definition')).optional(),
   contextWindow: z.number().min(1).optional(),
-  carry: z.string().optional(),
+  appendix: z.string().optional(),
   logLocation: z.string().optional(),
 });
 

@@ -10,7 +10,7 @@ import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { describe } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
-import type { Budget, Reducer, View } from '../reducer.js';
+import type { Reducer, ReductionTarget, View } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
 import { needsRepair, repairPairs } from '../reducers/repair-pairs.js';
 import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
@@ -68,7 +68,9 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
 
   if (signal?.aborted) return report('aborted', abortReason(signal));
   const due = budget.forced || isDue(config, contextWindow, view.tokens, messages.length);
-  const reducers = due ? input.reducers : input.reducers.filter((reducer) => reducer.early?.(view, budget));
+  const reducers = due
+    ? input.reducers
+    : input.reducers.filter((reducer) => reducer.isDueEarly?.(view, budget));
   if (!due && input.observe) for (const message of messages) input.observe(message);
   if (reducers.length === 0) return report('skipped', 'nothing is due');
   if (messages.length === 0) return report('skipped', 'there are no messages');
@@ -104,7 +106,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
         system,
         tools,
         instructions: options.instructions,
-        carry: options.carry,
+        appendix: options.appendix,
         logLocation: options.logLocation,
         redact: redactorFor(config.redact),
         signal,
@@ -124,7 +126,7 @@ type Report = (status: CompactionStatus, why: string, result?: CascadeResult) =>
 function judge(
   config: ResolvedCompactionConfig,
   before: View,
-  budget: Budget,
+  budget: ReductionTarget,
   result: CascadeResult,
   report: Report,
 ): CompactionOutcome {
@@ -132,7 +134,7 @@ function judge(
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
-    const notes = steps.flatMap((step) => (step.note ? `${step.strategy}: ${step.note}` : []));
+    const notes = steps.flatMap((step) => (step.note ? `${step.reducer}: ${step.note}` : []));
     return report('ineffective', `nothing could be made smaller (${notes.join('; ')})`, result);
   }
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
@@ -144,18 +146,14 @@ function judge(
   const worked = steps.filter(
     (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
   );
-  const how = worked.map((step) => (step.note ? `${step.strategy} (${step.note})` : step.strategy));
+  const how = worked.map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
   return report('applied', `reduced by ${how.join(', ')}${trouble}`, result);
 }
 
 function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
   if (result.view.messages === before.messages) return report('skipped', 'nothing is due', undefined);
-  return report(
-    'applied',
-    `reduced early by ${result.steps.map((step) => step.strategy).join(', ')}`,
-    result,
-  );
+  return report('applied', `reduced early by ${result.steps.map((step) => step.reducer).join(', ')}`, result);
 }
 
 /** The message as it was at the start, found by id. The index is built when first asked for. */
@@ -167,7 +165,11 @@ function originalsOf(messages: readonly Message[]): (message: Message) => Messag
   };
 }
 
-function tooLargeFrame(fixed: number, budget: Budget, tools: readonly ToolDefinition[] | undefined): string {
+function tooLargeFrame(
+  fixed: number,
+  budget: ReductionTarget,
+  tools: readonly ToolDefinition[] | undefined,
+): string {
   const [parts, them] =
     tools && tools.length > 0
       ? [`the system prompt and ${tools.length} tools alone need`, 'them']
@@ -178,7 +180,7 @@ function tooLargeFrame(fixed: number, budget: Budget, tools: readonly ToolDefini
   );
 }
 
-function irreducible(view: View, budget: Budget): string {
+function irreducible(view: View, budget: ReductionTarget): string {
   const conversation = Math.round(view.tokens - view.fixedTokens);
   const advice = 'shorten what is new, have toolResultEviction() take it, or use a larger window';
   return (

@@ -4,14 +4,14 @@ import { redactorFor } from '../conversation/redaction.js';
 import { factsOf } from '../ledger/facts.js';
 import type { Reducer } from '../reducer.js';
 import { dropOldest } from '../reducers/drop-oldest.js';
-import { maskObservations } from '../reducers/mask-observations.js';
+import { maskOutputs } from '../reducers/mask-outputs.js';
+import { maskSuperseded } from '../reducers/mask-superseded.js';
 import { nativeCompaction } from '../reducers/native-compaction.js';
-import { pruneToolCalls } from '../reducers/prune-tool-calls.js';
+import { previewArgs } from '../reducers/preview-args.js';
 import { referenceMedia } from '../reducers/reference-media.js';
 import { summarize } from '../reducers/summarize.js';
-import { supersededOutputs } from '../reducers/superseded-outputs.js';
 import { trimSynthetic } from '../reducers/trim-synthetic.js';
-import { truncateToolArgs } from '../reducers/truncate-tool-args.js';
+import { truncateArgs } from '../reducers/truncate-args.js';
 
 /**
  * The reducers of a configuration, in the order in which they run: free ones first. Masking comes before a summary that a
@@ -25,19 +25,19 @@ export function reducersOf(config: ResolvedCompactionConfig, written: boolean): 
   const { strategy } = config;
   if (typeof strategy !== 'string') return strategy;
 
-  const { memoryTiers, truncateArgs, syntheticTrim, prune, ledgerTokens } = config;
+  const { memoryTiers, ledgerTokens } = config;
   const reducers: Reducer[] = [];
   if (strategy !== 'native') {
     // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
-    if (truncateArgs) reducers.push(truncateToolArgs(truncateArgs));
-    if (syntheticTrim) reducers.push(trimSynthetic(syntheticTrim));
-    if (prune.mode !== 'off') reducers.push(pruneToolCalls(prune));
+    if (config.truncateArgs) reducers.push(truncateArgs(config.truncateArgs));
+    if (config.trimSynthetic) reducers.push(trimSynthetic(config.trimSynthetic));
+    if (config.previewArgs.mode !== 'off') reducers.push(previewArgs(config.previewArgs));
   }
   const masks = strategy === 'auto' || strategy === 'observation_masking';
-  if (masks && config.media) reducers.push(referenceMedia(config.media));
-  if (masks && config.supersededOutputs) {
+  if (masks && config.referenceMedia) reducers.push(referenceMedia(config.referenceMedia));
+  if (masks && config.maskSuperseded) {
     const onlyForTokens = strategy === 'auto';
-    reducers.push(supersededOutputs({ ...config.supersededOutputs, onlyForTokens }));
+    reducers.push(maskSuperseded({ ...config.maskSuperseded, onlyForTokens }));
   }
   const masking = masks ? maskingOf(config) : [];
   const condensing = condensingOf(config);
@@ -49,14 +49,11 @@ export function reducersOf(config: ResolvedCompactionConfig, written: boolean): 
   ];
 }
 
-function maskingOf({
-  strategy,
-  memoryTiers,
-  observationMasking,
-}: ResolvedCompactionConfig): readonly Reducer[] {
-  if (!observationMasking) return [];
+function maskingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
+  const { strategy, memoryTiers } = config;
+  if (!config.maskOutputs) return [];
   const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
-  return [maskObservations({ ...observationMasking, ...tiers, onlyForTokens: strategy === 'auto' })];
+  return [maskOutputs({ ...config.maskOutputs, ...tiers, onlyForTokens: strategy === 'auto' })];
 }
 
 function condensingOf(config: ResolvedCompactionConfig): readonly Reducer[] {

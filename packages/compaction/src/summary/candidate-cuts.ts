@@ -1,8 +1,8 @@
 import type { Message } from '@x/core';
+import { pairingOf } from '@x/core';
 import { startOfUnseen } from '../conversation/regions.js';
-import { pairingOf } from '../groups.js';
 import type { Meter } from '../meter.js';
-import type { Budget, View } from '../reducer.js';
+import type { ReductionTarget, View } from '../reducer.js';
 import { chooseCut, type TailLimits } from './choose-cut.js';
 
 /** How much a summary is asked to leave verbatim. */
@@ -28,7 +28,7 @@ export interface Cut {
  */
 export function candidateCuts(
   view: View,
-  budget: Budget,
+  budget: ReductionTarget,
   keep: Keep,
   pinned: ReadonlySet<Message>,
   reserve: number,
@@ -39,36 +39,39 @@ export function candidateCuts(
   const taken = fixedTokens + reserve + meter.messages(pinned);
   const room = budget.condensedTokens - taken;
   const limits = {
-    mostMessages: mostMessages(budget, keep),
+    maxMessages: maxMessages(budget, keep),
     pinned,
     unseen: startOfUnseen(messages),
   };
-  const unseenRoom = budget.limitTokens - taken;
+  const maxUnseenTokens = budget.limitTokens - taken;
 
   const cuts: Cut[] = [];
-  const tryWith = (own: Pick<TailLimits, 'keepMessages' | 'room' | 'unseenRoom'>, lastResort = false) => {
+  const tryWith = (
+    own: Pick<TailLimits, 'keepMessages' | 'maxTokens' | 'maxUnseenTokens'>,
+    lastResort = false,
+  ) => {
     const index = chooseCut(messages, groups, { ...limits, ...own }, meter);
     if (index > (cuts.at(-1)?.index ?? 0)) cuts.push({ index, lastResort });
   };
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
     tryWith({
       keepMessages: wanted(messages, budget, keep) * factor || 0,
-      room: Math.min(room, keep.keepTokens > 0 ? keep.keepTokens * factor : room),
-      unseenRoom,
+      maxTokens: Math.min(room, keep.keepTokens > 0 ? keep.keepTokens * factor : room),
+      maxUnseenTokens,
     });
   }
-  tryWith({ keepMessages: 0, room: 0, unseenRoom: 0 }, true);
+  tryWith({ keepMessages: 0, maxTokens: 0, maxUnseenTokens: 0 }, true);
   return cuts;
 }
 
-function wanted(messages: readonly Message[], budget: Budget, keep: Keep): number {
+function wanted(messages: readonly Message[], budget: ReductionTarget, keep: Keep): number {
   if (keep.keepTokens > 0) return messages.length;
   // Asked for by hand, a short conversation is condensed too.
   return budget.forced ? Math.min(keep.keepMessages, Math.floor(messages.length / 2)) : keep.keepMessages;
 }
 
 /** So few that the number of messages is not a reason to reduce again at once: a summary and pinned requests come on top. */
-function mostMessages(budget: Budget, keep: Keep): number {
+function maxMessages(budget: ReductionTarget, keep: Keep): number {
   if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
   const most = Math.max(0, budget.targetMessages - 3);
   return keep.keepTokens > 0 ? Math.floor(most / 2) : Math.max(keep.keepMessages, most);

@@ -1,5 +1,4 @@
-import type { Message } from '@x/core';
-import type { Group } from '../groups.js';
+import type { Message, MessageGroup } from '@x/core';
 import type { Meter } from '../meter.js';
 
 /** What may stay verbatim at the end of a conversation. */
@@ -7,13 +6,13 @@ export interface TailLimits {
   /** Wanted; a batch of calls that lies across the border still stays. */
   readonly keepMessages: number;
   /** Never more than these, whatever lies across the border. */
-  readonly mostMessages: number;
+  readonly maxMessages: number;
   /** Never more tokens than these. */
-  readonly room: number;
+  readonly maxTokens: number;
   /** From this index on no model has seen the results: they stay whatever is wanted … */
   readonly unseen: number;
   /** … up to these tokens. */
-  readonly unseenRoom: number;
+  readonly maxUnseenTokens: number;
   /** Messages that stay anyway, and whose tokens are accounted for. */
   readonly pinned: ReadonlySet<Message>;
 }
@@ -24,7 +23,7 @@ export interface TailLimits {
  */
 export function chooseCut(
   messages: readonly Message[],
-  groups: readonly Group[],
+  groups: readonly MessageGroup[],
   limits: TailLimits,
   meter: Meter,
 ): number {
@@ -35,8 +34,10 @@ export function chooseCut(
     const total = tokens + meter.messages(members.filter((message) => !limits.pinned.has(message)));
     const kept = messages.length - cut;
     const wanted =
-      kept < limits.keepMessages && messages.length - start <= limits.mostMessages && total <= limits.room;
-    const unseen = start >= limits.unseen && total <= limits.unseenRoom;
+      kept < limits.keepMessages &&
+      messages.length - start <= limits.maxMessages &&
+      total <= limits.maxTokens;
+    const unseen = start >= limits.unseen && total <= limits.maxUnseenTokens;
     if (!open && !wanted && !unseen) break;
     tokens = total;
     cut = start;

@@ -1,6 +1,6 @@
 import type { Message } from '@x/core';
+import { pairingOf } from '@x/core';
 import { cutMiddle } from '../conversation/text.js';
-import { pairingOf } from '../groups.js';
 import type { Meter } from '../meter.js';
 import type { TranscriptEntry } from './transcript.js';
 

@@ -20,7 +20,7 @@ export interface PromptInput {
   readonly previous: string | undefined;
   readonly instructions: string | undefined;
   /** State that will stand beside the summary: todos, the plan. */
-  readonly carry: string | undefined;
+  readonly appendix: string | undefined;
   readonly maxTokens: number;
 }
 
@@ -76,8 +76,8 @@ export function buildPrompt(options: SummaryOptions, input: PromptInput): Summar
   if (!used.has('previous_summary') && previous) {
     rest.push(`This is the record so far. Update it: keep what still holds, add what is new.\n${previous}`);
   }
-  if (input.carry)
-    rest.push(`This state is kept beside your record; do not repeat it.\n${fenced('state', input.carry)}`);
+  if (input.appendix)
+    rest.push(`This state is kept beside your record; do not repeat it.\n${fenced('state', input.appendix)}`);
   if (!used.has('messages')) rest.push(messages);
   rest.push(`Stay below ${input.maxTokens} tokens.`);
 

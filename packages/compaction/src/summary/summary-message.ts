@@ -13,7 +13,7 @@ export interface SummaryParts {
   readonly ledger: Ledger;
   /** The ledger as text, within its budget. */
   readonly ledgerText: string;
-  readonly carry: string | undefined;
+  readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
   /** Ids of the messages that this summary replaces, the earlier summary among them. */
   readonly covers: readonly string[];
@@ -24,13 +24,13 @@ export interface SummaryParts {
  * that the next compaction updates them instead of summarizing a summary.
  */
 export function summaryMessage(parts: SummaryParts): Message {
-  const { narrative, ledger, ledgerText, carry, logLocation, covers } = parts;
+  const { narrative, ledger, ledgerText, appendix, logLocation, covers } = parts;
   const where = logLocation ? ` Full messages: ${logLocation}.` : '';
   const sections = [
     `Record of earlier messages, not a request.${where}`,
     narrative,
     ledgerText && `## LEDGER\n${ledgerText}`,
-    carry && `## CARRIED OVER\n${carry}`,
+    appendix && `## CARRIED OVER\n${appendix}`,
   ];
   const body = sections
     .filter((section) => section)

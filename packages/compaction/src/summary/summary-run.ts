@@ -7,10 +7,10 @@ import { foldLedger } from '../ledger/fold-ledger.js';
 import { emptyLedger, type Ledger } from '../ledger/ledger.js';
 import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
 import {
-  type Budget,
   type Fate,
   type ReducerContext,
   type Reduction,
+  type ReductionTarget,
   unchanged,
   type View,
 } from '../reducer.js';
@@ -46,7 +46,7 @@ interface Candidate {
 export class SummaryRun {
   readonly #settings: SummarizeOptions;
   readonly #view: View;
-  readonly #budget: Budget;
+  readonly #budget: ReductionTarget;
   readonly #context: ReducerContext;
   readonly #maxNarrative: number;
   readonly #before: number;
@@ -62,7 +62,7 @@ export class SummaryRun {
   #usage: Usage | undefined;
   #problem: string | undefined;
 
-  constructor(settings: SummarizeOptions, view: View, budget: Budget, context: ReducerContext) {
+  constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: ReducerContext) {
     this.#view = view;
     this.#budget = budget;
     const redact = redactorFor(settings.redact) ?? asItIs;
@@ -71,7 +71,7 @@ export class SummaryRun {
     this.#context = {
       ...context,
       instructions: context.instructions && redact(context.instructions),
-      carry: context.carry && redact(context.carry),
+      appendix: context.appendix && redact(context.appendix),
     };
     this.#before = view.tokens - view.fixedTokens;
     this.#anchor = this.#findAnchor();
@@ -106,7 +106,7 @@ export class SummaryRun {
     return {
       messages: candidate.messages,
       fates: fatesOf(candidate.part),
-      distilled: true,
+      condensed: true,
       ...usage,
       ...(note ? { note } : {}),
     };
@@ -140,7 +140,7 @@ export class SummaryRun {
   async #tell(part: Partition): Promise<void> {
     const model = this.#writer;
     if (!model) return;
-    const { meter, instructions, carry, signal } = this.#context;
+    const { meter, instructions, appendix, signal } = this.#context;
     try {
       const result = await writeNarrative({
         model,
@@ -151,7 +151,7 @@ export class SummaryRun {
         previous: this.#narrativeFor(part),
         messages: part.covered.slice(this.#told).map((message) => this.#source(message)),
         instructions,
-        carry,
+        appendix,
         signal,
         redact: this.#redact,
       });
@@ -176,7 +176,7 @@ export class SummaryRun {
   }
 
   #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
-    const { meter, carry, logLocation } = this.#context;
+    const { meter, appendix, logLocation } = this.#context;
     const ledger = mostLedger > 0 ? this.#fold(part) : emptyLedger;
     // Never so much that the summary outgrows what it replaces.
     const room = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
@@ -184,7 +184,7 @@ export class SummaryRun {
       narrative,
       ledger,
       ledgerText: renderLedger(ledger, Math.max(0, room - FRAME), meter, !this.#anchor),
-      carry,
+      appendix,
       logLocation,
       covers: [...part.previous, ...part.covered].map((message) => message.id),
     });
@@ -237,7 +237,7 @@ export class SummaryRun {
 
 function fatesOf(part: Partition): readonly Fate[] {
   return [
-    ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'superseded' })),
+    ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'merged' })),
     ...part.covered.map(({ id }): Fate => ({ messageId: id, fate: 'summarized' })),
   ];
 }

@@ -27,7 +27,7 @@ export interface NarrativeTask {
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
   readonly instructions: string | undefined;
-  readonly carry: string | undefined;
+  readonly appendix: string | undefined;
   readonly signal: AbortSignal | undefined;
   /** Takes secrets out of what the model writes. */
   readonly redact: Redact;
@@ -97,8 +97,8 @@ function promptFor(
   last: boolean,
 ): SummaryPrompt {
   const { instructions, maxTokens } = task;
-  const carry = last ? task.carry : undefined;
-  return buildPrompt(task.options, { transcript, nonce, previous, instructions, carry, maxTokens });
+  const appendix = last ? task.appendix : undefined;
+  return buildPrompt(task.options, { transcript, nonce, previous, instructions, appendix, maxTokens });
 }
 
 /** Tokens left for the transcript in one request. */

@@ -63,7 +63,7 @@ describe('compaction, before a model call', () => {
     });
     expect(done).toHaveProperty(
       'manifest',
-      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarized', strategy: 'summarization' })),
+      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarized', reducer: 'summarization' })),
     );
   });
 
@@ -145,7 +145,7 @@ describe('compaction, before a model call', () => {
     const slow: Reducer = {
       name: 'slow',
       cost: 'free',
-      early: () => true,
+      isDueEarly: () => true,
       async reduce(view) {
         scope.state.contextMutable().push(late);
         const fates = view.messages

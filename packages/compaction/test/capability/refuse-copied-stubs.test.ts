@@ -47,7 +47,7 @@ describe('a model that copies a stub into a call', () => {
       {
         strategy: 'observation_masking',
         truncateArgs: false,
-        prune: { mode: 'compaction', protectPercent: 0.01 },
+        previewArgs: { mode: 'compaction', protectPercent: 0.01 },
       },
       written(),
     );

@@ -39,7 +39,7 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
               contextWindow: 3_000,
               keepMessages: 3,
               triggerMessages: 10,
-              observationMasking: { keepRecentToolOutputs: 1 },
+              maskOutputs: { keepRecentToolOutputs: 1 },
               model: written ? modelOf(() => GOOD_SUMMARY) : null,
             });
             scope.state.contextMutable().push(...closed(part));

@@ -27,9 +27,9 @@ describe('compactionConfigSchema', () => {
         maxArgLength: 2_000,
         truncationText: '... [truncated] ...',
       },
-      syntheticTrim: { trimThreshold: 0.5, trimMaxTokens: 0 },
-      prune: { mode: 'off', argThreshold: 200, protectPercent: 0.3 },
-      observationMasking: { keepRecentToolOutputs: 5, format: 'one_line' },
+      trimSynthetic: { trimThreshold: 0.5, trimMaxTokens: 0 },
+      previewArgs: { mode: 'off', argThreshold: 200, protectPercent: 0.3 },
+      maskOutputs: { keepRecentToolOutputs: 5, format: 'one_line' },
       chunks: 1,
       toolResultMaxLength: 200,
       truncationRetries: [150, 100, 50, 0],
@@ -58,8 +58,8 @@ describe('compactionConfigSchema', () => {
     ['a budget above the window', { maxTokens: 9_000, contextWindow: 8_000 }, 'maxTokens'],
     [
       'a trim threshold above the budget',
-      { syntheticTrim: { trimThreshold: 0.9 } },
-      'syntheticTrim.trimThreshold',
+      { trimSynthetic: { trimThreshold: 0.9 } },
+      'trimSynthetic.trimThreshold',
     ],
     [
       'a marker longer than the argument',

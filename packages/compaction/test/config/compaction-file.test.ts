@@ -27,16 +27,16 @@ describe('parseCompactionConfig', () => {
       truncate_args: { max_arg_length: 500, truncation_text: '[cut_here]' },
       observation_masking: { format: 'head_tail', exclude_tools: ['read_file'] },
       memory_tiers: { hot_messages: 5, warm_messages: 9 },
-      synthetic_trim: false,
+      trim_synthetic: false,
       preserve: ['open_questions'],
     });
     expect(options).toMatchObject({
       triggerMessages: 30,
       keepMessages: 10,
       truncateArgs: { maxArgLength: 500, truncationText: '[cut_here]' },
-      observationMasking: { format: 'head_tail', excludeTools: ['read_file'] },
+      maskOutputs: { format: 'head_tail', excludeTools: ['read_file'] },
       memoryTiers: { hotMessages: 5, warmMessages: 9 },
-      syntheticTrim: false,
+      trimSynthetic: false,
       preserve: ['open_questions'],
     });
     expect(() => compaction(options)).not.toThrow();
@@ -80,7 +80,11 @@ describe('parseCompactionConfig', () => {
 
   it.each([
     ['an unknown key', { tigger_messages: 3 }, ['tigger_messages: unknown key']],
-    ['an unknown key further in', { prune: { arg_treshold: 3 } }, ['prune.arg_treshold: unknown key']],
+    [
+      'an unknown key further in',
+      { preview_args: { arg_treshold: 3 } },
+      ['preview_args.arg_treshold: unknown key'],
+    ],
     [
       'a key as code writes it',
       { triggerMessages: 3 },
@@ -94,7 +98,7 @@ describe('parseCompactionConfig', () => {
     [
       'a trim above the budget',
       { threshold: 40 },
-      ['synthetic_trim.trim_threshold: 0.5 must be below budget_percent 0.4'],
+      ['trim_synthetic.trim_threshold: 0.5 must be below budget_percent 0.4'],
     ],
     [
       'two prompts',

@@ -7,8 +7,12 @@ const agent = (compaction: unknown) => ({ name: 'coder', features: { compaction 
 describe('resolveCompactionConfig', () => {
   it('takes an agent’s front matter before compaction.yaml before the program before the defaults, key by key', () => {
     const { options } = resolveCompactionConfig({
-      frontMatter: agent({ trigger_messages: 30, prune: { mode: 'iteration' } }),
-      file: { trigger_messages: 40, trigger_tokens: 9_000, prune: { arg_threshold: 300, mode: 'off' } },
+      frontMatter: agent({ trigger_messages: 30, preview_args: { mode: 'iteration' } }),
+      file: {
+        trigger_messages: 40,
+        trigger_tokens: 9_000,
+        preview_args: { arg_threshold: 300, mode: 'off' },
+      },
       defaults: { trigger_tokens: 7_000, chunks: 3 },
     });
     expect(options).toMatchObject({
@@ -16,16 +20,16 @@ describe('resolveCompactionConfig', () => {
       triggerTokens: 9_000,
       chunks: 3,
       budgetPercent: 0.85,
-      prune: { mode: 'iteration', argThreshold: 300, protectPercent: 0.3 },
+      previewArgs: { mode: 'iteration', argThreshold: 300, protectPercent: 0.3 },
     });
   });
 
   it('takes 0 and false for said, and nothing for nothing', () => {
     const { options } = resolveCompactionConfig({
-      frontMatter: agent({ trigger_tokens: 0, media: false }),
-      file: { ref: 'compaction', config: { trigger_tokens: 9_000, media: { keep_user_turns: 5 } } },
+      frontMatter: agent({ trigger_tokens: 0, reference_media: false }),
+      file: { ref: 'compaction', config: { trigger_tokens: 9_000, reference_media: { keep_user_turns: 5 } } },
     });
-    expect(options).toMatchObject({ triggerTokens: 0, media: false });
+    expect(options).toMatchObject({ triggerTokens: 0, referenceMedia: false });
     expect(resolveCompactionConfig({})).toEqual(parseCompactionConfig({}));
     expect(resolveCompactionConfig({ frontMatter: { name: 'coder' }, file: null })).toEqual(
       parseCompactionConfig({}),

@@ -96,7 +96,7 @@ describe('what is counted', () => {
       triggerMessages: 0,
       triggerTokens: 40_000,
       truncateArgs: false,
-      media: false,
+      referenceMedia: false,
     });
     await aroundReason?.(scope, async () => answer);
     expect(outcomes(scope)).toHaveLength(1);
@@ -149,7 +149,7 @@ describe('what can be seen of it', () => {
       status,
       tokensAfter,
       manifest,
-      steps: steps.map(({ strategy, tokensBefore, tokensAfter: after }) => [strategy, tokensBefore, after]),
+      steps: steps.map(({ reducer, tokensBefore, tokensAfter: after }) => [reducer, tokensBefore, after]),
     });
     expect(comparable(plan)).toEqual(comparable(outcome));
     const kept = new Set(outcome.messages);

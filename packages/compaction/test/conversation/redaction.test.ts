@@ -32,7 +32,7 @@ async function chain(redact: boolean) {
     redact,
     instructions: `${configured}`,
   });
-  const options = { instructions: `keep ${instruction}`, carry: `Todos: use ${carried}` };
+  const options = { instructions: `keep ${instruction}`, appendix: `Todos: use ${carried}` };
   const first = await compactor.compact(conversation(), options);
   const again = [...first.messages, ...rounds(10, () => ({ output: lines(20) })), userMessage('and now')];
   const second = await compactor.compact(again, options);

@@ -7,7 +7,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { maskObservations, toolResultEviction } from '../../src/index.js';
+import { maskOutputs, toolResultEviction } from '../../src/index.js';
 import { at, lines, reduceWith, round } from '../build.js';
 import { toolScopeOf } from '../scope.js';
 
@@ -101,7 +101,7 @@ describe('toolResultEviction', () => {
     const { result } = await evict('v'.repeat(90_000));
     const [assistant, tool] = round();
     const messages = [assistant, { ...tool, content: [result] }, ...round()];
-    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 1 }), messages);
+    const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 1 }), messages);
     expect(textOf(at(after, 1))).toContain('full text: read_file large_tool_results/agents/coder/s1/');
   });
 });

@@ -17,11 +17,11 @@ describe('a compactor', () => {
     const compactor = createCompactor({
       contextWindow: 10_000,
       truncateArgs: false,
-      prune: { mode: 'compaction', protectPercent: 0.1 },
+      previewArgs: { mode: 'compaction', protectPercent: 0.1 },
     });
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.map((step) => step.strategy)).toContain('prune');
+    expect(outcome.steps.map((step) => step.reducer)).toContain('preview_args');
     expect(outcome.tokensAfter).toBeLessThan(8_500);
   });
 
@@ -50,7 +50,7 @@ describe('a compactor', () => {
       reason: 'request_too_large',
     });
     expect(model.requests).toEqual([]);
-    expect(outcome.steps.at(-1)?.strategy).toBe('observation_masking');
+    expect(outcome.steps.at(-1)?.reducer).toBe('observation_masking');
     expect(outcome.messagesAfter).toBe(messages.length);
   });
 

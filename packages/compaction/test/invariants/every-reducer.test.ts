@@ -1,4 +1,5 @@
 import type { CompactionOutcome, Message } from '@x/core';
+import { pairingOf } from '@x/core';
 import {
   assertAccounted,
   assertCurrent,
@@ -9,7 +10,6 @@ import {
 } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pairingOf } from '../../src/groups.js';
 import { createCompactor } from '../../src/index.js';
 import { conversations, longConversations, runs } from './conversations.js';
 import { compactors } from './reducers.js';

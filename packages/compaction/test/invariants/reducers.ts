@@ -2,15 +2,15 @@ import { assistantMessage } from '@x/core';
 import {
   type CompactionConfig,
   dropOldest,
-  maskObservations,
+  maskOutputs,
+  maskSuperseded,
   nativeCompaction,
-  pruneToolCalls,
+  previewArgs,
   type Reducer,
   referenceMedia,
   summarize,
-  supersededOutputs,
   trimSynthetic,
-  truncateToolArgs,
+  truncateArgs,
 } from '../../src/index.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
 
@@ -24,13 +24,13 @@ const ableModel = () =>
 
 /** Each reducer by itself, as eager as its options allow. */
 const single: Readonly<Record<string, Reducer>> = {
-  truncateToolArgs: truncateToolArgs({ keepMessages: 2, maxArgLength: 60 }),
+  truncateArgs: truncateArgs({ keepMessages: 2, maxArgLength: 60 }),
   trimSynthetic: trimSynthetic({ trimMaxTokens: 1 }),
-  pruneToolCalls: pruneToolCalls({ mode: 'compaction', argThreshold: 1, protectPercent: 0 }),
+  previewArgs: previewArgs({ mode: 'compaction', argThreshold: 1, protectPercent: 0 }),
   referenceMedia: referenceMedia({ keepUserTurns: 0 }),
-  supersededOutputs: supersededOutputs(),
-  'maskObservations, one line': maskObservations({ keepRecentToolOutputs: 1 }),
-  'maskObservations, head and tail': maskObservations({ keepRecentToolOutputs: 1, format: 'head_tail' }),
+  maskSuperseded: maskSuperseded(),
+  'maskOutputs, one line': maskOutputs({ keepRecentToolOutputs: 1 }),
+  'maskOutputs, head and tail': maskOutputs({ keepRecentToolOutputs: 1, format: 'head_tail' }),
   nativeCompaction: nativeCompaction({ keepMessages: 4 }),
   summarize: summarize({ keepMessages: 4 }),
   'summarize, by tokens': summarize({ keepTokens: 300 }),

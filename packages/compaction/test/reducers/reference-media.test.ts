@@ -38,7 +38,7 @@ describe('referenceMedia', () => {
     expect(textOf(at(after, 0))).toBe(
       `look\n[image/png, 3.0 KB, login.png; in full: log message ${messages[0]?.id}]`,
     );
-    expect(fates).toEqual([{ messageId: messages[0]?.id, fate: 'masked' }]);
+    expect(fates).toEqual([{ messageId: messages[0]?.id, fate: 'referenced' }]);
     expect(after.slice(1)).toEqual(messages.slice(1));
     expect(countMessage(estimateCounter, at(after, 0))).toBeLessThan(100);
   });
@@ -93,7 +93,7 @@ describe('referenceMedia', () => {
     expect(early.tokensAfter).toBeLessThan(early.tokensBefore / 10);
     const again = await createCompactor(options).compact(early.messages, { reason: 'proactive_budget' });
     expect(again.status).toBe('skipped');
-    const off = createCompactor({ ...options, media: false });
+    const off = createCompactor({ ...options, referenceMedia: false });
     expect((await off.compact(messages, { reason: 'proactive_budget' })).status).toBe('skipped');
   });
 

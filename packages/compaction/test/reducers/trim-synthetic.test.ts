@@ -19,11 +19,13 @@ describe('trimSynthetic', () => {
 
   it('runs from half a window on, or from a number of tokens on', () => {
     const view = viewOf([userMessage('x'.repeat(400))], 15_950);
-    expect(trimSynthetic().early?.(view, budgetOf({ contextWindow: 32_000 }))).toBe(true);
-    expect(trimSynthetic().early?.(view, budgetOf({ contextWindow: 64_000 }))).toBe(false);
-    expect(trimSynthetic({ trimMaxTokens: 1_000 }).early?.(view, budgetOf({ contextWindow: 64_000 }))).toBe(
-      true,
+    expect(trimSynthetic().isDueEarly?.(view, budgetOf({ contextWindow: 32_000 }))).toBe(true);
+    expect(trimSynthetic().isDueEarly?.(view, budgetOf({ contextWindow: 64_000 }))).toBe(false);
+    expect(
+      trimSynthetic({ trimMaxTokens: 1_000 }).isDueEarly?.(view, budgetOf({ contextWindow: 64_000 })),
+    ).toBe(true);
+    expect(trimSynthetic({ trimThreshold: 0 }).isDueEarly?.(view, budgetOf({ contextWindow: 100 }))).toBe(
+      false,
     );
-    expect(trimSynthetic({ trimThreshold: 0 }).early?.(view, budgetOf({ contextWindow: 100 }))).toBe(false);
   });
 });

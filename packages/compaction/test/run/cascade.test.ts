@@ -116,7 +116,7 @@ describe('every compaction', { timeout: 300_000 }, () => {
           model: modelOf(answers[name] as () => string),
           fallback: 'none',
           truncateArgs: false,
-          syntheticTrim: false,
+          trimSynthetic: false,
         });
         const outcome = await compactor.compact(messages);
         const told = outcome.messages.some((message) => message.kind === 'summary');

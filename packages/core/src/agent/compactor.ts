@@ -13,25 +13,28 @@ export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' 
 /** What became of a message. Every removed or altered message has one entry in the manifest. */
 export type MessageFate =
   | 'summarized'
+  | 'merged'
   | 'masked'
-  | 'truncated'
-  | 'pruned'
-  | 'trimmed'
   | 'superseded'
+  | 'referenced'
+  | 'truncated'
+  | 'previewed'
+  | 'trimmed'
   | 'replaced'
+  | 'repaired'
   | 'dropped';
 
 /** What became of one message in a compaction. */
 export interface ManifestEntry {
   readonly messageId: string;
   readonly fate: MessageFate;
-  /** The strategy that did it. */
-  readonly strategy: string;
+  /** The reducer that did it. */
+  readonly reducer: string;
 }
 
 /** One reducer's run. */
 export interface CompactionStep {
-  readonly strategy: string;
+  readonly reducer: string;
   readonly messagesBefore: number;
   readonly messagesAfter: number;
   readonly tokensBefore: number;
@@ -72,7 +75,7 @@ export interface CompactOptions {
   /** The window of the model that will read the result, in tokens; overrides the compactor's own. */
   readonly contextWindow?: number | undefined;
   /** Text to be carried mechanically behind a summary: todos, the plan's path. */
-  readonly carry?: string | undefined;
+  readonly appendix?: string | undefined;
   /** Where the messages can be read in full, named in summaries and stubs. */
   readonly logLocation?: string | undefined;
 }

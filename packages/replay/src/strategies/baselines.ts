@@ -68,7 +68,7 @@ function differences(before: readonly Message[], after: readonly Message[]): rea
     .filter((message) => staying.get(message.id) !== message)
     .map(({ id }) =>
       staying.has(id)
-        ? { messageId: id, fate: 'masked', strategy: 'mask' }
-        : { messageId: id, fate: 'dropped', strategy: 'tail' },
+        ? { messageId: id, fate: 'masked', reducer: 'mask' }
+        : { messageId: id, fate: 'dropped', reducer: 'tail' },
     );
 }

@@ -51,7 +51,7 @@ export class DroppingCompactor implements Compactor {
       durationMs: 0,
       manifest: before
         .filter((message) => !kept.has(message))
-        .map((message) => ({ messageId: message.id, fate: 'dropped', strategy: 'dropOldest' })),
+        .map((message) => ({ messageId: message.id, fate: 'dropped', reducer: 'dropOldest' })),
     };
   }
 }

@@ -23,7 +23,7 @@ export function CompactionSteps({ steps }: { readonly steps: readonly Compaction
           {steps.map((step, index) => (
             <tr key={index} data-idle={step.tokensAfter === step.tokensBefore}>
               <th scope="row">
-                {step.strategy}
+                {step.reducer}
                 {step.note && <span class="steps-note">{step.note}</span>}
               </th>
               <td>

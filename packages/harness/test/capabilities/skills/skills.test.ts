@@ -82,7 +82,7 @@ describe('skills', () => {
       const model = new ScriptedModel([load, ...steps, load, list, { text: 'ok' }]);
       const masking = compaction({
         strategy: 'observation_masking',
-        observationMasking: { format: 'head_tail', keepRecentToolOutputs: 2 },
+        maskOutputs: { format: 'head_tail', keepRecentToolOutputs: 2 },
         triggerMessages: 8,
         keepMessages: 4,
       });

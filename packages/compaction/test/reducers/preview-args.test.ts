@@ -1,29 +1,29 @@
 import { toolUsesOf } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { pruneToolCalls } from '../../src/index.js';
+import { previewArgs } from '../../src/index.js';
 import { at, budgetOf, reduceWith, round, rounds, viewOf } from '../build.js';
 
 const big = 'const answer = 42; '.repeat(100);
 
-describe('pruneToolCalls', () => {
+describe('previewArgs', () => {
   it('shortens large arguments beyond the protected part of the window, names and short values exactly', async () => {
     const messages = [
       ...round({ name: 'write_file', input: { path: 'src/a.ts', content: big, mode: 7 } }),
       ...round({ name: 'write_file', input: { path: 'src/b.ts', content: 'short' } }),
       ...rounds(3),
     ];
-    const reducer = pruneToolCalls({ mode: 'compaction', protectPercent: 0.001 });
+    const reducer = previewArgs({ mode: 'compaction', protectPercent: 0.001 });
     const { messages: after, fates } = await reduceWith(reducer, messages);
     const input = toolUsesOf(at(after, 0))[0]?.input as { path: string; content: string; mode: number };
     expect(input.path).toBe('src/a.ts');
     expect(input.mode).toBe(7);
     expect(input.content).toMatch(/^\[shortened, was ~\d+ tokens\] const answer/);
     expect(after[2]).toBe(messages[2]);
-    expect(fates).toEqual([{ messageId: messages[0]?.id, fate: 'pruned' }]);
+    expect(fates).toEqual([{ messageId: messages[0]?.id, fate: 'previewed' }]);
   });
 
   it('recognizes what it shortened by its mark, not by its text', async () => {
-    const reducer = pruneToolCalls({ mode: 'compaction', protectPercent: 0, argThreshold: 5 });
+    const reducer = previewArgs({ mode: 'compaction', protectPercent: 0, argThreshold: 5 });
     const messages = [...round({ input: { content: `[shortened, was ~9 tokens] ${big}` } }), ...rounds(1)];
     const once = await reduceWith(reducer, messages);
     expect(once.fates).toHaveLength(1);
@@ -33,7 +33,7 @@ describe('pruneToolCalls', () => {
 
   it('runs early in the mode `iteration` alone', () => {
     const early = (mode: 'off' | 'iteration' | 'compaction') =>
-      pruneToolCalls({ mode }).early?.(viewOf(rounds(2)), budgetOf());
+      previewArgs({ mode }).isDueEarly?.(viewOf(rounds(2)), budgetOf());
     expect([early('off'), early('iteration'), early('compaction')]).toEqual([false, true, false]);
   });
 });

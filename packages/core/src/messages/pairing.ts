@@ -1,7 +1,7 @@
-import type { Message } from '@x/core';
+import type { Message } from './message.js';
 
 /** A stretch of messages that stays or goes as one: a tool call with all its results, or one message by itself. */
-export interface Group {
+export interface MessageGroup {
   readonly start: number;
   /** Exclusive. */
   readonly end: number;
@@ -11,7 +11,7 @@ export interface Group {
 
 /** How the tool calls and results of a conversation belong together. The one place that knows. */
 export interface Pairing {
-  readonly groups: readonly Group[];
+  readonly groups: readonly MessageGroup[];
   /** Where there are calls that still wait for their results. */
   readonly open: ReadonlySet<number>;
   /** Results whose call is nowhere before them: ids by message index. */
@@ -57,7 +57,7 @@ export function pairingOf(messages: readonly Message[]): Pairing {
     for (const block of message.content) if (block.type === 'tool_use') waiting.set(block.id, index);
   }
   const open = new Set([...waiting.values()].filter((call) => call !== ANSWERED));
-  let groups: readonly Group[] | undefined;
+  let groups: readonly MessageGroup[] | undefined;
   return {
     // Many only ask what is amiss.
     get groups() {
@@ -71,8 +71,8 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   };
 }
 
-function toGroups(reach: Int32Array, open: ReadonlySet<number>): Group[] {
-  const groups: Group[] = [];
+function toGroups(reach: Int32Array, open: ReadonlySet<number>): MessageGroup[] {
+  const groups: MessageGroup[] = [];
   let start = 0;
   while (start < reach.length) {
     let last = start;

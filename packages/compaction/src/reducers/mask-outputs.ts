@@ -9,7 +9,7 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { count, observationMaskingSchema } from '../config/stage-schemas.js';
+import { countSchema, maskOutputsSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import { pathOf, rangeOf } from '../conversation/tool-calls.js';
@@ -20,9 +20,9 @@ import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { matchesTool, toolsThat } from './select-tools.js';
 import { observationStub } from './stubs.js';
 
-const optionsSchema = observationMaskingSchema.extend({
+const optionsSchema = maskOutputsSchema.extend({
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
-  keepRecentMessages: count.optional(),
+  keepRecentMessages: countSchema.optional(),
   /** Leave outputs alone while only the number of messages is over: masking cannot change that. */
   onlyForTokens: z.boolean().default(false),
 });
@@ -31,8 +31,8 @@ const optionsSchema = observationMaskingSchema.extend({
  * Replaces tool outputs older than the newest `keepRecentToolOutputs` 5 by a stub. Ids and the number of messages stay;
  * outputs that the model has not answered yet are never touched; a stub is never longer than what it replaces.
  */
-export function maskObservations(options: z.input<typeof optionsSchema> = {}): Reducer {
-  const settings = parseWith(optionsSchema, options, 'maskObservations options');
+export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const settings = parseWith(optionsSchema, options, 'maskOutputs options');
 
   return {
     name: 'observation_masking',

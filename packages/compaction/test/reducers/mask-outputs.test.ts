@@ -9,15 +9,15 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { maskObservations } from '../../src/index.js';
+import { maskOutputs } from '../../src/index.js';
 import { at, lines, reduceWith, round, rounds } from '../build.js';
 
 const said = (message: Message | undefined) => (message ? textOf(message) : '');
 
-describe('maskObservations', () => {
+describe('maskOutputs', () => {
   it('turns old outputs into one line; ids, number and the newest outputs stay', async () => {
     const messages = [...rounds(8, () => ({ output: lines(47) })), assistantMessage('done')];
-    const { messages: after, fates } = await reduceWith(maskObservations(), messages);
+    const { messages: after, fates } = await reduceWith(maskOutputs(), messages);
 
     expect(after.map((message) => message.id)).toEqual(messages.map((message) => message.id));
     expect(fates).toHaveLength(3);
@@ -31,7 +31,7 @@ describe('maskObservations', () => {
 
   it('keeps head and tail in the other format', async () => {
     const messages = [...round({ output: lines(20, 'row '.repeat(10)) }), assistantMessage('ok')];
-    const reducer = maskObservations({ keepRecentToolOutputs: 0, format: 'head_tail' });
+    const reducer = maskOutputs({ keepRecentToolOutputs: 0, format: 'head_tail' });
     const { messages: after } = await reduceWith(reducer, messages);
     const shown = said(after[1]).split('\n');
     expect(shown).toHaveLength(8);
@@ -45,7 +45,7 @@ describe('maskObservations', () => {
       ...round({ name: 'execute', input: {}, output, isError: true }),
       assistantMessage('hm'),
     ];
-    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+    const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), messages);
     expect(said(after[1])).toContain('execute → failed: Error: connection refused at 10.0.0.1');
     expect(toolResultsOf(at(after, 1))[0]?.isError).toBe(true);
   });
@@ -55,7 +55,7 @@ describe('maskObservations', () => {
     const usage = `exit 64\nusage: make [-h]\n${lines(60)}`;
     const run = (output: string) => round({ name: 'execute', input: { command: 'make' }, output });
     const messages = [...run(failing), ...run(usage), ...run(`exit 0\n${lines(60)}`), assistantMessage('hm')];
-    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+    const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), messages);
     expect(said(after[1])).toMatch(
       /^\[execute → failed with exit 2: src\/a\.ts\(3,1\): error: no such name, 62 lines/,
     );
@@ -74,7 +74,7 @@ describe('maskObservations', () => {
     });
     const tools = [tool('drop_tables', true), tool('list_tables', false)];
     const messages = [...drop(), ...look(), assistantMessage('ok')];
-    const reducer = maskObservations({ keepRecentToolOutputs: 0 });
+    const reducer = maskOutputs({ keepRecentToolOutputs: 0 });
     const { messages: after } = await reduceWith(reducer, messages, {}, { tools });
     expect(said(after[1])).toMatch(
       /^\[drop_tables → ok, 60 lines, \d+ bytes; done, do not repeat; full text: /,
@@ -92,7 +92,7 @@ describe('maskObservations', () => {
     ] as const;
     for (const [input, range] of inputs) {
       const messages = [...round({ input, output: lines(60) }), assistantMessage('ok')];
-      const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+      const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), messages);
       expect(said(after[1])).toMatch(`[read_file a.ts ${range} → ok, 60 lines, `);
     }
   });
@@ -107,7 +107,7 @@ describe('maskObservations', () => {
       assistantMessage(calls),
       ...calls.map((call) => toolResultMessage(call, lines(100))),
     ];
-    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+    const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), messages);
     expect(after).toBe(messages);
   });
 
@@ -115,14 +115,14 @@ describe('maskObservations', () => {
     const call: ToolUseBlock = { type: 'tool_use', id: 'shot', name: 'screenshot', input: {} };
     const image = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } } as const;
     const messages = [assistantMessage([call]), toolResultMessage(call, [image]), assistantMessage('I see')];
-    const { messages: after } = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), messages);
+    const { messages: after } = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), messages);
     expect(said(after[1])).toContain('with image/png');
   });
 
   it('recognizes a masked output by its mark: look-alikes are masked, stubs are not', async () => {
     const lookAlike = `[read_file → ok, 1 lines, 3 bytes; full text: log message x]${' padding'.repeat(100)}`;
     const messages = [...round({ output: lookAlike }), assistantMessage('ok')];
-    const reducer = maskObservations({ keepRecentToolOutputs: 0 });
+    const reducer = maskOutputs({ keepRecentToolOutputs: 0 });
     const once = await reduceWith(reducer, messages);
     expect(once.fates).toHaveLength(1);
     const twice = await reduceWith(reducer, once.messages);
@@ -135,7 +135,7 @@ describe('maskObservations', () => {
       ...round({ output: lines(50) }),
       assistantMessage('ok'),
     ];
-    const reducer = maskObservations({ keepRecentToolOutputs: 0, excludeTools: ['skill_*'] });
+    const reducer = maskOutputs({ keepRecentToolOutputs: 0, excludeTools: ['skill_*'] });
     const { fates } = await reduceWith(reducer, messages);
     expect(fates.map((fate) => fate.messageId)).toEqual([messages[3]?.id]);
   });
@@ -148,7 +148,7 @@ describe('maskObservations', () => {
       assistantMessage('ok'),
     ];
     const tight = { forced: false, targetTokens: 1_000, limitTokens: 2_000 };
-    const patient = await reduceWith(maskObservations(), messages, tight);
+    const patient = await reduceWith(maskOutputs(), messages, tight);
     expect(patient.messages).toBe(messages);
     expect(patient.note).toContain('waits');
   });
@@ -160,7 +160,7 @@ describe('maskObservations', () => {
         fc.constantFrom('one_line', 'head_tail' as const),
         async (output, format) => {
           const messages = [...round({ output }), assistantMessage('ok')];
-          const reducer = maskObservations({ keepRecentToolOutputs: 0, format });
+          const reducer = maskOutputs({ keepRecentToolOutputs: 0, format });
           const { messages: after } = await reduceWith(reducer, messages);
           expect(said(after[1]).length).toBeLessThanOrEqual(output.length);
         },

@@ -11,8 +11,8 @@ import { alterMessages, ifWorthwhile } from './alter-messages.js';
  * agent has written long since. The arguments stay valid JSON; names and other values are untouched. Has its own, lower
  * trigger, and is sent even when nothing else needs to follow.
  */
-export function truncateToolArgs(options: z.input<typeof truncateArgsSchema> = {}): Reducer {
-  const settings = parseWith(truncateArgsSchema, options, 'truncateToolArgs options');
+export function truncateArgs(options: z.input<typeof truncateArgsSchema> = {}): Reducer {
+  const settings = parseWith(truncateArgsSchema, options, 'truncateArgs options');
   const { triggerMessages, triggerTokens, maxArgLength, truncationText } = settings;
   const shorten = (text: string) => cutMiddle(text, maxArgLength, truncationText);
 
@@ -31,7 +31,7 @@ export function truncateToolArgs(options: z.input<typeof truncateArgsSchema> = {
   return {
     name: 'truncate_args',
     cost: 'free',
-    early: (view) =>
+    isDueEarly: (view) =>
       (triggerMessages > 0 && view.messages.length >= triggerMessages) ||
       (triggerTokens > 0 && view.tokens >= triggerTokens),
     async reduce(view, budget, context) {

@@ -1,6 +1,11 @@
-import { assistantMessage, type ToolUseBlock, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { pairingOf } from '../src/groups.js';
+import {
+  assistantMessage,
+  pairingOf,
+  type ToolUseBlock,
+  toolResultMessage,
+  userMessage,
+} from '../../src/index.js';
 
 const call = (id: string): ToolUseBlock => ({ type: 'tool_use', id, name: 'look', input: {} });
 const groupsOf = (...messages: Parameters<typeof pairingOf>[0]) =>

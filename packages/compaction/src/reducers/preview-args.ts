@@ -1,6 +1,6 @@
 import { headOf, type Message, parseWith, type ToolUseBlock } from '@x/core';
 import type { z } from 'zod';
-import { pruneSchema } from '../config/stage-schemas.js';
+import { previewArgsSchema } from '../config/stage-schemas.js';
 import { marksOf } from '../conversation/marks.js';
 import { startOfLive, startOfWindow } from '../conversation/regions.js';
 import { mapStrings } from '../conversation/text.js';
@@ -15,11 +15,11 @@ const PREVIEW = 100;
  * Shortens the large arguments of tool calls beyond the newest `protectPercent` of the window: as a stage of a
  * compaction, or after every tool round as soon as it saves enough to be worth a rewrite.
  */
-export function pruneToolCalls(options: z.input<typeof pruneSchema> = {}): Reducer {
-  const { mode, argThreshold, protectPercent } = parseWith(pruneSchema, options, 'pruneToolCalls options');
+export function previewArgs(options: z.input<typeof previewArgsSchema> = {}): Reducer {
+  const { mode, argThreshold, protectPercent } = parseWith(previewArgsSchema, options, 'previewArgs options');
 
-  function pruned(message: Message, meter: Meter) {
-    if (marksOf(message).pruned) return undefined;
+  function previewed(message: Message, meter: Meter) {
+    if (marksOf(message).previewed) return undefined;
     let changed = false;
     const content = message.content.map((block) => {
       if (block.type !== 'tool_use' || meter.text(JSON.stringify(block.input) ?? '') <= argThreshold)
@@ -28,21 +28,21 @@ export function pruneToolCalls(options: z.input<typeof pruneSchema> = {}): Reduc
       changed ||= input !== block.input;
       return input === block.input ? block : { ...block, input };
     });
-    return changed ? { content, marks: { pruned: true } } : undefined;
+    return changed ? { content, marks: { previewed: true } } : undefined;
   }
 
   return {
-    name: 'prune',
+    name: 'preview_args',
     cost: 'free',
-    early: () => mode === 'iteration',
+    isDueEarly: () => mode === 'iteration',
     async reduce(view, budget, context) {
       if (mode === 'off') return unchanged(view, 'switched off');
       const protectedTokens = Math.floor(budget.contextWindow * protectPercent);
       const window = { keepMessages: 0, keepTokens: protectedTokens };
       const { meter } = context;
       const end = Math.min(startOfWindow(view.messages, window, meter), startOfLive(view.messages));
-      const alteration = alterMessages(view.messages, 'pruned', context, (message, index) =>
-        index < end ? pruned(message, meter) : undefined,
+      const alteration = alterMessages(view.messages, 'previewed', context, (message, index) =>
+        index < end ? previewed(message, meter) : undefined,
       );
       return ifWorthwhile(view, budget, alteration);
     },

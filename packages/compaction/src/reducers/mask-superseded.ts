@@ -9,7 +9,7 @@ import {
   toolUsesOf,
 } from '@x/core';
 import { z } from 'zod';
-import { supersededOutputsSchema } from '../config/stage-schemas.js';
+import { maskSupersededSchema } from '../config/stage-schemas.js';
 import { isObject, marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import {
@@ -25,7 +25,7 @@ import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { matchesTool, toolsThat } from './select-tools.js';
 
-const optionsSchema = supersededOutputsSchema.extend({
+const optionsSchema = maskSupersededSchema.extend({
   /** Leave outputs alone while only the number of messages is over: stubs cannot change that. */
   onlyForTokens: z.boolean().default(false),
 });
@@ -50,10 +50,10 @@ interface Output {
  * succeeded before. The stub names the newer call and where the full
  * text is. What a tool calls an error stays, and so does what the model has not seen yet.
  */
-export function supersededOutputs(options: z.input<typeof optionsSchema> = {}): Reducer {
-  const settings = parseWith(optionsSchema, options, 'supersededOutputs options');
+export function maskSuperseded(options: z.input<typeof optionsSchema> = {}): Reducer {
+  const settings = parseWith(optionsSchema, options, 'maskSuperseded options');
   return {
-    name: 'superseded',
+    name: 'mask_superseded',
     cost: 'free',
     async reduce(view, budget, context) {
       if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {

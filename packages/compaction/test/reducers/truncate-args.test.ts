@@ -1,17 +1,17 @@
 import { toolUsesOf, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { truncateToolArgs } from '../../src/index.js';
+import { truncateArgs } from '../../src/index.js';
 import { at, budgetOf, reduceWith, round, rounds, viewOf } from '../build.js';
 
 const long = 'x'.repeat(5_000);
 const written = (content: string) =>
   round({ name: 'write_file', input: { path: 'a.ts', content, lines: 3 } });
 
-describe('truncateToolArgs', () => {
+describe('truncateArgs', () => {
   it('cuts long strings of old calls and leaves names, other values and the newest calls alone', async () => {
     const messages = [...written(long), ...rounds(10), ...written(long)];
-    const { messages: after, fates } = await reduceWith(truncateToolArgs({ keepMessages: 4 }), messages);
+    const { messages: after, fates } = await reduceWith(truncateArgs({ keepMessages: 4 }), messages);
 
     const [old] = toolUsesOf(at(after, 0));
     expect(old?.input).toMatchObject({ path: 'a.ts', lines: 3 });
@@ -26,7 +26,7 @@ describe('truncateToolArgs', () => {
   it('cuts inside nested values and keeps a key like __proto__ a key', async () => {
     const input = JSON.parse(`{"edits":[{"new":"${long}"}],"__proto__":"${long}"}`);
     const messages = [...round({ input }), ...rounds(2)];
-    const { messages: after } = await reduceWith(truncateToolArgs({ keepMessages: 0 }), messages);
+    const { messages: after } = await reduceWith(truncateArgs({ keepMessages: 0 }), messages);
     const changed = toolUsesOf(at(after, 0))[0]?.input;
     expect(JSON.stringify(changed).length).toBeLessThan(4_200);
     expect(Object.keys(changed as object)).toEqual(['edits', '__proto__']);
@@ -34,13 +34,13 @@ describe('truncateToolArgs', () => {
 
   it('never touches the call that is being worked on', async () => {
     const messages = [userMessage('write it'), ...written(long)];
-    const { messages: after } = await reduceWith(truncateToolArgs({ keepMessages: 0 }), messages);
+    const { messages: after } = await reduceWith(truncateArgs({ keepMessages: 0 }), messages);
     expect(after).toBe(messages);
   });
 
   it('changes nothing the second time', async () => {
     const messages = [...written(long), ...rounds(2)];
-    const reducer = truncateToolArgs({ keepMessages: 2 });
+    const reducer = truncateArgs({ keepMessages: 2 });
     const once = await reduceWith(reducer, messages);
     const twice = await reduceWith(reducer, once.messages);
     expect(twice.messages).toBe(once.messages);
@@ -48,20 +48,22 @@ describe('truncateToolArgs', () => {
 
   it('waits until it saves enough, unless it is forced', async () => {
     const messages = [...written('x'.repeat(2_200)), ...rounds(4, () => ({ output: 'y '.repeat(20_000) }))];
-    const patient = await reduceWith(truncateToolArgs({ keepMessages: 2 }), messages, { forced: false });
+    const patient = await reduceWith(truncateArgs({ keepMessages: 2 }), messages, { forced: false });
     expect(patient.messages).toBe(messages);
     expect(patient.note).toContain('waits');
-    const forced = await reduceWith(truncateToolArgs({ keepMessages: 2 }), messages);
+    const forced = await reduceWith(truncateArgs({ keepMessages: 2 }), messages);
     expect(forced.messages).not.toBe(messages);
   });
 
   it('has its own trigger, lower than the main one', () => {
-    const { early } = truncateToolArgs();
-    expect(early?.(viewOf(rounds(12)), budgetOf())).toBe(false);
-    expect(early?.(viewOf(rounds(13)), budgetOf())).toBe(true);
-    expect(early?.(viewOf(rounds(1, () => ({ output: 'word '.repeat(50_000) }))), budgetOf())).toBe(true);
+    const { isDueEarly } = truncateArgs();
+    expect(isDueEarly?.(viewOf(rounds(12)), budgetOf())).toBe(false);
+    expect(isDueEarly?.(viewOf(rounds(13)), budgetOf())).toBe(true);
+    expect(isDueEarly?.(viewOf(rounds(1, () => ({ output: 'word '.repeat(50_000) }))), budgetOf())).toBe(
+      true,
+    );
     expect(
-      truncateToolArgs({ triggerMessages: 0, triggerTokens: 0 }).early?.(viewOf(rounds(50)), budgetOf()),
+      truncateArgs({ triggerMessages: 0, triggerTokens: 0 }).isDueEarly?.(viewOf(rounds(50)), budgetOf()),
     ).toBe(false);
   });
 
@@ -72,7 +74,7 @@ describe('truncateToolArgs', () => {
         fc.integer({ min: 21, max: 60 }),
         async (content, most) => {
           const messages = [...written(content.repeat(3)), ...rounds(1)];
-          const reducer = truncateToolArgs({ keepMessages: 1, maxArgLength: most });
+          const reducer = truncateArgs({ keepMessages: 1, maxArgLength: most });
           const { messages: after } = await reduceWith(reducer, messages);
           if (after === messages) return;
           const input = toolUsesOf(at(after, 0))[0]?.input as { content: string };
@@ -84,7 +86,7 @@ describe('truncateToolArgs', () => {
   });
 
   it('refuses options that cannot work', () => {
-    expect(() => truncateToolArgs({ maxArgLength: 5 })).toThrow(/maxArgLength/);
-    expect(() => truncateToolArgs({ maxArgLenght: 5 } as never)).toThrow(/maxArgLenght/);
+    expect(() => truncateArgs({ maxArgLength: 5 })).toThrow(/maxArgLength/);
+    expect(() => truncateArgs({ maxArgLenght: 5 } as never)).toThrow(/maxArgLenght/);
   });
 });

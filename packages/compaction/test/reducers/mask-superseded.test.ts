@@ -1,6 +1,6 @@
 import { assistantMessage, type Message, textOf, toolResultsOf, toolUsesOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, maskObservations, supersededOutputs } from '../../src/index.js';
+import { createCompactor, maskOutputs, maskSuperseded } from '../../src/index.js';
 import { at, lines, type RoundOptions, reduceWith, round, rounds } from '../build.js';
 
 const reading = (options: RoundOptions = {}) =>
@@ -11,14 +11,14 @@ const done = assistantMessage('I see');
 const make = { name: 'execute', input: { command: 'make' }, output: `exit 0\n${lines(60)}` };
 const said = (messages: readonly Message[], index: number) => textOf(at(messages, index));
 const changed = async (messages: readonly Message[]) =>
-  (await reduceWith(supersededOutputs(), messages)).fates.map(({ messageId }) =>
+  (await reduceWith(maskSuperseded(), messages)).fates.map(({ messageId }) =>
     messages.findIndex((message) => message.id === messageId),
   );
 
-describe('supersededOutputs', () => {
+describe('maskSuperseded', () => {
   it('leaves a stub that names the newer call and the original, where a file was read again', async () => {
     const messages = [...reading(), ...reading(), done];
-    const { messages: after, fates } = await reduceWith(supersededOutputs(), messages);
+    const { messages: after, fates } = await reduceWith(maskSuperseded(), messages);
     expect(fates).toEqual([{ messageId: messages[1]?.id, fate: 'superseded' }]);
     const [newer] = toolUsesOf(at(messages, 2));
     expect(said(after, 1)).toBe(
@@ -39,14 +39,14 @@ describe('supersededOutputs', () => {
     const ends = (status: string) => running('make', { output: `${status}\n${lines(60)}` });
     const messages = [...ends('exit 2'), ...ends('exit 0'), ...ends('exit 0'), ...ends('exit 1'), done];
     expect(await changed(messages)).toEqual([1, 3]);
-    const { messages: after } = await reduceWith(supersededOutputs(), messages);
+    const { messages: after } = await reduceWith(maskSuperseded(), messages);
     expect(said(after, 1)).toMatch(/^\[execute make → failed with exit 2; superseded by/);
     expect(said(after, 3)).toMatch(/^\[execute make → ok; superseded by/);
   });
 
   it('names the part of the file', async () => {
     const part = { input: { path: 'src/a.ts', offset: 10, limit: 60 } };
-    const { messages: after } = await reduceWith(supersededOutputs(), [
+    const { messages: after } = await reduceWith(maskSuperseded(), [
       ...reading(part),
       ...reading(part),
       done,
@@ -71,7 +71,7 @@ describe('supersededOutputs', () => {
     const asked = (topic: string) => round({ name: 'weather', input: { topic }, output: lines(60) });
     const messages = [...asked('rain'), ...asked('snow'), ...asked('rain'), done];
     const tools = [{ name: 'weather', description: '', inputSchema: {}, annotations: { readOnly: true } }];
-    const { messages: after, fates } = await reduceWith(supersededOutputs(), messages, {}, { tools });
+    const { messages: after, fates } = await reduceWith(maskSuperseded(), messages, {}, { tools });
     expect(fates).toEqual([{ messageId: messages[1]?.id, fate: 'superseded' }]);
     expect(said(after, 1)).toMatch(/^\[weather → ok; superseded by the newer call /);
     expect(await changed(messages)).toEqual([]);
@@ -86,17 +86,17 @@ describe('supersededOutputs', () => {
 
   it('heeds excluded tools, stubs each output once, and leaves stubs to nobody else', async () => {
     const messages = [...reading(), ...reading(), done];
-    const excluded = await reduceWith(supersededOutputs({ excludeTools: ['read_*'] }), messages);
+    const excluded = await reduceWith(maskSuperseded({ excludeTools: ['read_*'] }), messages);
     expect(excluded.messages).toBe(messages);
-    const once = await reduceWith(supersededOutputs(), messages);
-    expect((await reduceWith(supersededOutputs(), once.messages)).messages).toBe(once.messages);
-    const masked = await reduceWith(maskObservations({ keepRecentToolOutputs: 0 }), once.messages);
+    const once = await reduceWith(maskSuperseded(), messages);
+    expect((await reduceWith(maskSuperseded(), once.messages)).messages).toBe(once.messages);
+    const masked = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), once.messages);
     expect(said(masked.messages, 1)).toBe(said(once.messages, 1));
   });
 
   it('waits until it saves a twentieth of the request', async () => {
     const messages = [...reading(), ...reading(), userMessage('word '.repeat(9_000)), done];
-    const { note, fates } = await reduceWith(supersededOutputs(), messages, {
+    const { note, fates } = await reduceWith(maskSuperseded(), messages, {
       forced: false,
       targetTokens: 1,
     });
@@ -111,10 +111,10 @@ describe('supersededOutputs', () => {
     const outcome = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
     expect(outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore)).toMatchObject([
-      { strategy: 'superseded' },
+      { reducer: 'mask_superseded' },
     ]);
-    const off = createCompactor({ ...options, supersededOutputs: false });
+    const off = createCompactor({ ...options, maskSuperseded: false });
     const { steps } = await off.compact(messages, { reason: 'proactive_budget' });
-    expect(steps.map((step) => step.strategy)).not.toContain('superseded');
+    expect(steps.map((step) => step.reducer)).not.toContain('mask_superseded');
   });
 });
