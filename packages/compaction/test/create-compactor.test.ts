@@ -168,7 +168,7 @@ describe('createCompactor', () => {
       messages,
     );
     expect(without.steps[0]).toMatchObject({
-      strategy: 'native',
+      reducer: 'native',
       note: expect.stringContaining('offers no'),
     });
     expect(without.steps.at(-1)?.reducer).toBe('summarization');

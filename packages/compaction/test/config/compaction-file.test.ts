@@ -25,7 +25,7 @@ describe('parseCompactionConfig', () => {
       trigger_messages: 30,
       keep_messages: 10,
       truncate_args: { max_arg_length: 500, truncation_text: '[cut_here]' },
-      observation_masking: { format: 'head_tail', exclude_tools: ['read_file'] },
+      mask_outputs: { format: 'head_tail', exclude_tools: ['read_file'] },
       memory_tiers: { hot_messages: 5, warm_messages: 9 },
       trim_synthetic: false,
       preserve: ['open_questions'],

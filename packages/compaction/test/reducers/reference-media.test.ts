@@ -89,7 +89,11 @@ describe('referenceMedia', () => {
     const messages = [...turn(...files), ...turn(), ...turn()];
     const options = { contextWindow: 200_000, summarizer: 'none' } as const;
     const early = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
-    expect(early).toMatchObject({ status: 'applied', messagesAfter: 6, reason: 'reduced early by media' });
+    expect(early).toMatchObject({
+      status: 'applied',
+      messagesAfter: 6,
+      reason: 'reduced early by reference_media',
+    });
     expect(early.tokensAfter).toBeLessThan(early.tokensBefore / 10);
     const again = await createCompactor(options).compact(early.messages, { reason: 'proactive_budget' });
     expect(again.status).toBe('skipped');
