@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { errorText } from '@x/core';
 
 /** An option: what `parseArgs` needs to know of it, and what the usage shows of it. */
 export interface Option {
@@ -103,7 +104,7 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new ArgumentError(error instanceof Error ? error.message : String(error));
+    throw new ArgumentError(errorText(error));
   }
 }
 

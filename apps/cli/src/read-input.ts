@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
+import { errorText } from '@x/core';
 import { UsageError } from './command.js';
 
 /** A file's text, or with `-` what comes through standard input. @throws {UsageError} when it cannot be read. */
@@ -8,6 +9,6 @@ export async function readInput(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8');
   } catch (error) {
-    throw new UsageError(`${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw new UsageError(`${file} cannot be read: ${errorText(error)}`);
   }
 }

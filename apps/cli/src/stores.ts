@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { JsonSession, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { errorText, JsonSession, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
 
 /** A store, and how to let go of what was opened for it. */
 export interface OpenStore {
@@ -79,7 +79,7 @@ export const stores = {
         const store = new RedisSession(options);
         await client.connect().catch((error: unknown) => {
           const cause = reason ?? error;
-          const why = cause instanceof Error ? cause.message : String(cause);
+          const why = errorText(cause);
           const message = `Redis could not be reached or refused: ${why}`;
           throw new SessionStoreError('session_unavailable', message, { cause });
         });

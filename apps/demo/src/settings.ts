@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { InvalidInputError, parseWith } from '@x/core';
+import { errorText, InvalidInputError, parseWith } from '@x/core';
 import { z } from 'zod';
 import { addressHint, checkedAddress, storeKind, storeNames } from '../../cli/src/stores.js';
 
@@ -123,7 +123,7 @@ function parseFlags(args: readonly string[]): object {
   try {
     return { ...parseArgs({ args: [...args], options: FLAGS }).values };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     throw new InvalidInputError('arguments', [{ path: '', message }], {
       cause: error,
       remedy: 'See npm start -- --help.',

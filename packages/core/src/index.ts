@@ -9,10 +9,12 @@ export {
   type ActiveCall,
   AGENT_STATE_VERSION,
   AgentState,
+  PERMISSION_MODES,
   type PendingApproval,
   type PermissionContext,
   type PermissionRule,
   type PlanModeContext,
+  renderTodos,
   type TasksContext,
   type Todo,
   type ToolGroupContext,
@@ -138,9 +140,16 @@ export type {
   StoredSession,
 } from './sessions/session-store.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
-export { checkChange, checkFence } from './sessions/store-rules.js';
+export { checkChange, checkFence, keepRefused, leaseLost } from './sessions/store-rules.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
-export { countBlock, countMessage, countMessages, countRequest, countTool } from './tokens/count-tokens.js';
+export {
+  countBlock,
+  countMessage,
+  countMessages,
+  countRequest,
+  countSystem,
+  countTool,
+} from './tokens/count-tokens.js';
 export { estimateCounter } from './tokens/estimate-counter.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';

@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@x/core';
+import type { JsonValue } from '@x/core';
 
 /** Marks what JSON has no form for. An item's own object with this key is wrapped, so that none is mistaken. */
 const MARK = '$openai-agents';
@@ -30,8 +30,4 @@ export function fromJson(value: JsonValue): unknown {
   if (mark === 'bytes' && typeof data === 'string') return new Uint8Array(Buffer.from(data, 'base64'));
   const object = mark === 'object' && data !== undefined ? data : value;
   return Object.fromEntries(Object.entries(object as object).map(([key, child]) => [key, fromJson(child)]));
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

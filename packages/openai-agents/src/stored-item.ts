@@ -1,6 +1,7 @@
 import type { AgentInputItem } from '@openai/agents';
 import {
   assistantMessage,
+  isObject,
   type JsonObject,
   type Message,
   type OpaqueBlock,
@@ -9,7 +10,7 @@ import {
   systemMessage,
   userMessage,
 } from '@x/core';
-import { fromJson, isObject, toJson } from './item-json.js';
+import { fromJson, toJson } from './item-json.js';
 
 /** The provider of the blocks that hold an item. */
 const PROVIDER = 'openai-agents';

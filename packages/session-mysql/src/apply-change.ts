@@ -1,10 +1,4 @@
-import {
-  InvalidInputError,
-  type SessionChange,
-  SessionConflictError,
-  type SessionKey,
-  SessionLeaseError,
-} from '@x/core';
+import { checkChange, leaseLost, type SessionChange, type SessionKey } from '@x/core';
 import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { chunkRows } from './chunk-rows.js';
 import { execute } from './execute.js';
@@ -86,7 +80,8 @@ async function append(
   { key, change, head, rows, operation }: Write,
 ): Promise<number | undefined> {
   const { expectedVersion, keep, fence } = change;
-  if (expectedVersion === 'any' || expectedVersion === 0 || !isCount(keep)) return undefined;
+  if (expectedVersion === 'any' || expectedVersion === 0 || !(Number.isInteger(keep) && keep >= 0))
+    return undefined;
   const hash = hashKey(key);
   const values = [keep + rows.length, head, operation, hash, expectedVersion, keep];
   const [statement, lease] =
@@ -124,7 +119,7 @@ async function rewrite(
   if (isLeaseLost) throw leaseLost(key);
   const version = Number(found?.version ?? 0);
   const count = Number(found?.count ?? 0);
-  check(key, change, version, count);
+  checkChange(key, change, { version, messages: count });
 
   const id = found === undefined ? await insert(connection, statements, write) : Number(found.id);
   // Without gap locks somebody may have been faster; now there is a row to lock.
@@ -135,32 +130,6 @@ async function rewrite(
   }
   await addMessages(connection, statements, write, id);
   return version + 1;
-}
-
-function leaseLost(key: SessionKey): SessionLeaseError {
-  const message =
-    `Somebody else was granted the lease of session ${key}, so nothing was written: give up this turn, or take a new ` +
-    'lease and load the session again.';
-  return new SessionLeaseError('lease_lost', message, { sessionKey: key.toString() });
-}
-
-function check(key: SessionKey, change: SessionChange, version: number, count: number): void {
-  const { expectedVersion, keep } = change;
-  if (expectedVersion !== 'any' && expectedVersion !== version) {
-    throw new SessionConflictError({
-      sessionKey: key.toString(),
-      expectedVersion,
-      actualVersion: version,
-    });
-  }
-  if (!isCount(keep) || keep > count) {
-    const message = `is ${keep}, but must be a whole number from 0 to the ${count} messages that are stored`;
-    throw new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
-  }
-}
-
-function isCount(keep: number): boolean {
-  return Number.isInteger(keep) && keep >= 0;
 }
 
 async function addMessages(

@@ -1,4 +1,4 @@
-import { type SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
+import { leaseLost, type SessionKey, type SessionLease } from '@x/core';
 import { operationId } from './operation-id.js';
 import type { RedisClient } from './redis-client.js';
 import { grantScript, releaseScript, renewScript } from './scripts/lease.js';
@@ -60,13 +60,4 @@ class RedisLease implements SessionLease {
     this.#released = true;
     await asStoreError(key, () => runScript(this.#client, releaseScript, [keys.lease], [this.#holder]));
   }
-}
-
-export function leaseLost(key: SessionKey): SessionLeaseError {
-  return new SessionLeaseError(
-    'lease_lost',
-    `The lease of session ${key} is gone: it ran out and somebody else took it, it was released, or the session was ` +
-      'deleted. Nothing was written; take a new lease, load the session again and repeat the turn.',
-    { sessionKey: key.toString() },
-  );
 }

@@ -1,5 +1,6 @@
 import {
-  InvalidInputError,
+  keepRefused,
+  leaseLost,
   parseWith,
   type SessionChange,
   SessionConflictError,
@@ -16,7 +17,7 @@ import { operationId } from './operation-id.js';
 import { clientSchema, keyPrefixSchema } from './options.js';
 import type { RedisClient } from './redis-client.js';
 import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
-import { grantLease, leaseLost } from './redis-lease.js';
+import { grantLease } from './redis-lease.js';
 import { commitScript } from './scripts/commit.js';
 import { runScript } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
@@ -216,6 +217,5 @@ function refusal(key: SessionKey, change: SessionChange, [reason, current = 0]: 
       actualVersion: current,
     });
   }
-  const message = `is ${change.keep}, but must be a whole number from 0 to the ${current} messages that are stored`;
-  return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
+  return keepRefused(change.keep, current);
 }

@@ -1,4 +1,4 @@
-import { type SessionKey, SessionStoreError, XError } from '@x/core';
+import { errorText, type SessionKey, SessionStoreError, XError } from '@x/core';
 
 export function corrupt(key: SessionKey, what: string, cause?: unknown): SessionStoreError {
   return new SessionStoreError(
@@ -14,7 +14,7 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     return await task();
   } catch (error) {
     if (XError.isInstance(error)) throw error;
-    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.+$/, '');
+    const reason = errorText(error).replace(/\.+$/, '');
     if (key && reason.startsWith('WRONGTYPE')) throw corrupt(key, 'a key of it holds another type', error);
     throw new SessionStoreError(
       'session_unavailable',

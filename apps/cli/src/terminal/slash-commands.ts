@@ -1,4 +1,4 @@
-import { headOf, RuntimeContext, SessionKey } from '@x/core';
+import { headOf, PERMISSION_MODES, RuntimeContext, SessionKey } from '@x/core';
 import { formatRule, type HarnessAgent, renderTodos, WorkspaceTaskRepository } from '@x/harness';
 import { people } from './event-printer.js';
 import { readPlan } from './read-plan.js';
@@ -22,7 +22,6 @@ interface SlashCommand {
   run(scope: ChatScope, argument: string): Promise<CommandResult>;
 }
 
-const MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 const NOTHING_YET = 'This session has no messages yet.';
 
 /** What a session's state says holds only where the agent has the capability that heeds it. */
@@ -92,14 +91,14 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   permissions: {
     usage: '/permissions [mode]',
-    summary: `shows the rules that this session has been given; sets its mode: ${MODES.join(', ')}`,
+    summary: `shows the rules that this session has been given; sets its mode: ${PERMISSION_MODES.join(', ')}`,
     async run(scope, argument) {
       const { agent, context } = scope;
       const missing = lacks(scope, 'permissions');
       if (missing !== undefined) return missing;
-      const mode = MODES.find((known) => known === argument);
+      const mode = PERMISSION_MODES.find((known) => known === argument);
       if (argument !== '' && mode === undefined) {
-        return { say: `There is no mode "${argument}"; there are ${MODES.join(', ')}.` };
+        return { say: `There is no mode "${argument}"; there are ${PERMISSION_MODES.join(', ')}.` };
       }
       if (mode !== undefined) {
         await agent.updateState(context, (state) => {

@@ -1,4 +1,11 @@
-import { type AgentEvent, type AgentEventBody, type ContextUsage, type Todo, XError } from '@x/core';
+import {
+  type AgentEvent,
+  type AgentEventBody,
+  type ContextUsage,
+  errorText,
+  type Todo,
+  XError,
+} from '@x/core';
 import type { SideWork } from './transcript.js';
 
 /** An error as the page shows it. */
@@ -49,5 +56,5 @@ export function toPageEvent(event: AgentEvent, details: CompactionDetails = {}):
 /** An error for people: its own code where it has one, never a stack. */
 function toErrorInfo(error: unknown): ErrorInfo {
   if (XError.isInstance(error)) return { code: error.code, message: error.message };
-  return { code: 'internal', message: error instanceof Error ? error.message : String(error) };
+  return { code: 'internal', message: errorText(error) };
 }

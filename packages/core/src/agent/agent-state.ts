@@ -1,11 +1,17 @@
 import { z } from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { type JsonObject, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
+import { isObject, type JsonObject, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
 import { type Message, messageSchema, textOf } from '../messages/message.js';
 
 /** The version of the stored form that this package writes. */
 export const AGENT_STATE_VERSION = 1;
+
+/**
+ * Modes of permission, for tool calls that no rule is about. `default` asks for everything but reading, `accept_edits`
+ * allows editing files too, `explore` denies all but reading, `bypass` allows all, `dont_ask` denies what would be asked.
+ */
+export const PERMISSION_MODES = ['default', 'accept_edits', 'explore', 'bypass', 'dont_ask'] as const;
 
 const todoSchema = z.strictObject({
   content: z.string().min(1),
@@ -37,7 +43,7 @@ const pendingApprovalSchema = z.strictObject({
 });
 const permissionContextSchema = z.strictObject({
   /** Left out: as the agent is configured. */
-  mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).optional(),
+  mode: z.enum(PERMISSION_MODES).optional(),
   allow: z.array(ruleSchema).default([]),
   deny: z.array(ruleSchema).default([]),
   ask: z.array(ruleSchema).default([]),
@@ -229,11 +235,21 @@ function badVersion(message: string): InvalidInputError {
 }
 
 function asRecord(json: unknown): Record<string, unknown> {
-  if (typeof json === 'object' && json !== null && !Array.isArray(json))
-    return json as Record<string, unknown>;
+  if (isObject(json)) return { ...json };
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
 function withoutUndefined(object: Record<string, unknown>): JsonObject {
   return JSON.parse(JSON.stringify(object)) as JsonObject;
+}
+
+const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {
+  pending: ' ',
+  in_progress: '>',
+  completed: 'x',
+};
+
+/** Renders a todo list for models and people, one line an item: `[x] Read the tests`. */
+export function renderTodos(todos: readonly Todo[]): string {
+  return todos.map(({ content, status }) => `[${TODO_MARKS[status]}] ${content}`).join('\n');
 }

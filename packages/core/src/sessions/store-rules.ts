@@ -5,7 +5,7 @@ import type { SessionKey } from './session-key.js';
 import type { SessionChange } from './session-store.js';
 
 /**
- * Whether a change fits what is stored: the first thing every store asks.
+ * Checks that a change fits what is stored. Every store asks this first.
  *
  * @param stored version and number of messages; both 0 when the session does not exist.
  * @throws {SessionConflictError} when another version is current.
@@ -21,14 +21,17 @@ export function checkChange(
     const actualVersion = stored.version;
     throw new SessionConflictError({ sessionKey: key.toString(), expectedVersion, actualVersion });
   }
-  if (!Number.isInteger(keep) || keep < 0 || keep > stored.messages) {
-    const message = `is ${keep}, but must be a whole number from 0 to the ${stored.messages} messages that are stored`;
-    throw new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
-  }
+  if (!Number.isInteger(keep) || keep < 0 || keep > stored.messages) throw keepRefused(keep, stored.messages);
+}
+
+/** Makes the error for a change that keeps another number of messages than are stored. */
+export function keepRefused(keep: number, stored: number): InvalidInputError {
+  const message = `is ${keep}, but must be a whole number from 0 to the ${stored} messages that are stored`;
+  return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
 }
 
 /**
- * Whether a change may still be written under its lease.
+ * Checks that a change may still be written under its lease.
  *
  * @param newest fence of the session's latest lease; `undefined` when none is on record, after a release or a deletion.
  * @throws {SessionLeaseError} `lease_lost` when the change was made under another lease.
@@ -41,7 +44,7 @@ export function checkFence(
   if (fence !== undefined && fence !== newest) throw leaseLost(key);
 }
 
-/** What a holder is told whose lease is over. */
+/** Makes the error for a holder whose lease has ended. */
 export function leaseLost(
   key: SessionKey,
   reason = 'it expired or was given up, or the session was deleted',

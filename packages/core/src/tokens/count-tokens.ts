@@ -44,6 +44,11 @@ export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
   });
 }
 
+/** Counts the tokens of a system prompt with its framing; 0 without one. */
+export function countSystem(counter: TokenCounter, system: string | undefined): number {
+  return system ? MESSAGE_OVERHEAD + counter.count(system) : 0;
+}
+
 /** Tokens of a whole request: system prompt, tool definitions and every block of every message. */
 export function countRequest(
   counter: TokenCounter,
@@ -53,7 +58,7 @@ export function countRequest(
     readonly messages: readonly Message[];
   },
 ): number {
-  let total = request.system ? MESSAGE_OVERHEAD + counter.count(request.system) : 0;
+  let total = countSystem(counter, request.system);
   for (const tool of request.tools ?? []) total += countTool(counter, tool);
   return total + countMessages(counter, request.messages);
 }

@@ -5,6 +5,8 @@ import {
   AgentState,
   assistantMessage,
   InvalidInputError,
+  PERMISSION_MODES,
+  renderTodos,
   userMessage,
 } from '../../src/index.js';
 import { errorOf } from '../error-of.js';
@@ -213,4 +215,22 @@ describe('migrate', () => {
     expect(InvalidInputError.isInstance(error) && error.issues[0]?.path).toBe('schemaVersion');
     expect(error.message).toContain(message);
   });
+});
+
+describe('renderTodos', () => {
+  test('gives each item a line with its mark', () => {
+    const todos = [
+      { content: 'Read the tests', status: 'completed' },
+      { content: 'Fix the parser', status: 'in_progress' },
+      { content: 'Write a changeset', status: 'pending' },
+    ] as const;
+    expect(renderTodos(todos)).toBe('[x] Read the tests\n[>] Fix the parser\n[ ] Write a changeset');
+    expect(renderTodos([])).toBe('');
+  });
+});
+
+test.each(PERMISSION_MODES)('the permission mode %s is stored and restored', (mode) => {
+  const state = AgentState.create({ sessionId: 's' });
+  state.permissionContext = { ...state.permissionContext, mode };
+  expect(AgentState.fromJSON(state.toJSON()).permissionContext.mode).toBe(mode);
 });

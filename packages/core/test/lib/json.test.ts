@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { jsonObjectSchema, jsonValueSchema } from '../../src/index.js';
+import { isObject, jsonObjectSchema, jsonValueSchema } from '../../src/index.js';
 
 describe('jsonValueSchema', () => {
   test.each([null, 0, '', false, [], {}, [1, { a: [null] }]])('takes %j as it is', (value) => {
@@ -19,5 +19,15 @@ describe('jsonObjectSchema', () => {
 
   test.each([null, undefined, [], 'text', 1])('refuses %j', (value) => {
     expect(jsonObjectSchema.safeParse(value).error?.issues[0]?.message).toBe('must be a JSON object');
+  });
+});
+
+describe('isObject', () => {
+  test.each([[{}], [{ a: 1 }], [Object.create(null)]])('accepts %o', (value) => {
+    expect(isObject(value)).toBe(true);
+  });
+
+  test.each([[null], [undefined], [[]], ['text'], [1], [() => 1]])('refuses %o', (value: unknown) => {
+    expect(isObject(value)).toBe(false);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { headOf, tailOf } from '../../src/index.js';
+import { errorText, headOf, ModelError, tailOf } from '../../src/index.js';
 import { anyString, wellFormedText } from '../arbitraries.js';
 
 const limit = fc.integer({ min: 0, max: 30 });
@@ -62,3 +62,15 @@ describe('headOf and tailOf', () => {
 function isWellFormed(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
+
+describe('errorText', () => {
+  test.each([
+    [new Error('broken'), 'broken'],
+    [new ModelError('refused'), 'refused'],
+    ['thrown as text', 'thrown as text'],
+    [undefined, 'undefined'],
+    [[1, 2], '1,2'],
+  ])('reads %s', (thrown, text) => {
+    expect(errorText(thrown)).toBe(text);
+  });
+});

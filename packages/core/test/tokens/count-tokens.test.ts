@@ -6,6 +6,7 @@ import {
   countMessage,
   countMessages,
   countRequest,
+  countSystem,
   countTool,
   estimateCounter,
   type FileBlock,
@@ -113,6 +114,18 @@ describe('countMessage', () => {
     expect(countMessage(spy(), message)).toBe(16);
     expect(countMessage(estimateCounter, message)).toBe(6);
     expect(countMessage({ name: 'none', count: () => 0 }, message)).toBe(4);
+  });
+});
+
+describe('countSystem', () => {
+  test('frames a system prompt as a message is framed', () => {
+    const framed = countMessage(spy(), userMessage('abc'));
+    expect(countSystem(spy(), 'abc')).toBe(framed);
+    expect(countRequest(spy(), { system: 'abc', messages: [] })).toBe(framed);
+  });
+
+  test.each([undefined, ''])('costs nothing without one (%j)', (system) => {
+    expect(countSystem(spy(), system)).toBe(0);
   });
 });
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { errorText } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
 
@@ -163,7 +164,7 @@ function unusable(path: string, readOnly: boolean, error: unknown): MemoryIndexE
     const message = `There is no memory index ${path} yet: open it once without readOnly, which makes it.`;
     return new MemoryIndexError(path, message, error);
   }
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = errorText(error);
   return new MemoryIndexError(
     path,
     `The memory index ${path} cannot be opened: ${reason}. Use another path, or delete the file: it is made anew from the files it indexes.`,

@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { errorText, parseWith } from '@x/core';
 import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import { archiveNotes } from './archive-notes.js';
@@ -132,7 +132,7 @@ export class MemoryMaintenanceScheduler {
       });
       return (await this.#track(report)) ?? busy();
     } catch (error) {
-      return { ...busy(), failures: [describe(error)] };
+      return { ...busy(), failures: [errorText(error)] };
     }
   }
 
@@ -148,7 +148,7 @@ export class MemoryMaintenanceScheduler {
       try {
         await task();
       } catch (error) {
-        failures.push(`${what} of ${prefix || 'the workspace'}: ${describe(error)}`);
+        failures.push(`${what} of ${prefix || 'the workspace'}: ${errorText(error)}`);
       }
     };
     const now = clock.now();
@@ -185,8 +185,4 @@ export class MemoryMaintenanceScheduler {
 
 function busy(): MaintenanceReport {
   return { ...NOTHING, status: 'busy' };
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

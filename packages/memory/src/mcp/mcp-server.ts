@@ -10,6 +10,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import {
   AgentState,
+  errorText,
   InvalidInputError,
   type JsonObject,
   parseWith,
@@ -88,7 +89,7 @@ async function run(tool: Tool, input: JsonObject, context: ToolContext): Promise
     const blocks = await tool.run(input, { ...context, signal });
     return { content: await Promise.all(blocks.map((block) => toMcpContent(block, context.workspace))) };
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error);
+    const text = errorText(error);
     return { content: [{ type: 'text', text }], isError: true };
   }
 }

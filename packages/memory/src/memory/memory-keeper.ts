@@ -2,6 +2,7 @@ import {
   type AgentEventBody,
   type CallScope,
   CapabilityError,
+  errorText,
   type Model,
   SessionKey,
   type SessionStore,
@@ -166,6 +167,6 @@ function sessionOf({ state, agentId, log }: CallScope): SessionKey {
 }
 
 function fail(scope: CallScope, operation: 'flush' | 'consolidation', error: unknown): void {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   scope.emit({ type: 'memory.failed', operation, error: message });
 }

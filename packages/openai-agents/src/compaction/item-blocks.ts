@@ -1,5 +1,4 @@
-import type { ContentBlock, JsonObject, JsonValue, ToolOutputBlock } from '@x/core';
-import { isObject } from '../item-json.js';
+import { type ContentBlock, isObject, type JsonObject, type JsonValue, type ToolOutputBlock } from '@x/core';
 
 /** Who says an item: results of tools stand by themselves, everything else that a model does is its turn. */
 export type ItemRole = 'user' | 'system' | 'assistant' | 'tool';

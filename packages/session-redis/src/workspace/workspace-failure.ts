@@ -1,4 +1,4 @@
-import { WorkspaceError, XError } from '@x/core';
+import { errorText, WorkspaceError, XError } from '@x/core';
 
 /** Why a script refused a path, in the words of a `WorkspaceError`. */
 const MEANINGS = {
@@ -22,7 +22,7 @@ export async function asWorkspaceError<T>(path: string, task: () => Promise<T>):
     return await task();
   } catch (error) {
     if (XError.isInstance(error)) throw error;
-    const reason = (error instanceof Error ? error.message : String(error)).replace(/\.+$/, '');
+    const reason = errorText(error).replace(/\.+$/, '');
     throw new WorkspaceError(
       'workspace_io',
       path,

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { tiktokenCounter } from '@x/compaction';
-import { estimateCounter, type TokenCounter } from '@x/core';
+import { errorText, estimateCounter, type TokenCounter } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
@@ -114,8 +114,6 @@ async function write(file: string, content: string): Promise<void> {
   try {
     await writeFile(file, content);
   } catch (error) {
-    throw new UsageError(
-      `${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new UsageError(`${file} cannot be written: ${errorText(error)}`);
   }
 }
