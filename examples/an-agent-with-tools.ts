@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { defineTool, RuntimeContext } from '@x/core';
-import { HarnessAgent, taskList, workspaceTools } from '@x/harness';
+import { HarnessAgent, todoList, workspaceTools } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { z } from 'zod';
 
@@ -31,7 +31,7 @@ const agent = HarnessAgent.builder()
   .model(model)
   .workspace(workspace)
   .tools(inventory)
-  .use(compaction({ model: null, keepTokens: 800 }), toolResultEviction(), taskList(), workspaceTools())
+  .use(compaction({ model: null, keepTokens: 800 }), toolResultEviction(), todoList(), workspaceTools())
   .build();
 
 const session = RuntimeContext.of({ userId: 'alice', sessionId: 's-001' });

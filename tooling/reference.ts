@@ -30,7 +30,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   shell: ['packages/harness/src/capabilities/shell.ts'],
   skills: ['packages/harness/src/capabilities/skills/skills.ts'],
   subagents: ['packages/harness/src/capabilities/subagents', 'packages/harness/src/config'],
-  task_list: [],
+  todo_list: [],
   tool_groups: ['packages/harness/src/capabilities/tool-groups.ts'],
   workspace_tools: ['packages/harness/src/capabilities/workspace-tools'],
   mcp: ['packages/harness/src/mcp'],

@@ -15,7 +15,7 @@ import {
   shell,
   subagents,
   type TaskRepository,
-  taskList,
+  todoList,
   WorkspaceTaskRepository,
   workspaceTools,
 } from '@x/harness';
@@ -135,7 +135,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         maskOutputs: { keepRecentToolOutputs },
         ...(background === undefined ? {} : { model: background }),
       }),
-      taskList(),
+      todoList(),
       workspaceTools({
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],

@@ -4,7 +4,7 @@ import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, taskList } from '../src/index.js';
+import { HarnessAgent, todoList } from '../src/index.js';
 import { collect, isPaired, scratch } from './support.js';
 
 const WINDOW = 8_000;
@@ -47,7 +47,7 @@ function busyAgent(sizes: readonly number[]) {
         counter: estimateCounter,
       }),
       toolResultEviction({ maxResultChars: 12_000, previewChars: 500 }),
-      taskList(),
+      todoList(),
     )
     .build();
   return { agent, model };

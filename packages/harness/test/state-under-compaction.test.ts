@@ -12,7 +12,7 @@ import {
 import { type ScriptEntry, type ScriptedAnswer, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, pendingCalls, permissions, planMode, taskList, toolGroups } from '../src/index.js';
+import { HarnessAgent, pendingCalls, permissions, planMode, todoList, toolGroups } from '../src/index.js';
 import { isPaired, scratch } from './support.js';
 
 const WINDOW = 8_000;
@@ -47,8 +47,8 @@ const step = (name: string, input: Parameters<typeof look.run>[0]): ScriptedAnsw
 });
 
 const PARTS: Readonly<Record<string, Part>> = {
-  taskList: {
-    capability: taskList,
+  todoList: {
+    capability: todoList,
     steps: [step('todo_write', { todos: [{ content: 'Look at é', status: 'in_progress' }] })],
     holds: (state) => state.tasksContext,
     expected: { todos: [{ content: 'Look at é', status: 'in_progress' }] },
@@ -150,7 +150,7 @@ describe(`the state after ${ROUNDS} rounds through a window of ${WINDOW} tokens`
   );
 
   it('is told by the summary: the todos, and where the plan is', async () => {
-    const { state, model } = await fill(['taskList', 'planMode']);
+    const { state, model } = await fill(['todoList', 'planMode']);
     expect(state?.summary).toContain('- [~] Look at é');
     expect(state?.summary).toContain(`Plan: ${PLAN_FILE}`);
     expect(state?.summary).toContain('Plan mode is on.');

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { compaction } from '@x/compaction';
 import { type Capability, InMemorySession, RuntimeContext } from '@x/core';
-import { HarnessAgent, permissions, planMode, subagents, taskList } from '@x/harness';
+import { HarnessAgent, permissions, planMode, subagents, todoList } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { chat } from '../../src/terminal/chat.js';
@@ -29,7 +29,7 @@ async function converse(
     .model(model)
     .workspace(directory)
     .session(new InMemorySession())
-    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), taskList(), ...guards)
+    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), todoList(), ...guards)
     .build();
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = '';

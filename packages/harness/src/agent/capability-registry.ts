@@ -1,4 +1,4 @@
-import { type Capability, InvalidInputError } from '@x/core';
+import { type Capability, errorText, InvalidInputError } from '@x/core';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 
 /** A capability by name, with its configuration where it takes one: what a configuration file holds. */
@@ -28,7 +28,7 @@ export class CapabilityRegistry {
    */
   resolve(reference: CapabilityReference, path = 'capabilities'): Capability {
     const { ref, make } = this.#find(reference, path);
-    const made = attempt(make, `${path}.${ref}`);
+    const made = makeNow(make, `${path}.${ref}`);
     if (!(made instanceof Promise)) return made;
     made.catch(() => {});
     throw new HarnessConfigError([
@@ -67,7 +67,7 @@ export class CapabilityRegistry {
   }
 }
 
-function attempt<Made>(make: () => Made, path: string): Made {
+function makeNow<Made>(make: () => Made, path: string): Made {
   try {
     return make();
   } catch (error) {
@@ -79,6 +79,6 @@ function attempt<Made>(make: () => Made, path: string): Made {
 function refused(error: unknown, path: string): HarnessConfigError {
   const issues = InvalidInputError.isInstance(error)
     ? error.issues.map((issue) => ({ ...issue, path: issue.path === '' ? path : `${path}.${issue.path}` }))
-    : [{ path, message: error instanceof Error ? error.message : String(error) }];
+    : [{ path, message: errorText(error) }];
   return new HarnessConfigError(issues, { cause: error });
 }

@@ -19,6 +19,7 @@ import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } f
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
 
 const DEFAULT_WORKSPACE = './workspace';
+const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
 /** Collects the parts of an agent; {@link HarnessAgentBuilder.build} checks that they fit together. */
 export class HarnessAgentBuilder<Agent> {
@@ -154,6 +155,13 @@ export class HarnessAgentBuilder<Agent> {
           : wellFormed(entry, `capabilities[${index}]`, CAPABILITY),
       ),
     );
+    for (const [index, capability] of capabilities.entries()) {
+      if (capability === undefined || SNAKE_CASE.test(capability.name)) continue;
+      issues.push({
+        path: `capabilities[${index}].name`,
+        message: `${quoted(capability.name)} is not in snake_case, which files and subagents' features use; rename it like "my_capability"`,
+      });
+    }
     if (this.#model === undefined) {
       issues.push({ path: 'model', message: 'is missing; pass one with .model()' });
     }
@@ -277,7 +285,7 @@ function malformedPart(
   methods: readonly string[],
   remedy: string,
 ): string | undefined {
-  const found = describe(value);
+  const found = quoted(value);
   if (typeof value === 'function')
     return `${found} is a function, not ${kind}: call it, and pass what it returns`;
   if (typeof value !== 'object' || value === null) return `${found} is not ${kind}; ${remedy}`;
@@ -285,7 +293,7 @@ function malformedPart(
   return methods.every((method) => method in value) ? undefined : `is not ${kind}; ${remedy}`;
 }
 
-function describe(value: unknown): string {
+function quoted(value: unknown): string {
   if (typeof value === 'function') return value.name || 'it';
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   AgentState,
@@ -7,26 +6,16 @@ import {
   type Message,
   openSession,
   RuntimeContext,
-  SessionKey,
   type SessionLog,
-  type SessionTurn,
-  takeTurn,
   type Workspace,
 } from '@x/core';
-import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
-import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventChannel } from '../lib/event-channel.js';
-import { KeyedMutex } from '../lib/keyed-mutex.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
-import { RunningCall } from '../loop/running-call.js';
-import { Steering } from '../loop/steering.js';
-import type { RequestedOutput } from '../output/requested-output.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
   type CallInput,
   type CallOptions,
-  checkContext,
   type OutputOptions,
   type OutputReply,
   parseDecisions,
@@ -35,7 +24,7 @@ import {
   toMessages,
 } from './call-options.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
-import { OpenLogs } from './open-logs.js';
+import { SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
 
 /**
@@ -50,18 +39,7 @@ export class HarnessAgent {
   readonly capabilities: readonly string[];
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
-  readonly #turns = new KeyedMutex();
-  readonly #background = new BackgroundQueue();
-  readonly #logs: OpenLogs;
-  /** Calls that run, or wait for their session's turn: these have no state yet. */
-  readonly #running = new Map<
-    string,
-    {
-      readonly abort: AbortController;
-      readonly steering: Steering;
-      readonly state?: AgentState | undefined;
-    }
-  >();
+  readonly #turns: SessionTurns;
   #closing: Promise<void> | undefined;
 
   /** @internal Use {@link HarnessAgent.builder}. */
@@ -69,8 +47,8 @@ export class HarnessAgent {
     this.name = parts.settings.name;
     this.workspace = parts.workspace;
     this.#parts = parts;
-    this.#logs = new OpenLogs(parts.workspace);
     this.#tools = new ToolList(parts.tools, parts.capabilities);
+    this.#turns = new SessionTurns(parts, this.#tools);
     this.capabilities = parts.capabilities.map(({ name }) => name);
     const composition = composedOf(parts);
     for (const capability of parts.capabilities) capability.install?.(composition);
@@ -144,7 +122,7 @@ export class HarnessAgent {
       throw new CapabilityError('compact', 'No capability can compact: add compaction() with .use().');
     }
     const compact = capability.compact.bind(capability);
-    return this.#exclusively(context, { ...options, output: undefined }, undefined, async (call) => {
+    return this.#turns.take(context, { signal: options.signal }, async (call) => {
       const outcome = await compact(await call.reasonScope(), { instructions: options.instructions });
       await call.save();
       return outcome;
@@ -163,7 +141,7 @@ export class HarnessAgent {
       throw new CapabilityError('undo', 'No capability can undo a compaction: add compaction() with .use().');
     }
     const undo = capability.undo.bind(capability);
-    return this.#exclusively(context, { ...options, output: undefined }, undefined, async (call) => {
+    return this.#turns.take(context, { signal: options.signal }, async (call) => {
       const undone = await undo(await call.reasonScope());
       if (undone) await call.save();
       return undone;
@@ -172,10 +150,9 @@ export class HarnessAgent {
 
   /** The session's state: live while a call runs, else as it is stored; `undefined` when there is none. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
-    const { key } = this.#identify(context);
-    const live = this.#running.get(key.toString());
-    if (live?.state) return live.state;
-    const session = await openSession(this.#parts.session, key);
+    const live = this.#turns.running(context)?.state;
+    if (live) return live;
+    const session = await openSession(this.#parts.session, this.#turns.keyOf(context));
     return session.version === 0 ? undefined : session.state;
   }
 
@@ -187,7 +164,7 @@ export class HarnessAgent {
    * @throws {InvalidInputError} naming the path of what is no valid state; nothing is stored then.
    */
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
-    return this.#exclusively(context, { output: undefined }, undefined, async (call) => {
+    return this.#turns.take(context, {}, async (call) => {
       const { state } = call.scope;
       change(state);
       AgentState.fromJSON(state.toJSON());
@@ -198,12 +175,12 @@ export class HarnessAgent {
 
   /** The session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
-    return this.#logs.of(this.#identify(context).key);
+    return this.#turns.log(context);
   }
 
   /** Stops the running call of this session, at any point; it replies with `interrupted`. Whether there was one. */
   interrupt(context: RuntimeContext): boolean {
-    const running = this.#running.get(this.#identify(context).key.toString());
+    const running = this.#turns.running(context);
     running?.abort.abort(new Interruption('interrupted'));
     return running !== undefined;
   }
@@ -215,7 +192,7 @@ export class HarnessAgent {
    * with {@link HarnessAgent.call}. Either way it is in the conversation once or not at all.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
-    const running = this.#running.get(this.#identify(context).key.toString());
+    const running = this.#turns.running(context);
     return (await running?.steering.send(toMessages(input))) ?? false;
   }
 
@@ -229,9 +206,7 @@ export class HarnessAgent {
   }
 
   async #close(): Promise<void> {
-    for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
-    await this.#turns.idle();
-    await this.#background.drain();
+    await this.#turns.close();
     for (const capability of this.#parts.capabilities) await capability.close?.();
   }
 
@@ -242,10 +217,9 @@ export class HarnessAgent {
     listener?: (event: AgentEvent) => void,
   ): Promise<Reply> {
     const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
-    const { signal } = options;
     const decisions = parseDecisions(options.decisions ?? {});
-    const asked = { ...(signal === undefined ? {} : { signal }), output };
-    return this.#exclusively(context ?? RuntimeContext.empty(), asked, listener, (call, isNew) => {
+    const turn = { signal: options.signal, output, listener };
+    return this.#turns.take(context ?? RuntimeContext.empty(), turn, (call, isNew) => {
       if (input.length === 0) refuseNothingToResume(call.scope.state, isNew);
       return runCall(call, {
         input,
@@ -273,127 +247,6 @@ export class HarnessAgent {
     } finally {
       abandoned.abort();
       await running;
-    }
-  }
-
-  /** Takes the session's turn, opens it and runs `task`. */
-  async #exclusively<Result>(
-    context: RuntimeContext,
-    options: { readonly signal?: AbortSignal; readonly output?: RequestedOutput | undefined },
-    listener: ((event: AgentEvent) => void) | undefined,
-    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
-  ): Promise<Result> {
-    this.#refuseClosed();
-    const { key, runtime } = this.#identify(context);
-    const id = key.toString();
-    if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
-    return this.#turns.run(id, async () => {
-      this.#refuseClosed();
-      const abort = new AbortController();
-      const onAbort = () => abort.abort(new Interruption('interrupted'));
-      if (options.signal?.aborted) onAbort();
-      else options.signal?.addEventListener('abort', onAbort, { once: true });
-      const steering = new Steering();
-      this.#running.set(id, { abort, steering });
-      let turn: SessionTurn | undefined;
-      try {
-        turn = await this.#takeTurn(key, abort.signal);
-        const { lost } = turn;
-        lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
-        const { output } = options;
-        const call = await this.#open(key, runtime, {
-          turn,
-          signal: abort.signal,
-          listener,
-          steering,
-          output,
-        });
-        this.#running.set(id, { abort, steering, state: call.scope.state });
-        return await task(call, call.options.session.version === 0);
-      } finally {
-        this.#running.delete(id);
-        steering.close();
-        options.signal?.removeEventListener('abort', onAbort);
-        await turn?.release();
-      }
-    });
-  }
-
-  async #takeTurn(key: SessionKey, signal: AbortSignal): Promise<SessionTurn> {
-    const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
-    const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
-    try {
-      // An interruption before the turn began has nothing to wait for, and yet is stored as what was said.
-      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
-    } catch (error) {
-      if (error === signal.reason) this.#refuseClosed();
-      throw error;
-    }
-  }
-
-  async #open(
-    key: SessionKey,
-    runtime: RuntimeContext,
-    options: {
-      readonly turn: SessionTurn;
-      readonly signal: AbortSignal;
-      readonly listener: ((event: AgentEvent) => void) | undefined;
-      readonly steering: Steering;
-      readonly output: RequestedOutput | undefined;
-    },
-  ): Promise<RunningCall> {
-    const unstored: Message[] = [];
-    const session = await openSession(this.#parts.session, key, {
-      onConflict: this.#parts.settings.onConflict,
-      fence: options.turn.fence,
-      added: () => unstored,
-      merged: () => call.emit({ type: 'session.merged' }),
-    });
-    const call: RunningCall = new RunningCall({
-      parts: this.#parts,
-      toolDefinitions: this.#tools.current().definitions,
-      session,
-      unstored,
-      log: this.#logs.of(key),
-      runtime,
-      callId: randomUUID(),
-      signal: options.signal,
-      background: this.#background,
-      steering: options.steering,
-      output: options.output,
-      emit: (event) => this.#emit(event, options.listener),
-    });
-    return call;
-  }
-
-  #emit(event: AgentEvent, listener: ((event: AgentEvent) => void) | undefined): void {
-    listener?.(event);
-    for (const observer of this.#parts.listeners) {
-      try {
-        observer(event);
-      } catch (error) {
-        // An observer must not be able to break what it observes.
-        process.emitWarning(`A listener of agent "${this.name}" threw: ${String(error)}`);
-      }
-    }
-  }
-
-  #identify(context: RuntimeContext): { readonly key: SessionKey; readonly runtime: RuntimeContext } {
-    checkContext(context);
-    const runtime =
-      context.sessionId === undefined
-        ? RuntimeContext.builder(context).sessionId(randomUUID()).build()
-        : context;
-    const { tenantId, userId, sessionId = '' } = runtime;
-    return { key: SessionKey.of({ tenantId, userId, agentId: this.name, sessionId }), runtime };
-  }
-
-  #refuseClosed(): void {
-    if (this.#closing) {
-      throw new HarnessError(
-        'agent_closed',
-        `Agent "${this.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
-      );
     }
   }
 }

@@ -44,9 +44,9 @@ const todoWrite = defineTool({
 });
 
 /** `todo_write`, and a reminder of the list at the end of every step's view, which enters neither state nor log. */
-export function taskList(): Capability {
+export function todoList(): Capability {
   return {
-    name: 'task_list',
+    name: 'todo_list',
     tools: [todoWrite],
     remind({ state }) {
       const { todos } = state.tasksContext;

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import {
   type Capability,
+  errorText,
   InvalidInputError,
   type Issue,
   type Model,
@@ -122,5 +123,5 @@ function issuesOf(error: unknown, path: string): readonly Issue[] {
       message: issue.message,
     }));
   }
-  return [{ path, message: error instanceof Error ? error.message : String(error) }];
+  return [{ path, message: errorText(error) }];
 }

@@ -9,7 +9,7 @@ import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
 import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
 import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
-import { taskList } from '../capabilities/todo-list.js';
+import { todoList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
@@ -52,7 +52,7 @@ export function harnessCapabilities(
     subagents: fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
       subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),
     ),
-    task_list: fileCapability('task_list', nothing, () => taskList()),
+    todo_list: fileCapability('todo_list', nothing, () => todoList()),
     tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>
       toolGroups(groups as Readonly<Record<string, ToolGroup>>),
     ),

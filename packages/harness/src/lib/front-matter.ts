@@ -1,4 +1,4 @@
-import { InvalidInputError } from '@x/core';
+import { errorText, InvalidInputError } from '@x/core';
 import { parseDocument } from 'yaml';
 
 /** What a Markdown file says about itself, and what it says. */
@@ -38,7 +38,7 @@ function parseYaml(source: string, subject: string): Readonly<Record<string, unk
   try {
     data = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (cause) {
-    throw malformed(subject, `is no YAML: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
+    throw malformed(subject, `is no YAML: ${errorText(cause)}`, cause);
   }
   if (data === null) return {};
   if (typeof data !== 'object' || Array.isArray(data)) {

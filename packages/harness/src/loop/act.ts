@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  errorText,
   InvalidInputError,
   type Message,
   type Tool,
@@ -7,12 +8,13 @@ import {
   type ToolScope,
   type ToolUseBlock,
   toolResultBlock,
+  unlessAborted,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending } from './approvals.js';
-import { onion } from './around.js';
-import { type Allowed, type Clearance, clear, type Denied } from './clearance.js';
-import { closeDangling, openCalls, waitingCalls } from './open-calls.js';
+import { around } from './around.js';
+import { type Allowed, authorizeCalls, type CallVerdict, type Denied } from './clearance.js';
+import { errorResultsFor, openCalls, waitingCalls } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -28,19 +30,19 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   const results = new Map<ToolUseBlock, ToolResultBlock>();
   let waits = false;
   try {
-    let rest = await clear(call, uses, tools);
+    let rest = await authorizeCalls(call, uses, tools);
     while (rest.length > 0 && !waits) {
-      const batch = nextBatch(rest, call.options.parts.settings.maxParallelTools);
+      const batch = nextBatch(rest, call.settings.maxParallelTools);
       waits = batch.length === 0;
       await Promise.all(
-        batch.map(async (clearance) => {
-          results.set(clearance.use, await runOne(call, clearance, tools));
+        batch.map(async (verdict) => {
+          results.set(verdict.use, await runOne(call, verdict, tools));
         }),
       );
       rest = rest.slice(batch.length);
       // What ran may have changed what is allowed: plan mode, a tool group.
       if (rest.length > 0 && batch.some(changesSomething)) {
-        rest = await clear(
+        rest = await authorizeCalls(
           call,
           rest.map(({ use }) => use),
           tools,
@@ -56,7 +58,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       uses.flatMap((use): readonly Message[] => {
         const result = results.get(use);
         if (result) return [resultMessage(result)];
-        return kept.has(use) ? [] : closeDangling([use], reason);
+        return kept.has(use) ? [] : errorResultsFor([use], reason);
       }),
     );
     prunePending(state);
@@ -74,33 +76,25 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
 
 async function runOne(
   call: RunningCall,
-  clearance: Allowed | Denied,
+  verdict: Allowed | Denied,
   tools: ReadonlyMap<string, Tool>,
 ): Promise<ToolResultBlock> {
-  const { settings, capabilities } = call.options.parts;
+  const { settings, capabilities } = call;
   call.scope.signal.throwIfAborted();
-  const { use } = clearance;
+  const { use } = verdict;
   const startedAt = performance.now();
-  if (clearance.type === 'deny') {
-    const denied = toolResultBlock(use, clearance.message, true);
+  if (verdict.type === 'deny') {
+    const denied = toolResultBlock(use, verdict.message, true);
     call.emit({ type: 'tool.call', call: use });
     call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
     return denied;
   }
-  const { tool, edited } = clearance;
+  const { tool, edited } = verdict;
   const scope: ToolScope = { ...call.scope, tool };
-  const hooks = capabilities.flatMap((capability) =>
-    capability.aroundTool
-      ? [
-          (argument: ToolUseBlock, next: (argument: ToolUseBlock) => Promise<ToolResultBlock>) =>
-            capability.aroundTool?.(argument, scope, next) ?? next(argument),
-        ]
-      : [],
-  );
   call.emit({ type: 'tool.call', call: edited ?? use });
-  const answer = await onion(hooks, (argument) =>
-    runTool(argument, scope, { defaultTimeoutMs: settings.toolTimeoutMs, toolNames: [...tools.keys()] }),
-  )(edited ?? use);
+  const limits = { defaultTimeoutMs: settings.toolTimeoutMs, toolNames: [...tools.keys()] };
+  const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, limits));
+  const answer = await run(edited ?? use);
   const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
@@ -113,24 +107,24 @@ function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBloc
 }
 
 /** What comes next: one call, or several read-only ones; nothing when the first must wait. */
-function nextBatch(rest: readonly Clearance[], size: number): readonly (Allowed | Denied)[] {
+function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowed | Denied)[] {
   const [first] = rest;
   if (first === undefined || first.type === 'wait') return [];
   if (!isReadOnly(first)) return [first];
   const batch: Allowed[] = [];
-  for (const clearance of rest) {
-    if (!isReadOnly(clearance) || batch.length === size) break;
-    batch.push(clearance);
+  for (const verdict of rest) {
+    if (!isReadOnly(verdict) || batch.length === size) break;
+    batch.push(verdict);
   }
   return batch;
 }
 
-function isReadOnly(clearance: Clearance): clearance is Allowed {
-  return clearance.type === 'run' && (clearance.tool?.readOnly ?? false);
+function isReadOnly(verdict: CallVerdict): verdict is Allowed {
+  return verdict.type === 'run' && (verdict.tool?.readOnly ?? false);
 }
 
-function changesSomething(clearance: Clearance): boolean {
-  return clearance.type === 'run' && !isReadOnly(clearance);
+function changesSomething(verdict: CallVerdict): boolean {
+  return verdict.type === 'run' && !isReadOnly(verdict);
 }
 
 function resultMessage(result: ToolResultBlock): Message {
@@ -161,27 +155,13 @@ async function runTool(
   const { runtime, state, workspace, log } = scope;
   try {
     const run = tool.run(call.input, { call, runtime, state, workspace, log, signal });
-    const output = await Promise.race([run, rejection(signal)]);
-    return toolResultBlock(call, output);
+    // A tool that ignores its signal must not hold up the call.
+    return toolResultBlock(call, await unlessAborted(run, signal));
   } catch (error) {
     scope.signal.throwIfAborted();
-    return toolResultBlock(call, describe(error), true);
+    const remedy = InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : '';
+    return toolResultBlock(call, `${errorText(error)}${remedy}`, true);
   } finally {
     clearTimeout(timer);
   }
-}
-
-// A tool that ignores its signal must not hold up the call.
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    else signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-}
-
-function describe(error: unknown): string {
-  if (InvalidInputError.isInstance(error)) {
-    return `${error.message} Correct the input and call the tool again.`;
-  }
-  return error instanceof Error ? error.message : String(error);
 }

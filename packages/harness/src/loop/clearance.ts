@@ -1,4 +1,11 @@
-import type { Objection, PendingApproval, Tool, ToolScope, ToolUseBlock } from '@x/core';
+import {
+  errorText,
+  type Objection,
+  type PendingApproval,
+  type Tool,
+  type ToolScope,
+  type ToolUseBlock,
+} from '@x/core';
 import { setPending } from './approvals.js';
 import type { RunningCall } from './running-call.js';
 
@@ -19,18 +26,18 @@ export interface Denied {
 }
 
 /** What is to become of one tool call; `wait` for a human. */
-export type Clearance = Allowed | Denied | { readonly type: 'wait'; readonly use: ToolUseBlock };
+export type CallVerdict = Allowed | Denied | { readonly type: 'wait'; readonly use: ToolUseBlock };
 
 /** Finds out which of these calls may run, and keeps in the state which of them a human must decide on. */
-export async function clear(
+export async function authorizeCalls(
   call: RunningCall,
   uses: readonly ToolUseBlock[],
   tools: ReadonlyMap<string, Tool>,
-): Promise<readonly Clearance[]> {
+): Promise<readonly CallVerdict[]> {
   const { state } = call.scope;
   const known = new Map(state.permissionContext.pending?.map((entry) => [entry.toolUseId, entry]));
   const approvals: PendingApproval[] = [];
-  const cleared: Clearance[] = [];
+  const cleared: CallVerdict[] = [];
   for (const use of uses) {
     const approval = known.get(use.id);
     const decision = approval?.decision;
@@ -69,7 +76,7 @@ async function authorize(
 ): Promise<Objection | undefined> {
   const scope: ToolScope = { ...call.scope, tool };
   const questions: Extract<Objection, { type: 'ask' }>[] = [];
-  for (const capability of call.options.parts.capabilities) {
+  for (const capability of call.capabilities) {
     if (capability.authorize === undefined) continue;
     const objection = await ask(call, capability.name, async () => capability.authorize?.(use, scope));
     if (objection?.type === 'deny') return objection;
@@ -92,7 +99,7 @@ async function ask(
     return await judge();
   } catch (error) {
     call.scope.signal.throwIfAborted();
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     call.emit({ type: 'warning', source, message: `A tool call could not be judged: ${message}` });
     return { type: 'deny', reason: `Whether it is allowed could not be found out: ${message}` };
   }

@@ -46,7 +46,7 @@ const INTERRUPTED = {
 } as const;
 
 /** Error results for calls that will not finish. */
-export function closeDangling(
+export function errorResultsFor(
   calls: readonly ToolUseBlock[],
   reason: keyof typeof INTERRUPTED,
 ): readonly Message[] {
@@ -65,7 +65,7 @@ export function repairPairing(context: readonly Message[], waiting: boolean): re
   const closeOpen = () => {
     if (open.size === 0) return;
     changed = true;
-    repaired.push(...closeDangling([...open.values()], 'crash'));
+    repaired.push(...errorResultsFor([...open.values()], 'crash'));
     open = new Map();
   };
   for (const message of context) {

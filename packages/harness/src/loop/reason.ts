@@ -10,7 +10,7 @@ import {
   type ReasonScope,
 } from '@x/core';
 import { answerAsText } from '../output/final-answer.js';
-import { onion } from './around.js';
+import { around } from './around.js';
 import { callModel } from './call-model.js';
 import type { RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
@@ -38,20 +38,11 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
 
 /** The model's response, or that of the next one when it failed for good: then for a view that fits the new window. */
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
-  const { capabilities } = call.options.parts;
   for (;;) {
     const scope = await call.reasonScope();
     call.lastRescue = undefined;
-    const hooks = capabilities.flatMap(({ aroundReason }, index) =>
-      aroundReason
-        ? [
-            (_: undefined, next: (argument: undefined) => Promise<ModelResponse>) =>
-              aroundReason.call(capabilities[index], scope, () => next(undefined)),
-          ]
-        : [],
-    );
     try {
-      return await onion(hooks, () => ask(call, scope, streaming))(undefined);
+      return await around(call.capabilities, 'aroundReason', scope, () => ask(call, scope, streaming))();
     } catch (error) {
       if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
     }
@@ -67,8 +58,8 @@ function isUnrescued(call: RunningCall, error: unknown): boolean {
 
 /** The innermost layer: the view as it is now, through the hooks around the request, to the model. */
 async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
-  const { parts, output } = call.options;
-  const { settings, capabilities } = parts;
+  const { settings, capabilities } = call;
+  const { output } = call.options;
   const answerTool = call.answerTool?.name;
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
@@ -81,15 +72,7 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
   };
   call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
   call.partialText = '';
-  const hooks = capabilities.flatMap((capability) =>
-    capability.aroundModel
-      ? [
-          (argument: ModelRequest, next: (argument: ModelRequest) => Promise<ModelResponse>) =>
-            capability.aroundModel?.(argument, scope, next) ?? next(argument),
-        ]
-      : [],
-  );
-  return onion(hooks, async (argument) => {
+  const send = around(capabilities, 'aroundModel', scope, async (argument) => {
     try {
       const response = await callModel(argument, {
         model: scope.model,
@@ -108,7 +91,8 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
       call.modelFailure = error;
       throw error;
     }
-  })(request);
+  });
+  return send(request);
 }
 
 /** Where a message says which model wrote it. */

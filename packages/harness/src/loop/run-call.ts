@@ -1,6 +1,7 @@
 import {
   type AgentState,
   assistantMessage,
+  errorText,
   type Message,
   SessionLeaseError,
   StopCallError,
@@ -15,8 +16,8 @@ import { Interruption } from '../errors/interruption.js';
 import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
-import { onion } from './around.js';
-import { abandonedCalls, closeDangling, openCalls, repairPairing, waitingCalls } from './open-calls.js';
+import { around } from './around.js';
+import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
 
@@ -40,7 +41,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   const decided = recordDecisions(state, {
     decisions: options.decisions,
     superseding: !resumed,
-    timeoutMs: call.options.parts.settings.approvalTimeoutMs,
+    timeoutMs: call.settings.approvalTimeoutMs,
   });
   state.activeCall = { callId, startedAt: new Date().toISOString() };
   call.emit({ type: 'call.started', callId, resumed });
@@ -61,19 +62,12 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     // What a human has allowed is done once at most: another process that was told the same fails here, before it.
     if (decided.length > 0) await call.save();
     else await call.scope.checkpoint();
-    const hooks = call.options.parts.capabilities.flatMap((capability) =>
-      capability.aroundCall
-        ? [
-            (_: undefined, next: (argument: undefined) => Promise<void>) =>
-              capability.aroundCall?.(call.scope, () => next(undefined)) ?? next(undefined),
-          ]
-        : [],
-    );
-    await onion(hooks, async () => {
+    const run = around(call.capabilities, 'aroundCall', call.scope, async () => {
       const earlier = await finishStep(call, options);
       say();
       stopReason = earlier ?? (await loop(call, options));
-    })(undefined);
+    });
+    await run();
   } catch (error) {
     stopReason = await settleFailure(call, error, say);
   }
@@ -106,7 +100,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
 }
 
 async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Promise<StopReason> {
-  const { maxIterations } = call.options.parts.settings;
+  const { maxIterations } = call.settings;
   const { scope } = call;
   const { steering } = call.options;
   while (call.step < maxIterations) {
@@ -155,7 +149,7 @@ function askHuman(call: RunningCall): StopReason {
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();
-  call.add(closeDangling(abandonedCalls(state), 'crash'));
+  call.add(errorResultsFor(abandonedCalls(state), 'crash'));
   const repaired = repairPairing(context, waitingCalls(state).length > 0);
   if (repaired !== context) call.replace(repaired);
 }
@@ -174,7 +168,7 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
     call.add([assistantMessage(call.partialText, { metadata: { interrupted: true } })]);
   }
   const ended = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
-  call.add(closeDangling(ended, interruption?.kind ?? 'crash'));
+  call.add(errorResultsFor(ended, interruption?.kind ?? 'crash'));
   prunePending(state);
   say();
   if (interruption) return interruption.kind;
@@ -186,7 +180,7 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   } catch (saveError) {
     // The first error is what the caller must see; that the rest could not be stored is worth a warning.
     if (saveError !== error) {
-      const message = saveError instanceof Error ? saveError.message : String(saveError);
+      const message = errorText(saveError);
       call.emit({
         type: 'warning',
         source: 'session',

@@ -6,6 +6,7 @@ import {
   type Capability,
   type CompactionStatus,
   type ContextUsage,
+  errorText,
   type Message,
   type Model,
   type ReasonScope,
@@ -15,7 +16,7 @@ import {
   type ToolDefinition,
   type Usage,
 } from '@x/core';
-import type { AgentParts } from '../agent/agent-parts.js';
+import type { AgentParts, AgentSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { ContextMeter } from './context-meter.js';
@@ -48,6 +49,8 @@ export interface RunningCallOptions {
  */
 export class RunningCall {
   readonly options: RunningCallOptions;
+  readonly settings: AgentSettings;
+  readonly capabilities: readonly Capability[];
   /** Its model is the one in use: another one after a fallback. */
   readonly scope: CallScope & { model: Model };
   usage: Usage = NO_USAGE;
@@ -70,11 +73,13 @@ export class RunningCall {
   constructor(options: RunningCallOptions) {
     const { parts, session, log, runtime, callId, signal } = options;
     this.options = options;
+    this.settings = parts.settings;
+    this.capabilities = parts.capabilities;
     this.#meter = new ContextMeter(parts.counter);
     this.#models = new ModelChoice(parts.model, parts.fallback);
-    this.#observers = parts.capabilities.filter((capability) => capability.observe !== undefined);
+    this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);
     this.scope = {
-      agentId: parts.settings.name,
+      agentId: this.settings.name,
       callId,
       model: parts.model,
       runtime,
@@ -83,17 +88,13 @@ export class RunningCall {
       log,
       signal,
       emit: (event) => this.emit(event),
-      checkpoint: () => (parts.settings.checkpoint === 'step' ? this.#checkpoint() : Promise.resolve()),
+      checkpoint: () => (this.settings.checkpoint === 'step' ? this.#checkpoint() : Promise.resolve()),
       background: (name, task) =>
         options.background.add(task, (error) =>
-          this.emit({
-            type: 'warning',
-            source: name,
-            message: error instanceof Error ? error.message : String(error),
-          }),
+          this.emit({ type: 'warning', source: name, message: errorText(error) }),
         ),
       beforeReduction: async (removed) => {
-        for (const capability of parts.capabilities) await capability.beforeReduction?.(removed, this.scope);
+        for (const capability of this.capabilities) await capability.beforeReduction?.(removed, this.scope);
       },
     };
   }
@@ -124,7 +125,7 @@ export class RunningCall {
       from: model.id,
       to: next.id,
       reason: kind,
-      error: error instanceof Error ? error.message : String(error),
+      error: errorText(error),
     });
     return true;
   }
@@ -203,10 +204,9 @@ export class RunningCall {
 
   /** What the hooks of one reasoning step see. */
   async reasonScope(): Promise<ReasonScope> {
-    const { parts } = this.options;
-    const sections = [parts.settings.systemPrompt];
+    const sections = [this.settings.systemPrompt];
     const reminders: Message[] = [];
-    for (const capability of parts.capabilities) {
+    for (const capability of this.capabilities) {
       const section = await capability.system?.(this.scope);
       if (section) sections.push(section);
       const messages = await capability.remind?.(this.scope);
@@ -224,7 +224,7 @@ export class RunningCall {
   /** The same list as long as nothing changes: what measures it remembers it. */
   #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
     let offered = this.options.toolDefinitions;
-    for (const capability of this.options.parts.capabilities) {
+    for (const capability of this.capabilities) {
       offered = capability.offerTools?.(offered, this.scope) ?? offered;
     }
     if (answer === undefined) return offered;

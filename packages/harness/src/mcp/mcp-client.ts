@@ -3,7 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
-import { tailOf } from '@x/core';
+import { errorText, tailOf } from '@x/core';
 import { z } from 'zod';
 
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
@@ -88,7 +88,7 @@ export async function openClient(
     await client.connect(transport, { signal, timeout: NO_TIMEOUT });
   } catch (cause) {
     await client.close().catch(() => {});
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorText(cause);
     const said = stderr().trim();
     throw new Error(said === '' ? message : `${message}; it said: ${said}`, { cause });
   }

@@ -1,4 +1,12 @@
-import { type Capability, type Clock, type FileCapability, fileCapability, type Tool, textOf } from '@x/core';
+import {
+  type Capability,
+  type Clock,
+  errorText,
+  type FileCapability,
+  fileCapability,
+  type Tool,
+  textOf,
+} from '@x/core';
 import picomatch from 'picomatch';
 import type { McpTool } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
@@ -64,7 +72,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       throw result.reason;
     }
     outdated.add(server);
-    warnings.push(describe(result.reason));
+    warnings.push(errorText(result.reason));
   }
 
   return {
@@ -125,14 +133,10 @@ function offered(
         }),
       ];
     } catch (error) {
-      warn(`Tool "${tool.name}" of MCP server "${server}" is left out: ${describe(error)}`);
+      warn(`Tool "${tool.name}" of MCP server "${server}" is left out: ${errorText(error)}`);
       return [];
     }
   });
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** `mcp`, for files: to be registered in a `CapabilityRegistry`. */

@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '@x/core';
+import { type Clock, errorText, systemClock } from '@x/core';
 import { type McpClient, type McpResult, type McpTool, openClient } from './mcp-client.js';
 import type { McpServerSettings, McpSettings, Redact } from './mcp-config.js';
 import { failureKind, McpServerError } from './mcp-server-error.js';
@@ -101,7 +101,7 @@ export class ServerConnection {
         if (kind === 'answered')
           throw this.#error(
             'mcp_tool_failed',
-            `MCP server "${this.#options.name}": ${describe(error)}`,
+            `MCP server "${this.#options.name}": ${errorText(error)}`,
             error,
           );
         this.#drop(client);
@@ -200,7 +200,7 @@ export class ServerConnection {
 
   #unavailable(cause: unknown): McpServerError {
     const { name, redact } = this.#options;
-    const reason = redact(describe(cause));
+    const reason = redact(errorText(cause));
     return this.#error('mcp_unavailable', `MCP server "${name}" cannot be reached: ${reason}`, cause);
   }
 
@@ -222,8 +222,4 @@ function chainOf(error: unknown): string {
     texts.push(current.message, current.stack ?? '');
   }
   return texts.join('\n');
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,7 @@ import {
   defineTool,
   headOf,
   InvalidInputError,
+  isObject,
   type JsonObject,
   type Tool,
   type ToolContext,
@@ -24,7 +25,7 @@ type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>
  */
 export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, call: Call): Tool {
   const inputSchema = schemaOf(tool);
-  const hints = trustAnnotations && isRecord(tool.annotations) ? tool.annotations : {};
+  const hints = trustAnnotations && isObject(tool.annotations) ? tool.annotations : {};
   const readOnly = hints.readOnlyHint === true;
   const options = {
     name,
@@ -57,7 +58,7 @@ export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, c
 function schemaOf({ name, inputSchema }: McpTool): JsonObject {
   const problem = (message: string) =>
     new InvalidInputError(`tool ${name}`, [{ path: 'inputSchema', message }]);
-  if (!isRecord(inputSchema) || inputSchema.type !== 'object') throw problem('must describe an object');
+  if (!isObject(inputSchema) || inputSchema.type !== 'object') throw problem('must describe an object');
   const { length } = JSON.stringify(inputSchema);
   if (length > MAX_SCHEMA_CHARS) throw problem(`has ${length} characters; ${MAX_SCHEMA_CHARS} are allowed`);
   return inputSchema as JsonObject;
@@ -66,10 +67,6 @@ function schemaOf({ name, inputSchema }: McpTool): JsonObject {
 function descriptionOf({ name, title, description }: McpTool): string {
   if (typeof description === 'string' && description.trim() !== '') return description.trim();
   return typeof title === 'string' ? title : name;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 interface OutputLimits {
@@ -92,12 +89,12 @@ export function toOutput(result: McpResult, limits: OutputLimits): readonly Tool
 }
 
 function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBlock[] {
-  if (!isRecord(block)) return [];
+  if (!isObject(block)) return [];
   const { type, text, data, mimeType, resource } = block;
   if (type === 'text' && typeof text === 'string') return [{ type: 'text', text }];
   if ((type === 'image' || type === 'audio') && typeof data === 'string')
     return [file(data, mimeType, limits)];
-  if (type === 'resource' && isRecord(resource)) {
+  if (type === 'resource' && isObject(resource)) {
     const name = String(resource.uri ?? 'resource');
     if (typeof resource.text === 'string') return [{ type: 'text', text: `[${name}]\n${resource.text}` }];
     if (typeof resource.blob === 'string') return [file(resource.blob, resource.mimeType, limits, name)];

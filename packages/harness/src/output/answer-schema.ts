@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@x/core';
+import { isObject, type JsonObject, type JsonValue } from '@x/core';
 
 /**
  * `schema` as the only field of an object. What it defines moves to the root, where references look for it; a schema that
@@ -59,7 +59,9 @@ function close(schema: JsonObject, closes: boolean): JsonObject {
   for (const key of LIST) {
     const children = schema[key];
     if (!Array.isArray(children)) continue;
-    closed[key] = children.map((child) => (isObject(child) ? close(child, key !== 'allOf') : child));
+    closed[key] = children.map((child: JsonValue) =>
+      isObject(child) ? close(child, key !== 'allOf') : child,
+    );
   }
   for (const key of NAMED) {
     const children = schema[key];
@@ -71,8 +73,4 @@ function close(schema: JsonObject, closes: boolean): JsonObject {
   const open = !('additionalProperties' in schema) && !('allOf' in schema) && 'properties' in schema;
   if (closes && open) closed.additionalProperties = false;
   return closed;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

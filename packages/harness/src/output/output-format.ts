@@ -1,6 +1,8 @@
 import {
   compileSchema,
+  errorText,
   InvalidInputError,
+  isObject,
   type JsonObject,
   type JsonValue,
   type ResponseFormat,
@@ -41,8 +43,8 @@ export function outputFormat<Output>(
   taken: ReadonlySet<string>,
 ): OutputFormat<Output> {
   const compiled = compileSchema<Output>(schema, { owner: 'call options', path: 'output', value: 'answer' });
-  const isObject = compiled.jsonSchema.type === 'object';
-  const asked = closeObjects(isObject ? compiled.jsonSchema : wrapSchema(compiled.jsonSchema, WRAPPER));
+  const givesObject = compiled.jsonSchema.type === 'object';
+  const asked = closeObjects(givesObject ? compiled.jsonSchema : wrapSchema(compiled.jsonSchema, WRAPPER));
   return {
     responseFormat: { type: 'json', schema: asked, name: NAME },
     tool: {
@@ -53,7 +55,7 @@ export function outputFormat<Output>(
     },
     async read(text) {
       const answer = parseAnswer(text);
-      return compiled.parse(isObject ? answer : unwrapped(answer));
+      return compiled.parse(givesObject ? answer : unwrapped(answer));
     },
   };
 }
@@ -66,9 +68,8 @@ function freeName(taken: ReadonlySet<string>): string {
 
 /** The wrapped value; a model that left the wrapper out is understood too. */
 function unwrapped(answer: JsonValue): JsonValue {
-  const isObject = typeof answer === 'object' && answer !== null && !Array.isArray(answer);
-  if (!isObject) return answer;
-  const { [WRAPPER]: value, ...rest } = answer as JsonObject;
+  if (!isObject(answer)) return answer;
+  const { [WRAPPER]: value, ...rest } = answer;
   return value !== undefined && Object.keys(rest).length === 0 ? value : answer;
 }
 
@@ -85,7 +86,7 @@ function parseAnswer(text: string): JsonValue {
   try {
     return JSON.parse(json) as JsonValue;
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = errorText(cause);
     throw new InvalidInputError('answer', [{ path: '', message: `it is not JSON: ${reason}` }], { cause });
   }
 }

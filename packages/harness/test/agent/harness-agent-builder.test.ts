@@ -50,6 +50,25 @@ describe('build', () => {
     ]);
   });
 
+  it('refuses a capability whose name is not in snake_case, given or resolved', () => {
+    const registry = new CapabilityRegistry().register('made', () => ({ name: 'madeHere' }));
+    const names = ['my_capability', 'a1', 'my-capability', 'myCapability', 'my capability', '_mine', ''];
+    const issues = issuesOf(() =>
+      base()
+        .registry(registry)
+        .use(...names.map((name) => ({ name })), 'made')
+        .build(),
+    );
+    expect(issues.map((issue) => issue.split(' is not in snake_case')[0])).toEqual([
+      'capabilities[2].name: "my-capability"',
+      'capabilities[3].name: "myCapability"',
+      'capabilities[4].name: "my capability"',
+      'capabilities[5].name: "_mine"',
+      'capabilities[6].name: ""',
+      'capabilities[7].name: "madeHere"',
+    ]);
+  });
+
   it('refuses an unknown capability and says which are known', () => {
     const registry = new CapabilityRegistry().register('known', () => ({ name: 'known' }));
     const [issue] = issuesOf(() => base().registry(registry).use('unknown').build());

@@ -22,7 +22,7 @@ import {
   shell,
   skills,
   subagents,
-  taskList,
+  todoList,
   toolGroups,
   workspaceTools,
 } from '../../src/index.js';
@@ -109,7 +109,7 @@ export const makers: Readonly<Record<string, () => Capability | Promise<Capabili
   memory: () => memory({ model: null, consolidationGapMs: 0, maintenance: false }),
   sessionHistory: () => sessionHistory({ maxOutputChars: 4_000 }),
   workspaceContext: () => workspaceContext(),
-  taskList: () => taskList(),
+  todoList: () => todoList(),
   planMode: () => planMode(),
   permissions: () =>
     permissions({

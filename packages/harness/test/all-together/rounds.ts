@@ -9,7 +9,7 @@ type ScriptedRound = (request: ModelRequest) => ScriptedAnswer;
 /** What a model does with the tools of each capability, round by round; none of it needs a human. */
 export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
   eviction: [[['look', { at: -1, words: 6_000 }]]],
-  taskList: [[['todo_write', { todos: [{ content: 'Look at é', status: 'in_progress' }] }]]],
+  todoList: [[['todo_write', { todos: [{ content: 'Look at é', status: 'in_progress' }] }]]],
   toolGroups: [[['tool_groups', { activate: ['money'] }]]],
   skills: [[['load_skill', { name: 'deploy' }]], [['read_skill_file', { name: 'deploy', path: 'steps.md' }]]],
   memory: [

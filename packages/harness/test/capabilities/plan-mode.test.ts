@@ -16,7 +16,7 @@ import {
   type PlanModeConfig,
   permissions,
   planMode,
-  taskList,
+  todoList,
   workspaceTools,
 } from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
@@ -50,7 +50,7 @@ function setup(config: PlanModeConfig = {}) {
       .workspace(directory)
       .session(session)
       .tools(execute)
-      .use(planMode(config), taskList(), workspaceTools(), permissions({ mode: 'bypass' }))
+      .use(planMode(config), todoList(), workspaceTools(), permissions({ mode: 'bypass' }))
       .build();
     return { agent: built, model };
   };

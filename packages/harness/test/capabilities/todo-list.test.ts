@@ -1,12 +1,12 @@
 import { RuntimeContext, textOf, toolResultsOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { HarnessAgent, taskList } from '../../src/index.js';
+import { HarnessAgent, todoList } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 
-describe('taskList', () => {
+describe('todoList', () => {
   it('keeps the list in the state and in the view of every step, and nowhere else', async () => {
     const todos = [
       { content: 'read', status: 'completed' },
@@ -17,7 +17,7 @@ describe('taskList', () => {
       { text: 'ok' },
       { text: 'ok' },
     ]);
-    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(taskList()).build();
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(todoList()).build();
     await agent.call('go', context);
     await agent.call('go on', context);
     expect(model.requests[0]?.messages).toHaveLength(1);
@@ -48,7 +48,7 @@ describe('taskList', () => {
       { toolCalls: [{ name: 'todo_write', input: todos === undefined ? {} : { todos } }] },
       { text: 'ok' },
     ]);
-    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(taskList()).build();
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(todoList()).build();
     await agent.call('go', context);
     const [result] = model.requests[2]?.messages.flatMap(toolResultsOf).slice(-1) ?? [];
     expect(result?.isError).toBe(true);
@@ -62,7 +62,7 @@ describe('taskList', () => {
       ...lists.map((todos) => ({ toolCalls: [{ name: 'todo_write', input: { todos } }] })),
       { text: 'ok' },
     ]);
-    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(taskList()).build();
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(todoList()).build();
     await agent.call('go', context);
     const shown = model.requests.map(({ messages }) =>
       messages.filter(({ kind }) => kind === 'synthetic').map((message) => textOf(message)),

@@ -166,7 +166,7 @@ describe('an agent in a file', () => {
 
 describe('the JSON Schema', () => {
   it('has the keys of files, and what capabilities take', () => {
-    const schema = agentJsonSchema({ compaction: { type: 'object', $schema: 'x' }, task_list: undefined });
+    const schema = agentJsonSchema({ compaction: { type: 'object', $schema: 'x' }, todo_list: undefined });
     expect(schema).toMatchObject({
       additionalProperties: false,
       required: ['model'],

@@ -27,7 +27,7 @@ async function issuesOf(config: object): Promise<readonly string[]> {
 
 it('leads to what is wrong where the file has it, whatever else is in the file', async () => {
   const capabilities = [
-    'task_list',
+    'todo_list',
     { ref: 'plan_mode', config: { aproval: true } },
     { ref: 'shell', config: { timeout_ms: 'soon' } },
     'nonsense',

@@ -88,7 +88,7 @@ describe('the hooks of capabilities', () => {
       .workspace(scratch())
       .tools({ ...tool, run: () => Promise.reject(new Error('must not run')) })
       .use({
-        name: 'stand-in',
+        name: 'stand_in',
         aroundTool: async ({ id, name }) => ({
           type: 'tool_result',
           toolUseId: id,

@@ -15,7 +15,7 @@ import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, permissions, planMode, taskList, toolGroups } from '../../src/index.js';
+import { HarnessAgent, permissions, planMode, todoList, toolGroups } from '../../src/index.js';
 import { isPaired, scratch } from '../support.js';
 
 const contextOf = (sessionId: string) => RuntimeContext.of({ userId: 'alice', sessionId });
@@ -65,7 +65,7 @@ describe('sessions of one agent', () => {
         .model(new ScriptedModel([echoing]))
         .workspace(scratch())
         .session(session)
-        .use(taskList(), planMode(), permissions(), toolGroups({ g: { description: 'G', tools: ['t'] } }))
+        .use(todoList(), planMode(), permissions(), toolGroups({ g: { description: 'G', tools: ['t'] } }))
         .build();
     const states = {
       permissionContext: { mode: 'explore', allow: [{ tool: 'a' }], deny: [], ask: [] },

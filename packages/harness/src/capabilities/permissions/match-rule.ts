@@ -1,4 +1,4 @@
-import type { JsonValue, PermissionRule, Tool, ToolUseBlock } from '@x/core';
+import { isObject, type JsonValue, type PermissionRule, type Tool, type ToolUseBlock } from '@x/core';
 import { allowsCommand, catchesCommand } from './command-pattern.js';
 import { matchPath, mayHold, pathPattern, plainPath } from './path-pattern.js';
 import { matchWildcard } from './wildcard.js';
@@ -118,5 +118,5 @@ export function textsOf(call: ToolUseBlock, name: string): readonly string[] | u
 }
 
 function has(value: JsonValue | undefined, name: string): value is { [key: string]: JsonValue } {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && Object.hasOwn(value, name);
+  return isObject(value) && Object.hasOwn(value, name);
 }

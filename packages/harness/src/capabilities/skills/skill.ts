@@ -1,4 +1,4 @@
-import { parseWith, readText, type Workspace } from '@x/core';
+import { errorText, parseWith, readText, type Workspace } from '@x/core';
 import { z } from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 
@@ -36,7 +36,7 @@ export async function findSkills(workspace: Workspace, folders: readonly string[
         const { name, description } = (await readSkill(workspace, folder)).about;
         if (!found.has(name)) found.set(name, { name, description, folder });
       } catch (error) {
-        problems.push(error instanceof Error ? error.message : String(error));
+        problems.push(errorText(error));
       }
     }
   }

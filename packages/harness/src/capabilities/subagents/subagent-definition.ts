@@ -1,4 +1,12 @@
-import { type Capability, type Model, parseWith, readText, type Tool, type Workspace } from '@x/core';
+import {
+  type Capability,
+  errorText,
+  type Model,
+  parseWith,
+  readText,
+  type Tool,
+  type Workspace,
+} from '@x/core';
 import { z } from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 
@@ -102,7 +110,7 @@ export async function loadSubagents(workspace: Workspace, folder: string): Promi
       if (subagents.has(subagent.name)) throw new Error(`a file before it is named "${subagent.name}" too`);
       subagents.set(subagent.name, subagent);
     } catch (error) {
-      problems.push(`${entry.path}: ${error instanceof Error ? error.message : String(error)}`);
+      problems.push(`${entry.path}: ${errorText(error)}`);
     }
   }
   return { subagents: [...subagents.values()], problems };

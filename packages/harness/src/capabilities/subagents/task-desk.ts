@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, headOf, type RuntimeContext, SessionKey } from '@x/core';
+import { type Clock, errorText, headOf, type RuntimeContext, SessionKey } from '@x/core';
 import { isEnded, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
@@ -84,7 +84,7 @@ export class TaskDesk {
     } catch (error) {
       await this.#end(owner, taskId, {
         status: 'failed',
-        error: `It could not be begun: ${describe(error)}`,
+        error: `It could not be begun: ${errorText(error)}`,
       });
       throw error;
     }
@@ -178,7 +178,7 @@ export class TaskDesk {
       if (!(await this.#begin(owner, taskId))) return { end: 'ended' };
       outcome = await this.#options.work(order, runtime, signal);
     } catch (error) {
-      outcome = { status: 'failed', error: describe(error) };
+      outcome = { status: 'failed', error: errorText(error) };
     }
     try {
       if (outcome.status === 'shutdown' && this.#options.runner.durable) {
@@ -188,7 +188,7 @@ export class TaskDesk {
       await this.#end(owner, taskId, outcome);
     } catch (error) {
       // The record stays as it is; its heartbeat stops, and whoever reads it next takes it for failed.
-      process.emitWarning(`The end of task ${taskId} could not be recorded: ${describe(error)}`);
+      process.emitWarning(`The end of task ${taskId} could not be recorded: ${errorText(error)}`);
     }
     return { end: 'ended', status: outcome.status === 'shutdown' ? 'failed' : outcome.status };
   }
@@ -278,8 +278,4 @@ export class TaskDesk {
 function pruned(records: readonly TaskRecord[], max: number): readonly TaskRecord[] {
   let excess = records.length + 1 - max;
   return records.filter((record) => excess <= 0 || !isEnded(record) || excess-- <= 0);
-}
-
-function describe(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,13 @@
 import { createContext, Script } from 'node:vm';
-import { defineTool, headOf, InvalidInputError, readText, type Tool, type Workspace } from '@x/core';
+import {
+  defineTool,
+  errorText,
+  headOf,
+  InvalidInputError,
+  readText,
+  type Tool,
+  type Workspace,
+} from '@x/core';
 import picomatch from 'picomatch';
 import { z } from 'zod';
 import { walk } from './walk.js';
@@ -102,7 +110,7 @@ function compile(pattern: string, flags: string): RegExp {
       return new RegExp(pattern, flags.replace('u', ''));
     } catch {
       throw new InvalidInputError('input of tool grep_files', [
-        { path: 'pattern', message: error instanceof Error ? error.message : String(error) },
+        { path: 'pattern', message: errorText(error) },
       ]);
     }
   }

@@ -20,7 +20,7 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
           lines.push(`[only the first ${maxEntries} entries; list a subdirectory, or use glob_files]`);
           break;
         }
-        lines.push(describe(entry));
+        lines.push(entryLine(entry));
       }
       return lines.length === 0
         ? `[${path || 'the workspace'} is empty or does not exist]`
@@ -29,6 +29,6 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
   });
 }
 
-function describe({ path, type, size }: WorkspaceEntry): string {
+function entryLine({ path, type, size }: WorkspaceEntry): string {
   return type === 'directory' ? `${path}/` : `${path} ${size}`;
 }

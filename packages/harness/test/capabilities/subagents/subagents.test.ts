@@ -9,7 +9,7 @@ import {
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { HarnessAgent, HarnessConfigError, subagents, taskList, workspaceTools } from '../../../src/index.js';
+import { HarnessAgent, HarnessConfigError, subagents, todoList, workspaceTools } from '../../../src/index.js';
 import { isPaired, scratch } from '../../support.js';
 import { blocksOf, context, parentWith, resultsOf } from './support.js';
 
@@ -165,7 +165,7 @@ describe('what a subagent is made of', () => {
     const agent = parentWith(
       model,
       workspaceTools(),
-      taskList(),
+      todoList(),
       subagents([explorer(child, { tools: ['read_*', 'grep_files'] })]),
     ).build();
     await agent.call('go', context);

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AgentEvent,
+  type AgentState,
+  type Message,
+  openSession,
+  RuntimeContext,
+  SessionKey,
+  type SessionLog,
+  type SessionTurn,
+  takeTurn,
+} from '@x/core';
+import { HarnessError, sessionBusy } from '../errors/harness-error.js';
+import { Interruption } from '../errors/interruption.js';
+import { BackgroundQueue } from '../lib/background-queue.js';
+import { KeyedMutex } from '../lib/keyed-mutex.js';
+import { RunningCall } from '../loop/running-call.js';
+import { Steering } from '../loop/steering.js';
+import type { RequestedOutput } from '../output/requested-output.js';
+import type { AgentParts } from './agent-parts.js';
+import { checkContext } from './call-options.js';
+import { OpenLogs } from './open-logs.js';
+import type { ToolList } from './tool-list.js';
+
+/** A call that runs, or waits for its session's turn: then it has no state yet. */
+interface Running {
+  readonly abort: AbortController;
+  readonly steering: Steering;
+  readonly state?: AgentState | undefined;
+}
+
+interface TurnOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly output?: RequestedOutput | undefined;
+  readonly listener?: ((event: AgentEvent) => void) | undefined;
+}
+
+/** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
+export class SessionTurns {
+  readonly #parts: AgentParts;
+  readonly #tools: ToolList;
+  readonly #logs: OpenLogs;
+  readonly #turns = new KeyedMutex();
+  readonly #background = new BackgroundQueue();
+  readonly #running = new Map<string, Running>();
+  #isClosed = false;
+
+  constructor(parts: AgentParts, tools: ToolList) {
+    this.#parts = parts;
+    this.#tools = tools;
+    this.#logs = new OpenLogs(parts.workspace);
+  }
+
+  /**
+   * Answers the key of the context's session: that of a new one where the context names none.
+   *
+   * @throws {InvalidInputError} when the context is no RuntimeContext.
+   */
+  keyOf(context: RuntimeContext): SessionKey {
+    checkContext(context);
+    const { tenantId, userId, sessionId = randomUUID() } = context;
+    return SessionKey.of({ tenantId, userId, agentId: this.#parts.settings.name, sessionId });
+  }
+
+  /** Finds the call of this process that runs in the session, or waits for its turn. */
+  running(context: RuntimeContext): Running | undefined {
+    return this.#running.get(this.keyOf(context).toString());
+  }
+
+  log(context: RuntimeContext): SessionLog {
+    return this.#logs.of(this.keyOf(context));
+  }
+
+  /**
+   * Takes the session's turn, opens the session and runs `task`. A context without a session id begins a session.
+   *
+   * @throws {HarnessError} `agent_closed`.
+   * @throws {SessionLeaseError} `lease_unavailable` when the turn could not be had.
+   */
+  async take<Result>(
+    context: RuntimeContext,
+    options: TurnOptions,
+    task: (call: RunningCall, isNew: boolean) => Promise<Result>,
+  ): Promise<Result> {
+    this.#refuseClosed();
+    checkContext(context);
+    const runtime =
+      context.sessionId === undefined
+        ? RuntimeContext.builder(context).sessionId(randomUUID()).build()
+        : context;
+    const key = this.keyOf(runtime);
+    const id = key.toString();
+    if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
+    return this.#turns.run(id, async () => {
+      this.#refuseClosed();
+      const abort = new AbortController();
+      const onAbort = () => abort.abort(new Interruption('interrupted'));
+      if (options.signal?.aborted) onAbort();
+      else options.signal?.addEventListener('abort', onAbort, { once: true });
+      const running: Running = { abort, steering: new Steering() };
+      this.#running.set(id, running);
+      let turn: SessionTurn | undefined;
+      try {
+        turn = await this.#wait(key, abort.signal);
+        const { lost } = turn;
+        lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
+        const call = await this.#open(key, runtime, turn, running, options);
+        this.#running.set(id, { ...running, state: call.scope.state });
+        return await task(call, call.options.session.version === 0);
+      } finally {
+        this.#running.delete(id);
+        running.steering.close();
+        options.signal?.removeEventListener('abort', onAbort);
+        await turn?.release();
+      }
+    });
+  }
+
+  /** Refuses new turns, stops running calls where they can be resumed, and waits for them and for background work. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
+    await this.#turns.idle();
+    await this.#background.drain();
+  }
+
+  async #wait(key: SessionKey, signal: AbortSignal): Promise<SessionTurn> {
+    const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
+    const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
+    try {
+      // An interruption before the turn began has nothing to wait for, and yet is stored as what was said.
+      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
+    } catch (error) {
+      if (error === signal.reason) this.#refuseClosed();
+      throw error;
+    }
+  }
+
+  async #open(
+    key: SessionKey,
+    runtime: RuntimeContext,
+    turn: SessionTurn,
+    { abort, steering }: Running,
+    { output, listener }: TurnOptions,
+  ): Promise<RunningCall> {
+    const unstored: Message[] = [];
+    const session = await openSession(this.#parts.session, key, {
+      onConflict: this.#parts.settings.onConflict,
+      fence: turn.fence,
+      added: () => unstored,
+      merged: () => call.emit({ type: 'session.merged' }),
+    });
+    const call: RunningCall = new RunningCall({
+      parts: this.#parts,
+      toolDefinitions: this.#tools.current().definitions,
+      session,
+      unstored,
+      log: this.#logs.of(key),
+      runtime,
+      callId: randomUUID(),
+      signal: abort.signal,
+      background: this.#background,
+      steering,
+      output,
+      emit: (event) => this.#emit(event, listener),
+    });
+    return call;
+  }
+
+  #emit(event: AgentEvent, listener: ((event: AgentEvent) => void) | undefined): void {
+    listener?.(event);
+    for (const observer of this.#parts.listeners) {
+      try {
+        observer(event);
+      } catch (error) {
+        // An observer must not be able to break what it observes.
+        process.emitWarning(`A listener of agent "${this.#parts.settings.name}" threw: ${String(error)}`);
+      }
+    }
+  }
+
+  #refuseClosed(): void {
+    if (!this.#isClosed) return;
+    throw new HarnessError(
+      'agent_closed',
+      `Agent "${this.#parts.settings.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
+    );
+  }
+}

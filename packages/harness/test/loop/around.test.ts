@@ -1,0 +1,89 @@
+import type { Capability } from '@x/core';
+import { defineTool } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HarnessAgent } from '../../src/index.js';
+import { scratch } from '../support.js';
+
+const HOOKS = ['aroundCall', 'aroundReason', 'aroundModel', 'aroundTool'] as const;
+
+/** A capability with state of its own that says when its hooks begin and end. */
+class Recording implements Capability {
+  readonly name: string;
+  readonly #said: string[];
+
+  constructor(name: string, said: string[]) {
+    this.name = name;
+    this.#said = said;
+  }
+
+  aroundCall: NonNullable<Capability['aroundCall']> = async (_, next) => this.#within('aroundCall', next);
+  aroundReason: NonNullable<Capability['aroundReason']> = (_, next) => this.#within('aroundReason', next);
+
+  aroundModel(...[request, , next]: Parameters<NonNullable<Capability['aroundModel']>>) {
+    return this.#within('aroundModel', () => next({ ...request, system: `${request.system}+${this.name}` }));
+  }
+
+  aroundTool(...[call, , next]: Parameters<NonNullable<Capability['aroundTool']>>) {
+    return this.#within('aroundTool', () => next(call));
+  }
+
+  async #within<Result>(hook: string, next: () => Promise<Result>): Promise<Result> {
+    this.#said.push(`${this.name} ${hook}`);
+    const result = await next();
+    this.#said.push(`${this.name} ${hook} ends`);
+    return result;
+  }
+}
+
+describe('around', () => {
+  it('runs each hook of all capabilities, the first outermost, on the capability that it belongs to', async () => {
+    const said: string[] = [];
+    const tool = defineTool({ name: 'echo', description: '', input: z.object({}), execute: () => 'x' });
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'echo', input: {} }] }, { text: 'done' }]);
+    const agent = HarnessAgent.builder()
+      .workspace(scratch())
+      .systemPrompt('base')
+      .model(model)
+      .tools(tool)
+      .use(new Recording('outer', said), { name: 'without_hooks' }, new Recording('inner', said))
+      .build();
+    await agent.call('go');
+    const layers = (hook: string) => said.filter((line) => line.split(' ')[1] === hook);
+    for (const hook of HOOKS) {
+      expect(layers(hook).slice(0, 4)).toEqual([
+        `outer ${hook}`,
+        `inner ${hook}`,
+        `inner ${hook} ends`,
+        `outer ${hook} ends`,
+      ]);
+    }
+    expect(model.requests[0]?.system).toBe('base+outer+inner');
+    await agent.close();
+  });
+
+  it('hands a scope, and not what `next` was given, to hooks that take nothing else', async () => {
+    const steps: unknown[] = [];
+    const agent = HarnessAgent.builder()
+      .workspace(scratch())
+      .model(new ScriptedModel([{ text: 'done' }]))
+      .use(
+        {
+          name: 'outer',
+          aroundReason: (_, next) => Promise.resolve('given').then(next as () => ReturnType<typeof next>),
+        },
+        {
+          name: 'inner',
+          aroundReason: (scope, next) => {
+            steps.push(scope.step);
+            return next();
+          },
+        },
+      )
+      .build();
+    await agent.call('go');
+    expect(steps).toEqual([1]);
+    await agent.close();
+  });
+});
