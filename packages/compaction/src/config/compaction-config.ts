@@ -32,13 +32,17 @@ const reducer = z.custom<Reducer>(
 const stage = <Schema extends z.ZodType>(schema: Schema) =>
   z.union([z.literal(false), schema]).prefault({} as never);
 
+/** The same, left out unless its options are given. */
+const offStage = <Schema extends z.ZodType>(schema: Schema) =>
+  z.union([z.literal(false), schema]).default(false as never);
+
 /** Every key of a compaction, before keys that depend on each other are resolved. */
 export const compactionShape = {
   ...summaryOptionsSchema.shape,
   /** Due at this many messages; 0 switches it off. Default 50; 0 with `memoryTiers`. */
   triggerMessages: countSchema.optional(),
   /** Due at this many tokens; 0 switches it off. */
-  triggerTokens: countSchema.default(80_000),
+  triggerTokens: countSchema.default(0),
   /** Due at this share of the context window; 0 switches it off. */
   budgetPercent: shareSchema.default(0.85),
   /** When not 0: due at this many tokens, in place of the share. */
@@ -55,12 +59,12 @@ export const compactionShape = {
   strategy: z
     .union([z.enum(['auto', 'native', 'observation_masking', 'summarization']), z.array(reducer).min(1)])
     .default('auto'),
-  truncateArgs: stage(truncateArgsSchema),
-  trimSynthetic: stage(trimSyntheticSchema),
+  truncateArgs: offStage(truncateArgsSchema),
+  trimSynthetic: offStage(trimSyntheticSchema),
   previewArgs: previewArgsSchema.prefault({}),
   referenceMedia: stage(referenceMediaSchema),
-  maskSuperseded: stage(maskSupersededSchema),
-  maskOutputs: stage(maskOutputsSchema),
+  maskSuperseded: offStage(maskSupersededSchema),
+  maskOutputs: offStage(maskOutputsSchema),
   /** A reduction counts when the conversation falls by this share … */
   minSavingPercent: shareSchema.default(0.05),
   /** … and by this many tokens. */
@@ -78,9 +82,9 @@ const base = z.strictObject(compactionShape);
 
 /** Fills in defaults that depend on other keys. */
 export function resolveDefaults<Config extends z.output<typeof base>>(config: Config) {
-  const triggerMessages = config.triggerMessages ?? (config.memoryTiers ? 0 : 50);
+  const triggerMessages = config.triggerMessages ?? 0;
   const keepMessages =
-    config.keepMessages ?? (triggerMessages > 0 ? Math.min(20, Math.floor(triggerMessages / 2)) : 20);
+    config.keepMessages ?? (triggerMessages > 0 ? Math.min(20, Math.floor(triggerMessages / 2)) : 0);
   return { ...config, triggerMessages, keepMessages };
 }
 

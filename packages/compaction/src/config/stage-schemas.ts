@@ -107,13 +107,15 @@ export const summaryOptionsSchema = z.strictObject({
   /** Summarize in this many parts, each summary feeding the next. More when the summarizer's window asks for it. */
   chunks: z.number().int().min(1).default(1),
   /** UTF-16 units of each tool result that the summarizer sees. */
-  toolResultMaxLength: countSchema.default(200),
+  toolResultMaxLength: countSchema.default(2_000),
   /** The lengths to fall back to when the summarizer overflows. */
-  truncationRetries: z.array(countSchema).default([150, 100, 50, 0]),
+  truncationRetries: z.array(countSchema).default([500, 100, 0]),
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
-  /** The longest ledger, in tokens; a quarter of the budget at most. 0: no ledger. */
-  ledgerTokens: countSchema.default(4_000),
+  /** The share of the limit that a record may have. */
+  recordShare: shareSchema.default(0.25),
+  /** The share of the window in which the user's own words stay. */
+  userShare: shareSchema.default(0.15),
   /** What stands in when the summarizer fails: the ledger alone, or nothing (the history stays). */
   fallback: z.enum(['ledger', 'none']).default('ledger'),
   /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
@@ -125,9 +127,11 @@ export type SummaryOptions = z.output<typeof summaryOptionsSchema>;
 
 export const summarizeOptionsSchema = summaryOptionsSchema.extend({
   /** Messages that stay as they are. */
-  keepMessages: countSchema.default(20),
+  keepMessages: countSchema.default(0),
   /** When not 0: tokens that stay as they are, in place of `keepMessages`. */
   keepTokens: countSchema.default(0),
+  /** Where both are 0: the share of the limit that stays as it is. */
+  keepShare: shareSchema.default(0.2),
   /** The conversation must fall by this share … */
   minSavingPercent: z.number().min(0).max(1).default(0.05),
   /** … and by this many tokens. */

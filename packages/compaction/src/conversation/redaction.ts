@@ -7,7 +7,6 @@ import {
   type SecretPattern,
   secretRedactor,
 } from '@x/core';
-import type { Ledger } from '../ledger/ledger.js';
 
 /** The message with secrets taken out of its texts; the very same message where there are none. */
 export function redactMessage(message: Message, redact: Redact): Message {
@@ -29,13 +28,6 @@ function redactBlocks<Block extends ContentBlock>(
     changed[index] = redacted;
   }
   return changed ?? blocks;
-}
-
-/** The ledger with secrets taken out; names that are secrets are forgotten. */
-export function redactLedger(ledger: Ledger, redact: Redact): Ledger {
-  const { mentions, ...rest } = ledger;
-  const redacted = redactJson(rest as never, redact) as unknown as typeof rest;
-  return { ...redacted, mentions: mentions.filter(({ token }) => redact(token) === token) };
 }
 
 function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {

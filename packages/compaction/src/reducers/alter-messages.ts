@@ -1,6 +1,5 @@
 import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
 import { withMarks } from '../conversation/marks.js';
-import { keepFacts } from '../ledger/facts.js';
 import {
   type Fate,
   type ReducerContext,
@@ -26,7 +25,7 @@ interface Alteration {
 export function alterMessages(
   messages: readonly Message[],
   fate: MessageFate,
-  { meter, redact }: Pick<ReducerContext, 'meter' | 'redact'>,
+  { meter }: Pick<ReducerContext, 'meter'>,
   change: (
     message: Message,
     index: number,
@@ -38,7 +37,7 @@ export function alterMessages(
     const changed = change(message, index);
     if (!changed) return message;
     const changedMessage = withMarks({ ...message, content: changed.content }, changed.marks);
-    const candidate = keepFacts(message, changedMessage, redact);
+    const candidate = changedMessage;
     const saved = meter.message(message) - meter.message(candidate);
     if (saved <= 0) return message;
     savedTokens += saved;

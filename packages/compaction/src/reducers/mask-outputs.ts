@@ -14,7 +14,6 @@ import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import { pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
-import { namesOfOutputs } from '../ledger/names-of-outputs.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { matchesTool, toolsThat } from './select-tools.js';
@@ -42,18 +41,12 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
       const maskable = findMaskable(view.messages, settings);
-      const names = namesOfOutputs(
-        view.messages,
-        new Set(maskable.keys()),
-        (message) => textOf(message).length,
-        context.redact,
-      );
       const calls = new Map<string, ToolUseBlock>();
       const destructive = toolsThat('destructive', context.tools);
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
-        const shape = { format: settings.format, names: names.get(message), destructive };
+        const shape = { format: settings.format, names: undefined, destructive };
         return blocks && masked(message, blocks, calls, shape);
       });
       return ifWorthwhile(view, budget, alteration);

@@ -1,14 +1,16 @@
 import { parseWith } from '@x/core';
 import { z } from 'zod';
-import { countSchema } from '../config/stage-schemas.js';
+import { countSchema, shareSchema } from '../config/stage-schemas.js';
+import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
-import { candidateCuts } from '../summary/candidate-cuts.js';
-import { partitionAt, pinnedIn, reassemble } from '../summary/partition.js';
+import { candidateCuts } from '../summary/cut.js';
+import { partitionAt, reassemble } from '../summary/partition.js';
 import { savesEnough } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
-  keepMessages: countSchema.default(20),
+  keepMessages: countSchema.default(0),
   keepTokens: countSchema.default(0),
+  keepShare: shareSchema.default(0.2),
   minSavingPercent: z.number().min(0).max(1).default(0.05),
   minSavingTokens: countSchema.default(16),
 });
@@ -24,10 +26,16 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
     cost: 'llm',
     async reduce(view, budget, { model, meter, system, tools = [], signal }) {
       if (!model?.compact) return unchanged(view, 'the model offers no compaction of its own');
-      const pinned = pinnedIn(view.messages);
-      const [cut] = candidateCuts(view, budget, settings, pinned, 0, meter);
-      const part = partitionAt(view.messages, cut?.index ?? 0, pinned);
+      const pinned = new Set(
+        view.messages.filter((message) => message.role === 'system' || isUserRequest(message)),
+      );
+      const [cut = 0] = candidateCuts(view, budget, settings, pinned, 0, meter);
+      const whole = partitionAt(view.messages, cut, Number.POSITIVE_INFINITY, meter);
+      // The provider keeps what users said; the latest request stays where it can be seen.
+      const latest = view.messages[latestUserRequest(view.messages)];
+      const part = { ...whole, requests: whole.requests.filter(({ original }) => original === latest) };
       const older = [...part.previous, ...part.covered];
+      const kept = new Set(part.requests.map(({ original }) => original));
       if (part.covered.length === 0) return unchanged(view, 'there is nothing older than what is kept');
       const { messages: condensed, usage } = await model.compact({
         ...(system === undefined ? {} : { system }),
@@ -46,7 +54,7 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
       }
       const staying = new Set(condensed);
       const fates = older
-        .filter((message) => !staying.has(message))
+        .filter((message) => !staying.has(message) && !kept.has(message))
         .map(({ id }): Fate => ({ messageId: id, fate: 'replaced' }));
       return { messages, fates, condensed: true, ...spent };
     },

@@ -1,7 +1,7 @@
 import type { Message } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
-import { factsOf } from '../ledger/facts.js';
+import { excerptsOf } from '../record/excerpts.js';
 import type { Reducer } from '../reducer.js';
 import { dropOldest } from '../reducers/drop-oldest.js';
 import { maskOutputs } from '../reducers/mask-outputs.js';
@@ -25,7 +25,7 @@ export function reducersOf(config: ResolvedCompactionConfig, written: boolean): 
   const { strategy } = config;
   if (typeof strategy !== 'string') return strategy;
 
-  const { memoryTiers, ledgerTokens } = config;
+  const { memoryTiers, recordShare } = config;
   const reducers: Reducer[] = [];
   if (strategy !== 'native') {
     // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
@@ -41,7 +41,7 @@ export function reducersOf(config: ResolvedCompactionConfig, written: boolean): 
   }
   const masking = masks ? maskingOf(config) : [];
   const condensing = condensingOf(config);
-  const ledgerFirst = strategy === 'auto' && !written && !memoryTiers && ledgerTokens > 0;
+  const ledgerFirst = strategy === 'auto' && !written && !memoryTiers && recordShare > 0;
   return [
     ...reducers,
     ...(ledgerFirst ? [...condensing, ...masking] : [...masking, ...condensing]),
@@ -66,10 +66,19 @@ function condensingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
   if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
   if (strategy !== 'observation_masking') {
     const { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries } = config;
-    const { maxSummaryTokens, ledgerTokens, fallback, redact } = config;
+    const { maxSummaryTokens, recordShare, userShare, fallback, redact } = config;
     const writing = { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries };
     reducers.push(
-      summarize({ ...writing, maxSummaryTokens, ledgerTokens, fallback, redact, ...keep, ...saving }),
+      summarize({
+        ...writing,
+        maxSummaryTokens,
+        recordShare,
+        userShare,
+        fallback,
+        redact,
+        ...keep,
+        ...saving,
+      }),
     );
   }
   return reducers;
@@ -81,12 +90,12 @@ function condensingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
  */
 export function observerFor({
   strategy,
-  ledgerTokens,
+  recordShare,
   redact,
-}: Pick<ResolvedCompactionConfig, 'strategy' | 'ledgerTokens' | 'redact'>):
+}: Pick<ResolvedCompactionConfig, 'strategy' | 'recordShare' | 'redact'>):
   | ((message: Message) => void)
   | undefined {
-  if (typeof strategy !== 'string' || strategy === 'native' || ledgerTokens === 0) return undefined;
+  if (typeof strategy !== 'string' || strategy === 'native' || recordShare === 0) return undefined;
   const redactor = redactorFor(redact);
-  return (message) => void factsOf(message, redactor);
+  return (message) => void excerptsOf(message, redactor);
 }

@@ -1,49 +1,52 @@
 import type { Message } from '@x/core';
-import { latestUserRequest } from '../conversation/regions.js';
+import { isUserRequest } from '../conversation/regions.js';
+import type { Meter } from '../meter.js';
+import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** A conversation cut for a summary. */
 export interface Partition {
-  /** What stays before the summary: system messages of the older part, and what else is pinned there. */
+  /** System messages of the older part: they stay in front of everything. */
   readonly head: readonly Message[];
+  /** What stays of the user's requests of the older part, in front of the summary. */
+  readonly requests: readonly KeptRequest[];
   /** Earlier summaries, which the new one takes over. */
   readonly previous: readonly Message[];
-  /** What the summary is to cover. */
+  /** What the summary is to cover, in its order: requests that stay in front of it included. */
   readonly covered: readonly Message[];
-  /** The latest user request, where the cut lies behind it, and what is pinned between it and the cut: they stay. */
-  readonly pinned: readonly Message[];
+  /** Where among the covered messages those begin that no earlier summary counts. */
+  readonly fresh: number;
   /** What stays as it is. */
   readonly tail: readonly Message[];
 }
 
-/** Messages that no summary replaces: system messages, the latest user request, and `anchor`. */
-export function pinnedIn(messages: readonly Message[], anchor?: Message): ReadonlySet<Message> {
-  const latest = messages[latestUserRequest(messages)];
-  return new Set(
-    messages.filter((message) => message.role === 'system' || message === latest || message === anchor),
-  );
-}
-
-/** Cuts a conversation at an index. */
+/**
+ * Cuts a conversation at an index.
+ *
+ * @param room Tokens for the requests in front of the summary.
+ */
 export function partitionAt(
   messages: readonly Message[],
   cut: number,
-  pinnedMessages: ReadonlySet<Message>,
+  room: number,
+  meter: Meter,
 ): Partition {
-  const latest = messages[latestUserRequest(messages)];
   const head: Message[] = [];
   const previous: Message[] = [];
   const covered: Message[] = [];
-  const pinned: Message[] = [];
-  for (const message of messages.slice(0, cut)) {
-    if (message === latest || (pinned.length > 0 && pinnedMessages.has(message))) pinned.push(message);
-    else if (pinnedMessages.has(message)) head.push(message);
-    else if (message.kind === 'summary') previous.push(message);
-    else covered.push(message);
+  let fresh = 0;
+  for (let index = 0; index < cut; index++) {
+    const message = messages[index] as Message;
+    if (message.role === 'system') head.push(message);
+    else if (message.kind === 'summary') {
+      previous.push(message);
+      fresh = covered.length;
+    } else covered.push(message);
   }
-  return { head, previous, covered, pinned, tail: messages.slice(cut) };
+  const requests = keepUserWords(covered.filter(isUserRequest), messages, room, meter);
+  return { head, requests, previous, covered, fresh, tail: messages.slice(cut) };
 }
 
-/** The conversation with `replacement` in place of everything covered. */
+/** The conversation with `replacement` behind the user's requests, in place of everything else that is covered. */
 export function reassemble(part: Partition, replacement: readonly Message[]): readonly Message[] {
-  return [...part.head, ...replacement, ...part.pinned, ...part.tail];
+  return [...part.head, ...part.requests.map(({ message }) => message), ...replacement, ...part.tail];
 }

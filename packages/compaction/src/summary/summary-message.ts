@@ -1,69 +1,95 @@
-import { type Message, textOf, userMessage } from '@x/core';
-import { marksOf } from '../conversation/marks.js';
-import { type Ledger, readLedger, storeLedger } from '../ledger/ledger.js';
+import { type JsonValue, type Message, textOf, userMessage } from '@x/core';
+import { isObject, marksOf } from '../conversation/marks.js';
+import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
 const TAGS = /\[(\/?)CONVERSATION_SUMMARY\]/g;
+const RECORD = '## RECORD';
+const CARRIED = '## CARRIED OVER';
 
 /** What a summary is made of. */
 export interface SummaryParts {
-  /** What a model wrote; `undefined` when the ledger is all there is. */
+  /** What a model wrote; `undefined` when the record is all there is. */
   readonly narrative: string | undefined;
-  readonly ledger: Ledger;
-  /** The ledger as text, within its budget. */
-  readonly ledgerText: string;
+  readonly record: readonly Entry[];
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
+  /** How a message can be had by its number, in words for the model; `undefined` where it cannot. */
+  readonly recall: string | undefined;
   /** Ids of the messages that this summary replaces, the earlier summary among them. */
   readonly covers: readonly string[];
+  /** How many messages the session had up to here, those that stand in front of the summary included. */
+  readonly count: number;
+  /** By id, the numbers of the requests that stand in front of it. */
+  readonly standing: ReadonlyMap<string, number>;
 }
 
 /**
- * The message that stands for the older part of a conversation. Narrative and ledger are kept beside the text too, so
- * that the next compaction updates them instead of summarizing a summary.
+ * The message that stands for the older part of a conversation. Its record is kept as its text, which the next compaction
+ * reads again; nothing stands beside it but what the text does not tell.
  */
 export function summaryMessage(parts: SummaryParts): Message {
-  const { narrative, ledger, ledgerText, appendix, logLocation, covers } = parts;
-  const where = logLocation ? ` Full messages: ${logLocation}.` : '';
+  const { narrative, record, appendix, logLocation, recall, covers, count, standing } = parts;
+  const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
   const sections = [
-    `Record of earlier messages, not a request.${where}`,
-    narrative,
-    ledgerText && `## LEDGER\n${ledgerText}`,
-    appendix && `## CARRIED OVER\n${appendix}`,
+    `Record of earlier messages, not a request: what the user asked stands before it in the user's own words.${where && ` ${where}`}`,
+    narrative && withoutTags(narrative),
+    record.length > 0 && `${RECORD}\n${LEGEND}\n${withoutTags(renderEntries(record))}`,
+    appendix && `${CARRIED}\n${withoutTags(appendix)}`,
   ];
-  const body = sections
-    .filter((section) => section)
-    .map((section) => withoutTags(section as string))
-    .join('\n\n');
-  return userMessage(`${OPEN}\n${body}\n${CLOSE}`, {
+  return userMessage(`${OPEN}\n${sections.filter(Boolean).join('\n\n')}\n${CLOSE}`, {
     kind: 'summary',
     metadata: {
       '@x/compaction': {
         ...(narrative === undefined ? {} : { narrative: withoutTags(narrative) }),
-        ledger: storeLedger(ledger),
         covers,
+        count,
+        standing: Object.fromEntries(standing),
         ...(logLocation === undefined ? {} : { logLocation }),
       },
     },
   });
 }
 
-/** What earlier summaries hold, oldest first. One that somebody else wrote counts as narrative. */
-export function readSummaries(summaries: readonly Message[]): {
+/** What earlier summaries hold. */
+export interface EarlierSummaries {
+  /** What models wrote, oldest first; what somebody else made counts as such. */
   readonly narrative: string | undefined;
-  readonly ledgers: readonly Ledger[];
-} {
+  readonly record: readonly Entry[];
+  readonly count: number;
+  readonly standing: ReadonlyMap<string, number>;
+}
+
+/** Reads what earlier summaries hold. The text tells it, so that a summary survives other programs that keep only text. */
+export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
   const narratives: string[] = [];
-  const ledgers: Ledger[] = [];
+  const record: Entry[] = [];
+  const standing = new Map<string, number>();
+  let count = 0;
   for (const summary of summaries) {
     const marks = marksOf(summary);
-    const ledger = readLedger(marks.ledger);
-    if (ledger) ledgers.push(ledger);
+    const text = textOf(summary).replaceAll(TAGS, '');
+    const start = text.indexOf(`\n${RECORD}\n`);
+    const entries = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
+    record.push(...entries);
     if (typeof marks.narrative === 'string') narratives.push(marks.narrative);
-    else if (!ledger) narratives.push(textOf(summary).replaceAll(TAGS, '').trim());
+    else if (start === -1) narratives.push(text.trim());
+    count = Math.max(count, numberIn(marks.count), entries.at(-1)?.at ?? 0);
+    if (isObject(marks.standing)) {
+      for (const [id, at] of Object.entries(marks.standing)) if (typeof at === 'number') standing.set(id, at);
+    }
   }
-  return { narrative: narratives.filter(Boolean).join('\n\n') || undefined, ledgers };
+  return { narrative: narratives.filter(Boolean).join('\n\n') || undefined, record, count, standing };
+}
+
+function endOfRecord(text: string, start: number): number {
+  const carried = text.indexOf(`\n${CARRIED}\n`, start);
+  return carried === -1 ? text.length : carried;
+}
+
+function numberIn(value: JsonValue | undefined): number {
+  return typeof value === 'number' ? value : 0;
 }
 
 /** Neither a model nor a user can open or close the wrapper from within. */

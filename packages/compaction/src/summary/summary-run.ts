@@ -1,11 +1,11 @@
-import { addUsage, type Message, type Model, type Redact, type Usage } from '@x/core';
+import { addUsage, type Message, type Model, type Redact, textOf, type Usage } from '@x/core';
 import type { SummarizeOptions } from '../config/stage-schemas.js';
-import { redactLedger, redactMessage, redactorFor } from '../conversation/redaction.js';
-import { firstUserRequest } from '../conversation/regions.js';
+import { redactMessage, redactorFor } from '../conversation/redaction.js';
+import { isUserRequest } from '../conversation/regions.js';
 import { describe } from '../conversation/text.js';
-import { foldLedger } from '../ledger/fold-ledger.js';
-import { emptyLedger, type Ledger } from '../ledger/ledger.js';
-import { FIRST_REQUEST_SHARE, renderLedger } from '../ledger/render-ledger.js';
+import { cutLine } from '../record/calls.js';
+import type { Entry } from '../record/entry.js';
+import { type Numbered, writeRecord } from '../record/write-record.js';
 import {
   type Fate,
   type ReducerContext,
@@ -15,21 +15,19 @@ import {
   type View,
 } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
-import { candidateCuts } from './candidate-cuts.js';
-import { type Partition, partitionAt, pinnedIn, reassemble } from './partition.js';
-import { readSummaries, summaryMessage } from './summary-message.js';
+import { candidateCuts } from './cut.js';
+import { type Partition, partitionAt, reassemble } from './partition.js';
+import { type EarlierSummaries, readSummaries, summaryMessage } from './summary-message.js';
 import { writeNarrative } from './write-narrative.js';
 
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
+/** Tokens of what stands around a record: tags, headlines, the legend. */
+const FRAME = 120;
+/** Beside a narrative the record has this share of its room: it holds what the narrative may have left out. */
+const BESIDE_NARRATIVE = 0.4;
 
-/** Tokens of what stands around a ledger: tags, a headline, where the log is. */
-const FRAME = 40;
-
-/** The share of the budget that the first request may take to stay verbatim. */
-const MOST_ANCHORED = 0.1;
-
-const asItIs: Redact = (text) => text;
+const unredacted: Redact = (text) => text;
 
 /** A conversation with its older part replaced. */
 interface Candidate {
@@ -40,7 +38,7 @@ interface Candidate {
 }
 
 /**
- * One attempt to summarize. Tries to keep what is asked for, then less; with the model first, with the ledger alone in
+ * One attempt to summarize. Tries to keep what is asked for, then less; with the model first, with the record alone in
  * the end. Nothing that the model writes counts before it was checked, so a failure leaves what was there before.
  */
 export class SummaryRun {
@@ -49,23 +47,21 @@ export class SummaryRun {
   readonly #budget: ReductionTarget;
   readonly #context: ReducerContext;
   readonly #maxNarrative: number;
+  readonly #maxRequests: number;
   readonly #before: number;
-  readonly #anchor: Message | undefined;
   readonly #pinned: ReadonlySet<Message>;
   readonly #redact: Redact;
-  /** The ledger of so many covered messages: of further cuts only what they add is folded in. */
-  #folded: { readonly ledger: Ledger; readonly previous: number; readonly covered: number } | undefined;
   #writer: Model | undefined;
   #narrative: string | undefined;
-  /** Covered messages that the narrative knows of. */
-  #told = 0;
+  /** Covered messages that the narrative tells of. */
+  #narrated = 0;
   #usage: Usage | undefined;
   #problem: string | undefined;
 
   constructor(settings: SummarizeOptions, view: View, budget: ReductionTarget, context: ReducerContext) {
     this.#view = view;
     this.#budget = budget;
-    const redact = redactorFor(settings.redact) ?? asItIs;
+    const redact = redactorFor(settings.redact) ?? unredacted;
     this.#redact = redact;
     this.#settings = { ...settings, instructions: settings.instructions && redact(settings.instructions) };
     this.#context = {
@@ -74,8 +70,12 @@ export class SummaryRun {
       appendix: context.appendix && redact(context.appendix),
     };
     this.#before = view.tokens - view.fixedTokens;
-    this.#anchor = this.#findAnchor();
-    this.#pinned = pinnedIn(view.messages, this.#anchor);
+    this.#maxRequests = Math.floor(
+      settings.userShare * Math.min(budget.contextWindow, budget.limitTokens * 1.2),
+    );
+    this.#pinned = new Set(
+      view.messages.filter((message) => message.role === 'system' || isUserRequest(message)),
+    );
     this.#writer = context.dryRun ? undefined : context.summarizer;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
     this.#maxNarrative = Math.floor(Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4));
@@ -90,7 +90,7 @@ export class SummaryRun {
     let candidate = await this.#search();
     if (!candidate && withModel && this.#mayFallBack()) {
       this.#writer = undefined;
-      this.#told = 0;
+      this.#narrated = 0;
       this.#problem ??= 'the written summary was not smaller than what it replaces';
       candidate = await this.#search();
     }
@@ -112,20 +112,26 @@ export class SummaryRun {
     };
   }
 
-  /** The first candidate that fits, else the smallest that saves enough. */
+  /** The first cut whose summary fits whatever it comes to, else the one that leaves least. */
   async #search(): Promise<Candidate | undefined> {
     const { meter } = this.#context;
-    const reserve = (this.#writer ? this.#maxNarrative : 0) + this.#mostLedger();
+    const pinned = Math.min(this.#maxRequests, meter.messages(this.#pinned));
+    const narrative = this.#writer ? this.#maxNarrative : 0;
+    const reserve = narrative + this.#maxRecord() + pinned;
+    const cuts = candidateCuts(this.#view, this.#budget, this.#settings, this.#pinned, reserve, meter);
+    const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
     let best: Candidate | undefined;
-    for (const cut of candidateCuts(this.#view, this.#budget, this.#settings, this.#pinned, reserve, meter)) {
-      if (cut.lastResort && best && this.#total(best) <= this.#budget.limitTokens) break;
-      const part = partitionAt(this.#view.messages, cut.index, this.#pinned);
-      if (part.covered.length === 0 || !this.#savesEnough(this.#compose(part, undefined, 0))) continue;
-      await this.#tell(part);
+    for (const [index, cut] of cuts.entries()) {
+      const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter);
+      if (part.covered.length === 0) continue;
+      const bare = this.#compose(part, undefined, 0);
+      if (!this.#savesEnough(bare)) continue;
+      const most = this.#total(bare) + narrative + this.#maxRecord();
+      if (most > enough && index < cuts.length - 1) continue;
+      await this.#extendNarrative(part);
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
-      const candidate = this.#compose(part, this.#narrativeFor(part), this.#mostLedger());
+      const candidate = this.#compose(part, this.#narrativeFor(part), this.#maxRecord());
       if (!this.#savesEnough(candidate)) continue;
-      const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
       if (this.#total(candidate) <= enough) return candidate;
       if (!best || candidate.tokens < best.tokens) best = candidate;
     }
@@ -137,11 +143,12 @@ export class SummaryRun {
   }
 
   /** Has the model take in what the narrative does not cover yet; without success there is no model any more. */
-  async #tell(part: Partition): Promise<void> {
+  async #extendNarrative(part: Partition): Promise<void> {
     const model = this.#writer;
     if (!model) return;
     const { meter, instructions, appendix, signal } = this.#context;
     try {
+      const fresh = part.covered.slice(Math.max(this.#narrated, part.previous.length > 0 ? part.fresh : 0));
       const result = await writeNarrative({
         model,
         window: model.contextWindow ?? this.#budget.contextWindow,
@@ -149,7 +156,7 @@ export class SummaryRun {
         meter,
         maxTokens: this.#maxNarrative,
         previous: this.#narrativeFor(part),
-        messages: part.covered.slice(this.#told).map((message) => this.#source(message)),
+        messages: fresh.map((message) => this.#redactedOriginal(message)),
         instructions,
         appendix,
         signal,
@@ -158,7 +165,7 @@ export class SummaryRun {
       if (result.usage) this.#usage = this.#usage ? addUsage(this.#usage, result.usage) : result.usage;
       if (result.ok) {
         this.#narrative = result.text;
-        this.#told = part.covered.length;
+        this.#narrated = part.covered.length;
         return;
       }
       this.#problem = result.problem;
@@ -170,40 +177,56 @@ export class SummaryRun {
   }
 
   #narrativeFor(part: Partition): string | undefined {
-    if (this.#told > 0) return this.#narrative;
+    if (this.#narrated > 0) return this.#narrative;
     const { narrative } = readSummaries(part.previous);
     return narrative && this.#redact(narrative);
   }
 
-  #compose(part: Partition, narrative: string | undefined, mostLedger: number): Candidate {
+  #compose(part: Partition, narrative: string | undefined, maxRecord: number): Candidate {
     const { meter, appendix, logLocation } = this.#context;
-    const ledger = mostLedger > 0 ? this.#fold(part) : emptyLedger;
+    const earlier = readSummaries(part.previous);
+    const numbered = numberMessages(part, earlier);
+    const standing = new Map<string, number>();
+    const requests = new Map(part.requests.map((request) => [request.original.id, request]));
+    for (const { at, message } of numbered) if (requests.has(message.id)) standing.set(message.id, at);
     // Never so much that the summary outgrows what it replaces.
-    const room = Math.min(mostLedger, meter.messages(part.covered) / 4 + meter.messages(part.previous));
+    const most =
+      (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
+      meter.messages(part.previous);
+    const room = Math.min(narrative === undefined ? maxRecord : maxRecord * BESIDE_NARRATIVE, most) - FRAME;
+    const record =
+      room > 0
+        ? writeRecord({
+            earlier: withFolded(earlier, part, requests),
+            covered: numbered
+              .filter(({ message }) => !earlier.standing.has(message.id))
+              .map(({ at, message }) => ({ at, message: this.#context.original(message) })),
+            staying: part.tail,
+            standing: new Set(part.requests.map(({ original }) => original)),
+            tools: this.#context.tools ?? [],
+            room,
+            meter,
+            redact: this.#settings.redact === false ? undefined : this.#redact,
+          })
+        : [];
     const summary = summaryMessage({
       narrative,
-      ledger,
-      ledgerText: renderLedger(ledger, Math.max(0, room - FRAME), meter, !this.#anchor),
+      record,
       appendix,
       logLocation,
-      covers: [...part.previous, ...part.covered].map((message) => message.id),
+      recall: undefined,
+      covers: [...part.previous, ...part.covered]
+        .filter(({ id }) => !requests.has(id))
+        .map((message) => message.id),
+      count: numbered.at(-1)?.at ?? earlier.count,
+      standing,
     });
     const messages = reassemble(part, [summary]);
     return { part, messages, tokens: meter.messages(messages) };
   }
 
-  #fold(part: Partition): Ledger {
-    const known = this.#folded?.previous === part.previous.length ? this.#folded : undefined;
-    if (known?.covered === part.covered.length) return known.ledger;
-    const earlier = known ? [known.ledger] : readSummaries(part.previous).ledgers;
-    const added = part.covered.slice(known?.covered).map((message) => this.#context.original(message));
-    const ledger = redactLedger(foldLedger(earlier, added, this.#redact), this.#redact);
-    this.#folded = { ledger, previous: part.previous.length, covered: part.covered.length };
-    return ledger;
-  }
-
   /** The message as it was before this compaction, without secrets. */
-  #source(message: Message): Message {
+  #redactedOriginal(message: Message): Message {
     return redactMessage(this.#context.original(message), this.#redact);
   }
 
@@ -211,17 +234,8 @@ export class SummaryRun {
     return savesEnough(this.#before, candidate.tokens, this.#settings);
   }
 
-  #mostLedger(): number {
-    return Math.min(this.#settings.ledgerTokens, this.#budget.targetTokens / 4);
-  }
-
-  /** The first request, where the ledger could quote it only in part and it is no burden: it stays as a message. */
-  #findAnchor(): Message | undefined {
-    const first = this.#view.messages[firstUserRequest(this.#view.messages)];
-    if (!first) return undefined;
-    const tokens = this.#context.meter.message(first);
-    const quoted = this.#mostLedger() * FIRST_REQUEST_SHARE;
-    return tokens > quoted && tokens <= this.#budget.targetTokens * MOST_ANCHORED ? first : undefined;
+  #maxRecord(): number {
+    return this.#settings.recordShare * this.#budget.limitTokens;
   }
 
   #mayFallBack(): boolean {
@@ -230,14 +244,53 @@ export class SummaryRun {
 
   #note(): string | undefined {
     if (this.#context.dryRun && this.#context.summarizer)
-      return 'planned with the ledger alone; a model would write more';
-    return this.#problem ? `the ledger stands in for the model: ${this.#problem}` : undefined;
+      return 'planned with the record alone; a model would write more';
+    return this.#problem ? `the record stands in for the model: ${this.#problem}` : undefined;
   }
 }
 
+/**
+ * The covered messages with their numbers: those in front of an earlier summary have the ones that it gave them, those
+ * behind it count on. Injected messages have none: they say nothing that a log would number.
+ */
+function numberMessages(part: Partition, earlier: EarlierSummaries): readonly Numbered[] {
+  let count = earlier.count;
+  return part.covered.flatMap((message, index) => {
+    if (message.kind !== undefined) return [];
+    const known = earlier.standing.get(message.id);
+    if (known !== undefined) return [{ at: known, message }];
+    if (index < part.fresh && part.previous.length > 0) return [];
+    count++;
+    return [{ at: count, message }];
+  });
+}
+
+/** The earlier entries, with more of those requests that stood in front of a summary and no longer do. */
+function withFolded(
+  earlier: EarlierSummaries,
+  part: Partition,
+  requests: ReadonlyMap<string, unknown>,
+): readonly Entry[] {
+  const folded = new Map<number, string>();
+  for (const message of part.covered) {
+    const at = earlier.standing.get(message.id);
+    if (at !== undefined && !requests.has(message.id)) folded.set(at, textOf(message));
+  }
+  if (folded.size === 0) return earlier.record;
+  return earlier.record.map((entry) => {
+    const text = entry.kind === 'asked' ? folded.get(entry.at) : undefined;
+    return text === undefined ? entry : { ...entry, text: `user: ${cutLine(text, 400)}` };
+  });
+}
+
 function fatesOf(part: Partition): readonly Fate[] {
+  const requests = new Map(part.requests.map(({ original, message }) => [original, message]));
   return [
     ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'merged' })),
-    ...part.covered.map(({ id }): Fate => ({ messageId: id, fate: 'summarized' })),
+    ...part.covered.flatMap((message): readonly Fate[] => {
+      const kept = requests.get(message);
+      if (kept === message) return [];
+      return [{ messageId: message.id, fate: kept ? 'truncated' : 'summarized' }];
+    }),
   ];
 }

@@ -1,0 +1,119 @@
+import { headOf, type JsonValue, type ToolResultBlock, type ToolUseBlock, tailOf, textOf } from '@x/core';
+import { isObject } from '../conversation/marks.js';
+import { outcomeOf } from '../conversation/tool-calls.js';
+import { errorLine } from '../reducers/stubs.js';
+
+/** UTF-16 units that one argument keeps at least, however many there are. */
+const SHORTEST_ARGUMENT = 12;
+/** Equal units at both ends from which on two arguments count as a text before and after a change. */
+const SAME_ENDS = 8;
+const LONG_ARGUMENT = 40;
+
+/** A call in one line: the tool and its arguments, short ones whole, the others cut to share `length` UTF-16 units. */
+export function callLine({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
+  const entries = isObject(input) ? Object.entries(input) : [];
+  const values = entries
+    .map(([key, value]) => ({ key, text: valueText(value) }))
+    .filter(({ text }) => text !== '');
+  if (values.length === 0) return name;
+  if (values.length === 1) return `${name} ${cutLine(values[0]?.text ?? '', length)}`;
+  const change = changeIn(entries, length);
+  const shown = change ? values.filter(({ key }) => !change.keys.includes(key)) : values;
+  const rest = change ? Math.floor(length / 2) : length;
+  const limits = shareOut(shown, rest);
+  const parts = shown.map(
+    ({ key, text }) => `${key}: ${cutLine(text, limits.get(key) ?? SHORTEST_ARGUMENT)}`,
+  );
+  return `${name} ${[...parts, ...(change ? [change.text] : [])].join(', ')}`;
+}
+
+/** How a call ended, in at most `length` UTF-16 units: its error, a short answer whole, else that it answered and how that ends. */
+export function outcomeText(result: ToolResultBlock | undefined, length: number): string {
+  if (!result) return 'no result';
+  const text = textOf([result]).trim();
+  const { failed, exitCode } = outcomeOf(result);
+  if (failed) {
+    const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
+    return `failed${code}: ${oneLine(errorLine(text), length)}`;
+  }
+  if (text === '') return result.output.length > 0 ? 'ok, with a file' : 'ok';
+  if (text.length <= length) return oneLine(text, length);
+  return 'ok';
+}
+
+/** A text on one line, its middle cut out where it is longer than `length` UTF-16 units. */
+export function cutLine(text: string, length: number): string {
+  // A text of megabytes is not copied to be cut.
+  const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
+  const line = near.replaceAll(/\s+/g, ' ').trim();
+  if (line.length <= length) return line;
+  const tail = Math.floor(length / 4);
+  return `${headOf(line, length - tail - 1).trimEnd()}…${tailOf(line, tail).trimStart()}`;
+}
+
+function oneLine(text: string, length: number): string {
+  const line = text.replaceAll(/\s+/g, ' ').trim();
+  return line.length <= length ? line : `${headOf(line, length - 1).trimEnd()}…`;
+}
+
+function valueText(value: JsonValue | undefined): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null || value === false) return '';
+  return JSON.stringify(value);
+}
+
+/** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */
+function shareOut(
+  values: readonly { readonly key: string; readonly text: string }[],
+  length: number,
+): ReadonlyMap<string, number> {
+  const limits = new Map<string, number>();
+  let room = length;
+  let left = values.length;
+  for (const { key, text } of values.toSorted((one, other) => one.text.length - other.text.length)) {
+    const limit = Math.max(SHORTEST_ARGUMENT, Math.floor(room / left));
+    limits.set(key, limit);
+    room -= Math.min(limit, text.length);
+    left--;
+  }
+  return limits;
+}
+
+/** Two arguments that begin and end alike are a text before and after a change: only the change is shown. */
+function changeIn(
+  entries: readonly (readonly [string, JsonValue | undefined])[],
+  length: number,
+): { readonly keys: readonly string[]; readonly text: string } | undefined {
+  const long = entries.filter(
+    (entry): entry is readonly [string, string] =>
+      typeof entry[1] === 'string' && entry[1].length > LONG_ARGUMENT,
+  );
+  for (const [index, one] of long.entries()) {
+    const other = long[index + 1];
+    if (!other) break;
+    const [before, after] = /new|after|replace/i.test(one[0]) ? [other, one] : [one, other];
+    const { start, end } = sameEnds(before[1], after[1]);
+    if (start + end < SAME_ENDS) continue;
+    const removed = before[1].slice(start, before[1].length - end);
+    const added = after[1].slice(start, after[1].length - end);
+    const text = `−“${cutLine(removed, Math.floor(length / 3))}” +“${cutLine(added, Math.floor(length / 2))}”`;
+    return { keys: [before[0], after[0]], text };
+  }
+  return undefined;
+}
+
+/** Equal UTF-16 units at the start, back to the beginning of a word, and at the end. */
+function sameEnds(before: string, after: string): { readonly start: number; readonly end: number } {
+  const most = Math.min(before.length, after.length);
+  let start = 0;
+  while (start < most && before.charCodeAt(start) === after.charCodeAt(start)) start++;
+  let end = 0;
+  while (
+    end < most - start &&
+    before.charCodeAt(before.length - 1 - end) === after.charCodeAt(after.length - 1 - end)
+  ) {
+    end++;
+  }
+  while (start > 0 && /[\w\p{L}]/u.test(before.charAt(start - 1))) start--;
+  return { start, end };
+}

@@ -1,0 +1,209 @@
+import { type ContentBlock, type JsonValue, type Message, type Redact, textOf } from '@x/core';
+import { redactMessage } from '../conversation/redaction.js';
+import type { EntryKind } from './entry.js';
+import { sortedOnce, termsOf } from './terms.js';
+
+/** A part of a message that may enter a record. */
+export interface Excerpt {
+  readonly kind: EntryKind;
+  readonly text: string;
+  readonly terms: Uint32Array;
+  /** How much it counts beside others of the same length. */
+  readonly worth: number;
+  /** The call that it belongs to: one that wrote it, or one whose result it is from. */
+  readonly callId?: string | undefined;
+}
+
+/** What one message offers to a record. */
+export interface Excerpts {
+  readonly parts: readonly Excerpt[];
+  /** The terms of the whole message, each once. */
+  readonly terms: Uint32Array;
+}
+
+/** UTF-16 units of one excerpt, and of short lines that are joined to one. */
+const LONGEST = 300;
+const JOINED = 160;
+/** A text of more lines than that is looked at in its first and last lines: what a tool prints by the megabyte is no record. */
+const MOST_UNITS = 200_000;
+/** A result of at most so many UTF-16 units is nearly always an answer to what was asked. */
+const SHORT_RESULT = 400;
+/** An argument of more UTF-16 units is content that the call wrote. */
+const LONG_ARGUMENT = 110;
+
+/** What counts how much, beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
+const WORTH = { said: 3, ending: 1.3, closing: 1.3, shortResult: 3, found: 1, wrote: 1 };
+
+interface Known {
+  readonly redact: Redact | undefined;
+  readonly excerpts: Excerpts;
+}
+
+const known = new WeakMap<Message, Known>();
+
+/** The excerpts of a message, made once per message object: without secrets where `redact` is given. */
+export function excerptsOf(message: Message, redact?: Redact): Excerpts {
+  const found = known.get(message);
+  if (found && found.redact === redact) return found.excerpts;
+  const excerpts = extract(redact ? redactMessage(message, redact) : message);
+  known.set(message, { redact, excerpts });
+  return excerpts;
+}
+
+function extract(message: Message): Excerpts {
+  const parts: Excerpt[] = [];
+  const said = textOf(message.content.filter((block) => block.type === 'text'));
+  const speaks = message.role === 'assistant';
+  const calls = message.content.some((block) => block.type === 'tool_use');
+  const terms: Uint32Array[] = [];
+  const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
+    const part = { kind, text, worth, callId, terms: termsOf(text) };
+    terms.push(part.terms);
+    parts.push(part);
+  };
+  if (speaks) {
+    const statements = sentencesOf(said);
+    for (const [index, text] of statements.entries()) {
+      const edge = index === 0 || index === statements.length - 1;
+      add('said', text, WORTH.said * (edge ? WORTH.ending : 1) * (calls ? 1 : WORTH.closing));
+    }
+  } else terms.push(termsOf(within(said)));
+  for (const block of message.content) {
+    if (block.type === 'tool_use') {
+      for (const text of longStringsIn(block.input)) {
+        for (const part of joinLines(linesOf(text))) add('wrote', part, WORTH.wrote, block.id);
+      }
+      terms.push(termsOf(within(shortTextOf(block))));
+    } else if (block.type === 'tool_result') {
+      const text = textOf([block]);
+      const worth = text.length <= SHORT_RESULT ? WORTH.shortResult : WORTH.found;
+      for (const part of joinLines(linesOf(text))) add('found', part, worth, block.toolUseId);
+    }
+  }
+  return { parts, terms: union(terms) };
+}
+
+function union(lists: readonly Uint32Array[]): Uint32Array {
+  if (lists.length === 1) return lists[0] as Uint32Array;
+  const all = new Uint32Array(lists.reduce((sum, { length }) => sum + length, 0));
+  let length = 0;
+  for (const list of lists) {
+    all.set(list, length);
+    length += list.length;
+  }
+  return sortedOnce(all);
+}
+
+/** Sentences and lines, short neighbors of one line together. */
+function sentencesOf(text: string): readonly string[] {
+  const sentences: string[] = [];
+  for (const line of within(text).split('\n')) {
+    if (!hasWord(line)) continue;
+    if (line.length <= LONGEST) {
+      sentences.push(line.trim());
+      continue;
+    }
+    let joined = '';
+    for (const sentence of line.split(/(?<=[.!?…])\s+|(?<=[。！？])/)) {
+      if (joined && joined.length + sentence.length > LONGEST) {
+        sentences.push(joined.trim());
+        joined = '';
+      }
+      joined += joined ? ` ${sentence}` : sentence;
+    }
+    sentences.push(...cutLong(joined.trim()));
+  }
+  return sentences;
+}
+
+/**
+ * Lines of what a tool printed or was given. A long line is split where data has borders: at escaped line breaks, between
+ * the items of a list, behind sentences. So a key stays with its value.
+ */
+function linesOf(text: string): readonly string[] {
+  const lines: string[] = [];
+  for (const line of within(text).split('\n')) {
+    if (!hasWord(line)) continue;
+    if (line.length <= LONGEST + JOINED) lines.push(...cutLong(line.trimEnd()));
+    else {
+      for (const part of line.split(/\\n|\\r|(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
+        if (hasWord(part)) lines.push(...cutLong(part.trim()));
+      }
+    }
+  }
+  return lines;
+}
+
+/** Short neighbors together, so that what stands side by side stays so. */
+function joinLines(lines: readonly string[]): readonly string[] {
+  const joined: string[] = [];
+  let open = '';
+  for (const line of lines) {
+    if (open && open.length + line.length > JOINED) {
+      joined.push(open);
+      open = '';
+    }
+    open += open ? `\n${line}` : line;
+  }
+  if (open) joined.push(open);
+  return joined;
+}
+
+/** Pieces of at most {@link LONGEST} UTF-16 units, cut at a space or a comma where there is one. */
+function cutLong(text: string): readonly string[] {
+  if (text.length <= LONGEST) return text === '' ? [] : [text];
+  const pieces: string[] = [];
+  let start = 0;
+  while (text.length - start > LONGEST) {
+    const end = start + LONGEST;
+    let cut = Math.max(text.lastIndexOf(' ', end), text.lastIndexOf(',', end) + 1);
+    if (cut <= start + LONGEST / 2) cut = /[\ud800-\udbff]/.test(text.charAt(end - 1)) ? end - 1 : end;
+    pieces.push(text.slice(start, cut));
+    start = cut;
+  }
+  pieces.push(text.slice(start));
+  return pieces;
+}
+
+/** The text, or both ends of one that is too long to be looked at whole. */
+function within(text: string): string {
+  if (text.length <= MOST_UNITS) return text;
+  return `${text.slice(0, MOST_UNITS / 2)}\n${text.slice(-MOST_UNITS / 2)}`;
+}
+
+const WORD = /[\p{L}\p{N}]/u;
+
+function hasWord(text: string): boolean {
+  return WORD.test(text);
+}
+
+function longStringsIn(value: JsonValue, found: string[] = []): readonly string[] {
+  const open: JsonValue[] = [value];
+  // A stack of its own: input may be nested deeper than the call stack reaches.
+  while (open.length > 0) {
+    const next = open.pop() as JsonValue;
+    if (typeof next === 'string') {
+      if (next.length > LONG_ARGUMENT) found.push(next);
+    } else if (typeof next === 'object' && next !== null) {
+      const inner = Array.isArray(next) ? next : Object.values(next);
+      for (let index = inner.length - 1; index >= 0; index--) open.push(inner[index] as JsonValue);
+    }
+  }
+  return found;
+}
+
+function shortTextOf(block: ContentBlock & { readonly type: 'tool_use' }): string {
+  const texts: string[] = [block.name];
+  const open: JsonValue[] = [block.input];
+  while (open.length > 0) {
+    const next = open.pop() as JsonValue;
+    if (typeof next === 'string') {
+      if (next.length <= LONG_ARGUMENT) texts.push(next);
+    } else if (typeof next === 'number') texts.push(String(next));
+    else if (typeof next === 'object' && next !== null) {
+      if (!Array.isArray(next)) texts.push(...Object.keys(next));
+      for (const inner of Object.values(next)) open.push(inner as JsonValue);
+    }
+  }
+  return texts.join(' ');
+}

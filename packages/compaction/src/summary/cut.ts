@@ -1,0 +1,110 @@
+import { type Message, type MessageGroup, pairingOf } from '@x/core';
+import { startOfUnseen } from '../conversation/regions.js';
+import type { Meter } from '../meter.js';
+import type { ReductionTarget, View } from '../reducer.js';
+
+/** How much a summary is asked to leave verbatim at the end. */
+export interface Keep {
+  readonly keepMessages: number;
+  /** When not 0, in place of `keepMessages`. */
+  readonly keepTokens: number;
+  /** Where both are 0: this share of the limit. */
+  readonly keepShare: number;
+}
+
+/** What may stay verbatim at the end of a conversation. */
+interface TailLimits {
+  /** Wanted; a batch of calls that lies across the border still stays. */
+  readonly keepMessages: number;
+  /** Never more than these, whatever lies across the border. */
+  readonly maxMessages: number;
+  /** Never more tokens than these. */
+  readonly maxTokens: number;
+  /** From this index on no model has seen the results: they stay whatever is wanted. */
+  readonly unseen: number;
+  /** Messages that stay anyway, and whose tokens are accounted for. */
+  readonly pinned: ReadonlySet<Message>;
+}
+
+/**
+ * Cuts to try in order: what was asked for as far as it leaves room for the summary, a half, a quarter, an eighth of it,
+ * last only open calls and results that no model has seen.
+ *
+ * @param pinned Messages that stay on whichever side of the cut they are.
+ * @param reserve Tokens that the summary itself may need, with all that stays in front of it.
+ */
+export function candidateCuts(
+  view: View,
+  budget: ReductionTarget,
+  keep: Keep,
+  pinned: ReadonlySet<Message>,
+  reserve: number,
+  meter: Meter,
+): readonly number[] {
+  const { messages, fixedTokens } = view;
+  const { groups } = pairingOf(messages);
+  const room = budget.condensedTokens - fixedTokens - reserve;
+  const keepTokens = keep.keepTokens || (keep.keepMessages > 0 ? 0 : budget.limitTokens * keep.keepShare);
+  const limits = { maxMessages: maxMessages(budget, keep), pinned, unseen: startOfUnseen(messages) };
+  const wanted = keepTokens > 0 ? messages.length : wantedMessages(messages, budget, keep);
+
+  const cuts: number[] = [];
+  for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
+    const maxTokens = Math.min(room, keepTokens > 0 ? forcedShare(budget, view, keepTokens) * factor : room);
+    const cut = startOfTail(
+      messages,
+      groups,
+      { ...limits, keepMessages: wanted * factor || 0, maxTokens },
+      meter,
+    );
+    if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
+  }
+  return cuts;
+}
+
+/**
+ * Where the part that stays verbatim begins: an index that separates no call from its results. A batch of calls that is
+ * too large for the limits is not kept in part. Open calls and unseen results always stay.
+ */
+function startOfTail(
+  messages: readonly Message[],
+  groups: readonly MessageGroup[],
+  limits: TailLimits,
+  meter: Meter,
+): number {
+  let cut = messages.length;
+  let tokens = 0;
+  for (let index = groups.length - 1; index >= 0; index--) {
+    const { start, end, open } = groups[index] as MessageGroup;
+    let total = tokens;
+    for (let at = start; at < end; at++) {
+      const message = messages[at] as Message;
+      if (!limits.pinned.has(message)) total += meter.message(message);
+    }
+    const kept = messages.length - cut;
+    const wanted =
+      kept < limits.keepMessages &&
+      messages.length - start <= limits.maxMessages &&
+      total <= limits.maxTokens;
+    if (!open && !wanted && start < limits.unseen) break;
+    tokens = total;
+    cut = start;
+  }
+  return cut;
+}
+
+/** Asked for by hand, half of a short conversation is condensed too. */
+function wantedMessages(messages: readonly Message[], budget: ReductionTarget, keep: Keep): number {
+  return budget.forced ? Math.min(keep.keepMessages, Math.floor(messages.length / 2)) : keep.keepMessages;
+}
+
+function forcedShare(budget: ReductionTarget, view: View, keepTokens: number): number {
+  return budget.forced ? Math.min(keepTokens, (view.tokens - view.fixedTokens) / 2) : keepTokens;
+}
+
+/** So few that the number of messages is not a reason to reduce again at once: a summary and requests come on top. */
+function maxMessages(budget: ReductionTarget, keep: Keep): number {
+  if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
+  const most = Math.max(0, budget.targetMessages - 3);
+  return keep.keepMessages > 0 ? Math.max(keep.keepMessages, most) : Math.floor(most / 2);
+}

@@ -1,0 +1,97 @@
+import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
+import { marksOf, withMarks } from '../conversation/marks.js';
+import { latestUserRequest } from '../conversation/regions.js';
+import type { Meter } from '../meter.js';
+
+/** A request in front of a summary: as it was said, or shortened. */
+export interface KeptRequest {
+  readonly original: Message;
+  readonly message: Message;
+}
+
+/** Tokens that a shortened request keeps. */
+const SHORTEST = 80;
+/** UTF-16 units from which on a paragraph that was said before is boilerplate. */
+const BOILERPLATE = 400;
+
+/**
+ * What stays of the user's words in front of a summary: every request, in order and as it was said, while all of them
+ * have at most `room` tokens. Beyond that long ones are shortened in their middle, the oldest first, the first request last;
+ * then the oldest are left to the record. The latest request is never touched. Long paragraphs that repeat stand once.
+ *
+ * @param requests All requests that the summary covers, and the latest one where it is among them.
+ * @param messages The whole conversation.
+ */
+export function keepUserWords(
+  requests: readonly Message[],
+  messages: readonly Message[],
+  room: number,
+  meter: Meter,
+): readonly KeptRequest[] {
+  const latest = messages[latestUserRequest(messages)];
+  const untouchable = (message: Message) => message === latest;
+  const seen = new Set<string>();
+  const kept = requests.map((original) => ({
+    original,
+    message: untouchable(original) ? original : withoutRepeats(original, seen),
+  }));
+  const sizes = kept.map(({ message }) => meter.message(message));
+  let total = sizes.reduce((sum, size) => sum + size, 0);
+
+  const shorten = (index: number, tokens: number) => {
+    const request = kept[index];
+    const size = sizes[index] ?? 0;
+    if (!request || untouchable(request.original) || size <= tokens) return;
+    const message = shortened(request.message, tokens / size);
+    const now = meter.message(message);
+    if (now >= size) return;
+    kept[index] = { ...request, message };
+    sizes[index] = now;
+    total -= size - now;
+  };
+  for (let index = 1; index < kept.length && total > room; index++) {
+    shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
+  }
+  if (total > room) shorten(0, Math.max(SHORTEST, (sizes[0] ?? 0) - (total - room)));
+
+  const folded = new Set<number>();
+  for (let index = 1; index < kept.length && total > room; index++) {
+    if (untouchable((kept[index] as KeptRequest).original)) continue;
+    folded.add(index);
+    total -= sizes[index] ?? 0;
+  }
+  return kept.filter((_, index) => !folded.has(index));
+}
+
+/** The text of a request in which a summary left out a part. */
+function shortened(message: Message, share: number): Message {
+  const content = message.content.map((block): ContentBlock => {
+    if (block.type !== 'text') return block;
+    const length = Math.max(40, Math.floor(block.text.length * share * 0.9));
+    if (length >= block.text.length) return block;
+    const tail = Math.floor(length / 4);
+    const left = block.text.length - length;
+    const text = `${headOf(block.text, length - tail)}\n[… ${left} characters left out …]\n${tailOf(block.text, tail)}`;
+    return text.length < block.text.length ? { ...block, text } : block;
+  });
+  return withMarks({ ...message, content }, { ...marksOf(message), shortened: true });
+}
+
+/** The message without long paragraphs that an earlier request held word for word. */
+function withoutRepeats(message: Message, seen: Set<string>): Message {
+  let changed = false;
+  const content = message.content.map((block): ContentBlock => {
+    if (block.type !== 'text' || block.text.length < BOILERPLATE) return block;
+    const paragraphs = block.text.split(/\n{2,}/).map((paragraph) => {
+      if (paragraph.length < BOILERPLATE) return paragraph;
+      if (!seen.has(paragraph)) {
+        seen.add(paragraph);
+        return paragraph;
+      }
+      changed = true;
+      return `[… ${paragraph.length} characters as in an earlier message …]`;
+    });
+    return changed ? { ...block, text: paragraphs.join('\n\n') } : block;
+  });
+  return changed ? withMarks({ ...message, content }, { ...marksOf(message), shortened: true }) : message;
+}
