@@ -1,6 +1,6 @@
 import { headOf, type JsonValue, type ToolResultBlock, type ToolUseBlock, tailOf, textOf } from '@x/core';
 import { isObject } from '../conversation/marks.js';
-import { outcomeOf } from '../conversation/tool-calls.js';
+import { commandOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { errorLine } from '../reducers/stubs.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
@@ -10,7 +10,11 @@ const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
 
 /** A call in one line: the tool and its arguments, short ones whole, the others cut to share `length` UTF-16 units. */
-export function callLine({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
+export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
+  const { name, input } = call;
+  // Of a command line, where and how long it may run tells nothing.
+  const command = pathOf(call) === undefined ? commandOf(call) : undefined;
+  if (command !== undefined) return `${name} ${cutLine(command, length)}`;
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
     .map(([key, value]) => ({ key, text: valueText(value) }))
@@ -28,15 +32,19 @@ export function callLine({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>, 
 }
 
 /** How a call ended, in at most `length` UTF-16 units: its error, a short answer whole, else that it answered and how that ends. */
-export function outcomeText(result: ToolResultBlock | undefined, length: number): string {
+export function outcomeText(
+  result: ToolResultBlock | undefined,
+  length: number,
+  boilerplate: Boilerplate = noBoilerplate,
+): string {
   if (!result) return 'no result';
-  const text = textOf([result]).trim();
+  const text = boilerplate.strip(result.toolName, textOf([result])).trim();
   const { failed, exitCode } = outcomeOf(result);
   if (failed) {
     const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
     return `failed${code}: ${oneLine(errorLine(text), length)}`;
   }
-  if (text === '') return result.output.length > 0 ? 'ok, with a file' : 'ok';
+  if (text === '') return result.output.some(({ type }) => type === 'file') ? 'ok, with a file' : 'ok';
   if (text.length <= length) return oneLine(text, length);
   return 'ok';
 }
@@ -116,4 +124,60 @@ function sameEnds(before: string, after: string): { readonly start: number; read
   }
   while (start > 0 && /[\w\p{L}]/u.test(before.charAt(start - 1))) start--;
   return { start, end };
+}
+
+/** Lines that a tool prints around every result: how long it took, an id, a heading. They tell nothing of one call. */
+export interface Boilerplate {
+  /** The text without such lines at its beginning and end. */
+  strip(tool: string, text: string): string;
+}
+
+const noBoilerplate: Boilerplate = { strip: (_, text) => text };
+
+/** Lines at either end of a result that are looked at. */
+const EDGE_LINES = 6;
+/** So many results of a tool must have a line, and this share of all, before it is taken for boilerplate. */
+const LEAST_RESULTS = 4;
+const LEAST_SHARE = 0.6;
+
+/** Finds the lines that most results of a tool have at their ends, whatever numbers stand in them. */
+export function boilerplateOf(results: Iterable<ToolResultBlock>): Boilerplate {
+  const tools = new Map<string, { results: number; readonly lines: Map<string, number> }>();
+  for (const result of results) {
+    const tool = tools.get(result.toolName) ?? { results: 0, lines: new Map<string, number>() };
+    tools.set(result.toolName, tool);
+    tool.results++;
+    const lines = textOf([result]).slice(0, 600).split('\n').slice(0, EDGE_LINES);
+    const ends = textOf([result]).slice(-400).split('\n').slice(-2);
+    for (const line of new Set([...lines, ...ends].map(shapeOf))) {
+      if (line !== '') tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
+    }
+  }
+  const known = new Map<string, ReadonlySet<string>>();
+  for (const [name, { results: count, lines }] of tools) {
+    const common = [...lines].filter(([, times]) => times >= LEAST_RESULTS && times >= count * LEAST_SHARE);
+    if (common.length > 0) known.set(name, new Set(common.map(([line]) => line)));
+  }
+  return {
+    strip(tool, text) {
+      const common = known.get(tool);
+      if (!common) return text;
+      const lines = text.split('\n');
+      let start = 0;
+      let end = lines.length;
+      while (start < end && start < EDGE_LINES && isCommon(lines[start] ?? '', common)) start++;
+      while (end > start && lines.length - end < 2 && isCommon(lines[end - 1] ?? '', common)) end--;
+      return lines.slice(start, end).join('\n');
+    },
+  };
+}
+
+function isCommon(line: string, common: ReadonlySet<string>): boolean {
+  const shape = shapeOf(line);
+  return shape === '' || common.has(shape);
+}
+
+/** A line without what differs from call to call: words with digits in them. */
+function shapeOf(line: string): string {
+  return line.slice(0, 120).replaceAll(/[\w.]*\d[\w.]*/g, '0').trim();
 }

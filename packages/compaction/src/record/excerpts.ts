@@ -24,6 +24,7 @@ export interface Excerpts {
 /** UTF-16 units of one excerpt, and of short lines that are joined to one. */
 const LONGEST = 300;
 const JOINED = 160;
+const SHORT_LINE = 80;
 /** A text of more lines than that is looked at in its first and last lines: what a tool prints by the megabyte is no record. */
 const MOST_UNITS = 200_000;
 /** A result of at most so many UTF-16 units is nearly always an answer to what was asked. */
@@ -97,12 +98,19 @@ function union(lists: readonly Uint32Array[]): Uint32Array {
 /** Sentences and lines, short neighbors of one line together. */
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = [];
+  let short = false;
   for (const line of within(text).split('\n')) {
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
-      sentences.push(line.trim());
+      const last = sentences.at(-1);
+      // Items of a list belong together.
+      if (last !== undefined && short && last.length + line.length <= JOINED && line.length <= SHORT_LINE) {
+        sentences[sentences.length - 1] = `${last}\n${line.trim()}`;
+      } else sentences.push(line.trim());
+      short = line.length <= SHORT_LINE;
       continue;
     }
+    short = false;
     let joined = '';
     for (const sentence of line.split(/(?<=[.!?…])\s+|(?<=[。！？])/)) {
       if (joined && joined.length + sentence.length > LONGEST) {

@@ -12,7 +12,7 @@ import { isUserRequest } from '../conversation/regions.js';
 import { shellFiles } from '../conversation/shell-files.js';
 import { commandOf, effectOf, pathOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
-import { callLine, cutLine, outcomeText } from './calls.js';
+import { type Boilerplate, boilerplateOf, callLine, cutLine, outcomeText } from './calls.js';
 import { type Candidate, chooseExcerpts, type Saying } from './choose-excerpts.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
@@ -60,7 +60,7 @@ const WORTH_OF_QUESTION = 3;
 /** UTF-16 units of the arguments of a call that changed nothing. */
 const MOST_LOOKED = 50;
 /** The share of a record that calls may take before they are said more shortly. */
-const CALLS_SHARE = 0.3;
+const CALLS_SHARE = 0.35;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
 const MOST_CALLS = 0.5;
 /** UTF-16 units of a request that stands in full elsewhere, and of one that does not. */
@@ -68,6 +68,8 @@ const STANDING_REQUEST = 48;
 const FOLDED_REQUEST = 400;
 /** A reply of fewer UTF-16 units says little without what it answers. */
 const SHORT_REPLY = 60;
+/** UTF-16 units below which an excerpt of a result tells nothing. */
+const SHORTEST_EXCERPT = 12;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
@@ -259,6 +261,7 @@ function allDrafts(
     });
   }
   let lastSaid: number | undefined;
+  const boilerplate = boilerplateOf(turns.flatMap(({ message }) => toolResultsOf(message)));
   for (const { at, message, calls } of turns) {
     if (isUserRequest(message)) {
       const text = textOf(message).trim() || '(a file)';
@@ -282,16 +285,20 @@ function allDrafts(
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
-        text: clean(`${line}${outcomeOf(call, CALL_LENGTHS[0].outcome)}`),
+        text: clean(`${line}${outcomeOf(call, CALL_LENGTHS[0].outcome, boilerplate)}`),
         must: true,
       });
       for (const part of parts)
         if (part.kind === 'wrote' && part.callId === use.id) add({ ...part, at, must: false });
       if (!result) continue;
       const shown = result.numbered;
+      // A short answer stands behind its call already.
+      const short = textOf([result.block]).length <= CALL_LENGTHS[0].outcome;
       for (const part of excerptsOf(shown.message, redact).parts) {
-        if (part.kind === 'found' && part.callId === use.id && part.text.length > CALL_LENGTHS[0].outcome) {
-          add({ ...part, at: shown.at, must: false });
+        if (part.kind !== 'found' || part.callId !== use.id) continue;
+        const text = boilerplate.strip(use.name, part.text);
+        if (text.length > SHORTEST_EXCERPT && !(short && text.length <= CALL_LENGTHS[0].outcome)) {
+          add({ ...part, text, at: shown.at, must: false });
         }
       }
     }
@@ -299,8 +306,8 @@ function allDrafts(
   return drafts;
 }
 
-function outcomeOf({ looks, result, mendedAt }: Call, length: number): string {
-  const outcome = outcomeText(result?.block, length);
+function outcomeOf({ looks, result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
+  const outcome = outcomeText(result?.block, length, boilerplate);
   if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;
   return looks && outcome === 'ok' ? '' : ` → ${outcome}`;
 }
