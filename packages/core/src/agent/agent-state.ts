@@ -81,13 +81,13 @@ export type Todo = z.infer<typeof todoSchema>;
 export type PermissionRule = z.infer<typeof ruleSchema>;
 /** A tool call that waits for a human's decision. */
 export type PendingApproval = z.infer<typeof pendingApprovalSchema>;
-/** What the agent may do in this session, and what waits to be allowed. */
+/** A session's permission mode and rules, and the calls that wait for approval. */
 export type PermissionContext = z.infer<typeof permissionContextSchema>;
-/** Whether the agent plans, and where its plan is. */
+/** State of plan mode, and the path of the plan. */
 export type PlanModeContext = z.infer<typeof planModeContextSchema>;
-/** What the agent has set itself to do. */
+/** The agent's todo list. */
 export type TasksContext = z.infer<typeof tasksContextSchema>;
-/** Which groups of tools are offered. */
+/** Groups of tools that were switched on or off. */
 export type ToolGroupContext = z.infer<typeof toolContextSchema>;
 /** A call that has begun and not ended: its process may have died. */
 export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
@@ -99,7 +99,7 @@ type Migration = (state: Record<string, unknown>) => Record<string, unknown>;
 const migrations: Readonly<Record<number, Migration>> = {};
 
 /**
- * What an agent knows in one session: the conversation as it is now, and the state of its capabilities. Serializable
+ * State of an agent in one session: the current conversation, and the state of its capabilities. Serializable
  * whole with `JSON.stringify`; stores keep `head()` and the context apart.
  */
 export class AgentState {

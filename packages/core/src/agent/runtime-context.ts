@@ -47,7 +47,7 @@ export class RuntimeContext {
     return new RuntimeContext(identity);
   }
 
-  /** A context of nobody, with nothing in it. */
+  /** A context without an identity and without values. */
   static empty(): RuntimeContext {
     return new RuntimeContext({});
   }
@@ -75,7 +75,7 @@ export class RuntimeContext {
     return SessionKey.of({ tenantId: this.tenantId, userId: this.userId, sessionId: this.sessionId });
   }
 
-  /** @internal What a builder copies. */
+  /** @internal Values for a builder to copy. */
   entries(): { extra: ReadonlyMap<string, unknown>; typed: ReadonlyMap<TypeKey<object>, object> } {
     return { extra: this.#extra, typed: this.#typed };
   }
@@ -110,7 +110,7 @@ export class RuntimeContextBuilder {
     return this;
   }
 
-  /** Which session it belongs to; left out, a new one is begun. */
+  /** Names the session of the call. Without it, the call begins a new session. */
   sessionId(sessionId: string): this {
     this.#identity.sessionId = sessionId;
     return this;

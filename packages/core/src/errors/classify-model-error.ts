@@ -13,7 +13,7 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'string_above_max_length', // OpenAI
 ]);
 
-/** What the providers write, one pattern a wording. */
+/** Wordings of providers and gateways, one pattern each. */
 const OVERFLOW_TEXTS: readonly RegExp[] = [
   /prompt is too long/i, // Anthropic, also on Bedrock and Vertex; Fireworks
   /input length and `?max_tokens`? exceed context limit/i, // Anthropic
@@ -69,7 +69,7 @@ const TRANSIENT_TEXTS =
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
- * What an error of whatever shape and depth means: by the provider's code, by the HTTP status, or by the wording of the
+ * Classifies an error of any shape and depth: by the provider's code, by the HTTP status, or by the wording of the
  * message, over the whole chain of causes. Limits per minute and quotas are never taken for an overflow, however they
  * speak of tokens, except with HTTP 413: that body is too large at any time. A 401 that says that the conversation is
  * too long is an overflow.
@@ -78,7 +78,7 @@ export function classifyModelError(error: unknown): ModelErrorKind {
   return classifyFacts(modelErrorFacts(error), ContextOverflowError.isInstance(error));
 }
 
-/** Whether {@link classifyModelError} finds an `overflow`, so that the same request with less in it may succeed. */
+/** Tests whether {@link classifyModelError} finds an `overflow`: a shorter request may succeed. */
 export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
 }
@@ -104,7 +104,7 @@ function classifyFacts(
   return isRetryable || isCoded(TRANSIENT_CODES) || says(TRANSIENT_TEXTS) ? 'transient' : 'other';
 }
 
-/** What an error says about itself, gathered from it, its causes and the provider's answer inside it. */
+/** Facts of an error, gathered from it, its causes and the provider's answer inside it. */
 export interface ModelErrorFacts {
   /** HTTP statuses. */
   readonly statuses: readonly number[];
@@ -117,7 +117,7 @@ export interface ModelErrorFacts {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** Where errors nest others, and where they hold the provider's answer. */
+/** Fields in which errors nest others or hold the provider's answer. */
 const NESTED = [
   'cause',
   'errors',

@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 
 // Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.
 
-/** What a provider attached to a block. Carried byte for byte and sent back to the provider that wrote it. */
+/** Data that a provider attached to a block. Carried byte for byte and sent back to that provider. */
 const providerMetadata = jsonObjectSchema.optional();
 
 const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string(), providerMetadata });
@@ -83,7 +83,7 @@ export interface ThinkingBlock extends Block {
   readonly thinking: string;
   readonly signature?: string | undefined;
 }
-/** Where a file's content is: in the block itself, on the web, in the workspace, or with the provider. */
+/** Location of a file's content: in the block itself, on the web, in the workspace, or with the provider. */
 export type FileSource =
   | { readonly type: 'base64'; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
@@ -103,7 +103,7 @@ export interface ToolUseBlock extends Block {
   readonly name: string;
   readonly input: JsonValue;
 }
-/** What a tool may answer with. */
+/** A block that a tool may answer with. */
 export type ToolOutputBlock = TextBlock | FileBlock;
 /** The answer to one tool call. */
 export interface ToolResultBlock extends Block {
@@ -119,7 +119,7 @@ export interface OpaqueBlock extends Block {
   readonly provider: string;
   readonly data: JsonValue;
 }
-/** What a message is made of. */
+/** One part of a message. */
 export type ContentBlock =
   | TextBlock
   | ThinkingBlock

@@ -9,7 +9,7 @@ import {
   type ToolUseBlock,
 } from './content-block.js';
 
-/** Who speaks. Tool results are messages of their own. */
+/** The speaker of a message. Tool results are messages of their own. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 /** Marks what the harness wrote: a compaction's summary, or an injected message. */
 export type MessageKind = 'summary' | 'synthetic';
@@ -35,7 +35,7 @@ export const messageSchema: z.ZodType<Message> = z.looseObject({
   metadata: jsonObjectSchema.optional(),
 });
 
-/** What a constructor fills in by itself unless told. */
+/** Fields with defaults that a caller may set. */
 export interface MessageOptions {
   readonly id?: string;
   readonly createdAt?: string;
@@ -45,12 +45,12 @@ export interface MessageOptions {
 
 type Content = string | readonly ContentBlock[];
 
-/** What the user says. */
+/** Makes a message of the user. */
 export function userMessage(content: Content, options?: MessageOptions): Message {
   return create('user', content, options);
 }
 
-/** What the model says, tool calls included. */
+/** Makes a message of the model, tool calls included. */
 export function assistantMessage(content: Content, options?: MessageOptions): Message {
   return create('assistant', content, options);
 }

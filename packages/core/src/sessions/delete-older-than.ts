@@ -14,9 +14,9 @@ const optionsSchema = z.strictObject({
   limit: z.int().min(0).optional(),
 });
 
-/** Which sessions are to go. */
+/** Options of `deleteOlderThan`. */
 export interface RetentionOptions {
-  /** Those go whose last commit is older than this. */
+  /** Age of the last commit from which a session is deleted. */
   readonly olderThan: Date;
   /** Only sessions of this tenant, user or agent. Default: all. */
   readonly scope?: SessionScope | undefined;

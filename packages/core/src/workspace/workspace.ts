@@ -1,6 +1,6 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
 
-/** Who can see what is stored: this process, this machine, or every machine that reaches the backend. */
+/** Visibility of stored data: this process, this machine, or every machine that reaches the backend. */
 export type Reach = 'process' | 'host' | 'cluster';
 
 /** A file or a directory as a listing shows it. */
@@ -37,11 +37,11 @@ export interface Workspace {
   write(path: string, data: string | Uint8Array, options?: { readonly ifAbsent?: boolean }): Promise<void>;
   /** Adds to the end of a file, or creates it, and returns once the bytes are durable. */
   append(path: string, data: string | Uint8Array): Promise<void>;
-  /** What lies in a directory, sorted by path; nothing when it does not exist. */
+  /** Lists a directory, sorted by path. Yields nothing when it does not exist. */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
-  /** Deletes a file, or a directory with all that is in it. Whether there was one. */
+  /** Deletes a file, or a directory with its contents. Answers whether there was one. */
   delete(path: string): Promise<boolean>;
   /**
    * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.

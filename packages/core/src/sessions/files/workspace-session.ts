@@ -21,7 +21,13 @@ import {
   type SessionHead,
   writeSegments,
 } from './segments.js';
-import { attempt, ifFound, listBelowPrefixes, listSessions, sessionPrefix } from './session-files.js';
+import {
+  asSessionStoreError,
+  ifFound,
+  listBelowPrefixes,
+  listSessions,
+  sessionPrefix,
+} from './session-files.js';
 
 const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
@@ -71,7 +77,7 @@ export class WorkspaceSession implements SessionStore {
 
   load(key: SessionKey): Promise<StoredSession | undefined> {
     const directory = directoryOf(key);
-    return attempt(key, async () => {
+    return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
       for (;;) {
         const stored = await this.#readHead(directory, key);
@@ -149,7 +155,7 @@ export class WorkspaceSession implements SessionStore {
   }
 
   #locked<T>(key: SessionKey, directory: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
-    return attempt(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
+    return asSessionStoreError(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
   }
 
   /** The head in a directory; `undefined` when there is no session. */
