@@ -101,6 +101,13 @@ const migrations: Readonly<Record<number, Migration>> = {};
 /**
  * State of an agent in one session: the current conversation, and the state of its capabilities. Serializable
  * whole with `JSON.stringify`; stores keep `head()` and the context apart.
+ *
+ * @example
+ * ```ts
+ * const state = AgentState.create({ sessionId: 's-001' });
+ * state.contextMutable().push(userMessage('Hello'));
+ * const copy = AgentState.fromJSON(JSON.parse(JSON.stringify(state)));
+ * ```
  */
 export class AgentState {
   readonly sessionId: string;
@@ -132,7 +139,7 @@ export class AgentState {
     this.#context = [...context];
   }
 
-  /** A new, empty state. */
+  /** Makes a new, empty state. */
   static create(identity: {
     readonly sessionId: string;
     readonly userId?: string | undefined;
@@ -156,7 +163,7 @@ export class AgentState {
   }
 
   /**
-   * Reads a head, with a context that has been validated before: what stores return.
+   * Reads a head, with a context that a store has validated before.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
@@ -165,7 +172,7 @@ export class AgentState {
     return new AgentState(parseWith(headSchema, migrated, 'AgentState'), context);
   }
 
-  /** The conversation as it is now, after reductions. */
+  /** The current conversation, after reductions. */
   get context(): readonly Message[] {
     return this.#context;
   }

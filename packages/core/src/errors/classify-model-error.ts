@@ -1,7 +1,7 @@
 import { ContextOverflowError } from './context-overflow-error.js';
 import type { ModelErrorKind } from './model-error.js';
 
-/** Codes that mean that a request does not fit the context window, and nothing else. */
+/** Codes that mean an overflow of the context window, and nothing else. */
 const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'context_length_exceeded', // OpenAI, Azure, Groq, DeepSeek, Cerebras, llama-cpp-python
   'context_window_exceeded',
@@ -139,8 +139,9 @@ const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;
 
 /**
- * Reads an error of any shape, through its causes and whatever JSON is inside its messages. Cyclic causes end. Only the fields that hold messages and codes are read: some servers answer with the
- * request that they refuse, and a conversation about context windows must not be taken for an overflow.
+ * Reads an error of any shape, through its causes and the JSON inside its messages. Cyclic causes end. Only fields for
+ * messages and codes are read: some servers answer with the refused request, and a conversation about context windows
+ * must not be taken for an overflow.
  */
 export function modelErrorFacts(error: unknown): ModelErrorFacts {
   const statuses: number[] = [];

@@ -56,6 +56,16 @@ interface ToolOptions {
 /**
  * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
  *
+ * @example
+ * ```ts
+ * const weather = defineTool({
+ *   name: 'weather',
+ *   description: 'Tells the weather of a city.',
+ *   input: z.strictObject({ city: z.string() }),
+ *   readOnly: true,
+ *   execute: ({ city }) => `It is sunny in ${city}.`,
+ * });
+ * ```
  * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
  * no name or no `execute`.
  */

@@ -26,6 +26,11 @@ const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
 /**
  * The identity of a session. Stores treat it as opaque: they use {@link SessionKey.toString} (injective, decodable) or
  * {@link SessionKey.path} (names for a file system).
+ *
+ * @example
+ * ```ts
+ * const key = SessionKey.of({ userId: 'alice', sessionId: 's-001' });
+ * ```
  */
 export class SessionKey {
   readonly parts: SessionKeyParts;

@@ -35,10 +35,21 @@ export interface SessionTurn {
 }
 
 /**
- * Takes the turn of a session across all processes that share the store. On a store without leases there is nothing to
- * take: the turn is had at once and never lost.
+ * Takes the turn of a session across all processes that share the store. On a store without leases the turn is granted
+ * at once and never lost.
  *
- * @throws {SessionLeaseError} `lease_unavailable` when somebody else has it and keeps it.
+ * @example
+ * ```ts
+ * const turn = await takeTurn(store, key);
+ * try {
+ *   const session = await openSession(store, key, { fence: turn.fence });
+ *   session.state.contextMutable().push(userMessage('Hello'));
+ *   await session.commit();
+ * } finally {
+ *   await turn.release();
+ * }
+ * ```
+ * @throws {SessionLeaseError} `lease_unavailable` when another call has the turn and keeps it.
  * @throws the reason of `signal` when it is aborted while waiting.
  */
 export async function takeTurn(

@@ -49,6 +49,12 @@ export interface OpenSessionOptions {
 /**
  * Loads the session, or begins a new one that exists once it is committed.
  *
+ * @example
+ * ```ts
+ * const session = await openSession(store, SessionKey.of({ userId: 'alice', sessionId: 's-001' }));
+ * session.state.contextMutable().push(userMessage('Hello'));
+ * await session.commit();
+ * ```
  * @throws {SessionStoreError} when the store cannot be read, or what it holds is no valid state: an existing session
  * is never mistaken for a new one.
  * @throws {InvalidInputError} when `key` is no `SessionKey`.

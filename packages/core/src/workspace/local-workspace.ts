@@ -34,6 +34,12 @@ const ABANDONED_MS = 3_600_000;
  * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
  * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
  * trust in a sandbox, not merely in a workspace.
+ *
+ * @example
+ * ```ts
+ * const workspace = new LocalWorkspace('./data');
+ * await workspace.write('notes/today.md', '# Today');
+ * ```
  */
 export class LocalWorkspace implements Workspace {
   readonly reach = 'host';

@@ -23,7 +23,7 @@ export interface WorkspaceEntry {
 export interface Workspace {
   readonly reach: Reach;
   /**
-   * Bytes of a file, or of the part from `offset` (bytes, default 0) of at most `length` bytes (default: to the end).
+   * Reads the bytes of a file, or of the part from `offset` (bytes, default 0) of at most `length` bytes (default: to the end).
    *
    * @throws {WorkspaceError} `not_found`, `is_directory`.
    */
@@ -58,7 +58,7 @@ export interface Workspace {
 /** A lock, for the task that runs under it. */
 export interface HeldLock {
   /**
-   * Asks whether the lock is held still: a process that was stopped for long may have been taken for dead. Call it
+   * Checks that the lock is still held: a process that was stopped for long may have been taken for dead. Call it
    * right before a write that cannot be undone.
    *
    * @throws {WorkspaceError} `locked` when it was lost.
@@ -68,13 +68,13 @@ export interface HeldLock {
 
 const decoder = new TextDecoder();
 
-/** The file as UTF-8 text. */
+/** Reads a file as UTF-8 text. */
 export async function readText(workspace: Pick<Workspace, 'read'>, path: string): Promise<string> {
   return decoder.decode(await workspace.read(path));
 }
 
 /**
- * The names that a workspace path consists of; none for the root. A leading `/` means the root, `.` and empty names
+ * Splits a workspace path into its names; none for the root. A leading `/` means the root, `.` and empty names
  * are left out.
  *
  * @throws {WorkspaceError} `outside_workspace` for `..`; `invalid_path` for what one platform or another reads

@@ -48,6 +48,11 @@ interface Document extends StoredSession {
  * One JSON document a session:
  * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
  * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
+ *
+ * @example
+ * ```ts
+ * const store = new JsonSession({ directory: './sessions' });
+ * ```
  */
 export class JsonSession implements SessionStore {
   readonly reach = 'host';

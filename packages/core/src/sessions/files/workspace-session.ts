@@ -37,10 +37,15 @@ const HEAD = 'head.json';
 const LEASE = 'lease.json';
 
 /**
- * Sessions as files of a workspace: the default of an agent. A session is the directory
+ * Stores sessions as files of a workspace: the default of an agent. A session is the directory
  * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with a `head.json`, which says what counts,
  * and segments of one message a line. A commit appends to the last segment and then replaces the head atomically: it
- * costs what it adds, and a crash in between leaves bytes that nobody counts.
+ * costs what it adds, and a crash in between leaves bytes that no head refers to.
+ *
+ * @example
+ * ```ts
+ * const store = new WorkspaceSession(new LocalWorkspace('./data'));
+ * ```
  */
 export class WorkspaceSession implements SessionStore {
   readonly reach: Reach;
