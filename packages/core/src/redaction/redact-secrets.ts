@@ -9,7 +9,7 @@ export type Redact = (text: string) => string;
  *
  * @example
  * ```ts
- * redactSecrets('OPENAI_API_KEY=sk-…'); // 'OPENAI_API_KEY=[redacted:…]'
+ * redactSecrets('DB_PASSWORD=hunter2-secret'); // 'DB_PASSWORD=[redacted:secret]'
  * ```
  */
 export const redactSecrets: Redact = secretRedactor();
