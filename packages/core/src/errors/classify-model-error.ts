@@ -42,6 +42,8 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /contextwindowexceedederror/i, // LiteLLM, which writes the class into the message
   /`?inputs`? must have less than \d+ tokens/i, // Hugging Face TGI
   /token count exceeds the maximum number of (?:input )?tokens/i, // Gemini, without figures
+  /(?:input|prompt)\b.{0,40}\bis longer than the (?:model'?s? context|maximum model) length/i, // SGLang, Together, vLLM
+  /input length \d+ exceeds the maximum length/i, // gateways
   /context[ _]length[ _]exceeded|(?:exceeds|surpassing) the (?:llm |model'?s? )?context window/i, // gateways
 ];
 
