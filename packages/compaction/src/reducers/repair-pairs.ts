@@ -103,5 +103,7 @@ function isOrphan(
   results: ReadonlySet<string> | undefined,
 ): boolean {
   if (block.type === 'tool_use') return calls?.has(block.id) ?? false;
-  return block.type === 'tool_result' && (results?.has(block.toolUseId) ?? false);
+  const answered = block.type === 'tool_result' ? block.toolUseId : undefined;
+  const provided = block.type === 'opaque' && block.half === 'result' ? block.callId : undefined;
+  return results?.has(answered ?? provided ?? '') ?? false;
 }

@@ -56,6 +56,8 @@ const opaqueBlockSchema = z.looseObject({
   type: z.literal('opaque'),
   provider: z.string(),
   data: jsonValueSchema,
+  callId: z.string().optional(),
+  half: z.enum(['call', 'result']).optional(),
   providerMetadata,
 });
 
@@ -118,6 +120,10 @@ export interface OpaqueBlock extends Block {
   readonly type: 'opaque';
   readonly provider: string;
   readonly data: JsonValue;
+  /** The call that the item is a half of, where the provider ran a tool itself: both halves stay or go together. */
+  readonly callId?: string | undefined;
+  /** Which half of the call it is. A result may come in a later answer than its call. */
+  readonly half?: 'call' | 'result' | undefined;
 }
 /** One part of a message. */
 export type ContentBlock =

@@ -85,9 +85,13 @@ export function toolResultBlock(
   };
 }
 
-/** All text of a message or of blocks, text blocks and tool outputs alike, joined by line breaks. Thinking is left out. */
+/**
+ * All text of a message or of blocks, text blocks and tool outputs alike; thinking is left out. Blocks are joined by line
+ * breaks, but those of an assistant's message by nothing: providers split one sentence into several blocks.
+ */
 export function textOf(source: Message | readonly ContentBlock[]): string {
   const blocks = 'content' in source ? source.content : source;
+  const joint = 'content' in source && source.role === 'assistant' ? '' : '\n';
   const parts: string[] = [];
   for (const block of blocks) {
     if (block.type === 'text') parts.push(block.text);
@@ -95,7 +99,7 @@ export function textOf(source: Message | readonly ContentBlock[]): string {
       for (const part of block.output) if (part.type === 'text') parts.push(part.text);
     }
   }
-  return parts.join('\n');
+  return parts.join(joint);
 }
 
 /** The tool calls of a message. */

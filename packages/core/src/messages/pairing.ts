@@ -40,7 +40,8 @@ interface Calls {
 
 /**
  * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
- * without a result is open as long as the model has not spoken since, and an orphan afterwards.
+ * without a result is open as long as nobody has spoken since, and an orphan afterwards. Calls that the provider ran
+ * itself are paired the same way, except that their results may come in any later answer.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
   let waiting = new Map<string, Calls>();
@@ -50,22 +51,31 @@ export function pairingOf(messages: readonly Message[]): Pairing {
   const orphanCalls = new Map<number, Set<string>>();
   const scattered = new Map<number, number>();
   const repeated: RepeatedPair[] = [];
+  const provided = new Map<string, number>();
   let lastOther = -1;
+  let lastRequest = -1;
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as Message;
     if (message.role !== 'tool') lastOther = index;
+    if (message.role === 'user' && message.kind === undefined) lastRequest = index;
     if (message.role === 'assistant' && waiting.size > 0) {
       for (const [id, calls] of waiting) if (isOpen(calls)) add(orphanCalls, calls.index, id);
       waiting = new Map();
     }
     for (const block of message.content) {
+      if (block.type === 'opaque' && block.callId !== undefined && block.half !== undefined) {
+        if (block.half === 'call') provided.set(block.callId, index);
+        const call = provided.get(block.callId);
+        if (call === undefined) add(orphanResults, index, block.callId);
+        else reach[call] = Math.max(reach[call] as number, index);
+      }
       if (block.type !== 'tool_result') continue;
       const calls = waiting.get(block.toolUseId);
       if (calls === undefined || !isOpen(calls)) add(orphanResults, index, block.toolUseId);
       else {
         const call = calls.blocks[calls.answered++] as ToolUseBlock;
         if (calls.answered > 1) repeated.push({ call, result: block });
-        reach[calls.index] = index;
+        reach[calls.index] = Math.max(reach[calls.index] as number, index);
         if (lastOther > calls.index) scattered.set(index, calls.index);
       }
     }
@@ -76,7 +86,13 @@ export function pairingOf(messages: readonly Message[]): Pairing {
       else waiting.set(block.id, { index, blocks: [block], answered: 0 });
     }
   }
-  const open = new Set([...waiting.values()].filter(isOpen).map(({ index }) => index));
+  const open = new Set<number>();
+  for (const [id, calls] of waiting) {
+    if (!isOpen(calls)) continue;
+    // No provider takes a user's message behind a call without its result.
+    if (calls.index < lastRequest) add(orphanCalls, calls.index, id);
+    else open.add(calls.index);
+  }
   let groups: readonly MessageGroup[] | undefined;
   return {
     // Many only ask what is amiss.
