@@ -29,13 +29,13 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
     if (message.role === 'system') return 'a system message was removed';
   }
 
+  const latest = latestUserRequest(before);
+  if (latest !== -1 && staying[latest] !== before[latest]) return 'the latest user message was removed';
   const first = firstUserRequest(before);
   const firstId = before[first]?.id;
   if (first !== -1 && !staying[first] && !fates.some((fate) => fate.messageId === firstId && stands(fate))) {
     return 'the first user request was removed, and nothing stands for it';
   }
-  const latest = latestUserRequest(before);
-  if (latest !== -1 && staying[latest] !== before[latest]) return 'the latest user message was removed';
 
   const was = pairingOf(before);
   const is = pairingOf(after);
