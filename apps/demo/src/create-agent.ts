@@ -127,6 +127,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .checkpoint('step')
     .maxIterations(500)
     .settings({ leaseTtlMs: LEASE_TTL_MS })
+    // Tools of the demo's own go here, with `.tools(…)`. Without a key none is called: the guide's rules know only these.
     .use(
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
       compaction({

@@ -59,6 +59,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     specificationVersion,
     provider,
     ...(compact?.partOf === undefined ? {} : { compactedPart: compact.partOf }),
+    providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
   };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {

@@ -103,10 +103,29 @@ export interface ToolCallContent extends WithMetadata {
 }
 /** What this package carries without reading it. */
 export interface OtherContent extends WithMetadata {
-  readonly type: 'source' | 'custom' | 'reasoning-file' | 'tool-result' | 'tool-approval-request';
+  readonly type: 'source' | 'reasoning-file' | 'tool-approval-request';
+}
+/** The result of a tool that the provider ran itself. */
+export interface ToolResultContent extends WithMetadata {
+  readonly type: 'tool-result';
+  readonly toolCallId: string;
+  /** Whether a final one follows. */
+  readonly preliminary?: boolean | undefined;
+}
+/** A provider's own part. */
+export interface CustomContent extends WithMetadata {
+  readonly type: 'custom';
+  readonly kind?: string | undefined;
 }
 /** A part of an answer. */
-export type ContentPart = TextContent | ReasoningContent | FileContent | ToolCallContent | OtherContent;
+export type ContentPart =
+  | TextContent
+  | ReasoningContent
+  | FileContent
+  | ToolCallContent
+  | ToolResultContent
+  | CustomContent
+  | OtherContent;
 
 /** A part of a streamed answer. */
 export type StreamPart =
@@ -131,6 +150,8 @@ export type StreamPart =
   | { readonly type: 'tool-input-end'; readonly id: string }
   | FileContent
   | ToolCallContent
+  | ToolResultContent
+  | CustomContent
   | OtherContent
   | { readonly type: 'stream-start'; readonly warnings: readonly unknown[] }
   | { readonly type: 'response-metadata' | 'raw' | 'ping' }

@@ -99,7 +99,7 @@ export {
   toolUsesOf,
   userMessage,
 } from './messages/message.js';
-export { type MessageGroup, type Pairing, pairingOf } from './messages/pairing.js';
+export { type MessageGroup, type Pairing, pairingOf, type RepeatedPair } from './messages/pairing.js';
 export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';
 export {

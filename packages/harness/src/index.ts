@@ -31,7 +31,7 @@ export type { SubagentsConfig } from './capabilities/subagents/subagents-config.
 export type { TaskRecord, TaskRepository, TaskStatus } from './capabilities/subagents/task-repository.js';
 export { WorkspaceTaskRepository } from './capabilities/subagents/task-repository.js';
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
-export { renderTodos, todoList } from './capabilities/todo-list.js';
+export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
 export { workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';
 export type { WorkspaceToolsConfig } from './capabilities/workspace-tools/workspace-tools-config.js';

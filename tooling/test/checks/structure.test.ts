@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { checkFileSizes, maximumLines } from '../../checks/file-size.js';
 import { inspectText } from '../../checks/forbidden-text.js';
+import { checkFragments, minimumLines } from '../../checks/fragment.js';
 import { checkShapes } from '../../checks/member-shape.js';
 import { temporaryRepository } from './temporary-repository.js';
 
@@ -98,6 +99,50 @@ test('a source file may reach the limit and not pass it', () => {
     'packages/core/test/long.test.ts': lines(maximumLines + 1),
   });
   expect(checkFileSizes(root)).toMatchObject([{ file: 'packages/core/src/deep/long.ts' }]);
+});
+
+describe('a small file with one importer beside it', () => {
+  const imports = (...paths: string[]) => paths.map((path) => `import { a } from '${path}.js';\n`).join('');
+  const lines = (count: number) => 'a;\n'.repeat(count);
+  const found = (extra: Record<string, string>, packages?: readonly string[]) =>
+    checkFragments(
+      temporaryRepository({
+        ...files,
+        'packages/core/src/deep/whole.ts': imports('./part'),
+        'packages/core/src/deep/part.ts': lines(minimumLines - 1),
+        'packages/core/src/index.ts': imports('./deep/whole'),
+        ...extra,
+      }),
+      packages,
+    ).map(({ file }) => file);
+
+  test('belongs there', () => {
+    expect(found({})).toEqual(['packages/core/src/deep/part.ts']);
+    expect(found({}, ['packages/core'])).toEqual(['packages/core/src/deep/part.ts']);
+  });
+
+  test.each([
+    ['has a test of its own', { 'packages/core/test/deep/part.test.ts': '' }],
+    ['has lines enough', { 'packages/core/src/deep/part.ts': lines(minimumLines) }],
+    ['has another importer', { 'packages/core/src/deep/other.ts': imports('./part') }],
+    ['is public', { 'packages/core/src/index.ts': imports('./deep/whole', './deep/part') }],
+    [
+      'is imported from another folder',
+      { 'packages/core/src/deep/whole.ts': '', 'packages/core/src/other/whole.ts': imports('../deep/part') },
+    ],
+    [
+      'is an entry point',
+      {
+        'packages/core/package.json': JSON.stringify({ exports: { './part': './src/deep/part.ts' } }),
+      },
+    ],
+  ])('stays when it %s', (_, extra) => {
+    expect(found(extra)).toEqual([]);
+  });
+
+  test('stays in a package that the rule is not for yet', () => {
+    expect(found({}, ['packages/other'])).toEqual([]);
+  });
 });
 
 test("paths of somebody's machine are found, other paths are not", () => {

@@ -1,5 +1,5 @@
-import { headOf, PERMISSION_MODES, RuntimeContext, SessionKey } from '@x/core';
-import { formatRule, type HarnessAgent, renderTodos, WorkspaceTaskRepository } from '@x/harness';
+import { headOf, PERMISSION_MODES, RuntimeContext, renderTodos, SessionKey } from '@x/core';
+import { formatRule, type HarnessAgent, WorkspaceTaskRepository } from '@x/harness';
 import { people } from './event-printer.js';
 import { readPlan } from './read-plan.js';
 

@@ -8,6 +8,7 @@ import { toolScope } from './tool-scope.js';
 
 /** A tool of the AI SDK as far as it is read here. */
 export interface SdkTool {
+  readonly type?: unknown;
   readonly toModelOutput?: unknown;
 }
 
@@ -42,7 +43,8 @@ const optionsSchema = z.strictObject({
 /**
  * A tool set whose large outputs the model sees as their size, head, tail and a path; the whole text lies in the
  * workspace. What the tools return stays whole for the application (`toolResults`, UI messages): only what the model is
- * told of it changes. `read_file`, with which the model reads a text back in parts, is added unless there is one.
+ * told of it changes. A provider's own tools (web search, shell) stay as they are: the provider takes their results in
+ * its own form alone. `read_file`, with which the model reads a text back in parts, is added unless there is one.
  *
  * @throws {InvalidInputError} for options that do not fit.
  */
@@ -72,13 +74,20 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
 
   const wrapped = Object.entries(tools).map(([name, tool]) => [
     name,
-    Object.assign(Object.create(Object.getPrototypeOf(tool) as object) as object, tool, {
-      toModelOutput: async (call: ModelOutputCall) => evicted(name, call, await modelOutput(tool, call)),
-    }),
+    isProviders(tool)
+      ? tool
+      : Object.assign(Object.create(Object.getPrototypeOf(tool) as object) as object, tool, {
+          toModelOutput: async (call: ModelOutputCall) => evicted(name, call, await modelOutput(tool, call)),
+        }),
   ]);
   return { read_file: readFileTool(workspace), ...Object.fromEntries(wrapped) } as ReturnType<
     typeof evictingTools<Tools>
   >;
+}
+
+/** Whether a tool is the provider's, in the words of version 5 of the SDK or later. */
+function isProviders({ type }: SdkTool): boolean {
+  return type === 'provider' || type === 'provider-defined';
 }
 
 interface ModelOutputCall {

@@ -1,4 +1,4 @@
-import type { ContentBlock, Message, ToolOutputBlock, ToolResultBlock } from '@x/core';
+import type { ContentBlock, Message, OpaqueBlock, ToolOutputBlock, ToolResultBlock } from '@x/core';
 import { parseToolInput } from '../response/tool-input.js';
 import { toJson } from '../to-json.js';
 import { fileBlock } from './file-block.js';
@@ -24,7 +24,7 @@ export function toMessage(source: SdkMessage, id: string): Message {
   const content =
     typeof source.content === 'string'
       ? [{ type: 'text' as const, text: source.content }]
-      : source.content.map((part) => remember(blockOf(part as OpenPart), part));
+      : source.content.map((part) => remember(blockOf(part as OpenPart, source.role), part));
   const message: Message = { id, role: source.role, content, createdAt: CREATED_AT };
   messages.set(source, message);
   sources.set(message, source);
@@ -46,7 +46,7 @@ function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, pa
   return block;
 }
 
-function blockOf(part: OpenPart): ContentBlock {
+function blockOf(part: OpenPart, role: SdkMessage['role']): ContentBlock {
   switch (part.type) {
     case 'text':
       return { type: 'text', text: String(part.text), ...metadataIn(part) };
@@ -56,8 +56,7 @@ function blockOf(part: OpenPart): ContentBlock {
     case 'file':
       return fileBlock(part) ?? opaque(part);
     case 'tool-call':
-      // What the provider ran itself has its result in the same message: both stay or go with it.
-      if (part.providerExecuted) return opaque(part);
+      if (part.providerExecuted) return opaque(part, 'call');
       return {
         type: 'tool_use',
         id: String(part.toolCallId),
@@ -66,14 +65,16 @@ function blockOf(part: OpenPart): ContentBlock {
         ...metadataIn(part),
       };
     case 'tool-result':
-      return toolResult(part);
+      // In a message of the assistant it is of a tool that the provider ran itself, at once or for an earlier answer.
+      return role === 'assistant' ? opaque(part, 'result') : toolResult(part);
     default:
       return opaque(part);
   }
 }
 
-function opaque(part: OpenPart): ContentBlock {
-  return { type: 'opaque', provider: PROVIDER, data: toJson(part) };
+function opaque(part: OpenPart, half?: OpaqueBlock['half']): ContentBlock {
+  const pairing = half === undefined ? {} : { callId: String(part.toolCallId), half };
+  return { type: 'opaque', provider: PROVIDER, data: toJson(part), ...pairing };
 }
 
 function toolResult(part: OpenPart): ToolResultBlock {

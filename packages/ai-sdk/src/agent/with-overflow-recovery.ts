@@ -1,11 +1,17 @@
 import { type Compactor, isContextOverflow, parseWith } from '@x/core';
-import type { AiSdkLanguageModel, CallOptions, StreamPart } from '../language-model.js';
+import type {
+  AiSdkLanguageModel,
+  CallOptions,
+  FinishReasonLike,
+  GenerateResult,
+  StreamPart,
+} from '../language-model.js';
 import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
 import { definitionsOf } from './definitions-of.js';
-import { peekStream } from './peek-stream.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
+import { spliceStream } from './splice-stream.js';
 
 /** Parts before a stream's content. */
 const PREAMBLE: readonly string[] = ['stream-start', 'response-metadata', 'raw', 'ping'];
@@ -15,7 +21,8 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * The model with a second chance: when the provider says that a request does not fit the context window, the compactor
  * reduces the prompt and the request is made once more, for `doGenerate` and `doStream` alike. Later requests that begin
  * with the same conversation are sent reduced at once. When the compactor cannot help, or the second request fails too,
- * the provider's error is thrown as it is. A stream that has given content already is not begun again.
+ * the provider's error is passed on as it came. A stream is handed over at once; one that overflows before its first
+ * content goes on with that of the second request, and one that has given content already is not begun again.
  *
  * @throws {InvalidInputError} for options that do not fit.
  */
@@ -31,84 +38,71 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   );
   const reductions = new Reductions(compactor, maxReductions);
 
-  async function recovering<Result>(call: CallOptions, attempt: Attempt<Result>): Promise<Result> {
-    const prompt = call.prompt as readonly SdkMessage[];
-    const first = await attempt({ ...call, prompt: reductions.recall(prompt) });
-    if (first.overflow === undefined) return first.result;
-    const reduced = await reductions.reduce(prompt, {
+  /** The prompt of the second request; `undefined` where the compactor cannot help. */
+  async function reduced(call: CallOptions): Promise<CallOptions | undefined> {
+    const { messages, outcome } = await reductions.reduce(call.prompt as readonly SdkMessage[], {
       reason: 'request_too_large',
       tools: definitionsOf(call.tools),
       ...(contextWindow === undefined ? {} : { contextWindow }),
       ...(call.abortSignal === undefined ? {} : { signal: call.abortSignal }),
     });
-    onCompaction?.(reduced.outcome);
-    if (reduced.outcome.status !== 'applied') return first.fail();
-    first.discard();
-    const second = await attempt({ ...call, prompt: reduced.messages });
-    return second.overflow === undefined ? second.result : second.fail();
+    onCompaction?.(outcome);
+    return outcome.status === 'applied' ? { ...call, prompt: messages } : undefined;
+  }
+
+  const recalled = (call: CallOptions): CallOptions => ({
+    ...call,
+    prompt: reductions.recall(call.prompt as readonly SdkMessage[]),
+  });
+
+  async function doGenerate(call: CallOptions): Promise<GenerateResult> {
+    let failure: () => GenerateResult;
+    try {
+      const result = await model.doGenerate(recalled(call));
+      if (!isFull(result.finishReason)) return result;
+      failure = () => result;
+    } catch (error) {
+      if (!isContextOverflow(error)) throw error;
+      failure = () => {
+        throw error;
+      };
+    }
+    const second = await reduced(call);
+    return second === undefined ? failure() : model.doGenerate(second);
+  }
+
+  async function doStream(call: CallOptions) {
+    try {
+      const first = await model.doStream(recalled(call));
+      const again = async () => {
+        const second = await reduced(call);
+        return second && (await model.doStream(second)).stream;
+      };
+      return { ...first, stream: spliceStream<StreamPart>(first.stream, roleOf, again) };
+    } catch (error) {
+      const second = isContextOverflow(error) ? await reduced(call) : undefined;
+      if (second === undefined) throw error;
+      return model.doStream(second);
+    }
   }
 
   return new Proxy(model, {
     get(target, property) {
-      if (property === 'doGenerate') {
-        return (call: CallOptions) => recovering(call, (next) => generate(target, next));
-      }
-      if (property === 'doStream') {
-        return (call: CallOptions) => recovering(call, (next) => stream(target, next));
-      }
+      if (property === 'doGenerate') return doGenerate;
+      if (property === 'doStream') return doStream;
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' && property !== 'constructor' ? value.bind(target) : value;
     },
   });
 }
 
-type Attempt<Result> = (call: CallOptions) => Promise<
-  | { readonly overflow: undefined; readonly result: Result }
-  | {
-      readonly overflow: true;
-      /** What the attempt would have ended with by itself. */
-      fail(): Result;
-      /** Frees what is not read any more. */
-      discard(): void;
-    }
->;
-
-async function generate(model: AiSdkLanguageModel, call: CallOptions): ReturnType<Attempt<unknown>> {
-  try {
-    const result = await model.doGenerate(call);
-    const full = rawFinishReason(result.finishReason) === WINDOW_FULL;
-    return full ? { overflow: true, fail: () => result, discard: () => {} } : { overflow: undefined, result };
-  } catch (error) {
-    return overflowOf(error);
-  }
+function isFull(reason: FinishReasonLike): boolean {
+  return rawFinishReason(reason) === WINDOW_FULL;
 }
 
-async function stream(model: AiSdkLanguageModel, call: CallOptions): ReturnType<Attempt<unknown>> {
-  try {
-    const result = await model.doStream(call);
-    const peeked = await peekStream<StreamPart>(result.stream, ({ type }) => !PREAMBLE.includes(type));
-    const answer = { ...result, stream: peeked.stream };
-    const { found } = peeked;
-    const failed = found?.type === 'error' && isContextOverflow(found.error);
-    const full = found?.type === 'finish' && rawFinishReason(found.finishReason) === WINDOW_FULL;
-    if (!failed && !full) return { overflow: undefined, result: answer };
-    return {
-      overflow: true,
-      fail: () => answer,
-      discard: () => void peeked.stream.cancel().catch(() => {}),
-    };
-  } catch (error) {
-    return overflowOf(error);
-  }
-}
-
-function overflowOf(error: unknown): { readonly overflow: true; fail(): never; discard(): void } {
-  if (!isContextOverflow(error)) throw error;
-  return {
-    overflow: true,
-    fail() {
-      throw error;
-    },
-    discard() {},
-  };
+/** Whether a part may come before an overflow, is one, or is content. */
+function roleOf(part: StreamPart): 'preamble' | 'overflow' | 'content' {
+  if (PREAMBLE.includes(part.type)) return 'preamble';
+  const failed = part.type === 'error' && isContextOverflow(part.error);
+  return failed || (part.type === 'finish' && isFull(part.finishReason)) ? 'overflow' : 'content';
 }

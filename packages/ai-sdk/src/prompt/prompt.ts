@@ -45,6 +45,7 @@ export interface ToolResultPart extends WithOptions {
 }
 export type ToolOutput =
   | ({ readonly type: 'text' | 'error-text'; readonly value: string } & WithOptions)
+  | { readonly type: 'json'; readonly value: JsonValue }
   | { readonly type: 'content'; readonly value: readonly ToolOutputPart[] };
 /** Text, or a file in the words of the model's version: see `tool-output.ts`. */
 export type ToolOutputPart = TextPart | FilePart | CarriedPart;

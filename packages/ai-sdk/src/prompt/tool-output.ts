@@ -1,6 +1,7 @@
 import type { FileBlock, ToolResultBlock } from '@x/core';
 import { type SendableSource, toolFilePart } from './file-part.js';
 import { optionsOf, type TextPart, type ToolOutput, type ToolOutputPart } from './prompt.js';
+import { providerOutput } from './provider-output.js';
 import type { PromptTarget } from './target.js';
 
 /** Says of an answer in several parts what the prompt has no other word for. */
@@ -15,6 +16,8 @@ export function toolOutput(
   target: PromptTarget,
   sourceOf: (file: FileBlock) => SendableSource,
 ): ToolOutput {
+  const own = providerOutput(result, target.providerTools?.get(result.toolName));
+  if (own !== undefined) return own;
   const { output, isError } = result;
   const type = isError ? 'error-text' : 'text';
   const keepsMetadata = target.specificationVersion !== 'v2';

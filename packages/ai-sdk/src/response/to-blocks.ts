@@ -1,4 +1,4 @@
-import type { ContentBlock, FileSource, ThinkingBlock } from '@x/core';
+import type { ContentBlock, FileSource, OpaqueBlock, ThinkingBlock } from '@x/core';
 import type { ContentPart, FileDataLike, ReasoningContent } from '../language-model.js';
 import { metadataOf, toJson } from '../to-json.js';
 import { parseToolInput } from './tool-input.js';
@@ -26,7 +26,7 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
     case 'file':
       return [{ type: 'file', mediaType: part.mediaType, source: sourceOf(part.data), ...metadataOf(part) }];
     case 'tool-call':
-      if (part.providerExecuted) return [opaque(part, provider)];
+      if (part.providerExecuted) return [opaque(part, provider, part.toolCallId, 'call')];
       return [
         {
           type: 'tool_use',
@@ -38,14 +38,18 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
       ];
     case 'tool-result':
       // A preliminary result is replaced by the final one that follows.
-      return 'preliminary' in part && part.preliminary ? [] : [opaque(part, provider)];
+      return part.preliminary ? [] : [opaque(part, provider, part.toolCallId, 'result')];
+    case 'custom':
+      // The beginning of a streamed message, with its usage: no part of the answer, and not in one that is not streamed.
+      return part.kind === 'anthropic.message_start' ? [] : [opaque(part, provider)];
     default:
       return [opaque(part, provider)];
   }
 }
 
-function opaque(part: object, provider: string): ContentBlock {
-  return { type: 'opaque', provider, data: toJson(part) };
+function opaque(part: object, provider: string, callId?: string, half?: OpaqueBlock['half']): ContentBlock {
+  const pairing = callId === undefined || half === undefined ? {} : { callId, half };
+  return { type: 'opaque', provider, data: toJson(part), ...pairing };
 }
 
 function thinking(part: ReasoningContent): ThinkingBlock {

@@ -1,4 +1,4 @@
-import { APICallError } from '@ai-sdk/provider';
+import { APICallError, type LanguageModelV3StreamPart } from '@ai-sdk/provider';
 import { createCompactor } from '@x/compaction';
 import type { CompactionOutcome } from '@x/core';
 import { generateText, type ModelMessage, streamText } from 'ai';
@@ -142,4 +142,67 @@ it('is the model in everything else', async () => {
     modelId: 'large',
     supportedUrls: { 'image/*': [/x/] },
   });
+});
+
+it('hands a stream over at once, and passes on what comes before its content', async () => {
+  let controller: ReadableStreamDefaultController<LanguageModelV3StreamPart> | undefined;
+  const silent = new ReadableStream<LanguageModelV3StreamPart>({
+    start(given) {
+      controller = given;
+      given.enqueue({ type: 'stream-start', warnings: [] });
+    },
+  });
+  const mock = new MockLanguageModelV3({
+    doStream: async () => ({ stream: silent, request: { body: 'sent' } }),
+  });
+  const result = await withOverflowRecovery(mock, compactor).doStream({
+    prompt: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
+  });
+  expect(result.request).toEqual({ body: 'sent' });
+  const reader = result.stream.getReader();
+  expect((await reader.read()).value?.type).toBe('stream-start');
+  controller?.enqueue({ type: 'text-start', id: '1' });
+  expect((await reader.read()).value?.type).toBe('text-start');
+});
+
+it.each([
+  ['no overflow', new Error('down'), 60],
+  ['an overflow that nothing helps', tooLong(), 0],
+])('tells of %s in the stream exactly as the model alone does', async (_, error, turns) => {
+  const told = async (wrapped: boolean) => {
+    const mock = new MockLanguageModelV3({
+      doStream: async () => partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error }),
+    });
+    const errors: unknown[] = [];
+    const stream = streamText({
+      model: wrapped ? withOverflowRecovery(mock, compactor) : mock,
+      messages: history(turns),
+      allowSystemInMessages: true,
+      maxRetries: 0,
+      onError: (event) => void errors.push(event.error),
+    });
+    const types: string[] = [];
+    for await (const { type } of stream.fullStream) types.push(type);
+    return { types, errors, text: await stream.text.then(String, String) };
+  };
+  expect(await told(true)).toEqual(await told(false));
+});
+
+it('begins a recovered stream once', async () => {
+  const mock = new MockLanguageModelV3({
+    doStream: async ({ prompt }) =>
+      fits(prompt)
+        ? streamOf('Fits.')
+        : partsOf({ type: 'stream-start', warnings: [] }, { type: 'error', error: tooLong() }),
+  });
+  const model = withOverflowRecovery(mock, compactor);
+  const { stream } = await model.doStream({
+    prompt: history(60).map((message) => ({
+      ...message,
+      content: [{ type: 'text', text: String(message.content) }],
+    })) as never,
+  });
+  const types: string[] = [];
+  for await (const part of stream) types.push(part.type);
+  expect(types).toEqual(['stream-start', 'text-start', 'text-delta', 'text-end', 'finish']);
 });

@@ -1,4 +1,4 @@
-import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
+import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf, toolUsesOf } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import { mapStrings } from '../conversation/text.js';
 import { effectOf } from '../conversation/tool-calls.js';
@@ -26,6 +26,10 @@ export function refuseCopiedStubs(
   const found = stubIn(call.input, truncationText);
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;
+  // Words that a user may choose, too: the model copied them only if it sees a call that was cut with them.
+  if (found === truncationText && !context.some((message) => isReduced(message) && cutWith(message, found))) {
+    return undefined;
+  }
   if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
   return {
     type: 'deny',
@@ -49,6 +53,11 @@ function stubIn(input: JsonValue, truncationText: string | undefined): string | 
 function isReduced(message: Message): boolean {
   const { masked, previewed, truncated } = marksOf(message);
   return message.kind === 'summary' || masked !== undefined || previewed === true || truncated === true;
+}
+
+/** Tells whether an argument of a call in the message was cut with these words. */
+function cutWith(message: Message, words: string): boolean {
+  return toolUsesOf(message).some(({ input }) => stubIn(input, words) === words);
 }
 
 /** Whether a user or a tool has said these words in full. */

@@ -3,7 +3,13 @@ import { z } from 'zod';
 /** A count or a size; 0 switches off what it triggers. */
 export const countSchema = z.number().int().min(0);
 /** A share of a whole. */
-export const shareSchema = z.number().min(0).max(1, 'is a share between 0 and 1: write 0.85 for 85 %');
+export const shareSchema = z
+  .number()
+  .min(0)
+  .max(1, {
+    error: ({ input }) =>
+      `is a share between 0 and 1: write ${Number(input) <= 100 ? `${Number(input) / 100} for ${input}` : '0.85 for 85'} %`,
+  });
 
 /** Cuts long string arguments of old tool calls. */
 export const truncateArgsSchema = z

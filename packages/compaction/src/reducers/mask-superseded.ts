@@ -45,9 +45,8 @@ interface Output {
 }
 
 /**
- * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, or the same
- * command was run again, or a tool that says it is read-only was asked the same again, and did not fail where it had
- * succeeded before. The stub names the newer call and where the full
+ * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, and reading did
+ * not fail where it had succeeded before. Outputs of commands and queries stay: each says what was at its time. The stub names the newer call and where the full
  * text is. What a tool calls an error stays, and so does what the model has not seen yet.
  */
 export function maskSuperseded(options: z.input<typeof optionsSchema> = {}): Reducer {
@@ -115,9 +114,9 @@ function outputsOf(messages: readonly Message[], readOnly: ReadonlySet<string>):
 
 function keyOf(call: ToolUseBlock, readOnly: ReadonlySet<string>): string | undefined {
   const command = commandOf(call);
-  const effect = effectOf(call.name, command !== undefined);
-  const readsFile = effect === 'read' && pathOf(call) !== undefined;
-  if (effect !== 'run' && !readsFile && !readOnly.has(call.name)) return undefined;
+  // What a command or a query printed before something changed says what was: only a file is the same thing read again.
+  const reads = readOnly.has(call.name) || effectOf(call.name, command !== undefined) === 'read';
+  if (!reads || pathOf(call) === undefined) return undefined;
   return `${call.name} ${JSON.stringify(sorted(call.input))}`;
 }
 

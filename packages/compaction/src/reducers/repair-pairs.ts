@@ -1,37 +1,39 @@
-import type { ContentBlock, Message } from '@x/core';
-import { pairingOf } from '@x/core';
+import { type ContentBlock, type Message, pairingOf } from '@x/core';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 
-/** Whether some call or result stands alone or apart. */
+/** Tells whether some call or result stands alone or apart, or shares its id with another of its message. */
 export function needsRepair(messages: readonly Message[]): boolean {
-  const { orphanCalls, orphanResults, scattered } = pairingOf(messages);
-  return orphanCalls.size + orphanResults.size + scattered.size > 0;
+  const { orphanCalls, orphanResults, repeated, scattered } = pairingOf(messages);
+  return orphanCalls.size + orphanResults.size + repeated.length + scattered.size > 0;
 }
 
 /**
  * Removes tool results without a call, and calls that were never answered although the model went on; puts results that
- * stand apart right behind their calls. Providers refuse each of these for ever. Results are never invented. Where
- * nothing else is left, a note says so: no provider takes a conversation of no messages either. Runs before all other
- * reducers, where it is needed.
+ * stand apart right behind their calls; gives each of several calls with one id, and its result, an id of its own.
+ * Providers refuse each of these for ever. Results are never invented. Where nothing else is left, a note says so: no
+ * provider takes a conversation of no messages either. Runs before all other reducers, where it is needed.
  */
 export const repairPairs: Reducer = {
   name: 'repair',
   cost: 'free',
+  mends: true,
   async reduce(view, _, { logLocation }) {
-    const { orphanCalls, orphanResults, scattered } = pairingOf(view.messages);
-    const fates: Fate[] = [];
-    const behind = new Map<number, Message[]>();
+    const fates = new Map<string, Fate>();
+    const named = rename(view.messages, fates);
+    const { orphanCalls, orphanResults, scattered } = pairingOf(named);
     const dropped: Message[] = [];
     const places: { readonly index: number; readonly message: Message }[] = [];
-    view.messages.forEach((message, index) => {
+    /** What stood apart, by its call. Calls come in order: a result belongs to the last message with calls. */
+    const apart = new Map<number, Message[]>();
+    named.forEach((message, index) => {
       const calls = orphanCalls.get(index);
       const results = orphanResults.get(index);
       let kept = message;
       if (calls || results) {
         const content = message.content.filter((block) => !isOrphan(block, calls, results));
         const empty = content.every((block) => block.type === 'thinking');
-        fates.push({ messageId: message.id, fate: empty ? 'dropped' : 'repaired' });
+        fates.set(message.id, { messageId: message.id, fate: empty ? 'dropped' : 'repaired' });
         if (empty) {
           dropped.push(message);
           return;
@@ -40,35 +42,59 @@ export const repairPairs: Reducer = {
       }
       const call = scattered.get(index);
       if (call === undefined) places.push({ index, message: kept });
-      else behind.set(call, [...(behind.get(call) ?? []), kept]);
+      else {
+        const moved = apart.get(call);
+        if (moved) moved.push(kept);
+        else apart.set(call, [kept]);
+      }
     });
-    const messages = places.flatMap((place, position) => follow(place, places[position + 1], behind));
-    return {
-      messages: saysAnything(messages) ? messages : [...messages, noteOf(dropped, logLocation)],
-      fates,
-    };
+
+    const messages: Message[] = [];
+    const waiting = [...apart];
+    let next = 0;
+    for (const [position, { index, message }] of places.entries()) {
+      messages.push(message);
+      // Behind the last of a batch's results.
+      if (places[position + 1]?.message.role === 'tool') continue;
+      for (; next < waiting.length && (waiting[next] as [number, Message[]])[0] <= index; next++) {
+        for (const moved of (waiting[next] as [number, Message[]])[1]) messages.push(moved);
+      }
+    }
+    if (!saysAnything(messages)) {
+      messages.push(droppedNote(dropped, 'because their tool calls or results are missing', logLocation));
+    }
+    return { messages, fates: [...fates.values()] };
   },
 };
 
-function noteOf(dropped: readonly Message[], logLocation: string | undefined): Message {
-  return droppedNote(dropped, 'because their tool calls or results are missing', logLocation);
+/** Gives repeated ids of one message a number, in the call and in its result. */
+function rename(messages: readonly Message[], fates: Map<string, Fate>): readonly Message[] {
+  const { repeated } = pairingOf(messages);
+  if (repeated.length === 0) return messages;
+  const taken = new Set(messages.flatMap(({ content }) => content.flatMap(idOf)));
+  const ids = new Map<ContentBlock, string>();
+  for (const { call, result } of repeated) {
+    let number = 2;
+    while (taken.has(`${call.id}_${number}`)) number++;
+    const id = `${call.id}_${number}`;
+    taken.add(id);
+    ids.set(call, id).set(result, id);
+  }
+  return messages.map((message) => {
+    if (!message.content.some((block) => ids.has(block))) return message;
+    fates.set(message.id, { messageId: message.id, fate: 'repaired' });
+    return { ...message, content: message.content.map((block) => withId(block, ids.get(block))) };
+  });
 }
 
-/** A message, and behind the last of a batch's results those that stood apart. */
-function follow(
-  place: { readonly index: number; readonly message: Message },
-  next: { readonly message: Message } | undefined,
-  behind: Map<number, Message[]>,
-): readonly Message[] {
-  const moved: Message[] = [];
-  if (next?.message.role !== 'tool') {
-    for (const [call, results] of behind) {
-      if (call > place.index) continue;
-      moved.push(...results);
-      behind.delete(call);
-    }
-  }
-  return [place.message, ...moved];
+function idOf(block: ContentBlock): readonly string[] {
+  return block.type === 'tool_use' ? [block.id] : [];
+}
+
+function withId(block: ContentBlock, id: string | undefined): ContentBlock {
+  if (id === undefined) return block;
+  if (block.type === 'tool_use') return { ...block, id };
+  return block.type === 'tool_result' ? { ...block, toolUseId: id } : block;
 }
 
 function isOrphan(
@@ -77,5 +103,7 @@ function isOrphan(
   results: ReadonlySet<string> | undefined,
 ): boolean {
   if (block.type === 'tool_use') return calls?.has(block.id) ?? false;
-  return block.type === 'tool_result' && (results?.has(block.toolUseId) ?? false);
+  const answered = block.type === 'tool_result' ? block.toolUseId : undefined;
+  const provided = block.type === 'opaque' && block.half === 'result' ? block.callId : undefined;
+  return results?.has(answered ?? provided ?? '') ?? false;
 }

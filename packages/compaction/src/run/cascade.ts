@@ -101,7 +101,7 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  if (tokens > view.tokens) {
+  if (tokens > view.tokens && !reducer.mends) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;

@@ -1,7 +1,7 @@
 import type { Message } from '@x/core';
 import { pairingOf } from '@x/core';
-import { latestUserRequest } from '../conversation/regions.js';
-import { type Reduction, saysAnything } from '../reducer.js';
+import { firstUserRequest, latestUserRequest } from '../conversation/regions.js';
+import { type Fate, type Reduction, saysAnything } from '../reducer.js';
 
 /**
  * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
@@ -31,6 +31,11 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
 
   const latest = latestUserRequest(before);
   if (latest !== -1 && staying[latest] !== before[latest]) return 'the latest user message was removed';
+  const first = firstUserRequest(before);
+  const firstId = before[first]?.id;
+  if (first !== -1 && !staying[first] && !fates.some((fate) => fate.messageId === firstId && stands(fate))) {
+    return 'the first user request was removed, and nothing stands for it';
+  }
 
   const was = pairingOf(before);
   const is = pairingOf(after);
@@ -38,6 +43,7 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
     countIds(is.orphanCalls) > countIds(was.orphanCalls) ||
     countIds(is.orphanResults) > countIds(was.orphanResults);
   if (lost) return 'a tool call was separated from its result';
+  if (is.scattered.size > was.scattered.size) return 'a message was put between a tool call and its result';
   if (was.open.size > 0) {
     const open = was.groups.filter((group) => group.open);
     const touched = open.some(({ start, end }) =>
@@ -46,6 +52,11 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
     if (touched) return 'an open tool call was touched';
   }
   return inOrder(position, after) ? undefined : 'the messages that stay changed their order';
+}
+
+/** Tells whether a summary, or what the provider made, stands for the message. */
+function stands({ fate }: Fate): boolean {
+  return fate === 'summarized' || fate === 'replaced';
 }
 
 function countIds(orphans: ReadonlyMap<number, ReadonlySet<string>>): number {

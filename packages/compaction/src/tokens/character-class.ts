@@ -3,9 +3,10 @@ export const UPPER = 1; // \p{Lu} \p{Lt} \p{Lm} \p{Lo} \p{M}: may stand in the c
 export const LOWER = 2; // \p{Ll} \p{Lm} \p{Lo} \p{M}: may stand in its small part
 export const LETTER = 4; // \p{L}
 export const NUMBER = 8; // \p{N}
-export const SPACE = 16; // \s
+export const SPACE = 16; // \s as in Rust: with U+0085, without U+FEFF
 export const NEWLINE = 32; // \r \n
 const KNOWN = 64;
+const BYTE_ORDER_MARK = 0xfeff;
 
 /** How far to shift what `characterAt` returns to get the length of the character in bytes. */
 export const LENGTH_SHIFT = 8;
@@ -49,7 +50,7 @@ function classify(codePoint: number): number {
   if (/[\p{Ll}\p{Lm}\p{Lo}\p{M}]/u.test(character)) bits |= LOWER;
   if (/\p{L}/u.test(character)) bits |= LETTER;
   if (/\p{N}/u.test(character)) bits |= NUMBER;
-  if (/\s/u.test(character)) bits |= SPACE;
+  if (/[\s\x85]/u.test(character) && codePoint !== BYTE_ORDER_MARK) bits |= SPACE;
   if (/[\r\n]/u.test(character)) bits |= NEWLINE;
   classes[codePoint] = bits;
   return bits;

@@ -77,6 +77,14 @@ describe('a model that copies a stub into a call', () => {
     expect(await may({ ...write('[CONVERSATION_SUMMARY]'), name: 'grep_files' })).toBe('run');
   });
 
+  it('may write the words of a cut once a summary stands for whoever said them', async () => {
+    const { may } = await reduced(
+      { strategy: 'summarization', truncateArgs: { keepMessages: 2 } },
+      rounds(30, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })).slice(0, 56),
+    );
+    expect(await may(write('... [truncated] ...'))).toBe('run');
+  });
+
   it('may do so in a conversation in which nothing was reduced', async () => {
     const scope = toolScopeOf({} as never);
     scope.state.contextMutable().push(userMessage('Write what you like.'));

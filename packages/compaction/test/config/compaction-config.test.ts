@@ -75,6 +75,7 @@ describe('compactionConfigSchema', () => {
 
   it('says which key is wrong, and what to do', () => {
     expect(() => createCompactor({ budgetPercent: 85 })).toThrow(/budgetPercent: is a share between 0 and 1/);
+    expect(() => createCompactor({ previewArgs: { protectPercent: 30 } })).toThrow(/write 0\.3 for 30 %/);
     expect(() => compaction({ triggerMessages: 5, keepMessages: 9 })).toThrow(/due again at once/);
     expect(() => compaction({ beforeCompactions: () => {} } as never)).toThrow(/beforeCompactions/);
   });

@@ -8,7 +8,6 @@ const reading = (options: RoundOptions = {}) =>
 const running = (command: string, options: RoundOptions = {}) =>
   round({ name: 'execute', input: { command }, output: lines(60), ...options });
 const done = assistantMessage('I see');
-const make = { name: 'execute', input: { command: 'make' }, output: `exit 0\n${lines(60)}` };
 const said = (messages: readonly Message[], index: number) => textOf(at(messages, index));
 const changed = async (messages: readonly Message[]) =>
   (await reduceWith(maskSuperseded(), messages)).fates.map(({ messageId }) =>
@@ -28,20 +27,9 @@ describe('maskSuperseded', () => {
     expect(after.slice(2)).toEqual(messages.slice(2));
   });
 
-  it('does so for a command that was run again, whatever its description, until the newest', async () => {
-    const described = (description: string) => running('', { input: { command: 'npm test', description } });
-    expect(
-      await changed([...described('once'), ...described('twice'), ...running('npm test'), done]),
-    ).toEqual([1, 3]);
-  });
-
-  it('tells a command that failed from one that did not, and keeps the newest success', async () => {
-    const ends = (status: string) => running('make', { output: `${status}\n${lines(60)}` });
-    const messages = [...ends('exit 2'), ...ends('exit 0'), ...ends('exit 0'), ...ends('exit 1'), done];
-    expect(await changed(messages)).toEqual([1, 3]);
-    const { messages: after } = await reduceWith(maskSuperseded(), messages);
-    expect(said(after, 1)).toMatch(/^\[execute make → failed with exit 2; superseded by/);
-    expect(said(after, 3)).toMatch(/^\[execute make → ok; superseded by/);
+  it('keeps what a command printed before it was run again', async () => {
+    const count = { input: { command: 'count users' } };
+    expect(await changed([...running('', count), ...running('', count), done])).toEqual([]);
   });
 
   it('names the part of the file', async () => {
@@ -59,7 +47,6 @@ describe('maskSuperseded', () => {
     ['another range', {}, { input: { path: 'src/a.ts', offset: 100 } }],
     ['an error that came first', { isError: true }, {}],
     ['a newer call that failed', {}, { isError: true }],
-    ['a newer command that failed', make, { ...make, output: `exit 2\n${lines(60)}` }],
     ['a tool that changes files', { name: 'write_file' }, { name: 'write_file' }],
     ['a tool without a target', { name: 'now', input: {} }, { name: 'now', input: {} }],
     ['an output shorter than a stub', { output: 'short' }, { output: 'short' }],
@@ -68,12 +55,12 @@ describe('maskSuperseded', () => {
   });
 
   it('believes a tool that says it is read-only, whatever its name', async () => {
-    const asked = (topic: string) => round({ name: 'weather', input: { topic }, output: lines(60) });
+    const asked = (topic: string) => round({ name: 'weather', input: { path: topic }, output: lines(60) });
     const messages = [...asked('rain'), ...asked('snow'), ...asked('rain'), done];
     const tools = [{ name: 'weather', description: '', inputSchema: {}, annotations: { readOnly: true } }];
     const { messages: after, fates } = await reduceWith(maskSuperseded(), messages, {}, { tools });
     expect(fates).toEqual([{ messageId: messages[1]?.id, fate: 'superseded' }]);
-    expect(said(after, 1)).toMatch(/^\[weather → ok; superseded by the newer call /);
+    expect(said(after, 1)).toMatch(/^\[weather rain → ok; superseded by the newer call /);
     expect(await changed(messages)).toEqual([]);
   });
 

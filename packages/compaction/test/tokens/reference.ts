@@ -6,8 +6,22 @@ import { parseRanks, RankTable } from '../../src/tokens/rank-table.js';
 export const encodings = ['o200k_base', 'cl100k_base'] as const;
 export type EncodingName = (typeof encodings)[number];
 
-/** js-tiktoken's data, from which both its encoder and ours are made. */
-export const rankData = { o200k_base: o200kBase, cl100k_base: cl100kBase };
+/** The characters of `\\s` in Rust, in which tiktoken is written; JavaScript has U+FEFF and lacks U+0085. */
+const SPACE = String.raw`\t-\r\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`;
+
+/** js-tiktoken's data, from which both its encoder and ours are made, with tiktoken's own idea of a space. */
+export const rankData = { o200k_base: withSpace(o200kBase), cl100k_base: withSpace(cl100kBase) };
+
+function withSpace(data: typeof o200kBase): typeof o200kBase {
+  let inClass = false;
+  const pat_str = data.pat_str.replace(/\\.|[[\]]/gu, (token) => {
+    if (token === '[' || token === ']') inClass = token === '[';
+    if (token === String.raw`\S`) return `[^${SPACE}]`;
+    if (token !== String.raw`\s`) return token;
+    return inClass ? SPACE : `[${SPACE}]`;
+  });
+  return { ...data, pat_str };
+}
 
 const tiktokens = new Map<EncodingName, Tiktoken>();
 

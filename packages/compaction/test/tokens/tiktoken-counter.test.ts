@@ -39,6 +39,19 @@ const samples: Readonly<Record<string, string>> = {
 describe.each(encodings)('tiktokenCounter(%s)', (encoding) => {
   const counter = tiktokenCounter(encoding);
 
+  // U+0085 is a space to Rust and not to JavaScript, U+FEFF the other way round.
+  it.each(['\u0085', '\ufeff'])('takes %j for what tiktoken takes it for', (character) => {
+    for (const text of [
+      character,
+      ` ${character}0`,
+      `a${character}b`,
+      `\n${character}\n`,
+      character.repeat(3),
+    ]) {
+      expect(counter.count(text)).toBe(referenceCount(encoding, text));
+    }
+  });
+
   beforeAll(() => {
     counter.load();
     // js-tiktoken takes its time to load.

@@ -5,7 +5,7 @@ import type { FinishReason, Usage } from '../model/model.js';
 import type { PermissionRule } from './agent-state.js';
 import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry } from './compactor.js';
 
-/** Why a call ended. */
+/** The reason for which a call ended. */
 export type StopReason =
   | 'completed'
   | 'max_iterations'
@@ -28,15 +28,15 @@ export interface ContextUsage {
 
 /** A tool call that waits for a human's decision. */
 export interface PendingCall extends ToolUseBlock {
-  /** Why it is asked for, in words. */
+  /** The reason for asking, in words. */
   readonly reason?: string | undefined;
-  /** What an approval for always would allow; left out where each call is asked for. */
+  /** The rule that an approval for always would add; left out where every call needs its own approval. */
   readonly suggestion?: PermissionRule | undefined;
   /** ISO 8601, UTC. */
   readonly askedAt: string;
 }
 
-/** What happens in a call, without the fields that every event has. */
+/** One happening in a call, without the fields that every event has. */
 export type AgentEventBody =
   | { readonly type: 'call.started'; readonly callId: string; readonly resumed: boolean }
   | { readonly type: 'message.added'; readonly message: Message }
@@ -92,7 +92,7 @@ export type AgentEventBody =
       readonly type: 'context.compacted';
       readonly reason: CompactionReason;
       readonly status: CompactionStatus;
-      /** Why the outcome is what it is, in words. */
+      /** The reason for the outcome, in words. */
       readonly detail: string;
       /** The strategies that ran, joined by `+`. */
       readonly strategyUsed: string;
@@ -102,15 +102,15 @@ export type AgentEventBody =
       readonly tokensAfter: number;
       readonly durationMs: number;
       readonly steps: readonly CompactionStep[];
-      /** What became of every message that the model no longer sees as it was. */
+      /** One entry for every message that was removed or altered. */
       readonly manifest: readonly ManifestEntry[];
     }
-  /** The answer does not have the form that was asked for; the model is told why and asked again. */
+  /** The answer does not match the requested schema. The model gets the reason and another try. */
   | { readonly type: 'output.rejected'; readonly attempt: number; readonly error: string }
   /** Tokens of a model call that is not a step of the conversation: of a compaction, a memory, a subagent. */
   | {
       readonly type: 'usage.reported';
-      /** Who called. */
+      /** The capability that made the model call. */
       readonly source: string;
       readonly modelId: string;
       readonly usage: Usage;
@@ -124,7 +124,7 @@ export type AgentEventBody =
       readonly used: number;
       readonly limit: number;
     }
-  /** What was worth remembering has been written to the day's note; `bullets` 0 when nothing was. */
+  /** Memory has written to the day's note; `bullets` is 0 when nothing was worth it. */
   | {
       readonly type: 'memory.flushed';
       /** Messages that were read for it. */

@@ -81,13 +81,13 @@ export type Todo = z.infer<typeof todoSchema>;
 export type PermissionRule = z.infer<typeof ruleSchema>;
 /** A tool call that waits for a human's decision. */
 export type PendingApproval = z.infer<typeof pendingApprovalSchema>;
-/** What the agent may do in this session, and what waits to be allowed. */
+/** A session's permission mode and rules, and the calls that wait for approval. */
 export type PermissionContext = z.infer<typeof permissionContextSchema>;
-/** Whether the agent plans, and where its plan is. */
+/** State of plan mode, and the path of the plan. */
 export type PlanModeContext = z.infer<typeof planModeContextSchema>;
-/** What the agent has set itself to do. */
+/** The agent's todo list. */
 export type TasksContext = z.infer<typeof tasksContextSchema>;
-/** Which groups of tools are offered. */
+/** Groups of tools that were switched on or off. */
 export type ToolGroupContext = z.infer<typeof toolContextSchema>;
 /** A call that has begun and not ended: its process may have died. */
 export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
@@ -99,8 +99,15 @@ type Migration = (state: Record<string, unknown>) => Record<string, unknown>;
 const migrations: Readonly<Record<number, Migration>> = {};
 
 /**
- * What an agent knows in one session: the conversation as it is now, and the state of its capabilities. Serializable
+ * State of an agent in one session: the current conversation, and the state of its capabilities. Serializable
  * whole with `JSON.stringify`; stores keep `head()` and the context apart.
+ *
+ * @example
+ * ```ts
+ * const state = AgentState.create({ sessionId: 's-001' });
+ * state.contextMutable().push(userMessage('Hello'));
+ * const copy = AgentState.fromJSON(JSON.parse(JSON.stringify(state)));
+ * ```
  */
 export class AgentState {
   readonly sessionId: string;
@@ -132,7 +139,7 @@ export class AgentState {
     this.#context = [...context];
   }
 
-  /** A new, empty state. */
+  /** Makes a new, empty state. */
   static create(identity: {
     readonly sessionId: string;
     readonly userId?: string | undefined;
@@ -156,7 +163,7 @@ export class AgentState {
   }
 
   /**
-   * Reads a head, with a context that has been validated before: what stores return.
+   * Reads a head, with a context that a store has validated before.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
@@ -165,7 +172,7 @@ export class AgentState {
     return new AgentState(parseWith(headSchema, migrated, 'AgentState'), context);
   }
 
-  /** The conversation as it is now, after reductions. */
+  /** The current conversation, after reductions. */
   get context(): readonly Message[] {
     return this.#context;
   }

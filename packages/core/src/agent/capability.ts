@@ -9,7 +9,7 @@ import type { AgentState, PermissionRule } from './agent-state.js';
 import type { CompactionOutcome } from './compactor.js';
 import type { RuntimeContext } from './runtime-context.js';
 
-/** What an agent is made of, for a capability that makes others like it or works beside its calls. */
+/** Parts of an agent, for a capability that makes others like it or works beside its calls. */
 export interface AgentComposition {
   readonly name: string;
   readonly model: Model;
@@ -20,7 +20,7 @@ export interface AgentComposition {
   readonly session: SessionStore;
 }
 
-/** What every hook knows of the running call. */
+/** The running call, as every hook sees it. */
 export interface CallScope {
   readonly agentId: string;
   readonly callId: string;
@@ -80,7 +80,7 @@ export interface Capability {
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
   /**
-   * Which of the tools the model is offered in this step, in the order given. Return the same list for the same choice:
+   * Chooses the tools that the model is offered in this step, in the order given. Return the same list for the same choice:
    * it is cached.
    */
   offerTools?(tools: readonly ToolDefinition[], scope: CallScope): readonly ToolDefinition[];
@@ -106,7 +106,7 @@ export interface Capability {
     scope: ToolScope,
     next: (call: ToolUseBlock) => Promise<ToolResultBlock>,
   ): Promise<ToolResultBlock>;
-  /** Hears every event of the agent's calls. What it throws is reported as a process warning and ignored. */
+  /** Observes every event of the agent's calls. Errors are reported as process warnings and otherwise ignored. */
   observe?(event: AgentEventBody, scope: CallScope): void;
   /**
    * These messages are about to leave the context for good: what is worth keeping must be taken now. It delays the
@@ -118,7 +118,7 @@ export interface Capability {
     scope: ReasonScope,
     options: { readonly instructions?: string | undefined },
   ): Promise<CompactionOutcome>;
-  /** Restores the context from before the last reduction, what was added since behind it. Whether it could. */
+  /** Restores the context from before the last reduction, followed by later messages. Answers whether it could. */
   undo?(scope: ReasonScope): Promise<boolean>;
   /** Releases what the capability opened. */
   close?(): Promise<void>;

@@ -1,7 +1,7 @@
 import type { Message } from '../messages/message.js';
 import type { ToolDefinition, Usage } from '../model/model.js';
 
-/** Why a compaction runs: a trigger was reached, the provider refused the request, or somebody asked for it. */
+/** The cause of a compaction: a trigger was reached, the provider refused the request, or a caller asked for it. */
 export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manual';
 
 /**
@@ -10,7 +10,7 @@ export type CompactionReason = 'proactive_budget' | 'request_too_large' | 'manua
  */
 export type CompactionStatus = 'applied' | 'skipped' | 'ineffective' | 'failed' | 'aborted';
 
-/** What became of a message. Every removed or altered message has one entry in the manifest. */
+/** The fate of a message. Every removed or altered message has one entry in the manifest. */
 export type MessageFate =
   | 'summarized'
   | 'merged'
@@ -24,7 +24,7 @@ export type MessageFate =
   | 'repaired'
   | 'dropped';
 
-/** What became of one message in a compaction. */
+/** The fate of one message in a compaction. */
 export interface ManifestEntry {
   readonly messageId: string;
   readonly fate: MessageFate;
@@ -40,11 +40,11 @@ export interface CompactionStep {
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly durationMs: number;
-  /** Why the step changed nothing, where it did not. */
+  /** The reason for which the step changed nothing; left out when it changed something. */
   readonly note?: string | undefined;
 }
 
-/** What came of a compaction. */
+/** The outcome of a compaction. */
 export interface CompactionOutcome {
   readonly status: CompactionStatus;
   readonly reason: string;
@@ -58,15 +58,15 @@ export interface CompactionOutcome {
   readonly messagesAfter: number;
   readonly durationMs: number;
   readonly manifest: readonly ManifestEntry[];
-  /** What LLM calls of this compaction cost, where there were any. */
+  /** Tokens of this compaction's own model calls; left out when it made none. */
   readonly usage?: Usage | undefined;
 }
 
-/** What a compaction works with beside the messages. */
+/** Inputs of a compaction beside the messages. */
 export interface CompactOptions {
   /** Default `manual`. `manual` and `request_too_large` reduce whatever the size; `proactive_budget` only when over. */
   readonly reason?: CompactionReason;
-  /** What a summary should keep in particular. */
+  /** Instructions for the summary: facts to keep in particular. */
   readonly instructions?: string | undefined;
   readonly signal?: AbortSignal | undefined;
   /** The rest of the request, so that it counts. */
@@ -76,7 +76,7 @@ export interface CompactOptions {
   readonly contextWindow?: number | undefined;
   /** Text to be carried mechanically behind a summary: todos, the plan's path. */
   readonly appendix?: string | undefined;
-  /** Where the messages can be read in full, named in summaries and stubs. */
+  /** Location of the full messages, named in summaries and stubs. */
   readonly logLocation?: string | undefined;
 }
 

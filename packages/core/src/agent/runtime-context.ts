@@ -12,14 +12,20 @@ const identitySchema = z.strictObject({
   sessionId: z.string().min(1).optional(),
 });
 
-/** Whose call this is. Every part is an arbitrary non-empty string. */
+/** Identity of a call. Every part is an arbitrary non-empty string. */
 export type RuntimeIdentity = {
   readonly [Part in keyof z.infer<typeof identitySchema>]?: string | undefined;
 };
 
 /**
- * What one call brings along: whose it is, and values that tools and capabilities may need (a request id, a database
- * handle, a tenant). It lives as long as the call and is never persisted.
+ * Identity and values of one call. Tools and capabilities read them: a request id, a database handle, a tenant. It
+ * lives as long as the call and is never persisted.
+ *
+ * @example
+ * ```ts
+ * const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-001' });
+ * await agent.call('Good morning', context);
+ * ```
  */
 export class RuntimeContext {
   readonly tenantId: string | undefined;
@@ -47,7 +53,7 @@ export class RuntimeContext {
     return new RuntimeContext(identity);
   }
 
-  /** A context of nobody, with nothing in it. */
+  /** A context without an identity and without values. */
   static empty(): RuntimeContext {
     return new RuntimeContext({});
   }
@@ -57,25 +63,25 @@ export class RuntimeContext {
     return new RuntimeContextBuilder(source);
   }
 
-  /** The value under a string, or the instance under a class; `undefined` when there is none. */
+  /** Answers the value under a string, or the instance under a class; `undefined` when there is none. */
   get<T extends object>(type: TypeKey<T>): T | undefined;
   get(key: string): unknown;
   get(key: string | TypeKey<object>): unknown {
     return typeof key === 'string' ? this.#extra.get(key) : this.#typed.get(key);
   }
 
-  /** Everything that was put under a string. */
+  /** Answers all values that were put under strings. */
   get extra(): Readonly<Record<string, unknown>> {
     return Object.fromEntries(this.#extra);
   }
 
-  /** The key of the session, or `undefined` without a session id. A harness adds its agent's id. */
+  /** Answers the key of the session, or `undefined` without a session id. A harness adds its agent's id. */
   get sessionKey(): SessionKey | undefined {
     if (this.sessionId === undefined) return undefined;
     return SessionKey.of({ tenantId: this.tenantId, userId: this.userId, sessionId: this.sessionId });
   }
 
-  /** @internal What a builder copies. */
+  /** @internal Values for a builder to copy. */
   entries(): { extra: ReadonlyMap<string, unknown>; typed: ReadonlyMap<TypeKey<object>, object> } {
     return { extra: this.#extra, typed: this.#typed };
   }
@@ -98,19 +104,19 @@ export class RuntimeContextBuilder {
     }
   }
 
-  /** Whose call it is: the tenant. */
+  /** Names the tenant of the call. */
   tenantId(tenantId: string): this {
     this.#identity.tenantId = tenantId;
     return this;
   }
 
-  /** Whose call it is: the user. */
+  /** Names the user of the call. */
   userId(userId: string): this {
     this.#identity.userId = userId;
     return this;
   }
 
-  /** Which session it belongs to; left out, a new one is begun. */
+  /** Names the session of the call. Without it, the call begins a new session. */
   sessionId(sessionId: string): this {
     this.#identity.sessionId = sessionId;
     return this;

@@ -5,7 +5,7 @@ import { isObject, type JsonObject, type JsonValue, jsonObjectSchema } from '../
 import { parseWith } from './parse.js';
 
 /**
- * Validates what a configuration file holds: keys in snake_case, checked by a schema in camelCase.
+ * Validates the data of a configuration file: keys in snake_case, checked by a schema in camelCase.
  *
  * @throws {InvalidInputError} naming every bad key as the file writes it.
  */
@@ -26,7 +26,7 @@ export function fileJsonSchema(schema: z.ZodType): JsonObject {
   return jsonObjectSchema.parse(inSnakeCase(jsonSchemaOf(schema)));
 }
 
-/** A capability that files can name: how it is made of what they say, and what they may say. */
+/** A capability that files can name: its schema for editors, and a function that makes it from a file's words. */
 export interface FileCapability {
   /** @throws {InvalidInputError} naming every bad key as the file writes it. */
   create(config: unknown): Capability | Promise<Capability>;
@@ -84,13 +84,13 @@ function inSnakeCase(schema: JsonValue): JsonValue {
 
 const CAMEL_WORD = /\b[a-z]+\d*(?:[A-Z][a-z0-9]*)+\b/g;
 
-/** `keepMessages` → `keep_messages` */
+/** Turns `keepMessages` into `keep_messages`. */
 export function toSnakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
 /**
- * The same data with the keys that a schema names in camelCase. Keys that are names themselves, as of servers or
+ * Renames the keys that a schema names to camelCase. Keys that are names themselves, as of servers or
  * variables, and what the schema leaves open stay as they are.
  *
  * @param schema JSON Schema of the data, in camelCase.

@@ -2,7 +2,7 @@ import { hasBrand, XError } from './x-error.js';
 
 /** Something was asked for that the parts in use cannot do, for example `compact` without a compaction capability. */
 export class CapabilityError extends XError {
-  /** What was asked for. */
+  /** The operation that was asked for. */
   readonly ability: string;
 
   constructor(ability: string, message: string, options: { cause?: unknown } = {}) {

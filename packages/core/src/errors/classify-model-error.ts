@@ -1,7 +1,7 @@
 import { ContextOverflowError } from './context-overflow-error.js';
 import type { ModelErrorKind } from './model-error.js';
 
-/** Codes that mean that a request does not fit the context window, and nothing else. */
+/** Codes that mean an overflow of the context window, and nothing else. */
 const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'context_length_exceeded', // OpenAI, Azure, Groq, DeepSeek, Cerebras, llama-cpp-python
   'context_window_exceeded',
@@ -13,7 +13,7 @@ const OVERFLOW_CODES: ReadonlySet<string> = new Set([
   'string_above_max_length', // OpenAI
 ]);
 
-/** What the providers write, one pattern a wording. */
+/** Wordings of providers and gateways, one pattern each. */
 const OVERFLOW_TEXTS: readonly RegExp[] = [
   /prompt is too long/i, // Anthropic, also on Bedrock and Vertex; Fireworks
   /input length and `?max_tokens`? exceed context limit/i, // Anthropic
@@ -42,6 +42,8 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /contextwindowexceedederror/i, // LiteLLM, which writes the class into the message
   /`?inputs`? must have less than \d+ tokens/i, // Hugging Face TGI
   /token count exceeds the maximum number of (?:input )?tokens/i, // Gemini, without figures
+  /(?:input|prompt)\b.{0,40}\bis longer than the (?:model'?s? context|maximum model) length/i, // SGLang, Together, vLLM
+  /input length \d+ exceeds the maximum length/i, // gateways
   /context[ _]length[ _]exceeded|(?:exceeds|surpassing) the (?:llm |model'?s? )?context window/i, // gateways
 ];
 
@@ -69,7 +71,7 @@ const TRANSIENT_TEXTS =
 const PAYLOAD_STATUSES: ReadonlySet<number> = new Set([400, 404, 405, 409, 415, 422]);
 
 /**
- * What an error of whatever shape and depth means: by the provider's code, by the HTTP status, or by the wording of the
+ * Classifies an error of any shape and depth: by the provider's code, by the HTTP status, or by the wording of the
  * message, over the whole chain of causes. Limits per minute and quotas are never taken for an overflow, however they
  * speak of tokens, except with HTTP 413: that body is too large at any time. A 401 that says that the conversation is
  * too long is an overflow.
@@ -78,7 +80,7 @@ export function classifyModelError(error: unknown): ModelErrorKind {
   return classifyFacts(modelErrorFacts(error), ContextOverflowError.isInstance(error));
 }
 
-/** Whether {@link classifyModelError} finds an `overflow`, so that the same request with less in it may succeed. */
+/** Tests whether {@link classifyModelError} finds an `overflow`: a shorter request may succeed. */
 export function isContextOverflow(error: unknown): boolean {
   return classifyModelError(error) === 'overflow';
 }
@@ -104,7 +106,7 @@ function classifyFacts(
   return isRetryable || isCoded(TRANSIENT_CODES) || says(TRANSIENT_TEXTS) ? 'transient' : 'other';
 }
 
-/** What an error says about itself, gathered from it, its causes and the provider's answer inside it. */
+/** Facts of an error, gathered from it, its causes and the provider's answer inside it. */
 export interface ModelErrorFacts {
   /** HTTP statuses. */
   readonly statuses: readonly number[];
@@ -117,7 +119,7 @@ export interface ModelErrorFacts {
   readonly headers: { readonly [name: string]: string };
 }
 
-/** Where errors nest others, and where they hold the provider's answer. */
+/** Fields in which errors nest others or hold the provider's answer. */
 const NESTED = [
   'cause',
   'errors',
@@ -139,8 +141,9 @@ const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;
 
 /**
- * Reads an error of any shape, through its causes and whatever JSON is inside its messages. Cyclic causes end. Only the fields that hold messages and codes are read: some servers answer with the
- * request that they refuse, and a conversation about context windows must not be taken for an overflow.
+ * Reads an error of any shape, through its causes and the JSON inside its messages. Cyclic causes end. Only fields for
+ * messages and codes are read: some servers answer with the refused request, and a conversation about context windows
+ * must not be taken for an overflow.
  */
 export function modelErrorFacts(error: unknown): ModelErrorFacts {
   const statuses: number[] = [];

@@ -11,7 +11,7 @@ export class ContextOverflowError extends XError {
   readonly inputTokens: number | undefined;
   /** The model's window in tokens, where known. */
   readonly contextWindow: number | undefined;
-  /** What the request is made of, by estimate, where whoever throws it knows. */
+  /** Estimated parts of the request; left out when the thrower does not know them. */
   readonly usage: ContextUsage | undefined;
 
   constructor(

@@ -2,14 +2,14 @@ import { hasBrand, XError } from './x-error.js';
 
 /** One thing wrong with a value: where, and what. */
 export interface Issue {
-  /** Where in the value, for example `context[3].content[0].text`; empty for the value itself. */
+  /** Path in the value, for example `context[3].content[0].text`; empty for the value itself. */
   readonly path: string;
   readonly message: string;
 }
 
 /** A value that does not have the shape it must have: a configuration, a stored state, an argument. */
 export class InvalidInputError extends XError {
-  /** What was being read, for example `AgentState`. */
+  /** The subject that was being read, for example `AgentState`. */
   readonly subject: string;
   readonly issues: readonly Issue[];
 

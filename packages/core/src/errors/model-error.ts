@@ -1,7 +1,7 @@
 import { hasBrand, XError } from './x-error.js';
 
 /**
- * Why a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
+ * The reason for which a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
  * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
  * for anything but its length: a parameter, a model's name, its content. `transient`: an outage, an overload or a lost
  * connection, so that the same request may succeed later. `other`: anything else.
@@ -17,7 +17,7 @@ export class ModelError extends XError {
   readonly retryable: boolean;
   /** HTTP status, where there was one. */
   readonly status: number | undefined;
-  /** What the provider asked to wait before the next attempt, in milliseconds. */
+  /** Milliseconds that the provider asked to wait before the next attempt. */
   readonly retryAfterMs: number | undefined;
 
   constructor(

@@ -1,6 +1,6 @@
 import { hasBrand, XError } from './x-error.js';
 
-/** Why a path was refused, or could not be read or written. */
+/** The reason for which a path was refused, or could not be read or written. */
 export type WorkspaceErrorCode =
   | 'invalid_path'
   | 'outside_workspace'

@@ -23,7 +23,7 @@ export class XError extends Error {
   }
 }
 
-/** Whether `error` was made by the class of that name, in this or another copy of the package. */
+/** Tests whether the class of that name made `error`, in this or another copy of the package. */
 export function hasBrand(error: unknown, brand: string): boolean {
   if (typeof error !== 'object' || error === null) return false;
   const brands = (error as { [BRAND]?: unknown })[BRAND];

@@ -1,11 +1,11 @@
-/** The first `length` UTF-16 units at most, never ending inside a surrogate pair. */
+/** Answers the first `length` UTF-16 units at most, never ending inside a surrogate pair. */
 export function headOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const end = splitsPair(text, length) ? length - 1 : length;
   return text.slice(0, Math.max(0, end));
 }
 
-/** The last `length` UTF-16 units at most, never beginning inside a surrogate pair. */
+/** Answers the last `length` UTF-16 units at most, never beginning inside a surrogate pair. */
 export function tailOf(text: string, length: number): string {
   if (text.length <= length) return text;
   const start = text.length - length;

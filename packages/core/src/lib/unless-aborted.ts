@@ -1,6 +1,11 @@
 /**
- * The result of some work, or the signal's reason as soon as it fires: also where the work itself does not heed the signal,
- * as some clients do not. What it comes to later is ignored.
+ * Awaits some work until the signal fires, also where the work itself ignores the signal, as some clients do. A later
+ * result is ignored.
+ *
+ * @example
+ * ```ts
+ * const answer = await unlessAborted(client.send(request), AbortSignal.timeout(10_000));
+ * ```
  *
  * @throws the signal's reason.
  */

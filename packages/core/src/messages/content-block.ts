@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } fr
 
 // Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.
 
-/** What a provider attached to a block. Carried byte for byte and sent back to the provider that wrote it. */
+/** Data that a provider attached to a block. Carried byte for byte and sent back to that provider. */
 const providerMetadata = jsonObjectSchema.optional();
 
 const textBlockSchema = z.looseObject({ type: z.literal('text'), text: z.string(), providerMetadata });
@@ -56,6 +56,8 @@ const opaqueBlockSchema = z.looseObject({
   type: z.literal('opaque'),
   provider: z.string(),
   data: jsonValueSchema,
+  callId: z.string().optional(),
+  half: z.enum(['call', 'result']).optional(),
   providerMetadata,
 });
 
@@ -83,7 +85,7 @@ export interface ThinkingBlock extends Block {
   readonly thinking: string;
   readonly signature?: string | undefined;
 }
-/** Where a file's content is: in the block itself, on the web, in the workspace, or with the provider. */
+/** Location of a file's content: in the block itself, on the web, in the workspace, or with the provider. */
 export type FileSource =
   | { readonly type: 'base64'; readonly data: string }
   | { readonly type: 'url'; readonly url: string }
@@ -103,7 +105,7 @@ export interface ToolUseBlock extends Block {
   readonly name: string;
   readonly input: JsonValue;
 }
-/** What a tool may answer with. */
+/** A block that a tool may answer with. */
 export type ToolOutputBlock = TextBlock | FileBlock;
 /** The answer to one tool call. */
 export interface ToolResultBlock extends Block {
@@ -118,8 +120,12 @@ export interface OpaqueBlock extends Block {
   readonly type: 'opaque';
   readonly provider: string;
   readonly data: JsonValue;
+  /** The call that the item is a half of, where the provider ran a tool itself: both halves stay or go together. */
+  readonly callId?: string | undefined;
+  /** Which half of the call it is. A result may come in a later answer than its call. */
+  readonly half?: 'call' | 'result' | undefined;
 }
-/** What a message is made of. */
+/** One part of a message. */
 export type ContentBlock =
   | TextBlock
   | ThinkingBlock

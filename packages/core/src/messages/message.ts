@@ -9,7 +9,7 @@ import {
   type ToolUseBlock,
 } from './content-block.js';
 
-/** Who speaks. Tool results are messages of their own. */
+/** The speaker of a message. Tool results are messages of their own. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
 /** Marks what the harness wrote: a compaction's summary, or an injected message. */
 export type MessageKind = 'summary' | 'synthetic';
@@ -35,7 +35,7 @@ export const messageSchema: z.ZodType<Message> = z.looseObject({
   metadata: jsonObjectSchema.optional(),
 });
 
-/** What a constructor fills in by itself unless told. */
+/** Fields with defaults that a caller may set. */
 export interface MessageOptions {
   readonly id?: string;
   readonly createdAt?: string;
@@ -45,12 +45,12 @@ export interface MessageOptions {
 
 type Content = string | readonly ContentBlock[];
 
-/** What the user says. */
+/** Makes a message of the user. */
 export function userMessage(content: Content, options?: MessageOptions): Message {
   return create('user', content, options);
 }
 
-/** What the model says, tool calls included. */
+/** Makes a message of the model, tool calls included. */
 export function assistantMessage(content: Content, options?: MessageOptions): Message {
   return create('assistant', content, options);
 }
@@ -85,9 +85,13 @@ export function toolResultBlock(
   };
 }
 
-/** All text of a message or of blocks, text blocks and tool outputs alike, joined by line breaks. Thinking is left out. */
+/**
+ * All text of a message or of blocks, text blocks and tool outputs alike; thinking is left out. Blocks are joined by line
+ * breaks, but those of an assistant's message by nothing: providers split one sentence into several blocks.
+ */
 export function textOf(source: Message | readonly ContentBlock[]): string {
   const blocks = 'content' in source ? source.content : source;
+  const joint = 'content' in source && source.role === 'assistant' ? '' : '\n';
   const parts: string[] = [];
   for (const block of blocks) {
     if (block.type === 'text') parts.push(block.text);
@@ -95,7 +99,7 @@ export function textOf(source: Message | readonly ContentBlock[]): string {
       for (const part of block.output) if (part.type === 'text') parts.push(part.text);
     }
   }
-  return parts.join('\n');
+  return parts.join(joint);
 }
 
 /** The tool calls of a message. */

@@ -1,3 +1,4 @@
+import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
 import type { Message } from './message.js';
 
 /** A stretch of messages that stays or goes as one: a tool call with all its results, or one message by itself. */
@@ -18,45 +19,80 @@ export interface Pairing {
   readonly orphanResults: ReadonlyMap<number, ReadonlySet<string>>;
   /** Calls that were never answered although the model has spoken since: ids by message index. */
   readonly orphanCalls: ReadonlyMap<number, ReadonlySet<string>>;
+  /** Calls that share their id with an earlier call of their message, each with its result. */
+  readonly repeated: readonly RepeatedPair[];
   /** Results with another message between them and their calls: the index of the call by that of the result. */
   readonly scattered: ReadonlyMap<number, number>;
 }
 
-/** Stands for the call of an id that was answered. */
-const ANSWERED = -1;
+/** A call and its result whose id another pair of the same message has too. */
+export interface RepeatedPair {
+  readonly call: ToolUseBlock;
+  readonly result: ToolResultBlock;
+}
+
+/** The calls of one id in one message. */
+interface Calls {
+  readonly index: number;
+  readonly blocks: ToolUseBlock[];
+  answered: number;
+}
 
 /**
  * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
- * without a result is open as long as the model has not spoken since, and an orphan afterwards.
+ * without a result is open as long as nobody has spoken since, and an orphan afterwards. Calls that the provider ran
+ * itself are paired the same way, except that their results may come in any later answer.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
-  let waiting = new Map<string, number>();
+  let waiting = new Map<string, Calls>();
   /** Of each message, the last one that belongs to it. */
   const reach = Int32Array.from(messages.keys());
   const orphanResults = new Map<number, Set<string>>();
   const orphanCalls = new Map<number, Set<string>>();
   const scattered = new Map<number, number>();
+  const repeated: RepeatedPair[] = [];
+  const provided = new Map<string, number>();
   let lastOther = -1;
+  let lastRequest = -1;
   for (let index = 0; index < messages.length; index++) {
     const message = messages[index] as Message;
     if (message.role !== 'tool') lastOther = index;
+    if (message.role === 'user' && message.kind === undefined) lastRequest = index;
     if (message.role === 'assistant' && waiting.size > 0) {
-      for (const [id, call] of waiting) if (call !== ANSWERED) add(orphanCalls, call, id);
+      for (const [id, calls] of waiting) if (isOpen(calls)) add(orphanCalls, calls.index, id);
       waiting = new Map();
     }
     for (const block of message.content) {
+      if (block.type === 'opaque' && block.callId !== undefined && block.half !== undefined) {
+        if (block.half === 'call') provided.set(block.callId, index);
+        const call = provided.get(block.callId);
+        if (call === undefined) add(orphanResults, index, block.callId);
+        else reach[call] = Math.max(reach[call] as number, index);
+      }
       if (block.type !== 'tool_result') continue;
-      const call = waiting.get(block.toolUseId) ?? ANSWERED;
-      if (call === ANSWERED) add(orphanResults, index, block.toolUseId);
+      const calls = waiting.get(block.toolUseId);
+      if (calls === undefined || !isOpen(calls)) add(orphanResults, index, block.toolUseId);
       else {
-        waiting.set(block.toolUseId, ANSWERED);
-        reach[call] = index;
-        if (lastOther > call) scattered.set(index, call);
+        const call = calls.blocks[calls.answered++] as ToolUseBlock;
+        if (calls.answered > 1) repeated.push({ call, result: block });
+        reach[calls.index] = Math.max(reach[calls.index] as number, index);
+        if (lastOther > calls.index) scattered.set(index, calls.index);
       }
     }
-    for (const block of message.content) if (block.type === 'tool_use') waiting.set(block.id, index);
+    for (const block of message.content) {
+      if (block.type !== 'tool_use') continue;
+      const calls = waiting.get(block.id);
+      if (calls?.index === index) calls.blocks.push(block);
+      else waiting.set(block.id, { index, blocks: [block], answered: 0 });
+    }
   }
-  const open = new Set([...waiting.values()].filter((call) => call !== ANSWERED));
+  const open = new Set<number>();
+  for (const [id, calls] of waiting) {
+    if (!isOpen(calls)) continue;
+    // No provider takes a user's message behind a call without its result.
+    if (calls.index < lastRequest) add(orphanCalls, calls.index, id);
+    else open.add(calls.index);
+  }
   let groups: readonly MessageGroup[] | undefined;
   return {
     // Many only ask what is amiss.
@@ -67,8 +103,13 @@ export function pairingOf(messages: readonly Message[]): Pairing {
     open,
     orphanResults,
     orphanCalls,
+    repeated,
     scattered,
   };
+}
+
+function isOpen({ blocks, answered }: Calls): boolean {
+  return answered < blocks.length;
 }
 
 function toGroups(reach: Int32Array, open: ReadonlySet<number>): MessageGroup[] {
@@ -76,13 +117,13 @@ function toGroups(reach: Int32Array, open: ReadonlySet<number>): MessageGroup[] 
   let start = 0;
   while (start < reach.length) {
     let last = start;
-    let isOpen = false;
+    let hasOpen = false;
     // Batches may interleave: a group ends where no call inside it reaches any further.
     for (let index = start; index <= last; index++) {
       last = Math.max(last, reach[index] as number);
-      isOpen ||= open.has(index);
+      hasOpen ||= open.has(index);
     }
-    groups.push({ start, end: last + 1, open: isOpen });
+    groups.push({ start, end: last + 1, open: hasOpen });
     start = last + 1;
   }
   return groups;

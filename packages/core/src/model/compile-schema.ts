@@ -100,7 +100,7 @@ export interface StandardSchema<Output = unknown> {
   };
 }
 
-/** What a Standard Schema makes of a value: the value, or what is wrong with it. */
+/** The result of a validation by a Standard Schema: the value, or its issues. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | {

@@ -2,7 +2,7 @@ import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
-/** Why a model stopped. */
+/** The reason for which a model stopped. */
 export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other';
 
 /** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
@@ -14,7 +14,7 @@ export interface Usage {
   readonly reasoningTokens?: number | undefined;
 }
 
-/** What is known of what a tool does. Where nothing is said, its name has to tell. */
+/** Hints about a tool's effects. Without them, readers guess from its name. */
 export interface ToolAnnotations {
   /** Changes nothing: the same call may be made again. */
   readonly readOnly?: boolean | undefined;
@@ -22,13 +22,13 @@ export interface ToolAnnotations {
   readonly destructive?: boolean | undefined;
 }
 
-/** What a model is told about a tool. */
+/** A tool as a model sees it. */
 export interface ToolDefinition {
   readonly name: string;
   readonly description: string;
   /** JSON Schema (draft 7) of the input. */
   readonly inputSchema: JsonObject;
-  /** For those who reduce conversations; no model is told of them. */
+  /** Hints for compaction and permissions. They are not sent to models. */
   readonly annotations?: ToolAnnotations | undefined;
 }
 
@@ -41,7 +41,7 @@ export interface ResponseFormat {
   readonly description?: string | undefined;
 }
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelRequest {
   readonly system?: string | undefined;
   readonly messages: readonly Message[];
@@ -53,7 +53,7 @@ export interface ModelRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What a model answers. */
+/** A model's whole answer. */
 export interface ModelResponse {
   readonly content: readonly ContentBlock[];
   readonly finishReason: FinishReason;
@@ -74,7 +74,7 @@ export type ModelStreamPart =
     }
   | { readonly type: 'response'; readonly response: ModelResponse };
 
-/** What a provider's own compaction returns: the list that replaces the one it was given. */
+/** The result of a provider's own compaction: the list that replaces the one it was given. */
 export interface NativeCompaction {
   readonly messages: readonly Message[];
   readonly usage?: Usage | undefined;

@@ -8,7 +8,7 @@ import type { Workspace } from '../workspace/workspace.js';
 import { compileSchema, type StandardSchema } from './compile-schema.js';
 import type { ToolDefinition } from './model.js';
 
-/** What a tool is run with. */
+/** Surroundings of one tool run. */
 export interface ToolContext {
   readonly call: ToolUseBlock;
   readonly runtime: RuntimeContext;
@@ -19,7 +19,7 @@ export interface ToolContext {
   readonly signal: AbortSignal;
 }
 
-/** What a tool may return. Anything but text and blocks is written as JSON. */
+/** A tool's return value. Anything but text and blocks is written as JSON. */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
 /** Something the model can ask to be done. Make one with {@link defineTool}. */
@@ -56,6 +56,16 @@ interface ToolOptions {
 /**
  * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
  *
+ * @example
+ * ```ts
+ * const weather = defineTool({
+ *   name: 'weather',
+ *   description: 'Tells the weather of a city.',
+ *   input: z.strictObject({ city: z.string() }),
+ *   readOnly: true,
+ *   execute: ({ city }) => `It is sunny in ${city}.`,
+ * });
+ * ```
  * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
  * no name or no `execute`.
  */

@@ -4,10 +4,17 @@ import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patte
 /** Takes secrets out of a text. Never throws; a text without any is answered as it is. */
 export type Redact = (text: string) => string;
 
-/** Replaces common secrets in a text by `[redacted:kind]`. */
+/**
+ * Replaces common secrets in a text by `[redacted:kind]`.
+ *
+ * @example
+ * ```ts
+ * redactSecrets('DB_PASSWORD=hunter2-secret'); // 'DB_PASSWORD=[redacted:secret]'
+ * ```
+ */
 export const redactSecrets: Redact = secretRedactor();
 
-/** A {@link Redact} for common secrets and, looked for before them, those that `patterns` match. */
+/** Makes a {@link Redact} for common secrets. It looks for matches of `patterns` first. */
 export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact {
   const own = patterns.map(searchedEverywhere);
   return (text) => {
@@ -22,7 +29,7 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
   };
 }
 
-/** The value with secrets taken out of every string, and with the values of fields that are named as secrets are. */
+/** Redacts every string of a value, and the values of fields that are named like secrets. */
 export function redactJson(value: JsonValue, redact: Redact = redactSecrets): JsonValue {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) {

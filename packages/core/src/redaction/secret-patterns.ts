@@ -1,6 +1,6 @@
 /** A kind of secret and how it looks. */
 export interface SecretPattern {
-  /** What stands in its place: `[redacted:kind]`. */
+  /** Names the replacement: `[redacted:kind]`. */
   readonly kind: string;
   /**
    * Matches the secret; where it has a group named `secret`, only that group is replaced. Quantifiers are bounded and
@@ -109,7 +109,7 @@ export const SECRET_PATTERNS: readonly HintedPattern[] = [
   },
 ];
 
-/** Whether a field of this name holds a secret. */
+/** Tests whether a field of this name holds a secret. */
 export function namesSecret(name: string): boolean {
   return NAMED.test(name);
 }

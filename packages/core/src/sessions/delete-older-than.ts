@@ -14,9 +14,9 @@ const optionsSchema = z.strictObject({
   limit: z.int().min(0).optional(),
 });
 
-/** Which sessions are to go. */
+/** Options of `deleteOlderThan`. */
 export interface RetentionOptions {
-  /** Those go whose last commit is older than this. */
+  /** Age of the last commit from which a session is deleted. */
   readonly olderThan: Date;
   /** Only sessions of this tenant, user or agent. Default: all. */
   readonly scope?: SessionScope | undefined;
@@ -25,10 +25,15 @@ export interface RetentionOptions {
 }
 
 /**
- * Retention for any store: deletes the sessions whose last commit is older than a date, and answers how many. A session whose
- * lease somebody has stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a
- * method of that name which is faster; sessions in Redis end by themselves with `ttlSeconds`.
+ * Deletes the sessions whose last commit is older than a date, in any store, and answers how many. A leased session
+ * stays, and so does one that was committed to meanwhile or that cannot be read. `MysqlSession` has a faster method of
+ * that name; sessions in Redis end by themselves with `ttlSeconds`.
  *
+ * @example
+ * ```ts
+ * const thirtyDaysAgo = new Date(Date.now() - 30 * 86_400_000);
+ * await deleteOlderThan(store, { olderThan: thirtyDaysAgo });
+ * ```
  * @throws {InvalidInputError} for unknown or impossible options.
  * @throws {SessionStoreError} when the store cannot be reached; `session_corrupt`, after all others are gone, where a store
  * lists damaged sessions that way.

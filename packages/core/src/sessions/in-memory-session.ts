@@ -29,7 +29,15 @@ interface LeaseEntry {
   readonly expiresAt: number;
 }
 
-/** Sessions in this process's memory: for tests, and for conversations that may end with the process. */
+/**
+ * Stores sessions in this process's memory: for tests, and for conversations that may end with the process.
+ *
+ * @example
+ * ```ts
+ * const store = new InMemorySession();
+ * const session = await openSession(store, SessionKey.of('s-001'));
+ * ```
+ */
 export class InMemorySession implements SessionStore {
   readonly reach = 'process';
   readonly #clock: Clock;

@@ -5,13 +5,13 @@ import { type Message, toolResultMessage, toolResultsOf, toolUsesOf } from '../m
 
 /** Two conversations that began as one. */
 export interface Divergence {
-  /** What both began with. */
+  /** Messages that both began with. */
   readonly ancestor: readonly Message[];
-  /** What this writer made of it. */
+  /** Messages of this writer. */
   readonly ours: readonly Message[];
-  /** What is stored by now. */
+  /** Messages in the store now. */
   readonly stored: readonly Message[];
-  /** What this writer has said since the ancestor, also what its own compactions have removed again. */
+  /** Messages that this writer added since the ancestor, also those that its own compactions have removed. */
   readonly added?: readonly Message[] | undefined;
 }
 
@@ -34,7 +34,7 @@ export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence)
       ...ours.slice(tail).filter(({ id }) => !inStored.has(id)),
     ]);
   }
-  // Our summary goes with our beginning: what it told is told by the stored one, or follows in full.
+  // Drop our summary: the stored one covers it, or its messages follow.
   const current = ours.filter((message) => isNew(message) && message.kind !== 'summary');
   const byId = new Map(current.map((message) => [message.id, message]));
   const inAdded = idsOf(added);
@@ -45,7 +45,7 @@ export function mergeContext({ ancestor, ours, stored, added = [] }: Divergence)
   return pairResults([...stored, ...own.filter((message) => isNew(message) && !inStored.has(message.id))]);
 }
 
-/** Whether something of the ancestor is gone or changed, or something was put into a summary. */
+/** Tests whether the ancestor was reduced: a message is gone, changed or summarized. */
 function isReduced(
   messages: readonly Message[],
   ancestor: readonly Message[],

@@ -10,7 +10,7 @@ const partsSchema = z.strictObject({
   sessionId: z.string().min(1),
 });
 
-/** What identifies a session. Every part is an arbitrary non-empty string; an absent part differs from every string. */
+/** Parts of a session's identity. Each is any non-empty string; an absent part differs from every string. */
 export interface SessionKeyParts {
   readonly tenantId?: string | undefined;
   readonly userId?: string | undefined;
@@ -18,7 +18,7 @@ export interface SessionKeyParts {
   readonly sessionId: string;
 }
 
-/** A part of the world of sessions: all that have these parts. */
+/** A filter for sessions: all whose keys have these parts. */
 export type SessionScope = { readonly [Part in keyof SessionKeyParts]?: string | undefined };
 
 const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
@@ -26,6 +26,11 @@ const PARTS = ['tenantId', 'userId', 'agentId', 'sessionId'] as const;
 /**
  * The identity of a session. Stores treat it as opaque: they use {@link SessionKey.toString} (injective, decodable) or
  * {@link SessionKey.path} (names for a file system).
+ *
+ * @example
+ * ```ts
+ * const key = SessionKey.of({ userId: 'alice', sessionId: 's-001' });
+ * ```
  */
 export class SessionKey {
   readonly parts: SessionKeyParts;
@@ -86,15 +91,15 @@ export class SessionKey {
     };
   }
 
-  /** Whether both name the same session. */
+  /** Tests whether both name the same session. */
   equals(other: SessionKey): boolean {
     return this.#encoded === other.#encoded;
   }
 
   /**
-   * Whether this session lies in `scope`: every part that the scope names is the same.
+   * Tests whether this session lies in `scope`: every part that the scope names is the same.
    *
-   * @throws {InvalidInputError} for a part that there is not: a scope that is misspelled must not be everybody's.
+   * @throws {InvalidInputError} for an unknown part: a misspelled scope must not mean all sessions.
    */
   isWithin(scope: SessionScope = {}): boolean {
     const unknown = Object.keys(scope).filter((part) => !(PARTS as readonly string[]).includes(part));

@@ -30,17 +30,17 @@ export interface SessionChange {
 
 /** The right to run the turns of one session, for a while. */
 export interface SessionLease {
-  /** Grows with every lease of the session: of two holders, the one with the larger fence is the rightful one. */
+  /** Grows with every lease of the session. The holder with the largest fence is the rightful one. */
   readonly fence: number;
   /** Milliseconds for which it was granted or last renewed. */
   readonly ttlMs: number;
   /**
-   * Begins the time anew.
+   * Extends the lease by `ttlMs` from now.
    *
-   * @throws {SessionLeaseError} `lease_lost` when somebody else has it by now.
+   * @throws {SessionLeaseError} `lease_lost` when another holder has it by now.
    */
   renew(): Promise<void>;
-  /** Gives it up. Does nothing when it is lost already. */
+  /** Gives the lease up. Does nothing when it is lost already. */
   release(): Promise<void>;
 }
 
@@ -52,14 +52,14 @@ export interface SessionInfo {
 }
 
 /**
- * Where sessions live. Implementations are proven by `sessionStoreSuite` of `@x/testkit/suites`.
+ * Storage for sessions. `sessionStoreSuite` of `@x/testkit/suites` proves implementations.
  *
  * A store never closes a client that it did not open.
  */
 export interface SessionStore {
   readonly reach: Reach;
   /**
-   * The session, or `undefined` when it does not exist.
+   * Loads a session; `undefined` when it does not exist.
    *
    * @throws {SessionStoreError} when it cannot be read; never `undefined` in place of a failure.
    */
@@ -72,14 +72,14 @@ export interface SessionStore {
    * @throws {SessionLeaseError} `lease_lost` when `fence` is not the newest; nothing was written.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
-  /** Whether there was one to delete. Leaves nothing behind. */
+  /** Deletes a session with all that belongs to it. Answers whether there was one. */
   delete(key: SessionKey): Promise<boolean>;
-  /** The sessions within a scope, newest first where the backend can, in no particular order otherwise. */
+  /** Lists the sessions within a scope, newest first where the backend can, in no particular order otherwise. */
   list(scope?: SessionScope): AsyncIterable<SessionInfo>;
   /** Releases what the store itself opened. */
   close(): Promise<void>;
   /**
-   * The right to run the session's turns, or `undefined` while somebody else has it. It ends when it is released, or by
+   * Grants the right to run the session's turns, or `undefined` while another holder has it. It ends when released, or by
    * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
    */
   lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
@@ -90,7 +90,7 @@ export interface SessionStore {
  * reduced, so that whatever a compaction removes can be read again.
  */
 export interface SessionLog {
-  /** Where it is, for people and for `read_file`; a workspace path where there is one. */
+  /** Location of the log, for people and for `read_file`; a workspace path where there is one. */
   readonly location: string;
   /** Appends those messages that the log does not hold yet, by id. Durable when it returns. */
   append(messages: readonly Message[]): Promise<void>;

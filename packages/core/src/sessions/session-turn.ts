@@ -9,9 +9,9 @@ const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 1000;
 const NO_ANSWER = 'no answer';
 
-/** How `takeTurn` waits for a turn and keeps it. */
+/** Options of `takeTurn`: waiting for a turn, and keeping it. */
 export interface TakeTurnOptions {
-  /** What to do while somebody else has the turn: wait in line (default), or fail at once. */
+  /** Behavior while another call has the turn: wait in line (default), or fail at once. */
   readonly turns?: 'queue' | 'reject' | undefined;
   /** Milliseconds to wait in line. Default 60 000. */
   readonly timeoutMs?: number | undefined;
@@ -28,17 +28,28 @@ export interface TakeTurnOptions {
 export interface SessionTurn {
   /** For every commit: `openSession(store, key, { fence })`. `undefined` when the store has no leases. */
   readonly fence: number | undefined;
-  /** Aborted, with a `SessionLeaseError` `lease_lost`, when somebody else may have the turn. */
+  /** Aborts with a `SessionLeaseError` `lease_lost` when another process may have the turn. */
   readonly lost: AbortSignal;
   /** Gives the turn up. Never fails: a turn that cannot be given up ends by itself. */
   release(): Promise<void>;
 }
 
 /**
- * Takes the turn of a session across all processes that share the store. On a store without leases there is nothing to
- * take: the turn is had at once and never lost.
+ * Takes the turn of a session across all processes that share the store. On a store without leases the turn is granted
+ * at once and never lost.
  *
- * @throws {SessionLeaseError} `lease_unavailable` when somebody else has it and keeps it.
+ * @example
+ * ```ts
+ * const turn = await takeTurn(store, key);
+ * try {
+ *   const session = await openSession(store, key, { fence: turn.fence });
+ *   session.state.contextMutable().push(userMessage('Hello'));
+ *   await session.commit();
+ * } finally {
+ *   await turn.release();
+ * }
+ * ```
+ * @throws {SessionLeaseError} `lease_unavailable` when another call has the turn and keeps it.
  * @throws the reason of `signal` when it is aborted while waiting.
  */
 export async function takeTurn(
@@ -122,13 +133,13 @@ async function keepAlive(
   }
 }
 
-/** What a renewal failed with, in words, when it may be tried again. */
+/** Answers the text of a failed renewal that may be tried again; throws when the lease is lost. */
 function refusal(error: unknown): string {
   if (SessionLeaseError.isInstance(error)) throw error;
   return errorText(error);
 }
 
-/** Why a call does not get its turn. */
+/** Makes the error for a call that does not get its turn. */
 function unavailable(key: SessionKey, waitedMs?: number): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',

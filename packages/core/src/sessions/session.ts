@@ -8,10 +8,10 @@ import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore, StoredSession } from './session-store.js';
 
-/** How often a commit is merged with what others have stored before it gives up. */
+/** Bounds the merges of one commit with other writers' commits. */
 const MAX_MERGES = 5;
 
-/** A session that was loaded or created, and knows what of it is stored already. */
+/** A loaded or new session, which stores only its changes. */
 export interface Session {
   readonly key: SessionKey;
   readonly state: AgentState;
@@ -21,34 +21,40 @@ export interface Session {
    * Stores what changed since the last commit and answers the version. Writes nothing when nothing changed. With
    * `onConflict: 'merge'` the state may afterwards hold what others have added, too.
    *
-   * @throws {SessionConflictError} when somebody else committed in between; nothing was written. Merging: when that
+   * @throws {SessionConflictError} when another writer committed in between; nothing was written. Merging: when that
    * happened five times running, or the session has been deleted.
-   * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to somebody else by now.
+   * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to another process by now.
    */
   commit(): Promise<number>;
 }
 
-/** How `openSession` opens a session, and what its commits do on a conflict. */
+/** Options of `openSession`. */
 export interface OpenSessionOptions {
   /**
-   * What a commit does when somebody else has committed since: it fails (default), or it loads the session again and
+   * Behavior of a commit after another writer's: it fails (default), or it loads the session again and
    * merges, so that the turns of both are kept.
    */
   readonly onConflict?: 'fail' | 'merge' | undefined;
   /** The fence of the lease under which this session is written; see {@link SessionStore.lease}. */
   readonly fence?: number | undefined;
   /**
-   * What was said in this session since its last commit. Merging needs it when a compaction may remove a message before
+   * Answers the messages added since the last commit. Merging needs it when a compaction may remove a message before
    * it is stored; without it, such a message is in the log alone if the other writer compacted too.
    */
   readonly added?: (() => readonly Message[]) | undefined;
-  /** Called when the state has been merged with what somebody else had stored. */
+  /** Called when the state has been merged with another writer's. */
   readonly merged?: (() => void) | undefined;
 }
 
 /**
  * Loads the session, or begins a new one that exists once it is committed.
  *
+ * @example
+ * ```ts
+ * const session = await openSession(store, SessionKey.of({ userId: 'alice', sessionId: 's-001' }));
+ * session.state.contextMutable().push(userMessage('Hello'));
+ * await session.commit();
+ * ```
  * @throws {SessionStoreError} when the store cannot be read, or what it holds is no valid state: an existing session
  * is never mistaken for a new one.
  * @throws {InvalidInputError} when `key` is no `SessionKey`.

@@ -15,7 +15,7 @@ const AUDIO_TOKENS_PER_100_KB = 1_000;
 const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
 const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
 
-/** Tokens of one message as a model would be billed for it. Counted once per message object and then remembered. */
+/** Counts the tokens of one message as a model would be billed for it. Counted once per message object and then remembered. */
 export function countMessage(counter: TokenCounter, message: Message): number {
   return remembered(messageCounts, counter, message, () => {
     let total = MESSAGE_OVERHEAD;
@@ -24,14 +24,14 @@ export function countMessage(counter: TokenCounter, message: Message): number {
   });
 }
 
-/** Tokens of many messages. */
+/** Counts the tokens of many messages. */
 export function countMessages(counter: TokenCounter, messages: readonly Message[]): number {
   let total = 0;
   for (const message of messages) total += countMessage(counter, message);
   return total;
 }
 
-/** Tokens of one tool's definition. Counted once per definition object. */
+/** Counts the tokens of one tool's definition. Counted once per definition object. */
 export function countTool(counter: TokenCounter, tool: ToolDefinition): number {
   return remembered(toolCounts, counter, tool, () => {
     const { name, description, inputSchema } = tool;
@@ -49,7 +49,7 @@ export function countSystem(counter: TokenCounter, system: string | undefined): 
   return system ? MESSAGE_OVERHEAD + counter.count(system) : 0;
 }
 
-/** Tokens of a whole request: system prompt, tool definitions and every block of every message. */
+/** Counts the tokens of a whole request: system prompt, tool definitions and every block of every message. */
 export function countRequest(
   counter: TokenCounter,
   request: {
@@ -63,7 +63,7 @@ export function countRequest(
   return total + countMessages(counter, request.messages);
 }
 
-/** Tokens of one block. */
+/** Counts the tokens of one block. */
 export function countBlock(counter: TokenCounter, block: ContentBlock): number {
   switch (block.type) {
     case 'text':

@@ -27,6 +27,11 @@ import { letterPairs, pairIndex } from './estimate-letter-pairs.js';
  *
  * Within 20 % on texts of some hundred characters in all common scripts, in source code, JSON, logs and encoded bytes;
  * mostly within 10 %. Never 0 for a text that is not empty. Use `tiktokenCounter` of `@x/compaction` for exact counts.
+ *
+ * @example
+ * ```ts
+ * const tokens = countMessages(estimateCounter, state.context);
+ * ```
  */
 export const estimateCounter: TokenCounter = {
   name: 'estimate',

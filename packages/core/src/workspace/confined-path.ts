@@ -1,19 +1,23 @@
 import { lstat, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { WorkspaceError } from '../errors/workspace-error.js';
-import { ABSENT, unless } from './io-error.js';
+import { ABSENT, undefinedOn } from './io-error.js';
 
 /**
- * Where a path below `root` really is: its deepest part that exists, with symbolic links followed, and what is still
+ * Resolves a path below `root`: its deepest part that exists, with symbolic links followed, and what is still
  * missing below it.
  *
  * @param root a real path.
  * @param path as it was given, for errors.
  * @throws {WorkspaceError} `outside_workspace` when that is not in `root`.
  */
-export async function locate(root: string, path: string, segments: readonly string[]): Promise<string> {
+export async function resolveInside(
+  root: string,
+  path: string,
+  segments: readonly string[],
+): Promise<string> {
   for (let depth = segments.length; depth > 0; depth--) {
-    const real = await unless(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
+    const real = await undefinedOn(ABSENT, realpath(join(root, ...segments.slice(0, depth))));
     if (real === undefined) continue;
     if (!isInside(root, real)) throw leadsOut(path);
     return below(path, real, segments.slice(depth));
@@ -21,9 +25,9 @@ export async function locate(root: string, path: string, segments: readonly stri
   return below(path, root, segments);
 }
 
-/** Whether a symbolic link leads to something in `root`. */
+/** Tests whether a symbolic link leads into `root`. */
 export async function leadsInside(root: string, link: string): Promise<boolean> {
-  const real = await unless([...ABSENT, 'ELOOP'], realpath(link));
+  const real = await undefinedOn([...ABSENT, 'ELOOP'], realpath(link));
   return real !== undefined && isInside(root, real);
 }
 
@@ -31,7 +35,7 @@ export async function leadsInside(root: string, link: string): Promise<boolean> 
 async function below(path: string, directory: string, missing: readonly string[]): Promise<string> {
   const next = missing[0];
   if (next !== undefined) {
-    const found = await unless(ABSENT, lstat(join(directory, next)));
+    const found = await undefinedOn(ABSENT, lstat(join(directory, next)));
     if (found?.isSymbolicLink()) throw leadsOut(path);
   }
   return join(directory, ...missing);

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, statSync } from 'node:fs';
 import { constants, type FileHandle, link, mkdir, open, rename, stat, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ABSENT, errorCode, unless } from './io-error.js';
+import { ABSENT, errorCode, undefinedOn } from './io-error.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
 /** Bounds retries while others remove the directory over and over. */
 const ATTEMPTS = 20;
 
-/** Whether a file is one that {@link replaceFile} was still writing. */
+/** Tests for the name of a file that {@link replaceFile} was still writing. */
 export function isTemporaryName(name: string): boolean {
   return /^\.x-[0-9a-f]{24}\.tmp$/.test(name);
 }
@@ -98,7 +98,7 @@ async function makeDurableDirectory(directory: string): Promise<void> {
   if (first === undefined) return;
   const top = dirname(first);
   for (let parent = dirname(directory); parent.length >= top.length; parent = dirname(parent)) {
-    await unless(ABSENT, syncDirectory(parent));
+    await undefinedOn(ABSENT, syncDirectory(parent));
     if (parent === top) return;
   }
 }
@@ -143,7 +143,7 @@ async function makeLevel(directory: string): Promise<string | undefined> {
   }
 }
 
-/** {@link makeDirectory}, synchronously and for directories that nobody removes. */
+/** {@link makeDirectory}, synchronously and for directories that are never removed. */
 export function makeDirectorySync(directory: string): void {
   try {
     mkdirSync(directory);

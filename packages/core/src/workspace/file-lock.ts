@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { makeDirectory } from './durable-file.js';
-import { ABSENT, errorCode, toWorkspaceError, unless } from './io-error.js';
+import { ABSENT, errorCode, toWorkspaceError, undefinedOn } from './io-error.js';
 import { formatHolder, hasEnded, type LockHolder, parseHolder, thisProcess } from './lock-holder.js';
 import type { HeldLock } from './workspace.js';
 
@@ -13,7 +13,7 @@ const HEARTBEAT_MS = 5_000;
 /** A holder elsewhere that has been silent for this long is taken for dead. */
 const SILENCE_MS = 30_000;
 const LONGEST_POLL_MS = 50;
-/** What the system answers when a directory cannot be renamed because of what is there. */
+/** Codes of the system for a rename onto something that exists. */
 const OCCUPIED =
   process.platform === 'win32' ? ['EEXIST', 'ENOTEMPTY', 'EPERM', 'EACCES'] : ['EEXIST', 'ENOTEMPTY'];
 
@@ -107,7 +107,7 @@ async function acquire(path: string, deadline: number, timeoutMs: number): Promi
     const living = await removeDead(path);
     if (living === undefined && (await claim(path, holder))) break;
     const rest = deadline - performance.now();
-    if (rest <= 0) throw locked(path, describe(living), timeoutMs);
+    if (rest <= 0) throw locked(path, holderText(living), timeoutMs);
     await sleep(Math.min(rest, pause * (0.5 + Math.random())));
   }
   return join(path, formatHolder(holder));
@@ -146,7 +146,7 @@ async function isDead(entry: string, name: string): Promise<boolean> {
   const holder = parseHolder(name);
   const ended = holder && hasEnded(holder);
   if (ended !== undefined) return ended;
-  const found = await unless(ABSENT, stat(entry));
+  const found = await undefinedOn(ABSENT, stat(entry));
   return found !== undefined && Date.now() - found.mtimeMs > SILENCE_MS;
 }
 
@@ -154,7 +154,7 @@ async function isDead(entry: string, name: string): Promise<boolean> {
 async function sweepOnce(directory: string): Promise<void> {
   if (swept.has(directory)) return;
   swept.add(directory);
-  for (const name of (await unless(ABSENT, readdir(directory))) ?? []) {
+  for (const name of (await undefinedOn(ABSENT, readdir(directory))) ?? []) {
     const candidate = join(directory, name);
     await removeDead(candidate);
     await rmdir(candidate).catch(() => {});
@@ -162,7 +162,7 @@ async function sweepOnce(directory: string): Promise<void> {
 }
 
 async function assertHeld(path: string, entry: string): Promise<void> {
-  if ((await unless(ABSENT, stat(entry))) !== undefined) return;
+  if ((await undefinedOn(ABSENT, stat(entry))) !== undefined) return;
   throw new WorkspaceError(
     'locked',
     path,
@@ -172,7 +172,7 @@ async function assertHeld(path: string, entry: string): Promise<void> {
 }
 
 async function holdersOf(path: string): Promise<string[]> {
-  return (await unless(ABSENT, readdir(path))) ?? [];
+  return (await undefinedOn(ABSENT, readdir(path))) ?? [];
 }
 
 // Both may have been done by somebody else, and the directory may be another's already: then it is not empty.
@@ -181,7 +181,7 @@ async function removeEntry(path: string, entry: string): Promise<void> {
   await rmdir(path).catch(() => {});
 }
 
-function describe(name: string | undefined): string {
+function holderText(name: string | undefined): string {
   const holder = name === undefined ? undefined : parseHolder(name);
   return holder ? `process ${holder.pid} on ${holder.host.split('+')[0]}` : 'another process';
 }

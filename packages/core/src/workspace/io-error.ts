@@ -14,7 +14,7 @@ const MEANINGS: Readonly<Record<string, readonly [code: WorkspaceErrorCode, text
   EDQUOT: ['workspace_io', 'cannot be written: the disk quota is used up; free some space'],
 };
 
-/** What the operating system reports, as a `WorkspaceError`; errors of this package pass unchanged. */
+/** Turns an error of the operating system into a `WorkspaceError`; errors of this package pass unchanged. */
 export function toWorkspaceError(path: string, error: unknown): unknown {
   const code = errorCode(error);
   if (WorkspaceError.isInstance(error) || code === undefined) return error;
@@ -29,7 +29,10 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 /** The value, or `undefined` when the system answers with one of `codes`. */
-export async function unless<T>(codes: readonly string[], operation: Promise<T>): Promise<T | undefined> {
+export async function undefinedOn<T>(
+  codes: readonly string[],
+  operation: Promise<T>,
+): Promise<T | undefined> {
   try {
     return await operation;
   } catch (error) {
@@ -38,5 +41,5 @@ export async function unless<T>(codes: readonly string[], operation: Promise<T>)
   }
 }
 
-/** What the system answers when there is nothing at a path. */
+/** Codes of the system for a path with nothing at it. */
 export const ABSENT = ['ENOENT', 'ENOTDIR'];

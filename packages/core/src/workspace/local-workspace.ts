@@ -1,12 +1,12 @@
-import { accessSync, constants, opendirSync } from 'node:fs';
-import { type FileHandle, lstat, open, realpath, rm, unlink } from 'node:fs/promises';
+import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
 import { errorText } from '../lib/text.js';
-import { locate } from './confined-path.js';
+import { leadsInside, resolveInside } from './confined-path.js';
 import {
   appendToFile,
   isTemporaryName,
@@ -16,15 +16,14 @@ import {
   syncDirectory,
 } from './durable-file.js';
 import { withFileLock } from './file-lock.js';
-import { ABSENT, toWorkspaceError, unless } from './io-error.js';
-import { entryOf, listDirectory } from './list-directory.js';
+import { ABSENT, toWorkspaceError, undefinedOn } from './io-error.js';
 import { type HeldLock, pathSegments, type Workspace, type WorkspaceEntry } from './workspace.js';
 
 const optionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
 const rootSchema = z.string().min(1, 'must name a directory');
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
-/** The directory below the root that holds the locks. It is nobody's to list, read or write. */
+/** The directory below the root that holds the locks. Callers cannot list, read or write it. */
 const LOCKS = '.locks';
 /** A temporary file this old was left by a process that died. */
 const ABANDONED_MS = 3_600_000;
@@ -35,6 +34,12 @@ const ABANDONED_MS = 3_600_000;
  * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
  * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
  * trust in a sandbox, not merely in a workspace.
+ *
+ * @example
+ * ```ts
+ * const workspace = new LocalWorkspace('./data');
+ * await workspace.write('notes/today.md', '# Today');
+ * ```
  */
 export class LocalWorkspace implements Workspace {
   readonly reach = 'host';
@@ -72,7 +77,7 @@ export class LocalWorkspace implements Workspace {
     path: string,
     range: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<Uint8Array> {
-    return this.#attempt(path, async (file) => {
+    return this.#withFile(path, async (file) => {
       // Non-blocking, or a named pipe would wait for somebody to write into it.
       const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {
@@ -94,8 +99,8 @@ export class LocalWorkspace implements Workspace {
     options: { readonly ifAbsent?: boolean } = {},
   ): Promise<void> {
     this.#assertWritable(path);
-    await this.#attempt(path, async (file) => {
-      const old = await unless(ABSENT, lstat(file));
+    await this.#withFile(path, async (file) => {
+      const old = await undefinedOn(ABSENT, lstat(file));
       if (old?.isDirectory()) throw isDirectory(path);
       // A script stays executable.
       const mode = old === undefined ? undefined : old.mode & 0o777;
@@ -105,7 +110,7 @@ export class LocalWorkspace implements Workspace {
 
   async append(path: string, data: string | Uint8Array): Promise<void> {
     this.#assertWritable(path);
-    await this.#attempt(path, (file) => appendToFile(file, data));
+    await this.#withFile(path, (file) => appendToFile(file, data));
   }
 
   async *list(
@@ -120,15 +125,15 @@ export class LocalWorkspace implements Workspace {
       isHidden: (child: string, file: string) => this.#isHidden(child, file),
     };
     try {
-      yield* listDirectory(await this.#locate(root, path), segments.join('/'), listing);
+      yield* listDirectory(await this.#resolveInside(root, path), segments.join('/'), listing);
     } catch (error) {
       throw toWorkspaceError(path, error);
     }
   }
 
   async stat(path: string): Promise<WorkspaceEntry | undefined> {
-    return this.#attempt(path, async (file) =>
-      entryOf(pathSegments(path).join('/'), await unless(ABSENT, lstat(file))),
+    return this.#withFile(path, async (file) =>
+      entryOf(pathSegments(path).join('/'), await undefinedOn(ABSENT, lstat(file))),
     );
   }
 
@@ -143,11 +148,11 @@ export class LocalWorkspace implements Workspace {
     // The directory is resolved, not the path itself: of a symbolic link, the link is deleted.
     const parent = segments.slice(0, -1).join('/');
     const inParent = async (directory: string) => {
-      const deleted = await unless(ABSENT, remove(join(directory, name)));
-      if (deleted) await unless(ABSENT, syncDirectory(directory));
+      const deleted = await undefinedOn(ABSENT, remove(join(directory, name)));
+      if (deleted) await undefinedOn(ABSENT, syncDirectory(directory));
       return deleted ?? false;
     };
-    return this.#attempt(path, inParent, parent);
+    return this.#withFile(path, inParent, parent);
   }
 
   async lock<T>(
@@ -161,10 +166,10 @@ export class LocalWorkspace implements Workspace {
   }
 
   /** Runs an operation on the real place of `at`, and gives what goes wrong its meaning. */
-  async #attempt<T>(path: string, operation: (file: string) => Promise<T>, at = path): Promise<T> {
+  async #withFile<T>(path: string, operation: (file: string) => Promise<T>, at = path): Promise<T> {
     const root = await this.#open();
     try {
-      return await operation(await this.#locate(root, at));
+      return await operation(await this.#resolveInside(root, at));
     } catch (error) {
       throw toWorkspaceError(path, error);
     }
@@ -203,17 +208,17 @@ export class LocalWorkspace implements Workspace {
     );
   }
 
-  async #locate(root: string, path: string): Promise<string> {
+  async #resolveInside(root: string, path: string): Promise<string> {
     const segments = pathSegments(path);
     assertNotReserved(path, segments);
-    return locate(root, path, segments);
+    return resolveInside(root, path, segments);
   }
 
   /** Locks, and temporary files; of these, those whose writer cannot be at work any more are removed. */
   async #isHidden(path: string, file: string): Promise<boolean> {
     if (path === LOCKS) return true;
     if (!isTemporaryName(basename(file))) return false;
-    const found = await unless(ABSENT, lstat(file));
+    const found = await undefinedOn(ABSENT, lstat(file));
     if (found !== undefined && !this.#readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
       await unlink(file).catch(() => {});
     }
@@ -258,4 +263,56 @@ function notAFile(path: string): WorkspaceError {
     path,
     `${JSON.stringify(path)} is neither a file nor a directory.`,
   );
+}
+
+interface ListOptions {
+  /** A real path. Symbolic links that lead out of it are left out. */
+  readonly root: string;
+  readonly recursive: boolean;
+  /** Leaves an entry out. */
+  isHidden(path: string, file: string): Promise<boolean>;
+}
+
+/**
+ * Lists a directory, sorted by path, under the workspace path `path`. Symbolic links appear as what they lead
+ * to; their contents are not listed again.
+ */
+async function* listDirectory(
+  directory: string,
+  path: string,
+  options: ListOptions,
+): AsyncGenerator<WorkspaceEntry, void, undefined> {
+  const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
+  // In the order of whole paths, what lies in `a` comes behind `a.txt`: the contents have a place of their own.
+  const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
+  const directories = new Set<string>();
+  for (const place of places.sort()) {
+    const name = place.endsWith('/') ? place.slice(0, -1) : place;
+    const file = join(directory, name);
+    const childPath = path === '' ? name : `${path}/${name}`;
+    if (place !== name) {
+      if (directories.has(name)) yield* listDirectory(file, childPath, options);
+      continue;
+    }
+    if (await options.isHidden(childPath, file)) continue;
+    let found = await undefinedOn(ABSENT, lstat(file));
+    if (found?.isDirectory()) directories.add(name);
+    if (found?.isSymbolicLink()) {
+      found = (await leadsInside(options.root, file)) ? await undefinedOn(ABSENT, stat(file)) : undefined;
+    }
+    const entry = entryOf(childPath, found);
+    if (entry !== undefined) yield entry;
+  }
+}
+
+/** A file or directory as an entry; `undefined` for anything else, such as a socket. */
+function entryOf(path: string, found: Stats | undefined): WorkspaceEntry | undefined {
+  if (found === undefined || !(found.isFile() || found.isDirectory())) return undefined;
+  const isFile = found.isFile();
+  return {
+    path,
+    type: isFile ? 'file' : 'directory',
+    size: isFile ? found.size : 0,
+    modifiedAt: found.mtime.toISOString(),
+  };
 }

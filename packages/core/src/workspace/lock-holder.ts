@@ -12,7 +12,7 @@ export interface ProcessIdentity {
   readonly host: string;
 }
 
-/** Who holds a lock: a process, and a token for this one time. */
+/** The holder of a lock: a process, and a token for this one time. */
 export interface LockHolder extends ProcessIdentity {
   readonly token: string;
 }
@@ -40,7 +40,7 @@ export function thisProcess(): ProcessIdentity {
   return current;
 }
 
-/** Whether a process has ended; `undefined` when that cannot be seen from here. */
+/** Tests whether a process has ended; `undefined` when this host cannot see it. */
 export function hasEnded(identity: ProcessIdentity): boolean | undefined {
   if (identity.host !== thisProcess().host) return undefined;
   try {

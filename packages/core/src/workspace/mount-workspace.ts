@@ -7,6 +7,11 @@ const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
  * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what lies below `repo/` in the
  * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden.
  *
+ * @example
+ * ```ts
+ * const files = mountWorkspace(new LocalWorkspace('./data'), { repo: new LocalWorkspace('.', { readOnly: true }) });
+ * await readText(files, 'repo/README.md');
+ * ```
  * @throws {WorkspaceError} `invalid_path` when a mount is not a single directory name.
  */
 export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, Workspace>>): Workspace {

@@ -1,6 +1,6 @@
 import { WorkspaceError } from '../errors/workspace-error.js';
 
-/** Who can see what is stored: this process, this machine, or every machine that reaches the backend. */
+/** Visibility of stored data: this process, this machine, or every machine that reaches the backend. */
 export type Reach = 'process' | 'host' | 'cluster';
 
 /** A file or a directory as a listing shows it. */
@@ -23,7 +23,7 @@ export interface WorkspaceEntry {
 export interface Workspace {
   readonly reach: Reach;
   /**
-   * Bytes of a file, or of the part from `offset` (bytes, default 0) of at most `length` bytes (default: to the end).
+   * Reads the bytes of a file, or of the part from `offset` (bytes, default 0) of at most `length` bytes (default: to the end).
    *
    * @throws {WorkspaceError} `not_found`, `is_directory`.
    */
@@ -37,11 +37,11 @@ export interface Workspace {
   write(path: string, data: string | Uint8Array, options?: { readonly ifAbsent?: boolean }): Promise<void>;
   /** Adds to the end of a file, or creates it, and returns once the bytes are durable. */
   append(path: string, data: string | Uint8Array): Promise<void>;
-  /** What lies in a directory, sorted by path; nothing when it does not exist. */
+  /** Lists a directory, sorted by path. Yields nothing when it does not exist. */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
-  /** Deletes a file, or a directory with all that is in it. Whether there was one. */
+  /** Deletes a file, or a directory with its contents. Answers whether there was one. */
   delete(path: string): Promise<boolean>;
   /**
    * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.
@@ -58,7 +58,7 @@ export interface Workspace {
 /** A lock, for the task that runs under it. */
 export interface HeldLock {
   /**
-   * Asks whether the lock is held still: a process that was stopped for long may have been taken for dead. Call it
+   * Checks that the lock is still held: a process that was stopped for long may have been taken for dead. Call it
    * right before a write that cannot be undone.
    *
    * @throws {WorkspaceError} `locked` when it was lost.
@@ -68,13 +68,13 @@ export interface HeldLock {
 
 const decoder = new TextDecoder();
 
-/** The file as UTF-8 text. */
+/** Reads a file as UTF-8 text. */
 export async function readText(workspace: Pick<Workspace, 'read'>, path: string): Promise<string> {
   return decoder.decode(await workspace.read(path));
 }
 
 /**
- * The names that a workspace path consists of; none for the root. A leading `/` means the root, `.` and empty names
+ * Splits a workspace path into its names; none for the root. A leading `/` means the root, `.` and empty names
  * are left out.
  *
  * @throws {WorkspaceError} `outside_workspace` for `..`; `invalid_path` for what one platform or another reads

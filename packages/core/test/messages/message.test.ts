@@ -86,8 +86,14 @@ describe('reading messages', () => {
     { type: 'opaque', provider: 'acme', data: 'two' },
   ]);
 
+  test('textOf joins what an assistant wrote by nothing, as it was streamed', () => {
+    const blocks = ['- ', 'Anthropic has launched', ' it.'].map((text) => ({ type: 'text', text }) as const);
+    expect(textOf(assistantMessage(blocks))).toBe('- Anthropic has launched it.');
+    expect(textOf(userMessage(blocks))).toBe('- \nAnthropic has launched\n it.');
+  });
+
   test('textOf joins text by line breaks and leaves thinking, calls, files and opaque items out', () => {
-    expect(textOf(mixed)).toBe('one\n');
+    expect(textOf(mixed)).toBe('one');
     expect(textOf(mixed.content)).toBe('one\n');
     expect(textOf([])).toBe('');
   });

@@ -41,6 +41,30 @@ describe('pairingOf', () => {
     expect([...pairingOf(messages).orphanCalls]).toEqual([[0, new Set(['lost'])]]);
   });
 
+  it('keeps a call that the provider ran and its result together, in whichever later answer it comes', () => {
+    const half = (callId: string, which: 'call' | 'result') =>
+      ({ type: 'opaque', provider: 'acme', data: { callId, which }, callId, half: which }) as const;
+    expect(
+      groupsOf(
+        userMessage('go'),
+        assistantMessage([half('server', 'call'), call('a')]),
+        toolResultMessage(call('a'), '1'),
+        assistantMessage([half('server', 'result')]),
+        assistantMessage('done'),
+      ),
+    ).toEqual(['0-1', '1-4', '4-5']);
+    const { orphanResults } = pairingOf([assistantMessage([half('ghost', 'result')])]);
+    expect([...orphanResults]).toEqual([[0, new Set(['ghost'])]]);
+  });
+
+  it('takes a call for never answered once the user has spoken, unless its result still comes', () => {
+    const asked = [assistantMessage([call('lost')]), userMessage('never mind')];
+    expect([...pairingOf(asked).orphanCalls]).toEqual([[0, new Set(['lost'])]]);
+    expect(pairingOf([...asked, toolResultMessage(call('lost'), 'late')]).orphanCalls.size).toBe(0);
+    const reminded = [assistantMessage([call('open')]), userMessage('note', { kind: 'synthetic' })];
+    expect(groupsOf(...reminded)).toEqual(['0-1 open', '1-2']);
+  });
+
   it('finds results without a call, and results that stand apart from theirs', () => {
     const { orphanResults, scattered, groups } = pairingOf([
       toolResultMessage(call('ghost'), '?'),

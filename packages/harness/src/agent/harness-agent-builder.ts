@@ -21,7 +21,10 @@ import { type CapabilityReference, CapabilityRegistry } from './capability-regis
 const DEFAULT_WORKSPACE = './workspace';
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
-/** Collects the parts of an agent; {@link HarnessAgentBuilder.build} checks that they fit together. */
+/**
+ * Collects the parts of an agent. Nothing is checked before {@link HarnessAgentBuilder.build}, which checks all of it.
+ * `HarnessAgent.builder()` makes one.
+ */
 export class HarnessAgentBuilder<Agent> {
   readonly #create: (parts: AgentParts) => Agent;
   readonly #settings: Record<string, unknown> = {};
@@ -40,19 +43,19 @@ export class HarnessAgentBuilder<Agent> {
     this.#create = create;
   }
 
-  /** The agent's id; part of every session's key. Default `agent`. */
+  /** Names the agent. The name is part of every session's key, so another name has other sessions. Default `agent`. */
   name(name: string): this {
     return this.settings({ name });
   }
 
-  /** What the system prompt begins with; capabilities add sections. Default empty. */
+  /** Sets the beginning of the system prompt. Capabilities add sections behind it. Default empty. */
   systemPrompt(systemPrompt: string): this {
     return this.settings({ systemPrompt });
   }
 
   /**
-   * The model; and, in order, those that take over for the rest of a call when it fails for good: after its retries, for
-   * what `fallbackWhen` says. Each reads a history that was made to fit its window first, if the agent compacts.
+   * Sets the model, and the models that take over, in order, for the rest of a call. A model is given up when it failed
+   * after its retries and `fallbackWhen` says so. An agent that compacts first makes the history fit the next window.
    */
   model(
     model: Model,
@@ -70,81 +73,108 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
+  /**
+   * Adds tools. They stand before those of the capabilities, in the order in which they are given; repeated calls add more.
+   * {@link HarnessAgentBuilder.build} refuses two tools of one name, and one that is both `readOnly` and `destructive`.
+   *
+   * @example
+   * ```ts
+   * import { defineTool } from '@x/core';
+   * import { HarnessAgent } from '@x/harness';
+   * import { z } from 'zod';
+   *
+   * const add = defineTool({
+   *   name: 'add',
+   *   description: 'Adds two numbers',
+   *   readOnly: true,
+   *   input: z.strictObject({ a: z.number(), b: z.number() }),
+   *   execute: ({ a, b }) => String(a + b),
+   * });
+   * const builder = HarnessAgent.builder().tools(add);
+   * ```
+   */
   tools(...tools: readonly Tool[]): this {
     this.#tools.push(...tools);
     return this;
   }
 
-  /** Where files, logs and, by default, sessions live: a path, or any workspace. Default `./workspace`. */
+  /** Sets the place of files, logs and, by default, sessions: a path, or any workspace. Default `./workspace`. */
   workspace(workspace: string | Workspace): this {
     this.#workspace = workspace;
     return this;
   }
 
-  /** Where sessions live. Default: a `WorkspaceSession` in the workspace. */
+  /** Sets the session store. The agent never closes it. Default: a `WorkspaceSession` in the workspace. */
   session(store: SessionStore): this {
     this.#session = store;
     return this;
   }
 
-  /** Adds capabilities, the first outermost: objects, or names that the registry resolves. */
+  /**
+   * Adds capabilities, the first outermost: objects, or names that the registry resolves. A capability's own name is in
+   * snake_case, and no two have the same.
+   */
   use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
     this.#capabilities.push(...capabilities);
     return this;
   }
 
-  /** What resolves capabilities that are given by name. */
+  /** Sets the registry that resolves capabilities given by name. Default: an empty one. */
   registry(registry: CapabilityRegistry): this {
     this.#registry = registry;
     return this;
   }
 
-  /** Reasoning steps that one call may take. Default 50. */
+  /** Limits the reasoning steps of one call, which then ends with `max_iterations`. Default 50. */
   maxIterations(maxIterations: number): this {
     return this.settings({ maxIterations });
   }
 
-  /** When sessions are written: at the end of a `call` (default), or after every `step`. */
+  /** Says when sessions are written: at the end of a `call` (default), or also after every `step`. */
   checkpoint(checkpoint: 'call' | 'step'): this {
     return this.settings({ checkpoint });
   }
 
   /**
-   * What happens when another writer has stored the session since this call loaded it: the call fails with a
-   * `SessionConflictError` (default `fail`), or the turns of both are kept (`merge`).
+   * Decides between two writers of one session. With `fail` (default) the later call fails with a `SessionConflictError`;
+   * with `merge` the turns of both are kept.
    */
   onConflict(onConflict: 'fail' | 'merge'): this {
     return this.settings({ onConflict });
   }
 
   /**
-   * What a call does while another call to its session runs, here or in any process that shares a store with leases: it
-   * waits for its turn (default `queue`; up to the setting `turnTimeoutMs`, 60 000, for another process), or fails at
-   * once with a `SessionLeaseError` (`reject`).
+   * Decides about a call to a session that another call is using, here or in a process that shares a store with leases.
+   * With `queue` (default) it waits for its turn, for another process at most `turnTimeoutMs` (60 000). With `reject` it
+   * fails at once with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
     return this.settings({ turns });
   }
 
-  /** What measures the context for events. Default: the estimate of `@x/core`. */
+  /** Sets the counter that measures the context for events. Default: the estimate of `@x/core`. */
   tokenCounter(counter: TokenCounter): this {
     this.#counter = counter;
     return this;
   }
 
-  /** Hears every event of every call. What it throws is ignored. */
+  /** Adds a listener for every event of every call. An error that it throws becomes a process warning. */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#listeners.push(listener);
     return this;
   }
 
-  /** Several plain settings at once. Validated when the agent is built. */
+  /** Sets several plain settings at once; those given before stay. */
   settings(settings: Partial<AgentSettings>): this {
     Object.assign(this.#settings, settings);
     return this;
   }
 
-  /** @throws {HarnessConfigError} naming every part that is missing, malformed or does not fit another. */
+  /**
+   * Builds the agent.
+   *
+   * @throws {HarnessConfigError} with one issue for every part that is missing, malformed or does not fit another.
+   */
   build(): Agent {
     const issues: Issue[] = [];
     const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));

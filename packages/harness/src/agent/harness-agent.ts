@@ -28,12 +28,26 @@ import { SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
 
 /**
- * An agent: a model, tools and capabilities around the loop "reason, act, repeat". Stateless between calls: each call
- * loads its session, and stores it. Build one with {@link HarnessAgent.builder}.
+ * An agent: a model, tools and capabilities around the loop "reason, act, repeat". It has no state between calls: each
+ * call loads its session, and stores it. {@link HarnessAgent.builder} makes one.
+ *
+ * @example
+ * ```ts
+ * import { type Model, RuntimeContext } from '@x/core';
+ * import { HarnessAgent, todoList, workspaceTools } from '@x/harness';
+ *
+ * export async function ask(model: Model, question: string): Promise<string> {
+ *   const agent = HarnessAgent.builder().model(model).use(todoList(), workspaceTools()).build();
+ *   const reply = await agent.call(question, RuntimeContext.of({ userId: 'alice', sessionId: 's-001' }));
+ *   await agent.close();
+ *   return reply.text;
+ * }
+ * ```
  */
 export class HarnessAgent {
+  /** The agent's id, part of every session's key. */
   readonly name: string;
-  /** Where its files and logs live. */
+  /** The place of its files and logs. */
   readonly workspace: Workspace;
   /** The names of its capabilities, the outermost first. */
   readonly capabilities: readonly string[];
@@ -54,6 +68,7 @@ export class HarnessAgent {
     for (const capability of parts.capabilities) capability.install?.(composition);
   }
 
+  /** Begins an agent: collects its parts, and builds it. */
   static builder(): HarnessAgentBuilder<HarnessAgent> {
     return new HarnessAgentBuilder((parts) => new HarnessAgent(parts));
   }
@@ -81,7 +96,21 @@ export class HarnessAgent {
     return this.#run(toMessages(input), context, options);
   }
 
-  /** Like {@link HarnessAgent.call}, as events. Leaving the loop early interrupts the call; what it did is stored. */
+  /**
+   * Does what {@link HarnessAgent.call} does, and yields its events. Leaving the loop early interrupts the call; what it
+   * did is stored.
+   *
+   * @example
+   * ```ts
+   * import type { HarnessAgent } from '@x/harness';
+   *
+   * export async function print(agent: HarnessAgent, question: string): Promise<void> {
+   *   for await (const event of agent.stream(question)) {
+   *     if (event.type === 'text.delta') process.stdout.write(event.text);
+   *   }
+   * }
+   * ```
+   */
   stream(
     input: CallInput,
     context?: RuntimeContext,
@@ -91,8 +120,21 @@ export class HarnessAgent {
   }
 
   /**
-   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit, or to have a human's `decisions` on
-   * tool calls carried out. Calls that were left without a result are closed with an error result, which the model reads.
+   * Goes on where a call stopped: after a crash, a shutdown, an error or a limit. It also carries out a human's `decisions`
+   * on tool calls. Calls that were left without a result get an error result, which the model reads.
+   *
+   * @example
+   * ```ts
+   * import type { RuntimeContext } from '@x/core';
+   * import { type HarnessAgent, pendingCalls } from '@x/harness';
+   *
+   * export async function approveAll(agent: HarnessAgent, session: RuntimeContext) {
+   *   const state = await agent.state(session);
+   *   const calls = state ? pendingCalls(state) : [];
+   *   const decisions = Object.fromEntries(calls.map(({ id }) => [id, { type: 'approve' as const }]));
+   *   return agent.resume(session, { decisions });
+   * }
+   * ```
    *
    * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
    * @throws {HarnessError} `nothing_to_resume` when the session does not exist or ended in an orderly way.
@@ -103,7 +145,7 @@ export class HarnessAgent {
     return this.#run([], context, options);
   }
 
-  /** Like {@link HarnessAgent.resume}, as events. */
+  /** Does what {@link HarnessAgent.resume} does, and yields its events. */
   resumeStream(context: RuntimeContext, options?: CallOptions): AsyncGenerator<AgentEvent, void> {
     return this.#stream([], context, options);
   }
@@ -130,8 +172,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Restores the conversation from before the last compaction; what was said since stays behind it. Whether there was
-   * one that could be undone.
+   * Restores the conversation from before the last compaction; what was said since stays behind it. Answers whether there
+   * was a compaction that could be undone.
    *
    * @throws {CapabilityError} without a capability that can.
    */
@@ -148,7 +190,7 @@ export class HarnessAgent {
     });
   }
 
-  /** The session's state: live while a call runs, else as it is stored; `undefined` when there is none. */
+  /** Answers the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
     const live = this.#turns.running(context)?.state;
     if (live) return live;
@@ -173,12 +215,12 @@ export class HarnessAgent {
     });
   }
 
-  /** The session's log: every message that ever was. */
+  /** Opens the session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
     return this.#turns.log(context);
   }
 
-  /** Stops the running call of this session, at any point; it replies with `interrupted`. Whether there was one. */
+  /** Stops the session's running call at any point; it replies with `interrupted`. Answers whether a call was running. */
   interrupt(context: RuntimeContext): boolean {
     const running = this.#turns.running(context);
     running?.abort.abort(new Interruption('interrupted'));
@@ -186,10 +228,10 @@ export class HarnessAgent {
   }
 
   /**
-   * Says something to the running call of this session, here in this process: the model reads it at its next step,
-   * behind the results of the tools that run now, and answers it before the call ends. Whether it was read: resolves
-   * with true once it has entered the conversation, and with false when no call runs, or it ended first; then say it
-   * with {@link HarnessAgent.call}. Either way it is in the conversation once or not at all.
+   * Says something to the session's running call in this process. The model reads it at its next step, behind the results
+   * of the tools that run now, and answers it before the call ends. Resolves with true once it is in the conversation.
+   * Resolves with false, and leaves the conversation alone, when no call runs or the call ended first: then say it with
+   * {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
     const running = this.#turns.running(context);

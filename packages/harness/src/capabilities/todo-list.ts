@@ -1,16 +1,5 @@
-import { type Capability, defineTool, InvalidInputError, type Todo, userMessage } from '@x/core';
+import { type Capability, defineTool, InvalidInputError, renderTodos, userMessage } from '@x/core';
 import { z } from 'zod';
-
-const MARKS: Readonly<Record<Todo['status'], string>> = {
-  pending: '[ ]',
-  in_progress: '[>]',
-  completed: '[x]',
-};
-
-/** `[x] Read the tests` — one line an item. */
-export function renderTodos(todos: readonly Todo[]): string {
-  return todos.map((todo) => `${MARKS[todo.status]} ${todo.content}`).join('\n');
-}
 
 const todoWrite = defineTool({
   name: 'todo_write',
@@ -43,7 +32,10 @@ const todoWrite = defineTool({
   },
 });
 
-/** `todo_write`, and a reminder of the list at the end of every step's view, which enters neither state nor log. */
+/**
+ * Brings `todo_write`, by which the model keeps a todo list in `state.tasksContext`. Every step's view ends with the list;
+ * that reminder enters neither the state nor the log.
+ */
 export function todoList(): Capability {
   return {
     name: 'todo_list',

@@ -18,7 +18,7 @@ import type {
 import { checkChange } from '../store-rules.js';
 import { checkFileFence, grantLease } from './lease-file.js';
 import {
-  attempt,
+  asSessionStoreError,
   DamagedFileError,
   ifFound,
   listBelowPrefixes,
@@ -48,6 +48,11 @@ interface Document extends StoredSession {
  * One JSON document a session:
  * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
  * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
+ *
+ * @example
+ * ```ts
+ * const store = new JsonSession({ directory: './sessions' });
+ * ```
  */
 export class JsonSession implements SessionStore {
   readonly reach = 'host';
@@ -72,7 +77,7 @@ export class JsonSession implements SessionStore {
   }
 
   load(key: SessionKey): Promise<StoredSession | undefined> {
-    return attempt(key, async () => {
+    return asSessionStoreError(key, async () => {
       const document = await this.#read(pathOf(key), key);
       if (document === undefined) return undefined;
       const { key: _, ...stored } = document;
@@ -134,7 +139,9 @@ export class JsonSession implements SessionStore {
   }
 
   #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
-    return attempt(key, () => this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }));
+    return asSessionStoreError(key, () =>
+      this.#workspace.lock(path, task, { timeoutMs: this.#lockTimeoutMs }),
+    );
   }
 
   async #read(path: string, owner?: SessionKey): Promise<Document | undefined> {

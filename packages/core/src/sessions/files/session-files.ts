@@ -13,7 +13,10 @@ export class DamagedFileError extends Error {
 }
 
 /** Runs an operation of a store that keeps sessions in files, and gives what goes wrong its meaning. */
-export async function attempt<T>(key: SessionKey | undefined, operation: () => Promise<T>): Promise<T> {
+export async function asSessionStoreError<T>(
+  key: SessionKey | undefined,
+  operation: () => Promise<T>,
+): Promise<T> {
   try {
     return await operation();
   } catch (error) {
@@ -42,10 +45,10 @@ export async function* listSessions(
 ): AsyncGenerator<SessionInfo, void, undefined> {
   const infos: SessionInfo[] = [];
   const errors: SessionStoreError[] = [];
-  await attempt(undefined, async () => {
+  await asSessionStoreError(undefined, async () => {
     for await (const path of paths) {
       try {
-        const stored = await attempt(undefined, () => read(path));
+        const stored = await asSessionStoreError(undefined, () => read(path));
         if (!stored?.key.isWithin(scope)) continue;
         infos.push({ key: stored.key, version: stored.version, updatedAt: stored.updatedAt });
       } catch (error) {

@@ -21,7 +21,13 @@ import {
   type SessionHead,
   writeSegments,
 } from './segments.js';
-import { attempt, ifFound, listBelowPrefixes, listSessions, sessionPrefix } from './session-files.js';
+import {
+  asSessionStoreError,
+  ifFound,
+  listBelowPrefixes,
+  listSessions,
+  sessionPrefix,
+} from './session-files.js';
 
 const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
@@ -31,10 +37,15 @@ const HEAD = 'head.json';
 const LEASE = 'lease.json';
 
 /**
- * Sessions as files of a workspace: the default of an agent. A session is the directory
+ * Stores sessions as files of a workspace: the default of an agent. A session is the directory
  * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with a `head.json`, which says what counts,
  * and segments of one message a line. A commit appends to the last segment and then replaces the head atomically: it
- * costs what it adds, and a crash in between leaves bytes that nobody counts.
+ * costs what it adds, and a crash in between leaves bytes that no head refers to.
+ *
+ * @example
+ * ```ts
+ * const store = new WorkspaceSession(new LocalWorkspace('./data'));
+ * ```
  */
 export class WorkspaceSession implements SessionStore {
   readonly reach: Reach;
@@ -71,7 +82,7 @@ export class WorkspaceSession implements SessionStore {
 
   load(key: SessionKey): Promise<StoredSession | undefined> {
     const directory = directoryOf(key);
-    return attempt(key, async () => {
+    return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
       for (;;) {
         const stored = await this.#readHead(directory, key);
@@ -149,7 +160,7 @@ export class WorkspaceSession implements SessionStore {
   }
 
   #locked<T>(key: SessionKey, directory: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {
-    return attempt(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
+    return asSessionStoreError(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
   }
 
   /** The head in a directory; `undefined` when there is no session. */

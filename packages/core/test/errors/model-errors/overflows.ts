@@ -374,4 +374,11 @@ export const overflows: readonly (readonly [provider: string, status: number, bo
       ],
     },
   ],
+  ['SGLang', 400, openai("The input (9000 tokens) is longer than the model's context length (8192 tokens).")],
+  [
+    'vLLM, decoder prompt',
+    400,
+    openai('The decoder prompt (length 9000) is longer than the maximum model length of 8192.'),
+  ],
+  ['a gateway, by length', 400, openai('Input length 9000 exceeds the maximum length 8192')],
 ];

@@ -1,4 +1,10 @@
-import { type Capability, InvalidInputError, type PermissionRule, parseWith } from '@x/core';
+import {
+  type Capability,
+  InvalidInputError,
+  PERMISSION_MODES,
+  type PermissionRule,
+  parseWith,
+} from '@x/core';
 import { z } from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { judge } from './judge.js';
@@ -26,7 +32,7 @@ const rulesSchema = z
 
 export const permissionsConfigSchema = z.strictObject({
   /** What happens to calls that no rule is about. A session's own mode outranks it. */
-  mode: z.enum(['default', 'accept_edits', 'explore', 'bypass', 'dont_ask']).default('default'),
+  mode: z.enum(PERMISSION_MODES).default('default'),
   allow: rulesSchema,
   deny: rulesSchema,
   ask: rulesSchema,

@@ -1,0 +1,161 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { createCompactor, dropOldest, summarize, toolResultEviction } from '@x/compaction';
+import { type Compactor, LocalWorkspace, type Model } from '@x/core';
+import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { evictingTools, prepareStepWith, withOverflowRecovery } from '../../src/index.js';
+import { type Answer, modelServer } from '../support/model-server.js';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'x-server-tools-'));
+});
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
+
+const answered = (content: readonly object[]): Answer => ({
+  json: {
+    type: 'message',
+    id: 'msg_1',
+    role: 'assistant',
+    model: 'claude-sonnet-4-5',
+    content,
+    stop_reason: 'end_turn',
+    stop_sequence: null,
+    usage: { input_tokens: 10, output_tokens: 5 },
+  },
+});
+const searched = (turn: number) =>
+  answered([
+    { type: 'text', text: 'Let me look. ' },
+    { type: 'server_tool_use', id: `srvtoolu_${turn}`, name: 'web_search', input: { query: `q${turn}` } },
+    {
+      type: 'web_search_tool_result',
+      tool_use_id: `srvtoolu_${turn}`,
+      content: [
+        {
+          type: 'web_search_result',
+          url: `https://example.com/${turn}`,
+          title: 'A page',
+          page_age: null,
+          encrypted_content: `secret-${turn}`,
+        },
+      ],
+    },
+    { type: 'text', text: `Found ${turn}. ${'More of it. '.repeat(60)}` },
+  ]);
+
+/** Anthropic's rule: every call of a tool that it runs has its result behind it, and every result its call before it. */
+function unpaired(body: Record<string, unknown>): readonly string[] {
+  const messages = body.messages as { content: { type: string; id?: string; tool_use_id?: string }[] }[];
+  const blocks = messages.flatMap(({ content }) => content);
+  const calls = blocks.flatMap(({ type, id }) => (type === 'server_tool_use' && id ? [id] : []));
+  const results = blocks.flatMap(({ type, tool_use_id: id }) =>
+    type.endsWith('_tool_result') && id ? [id] : [],
+  );
+  return [...calls.filter((id) => !results.includes(id)), ...results.filter((id) => !calls.includes(id))];
+}
+
+const summarizer: Model = {
+  id: 'summarizer',
+  generate: async () => ({
+    content: [
+      {
+        type: 'text',
+        text: '## SESSION INTENT\nLook\n## SUMMARY\nLooked\n## ARTIFACTS\nnone\n## NEXT STEPS\nnone',
+      },
+    ],
+    finishReason: 'stop',
+  }),
+};
+const window = { contextWindow: 3_000, triggerMessages: 0 };
+const strategies: readonly (readonly [string, Compactor])[] = [
+  ['the ladder', createCompactor({ ...window, keepMessages: 6 })],
+  [
+    'a summary alone',
+    createCompactor({ ...window, keepMessages: 6, model: summarizer, strategy: [summarize()] }),
+  ],
+  ['dropping alone', createCompactor({ ...window, strategy: [dropOldest()] })],
+];
+
+describe.each(strategies)('tools that the provider runs, under %s', (_, compactor) => {
+  it.each(['prepareStepWith', 'withOverflowRecovery'])('go back as whole pairs with %s', async (how) => {
+    const TURNS = 12;
+    const refused: Answer = {
+      status: 400,
+      json: { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 9 > 8' } },
+    };
+    const answers = Array.from({ length: TURNS }, (_, turn) => searched(turn));
+    const last = how === 'prepareStepWith' ? [] : [refused];
+    const server = await modelServer(...answers, ...last, searched(99));
+    const anthropic = createAnthropic({ baseURL: server.url, apiKey: 'key' });
+    const plain = anthropic('claude-sonnet-4-5');
+    const overflowing = how === 'withOverflowRecovery';
+    const model = overflowing ? withOverflowRecovery(plain, compactor) : plain;
+    const tools = { web_search: anthropic.tools.webSearch_20250305() } as ToolSet;
+    const messages: ModelMessage[] = [];
+    for (let turn = 0; turn <= TURNS; turn++) {
+      messages.push({ role: 'user', content: `Question ${turn}` });
+      const prepare = overflowing ? {} : { prepareStep: prepareStepWith(compactor) };
+      const { response } = await generateText({ model, tools, messages, maxRetries: 0, ...prepare });
+      messages.push(...response.messages);
+    }
+    for (const body of server.bodies) expect(unpaired(body)).toEqual([]);
+    // The last search is whole: nothing was short enough to be taken apart.
+    expect(JSON.stringify(server.bodies.at(-1))).toContain(`secret-${TURNS - 1}`);
+  });
+});
+
+it('leaves the results of the provider’s own tools to the provider, however long', async () => {
+  const output = [{ stdout: 'line\n'.repeat(40_000), stderr: '', outcome: { type: 'exit', exitCode: 0 } }];
+  const server = await modelServer(
+    { status: 200, json: openaiAnswer([shellCall]) },
+    { json: openaiAnswer([said]) },
+  );
+  const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
+  const tools = evictingTools(
+    { shell: openai.tools.shell({ execute: async () => ({ output }) as never }) },
+    { workspace: new LocalWorkspace(directory), eviction: toolResultEviction({ maxResultChars: 10_000 }) },
+  );
+  await generateText({
+    model: openai('gpt-5'),
+    tools: tools as unknown as ToolSet,
+    prompt: 'Look',
+    stopWhen: stepCountIs(2),
+    maxRetries: 0,
+  });
+  const input = server.bodies[1]?.input as { type: string }[];
+  expect(input.map(({ type }) => type)).toContain('shell_call_output');
+  expect(input.map(({ type }) => type)).not.toContain('function_call_output');
+});
+
+const shellCall = {
+  type: 'shell_call',
+  id: 'sh_1',
+  call_id: 'call_1',
+  status: 'completed',
+  action: { commands: ['ls'] },
+};
+const said = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: 'Done.', annotations: [] }],
+};
+function openaiAnswer(output: readonly object[]) {
+  return {
+    id: 'resp_1',
+    object: 'response',
+    created_at: 1,
+    model: 'gpt-5',
+    status: 'completed',
+    error: null,
+    incomplete_details: null,
+    output,
+    usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
+  };
+}
