@@ -32,8 +32,9 @@ const chosen = Object.fromEntries(
 
 const counter = tiktokenCounter();
 const setting = settingFor(options.window, counter);
+const half = options.fit ? 'fit' : options.report ? 'report' : undefined;
 const recordings = options.data
-  ? readRecordings(options.data, options.domain)
+  ? readRecordings(options.data, options.domain, half)
   : syntheticRecordings({ counter }).filter(
       ({ domain }) => options.domain.length === 0 || options.domain.includes(domain),
     );

@@ -12,10 +12,41 @@ export function contextText(message: Message): string {
   return text;
 }
 
-/** Whether a token stands literally somewhere in a context. The newest messages are looked at first. */
+/** Whether a token stands as a whole somewhere in a context. The newest messages are looked at first. */
 export function holdsToken(messages: readonly Message[], token: string): boolean {
-  return messages.findLastIndex((message) => contextText(message).includes(token)) >= 0;
+  return messages.findLastIndex((message) => holdsWhole(contextText(message), token)) >= 0;
 }
+
+/**
+ * Whether a text holds a token that is not a part of a longer word or number. Scripts without spaces between words have
+ * no such borders. A token with quotes is also found as JSON has it: tool inputs stand in a context as JSON.
+ */
+export function holdsWhole(text: string, token: string): boolean {
+  const escaped = JSON.stringify(token).slice(1, -1);
+  return standsIn(text, token) || (escaped !== token && standsIn(text, escaped));
+}
+
+function standsIn(text: string, token: string): boolean {
+  for (let at = text.indexOf(token); at >= 0; at = text.indexOf(token, at + 1)) {
+    const end = at + token.length;
+    if (!isJoined(text, at) && !isJoined(text, end)) return true;
+  }
+  return false;
+}
+
+/** Whether the characters on both sides of a position belong to one word, or to one number. */
+function isJoined(text: string, at: number): boolean {
+  const [before, after] = [text.charAt(at - 1), text.charAt(at)];
+  if (SPACED.test(before) && SPACED.test(after)) return true;
+  return (
+    DECIMAL.test(text.slice(Math.max(0, at - 2), at + 1)) ||
+    DECIMAL.test(text.slice(Math.max(0, at - 1), at + 2))
+  );
+}
+
+const SPACED =
+  /^(?![\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}])[\p{L}\p{N}\p{M}_]$/u;
+const DECIMAL = /^\d[.,]\d$/;
 
 function blockText(block: ContentBlock): string {
   switch (block.type) {

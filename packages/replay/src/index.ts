@@ -1,10 +1,16 @@
 export { type CompareOptions, type Comparison, compareStrategies } from './compare-strategies.js';
-export { contextText } from './context-text.js';
+export { contextText, holdsWhole } from './context-text.js';
 export type { RecordedCompaction, RecordedConversation, RecordedUsage } from './conversation.js';
 export { formats, importConversation } from './import/import-conversation.js';
 export { pairingViolations } from './pairing-violations.js';
 export { type Prices, parsePrices, relativePrices } from './prices.js';
-export { findLongRangeReferences, type LongRangeReference } from './references.js';
+export {
+  findLongRangeReferences,
+  findLongRangeValues,
+  type LongRangeReference,
+  type ReferenceKind,
+  type ReferenceOptions,
+} from './references.js';
 export {
   type ReferenceResult,
   type ReplayedCall,

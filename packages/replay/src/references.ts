@@ -1,9 +1,15 @@
 import { countMessage, type JsonValue, type Message, type TokenCounter, toolUsesOf } from '@x/core';
-import { contextText } from './context-text.js';
+import { contextText, holdsWhole } from './context-text.js';
 
-/** A later tool call uses a name that was last mentioned long before: what a reduction must not lose. */
+/**
+ * What is referred to: a name found by its form anywhere in a tool input (`mention`), or a whole value of one, by what it
+ * is: a `name`, a `number`, a plain `word`, a `text` of several words.
+ */
+export type ReferenceKind = 'mention' | 'name' | 'number' | 'word' | 'text';
+
+/** A later tool call uses something that was last mentioned long before: what a reduction must not lose. */
 export interface LongRangeReference {
-  /** A path, an identifier or an id. */
+  readonly kind: ReferenceKind;
   readonly token: string;
   /** Index of the message with the tool call. */
   readonly callIndex: number;
@@ -16,18 +22,26 @@ export interface LongRangeReference {
 /** Names, not words: with a slash, a dot, an underscore, a digit or an inner capital. */
 const NAME = /[\p{L}\p{N}_@~./\\:#-]{6,200}/gu;
 const TELLING = /[/_\d]|\.\p{L}|\p{Ll}\p{Lu}/u;
-/** A call with more new names than that is a listing; its first ones speak for it. */
-const MAX_NAMES_PER_CALL = 8;
+/** A call with more of them than that is a listing; its first ones speak for it. */
+const MOST_PER_CALL = 8;
+/** Nearer mentions survive any strategy. In tokens. */
+const MIN_GAP_TOKENS = 2_000;
+/** UTF-16 units of a value that is a short text, and not content. */
+const LONGEST_VALUE = 200;
+const NUMBER = /^[-+]?[\d.,:%]*\d[\d.,:%]*$/;
+const UNSPACED =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/**
- * Finds what tool calls of a conversation take from its far past.
- *
- * @param options `minGapTokens` tokens between mention and use, default 2 000: nearer ones survive any strategy.
- */
+export interface ReferenceOptions {
+  /** Tokens between mention and use. Default 2 000: nearer mentions survive any strategy. */
+  readonly minGapTokens?: number;
+}
+
+/** Finds the names that tool calls of a conversation take from its far past, by their form. */
 export function findLongRangeReferences(
   messages: readonly Message[],
   counter: TokenCounter,
-  { minGapTokens = 2_000 }: { readonly minGapTokens?: number } = {},
+  { minGapTokens = MIN_GAP_TOKENS }: ReferenceOptions = {},
 ): readonly LongRangeReference[] {
   const found: LongRangeReference[] = [];
   /** By name, the last message that mentions it. */
@@ -41,16 +55,86 @@ export function findLongRangeReferences(
     let taken = 0;
     for (const token of names) {
       const lastIndex = mentions.get(token);
-      if (lastIndex === undefined || taken === MAX_NAMES_PER_CALL) continue;
+      if (lastIndex === undefined || taken === MOST_PER_CALL) continue;
       const gapTokens = tokens - (starts[lastIndex + 1] ?? tokens);
       if (gapTokens < minGapTokens) continue;
       taken++;
-      found.push({ token, callIndex, lastIndex, gapTokens });
+      found.push({ kind: 'mention', token, callIndex, lastIndex, gapTokens });
     }
     for (const name of namesIn(contextText(message))) mentions.set(name, callIndex);
     tokens += countMessage(counter, message);
   }
   return found;
+}
+
+/**
+ * Finds the values of tool inputs that come from the far past of a conversation, whatever they look like: every leaf on
+ * one line of 2 to 200 UTF-16 units that stands as a whole in an earlier message, and in no near one. No pattern chooses
+ * them, so they favor no way of keeping.
+ */
+export function findLongRangeValues(
+  messages: readonly Message[],
+  counter: TokenCounter,
+  { minGapTokens = MIN_GAP_TOKENS }: ReferenceOptions = {},
+): readonly LongRangeReference[] {
+  const found: LongRangeReference[] = [];
+  /** By word, the messages that hold it, in order. */
+  const holders = new Map<string, number[]>();
+  const starts: number[] = [];
+  let tokens = 0;
+  for (const [callIndex, message] of messages.entries()) {
+    starts.push(tokens);
+    let taken = 0;
+    for (const token of new Set(toolUsesOf(message).flatMap(({ input }) => valuesOf(input)))) {
+      if (taken === MOST_PER_CALL) break;
+      const lastIndex = lastHolder(messages, callIndex, token, holders);
+      if (lastIndex === undefined) continue;
+      const gapTokens = tokens - (starts[lastIndex + 1] ?? tokens);
+      if (gapTokens < minGapTokens) continue;
+      taken++;
+      found.push({ kind: kindOf(token), token, callIndex, lastIndex, gapTokens });
+    }
+    for (const word of wordsIn(contextText(message))) {
+      const list = holders.get(word);
+      if (list) list.push(callIndex);
+      else holders.set(word, [callIndex]);
+    }
+    tokens += countMessage(counter, message);
+  }
+  return found;
+}
+
+/** The newest message before `end` that holds a value as a whole: looked for among those that hold its rarest word. */
+function lastHolder(
+  messages: readonly Message[],
+  end: number,
+  value: string,
+  holders: ReadonlyMap<string, readonly number[]>,
+): number | undefined {
+  let candidates: readonly number[] | undefined;
+  if (UNSPACED.test(value)) candidates = Array.from({ length: end }, (_, index) => index);
+  for (const word of candidates ? [] : wordsIn(value)) {
+    const list = holders.get(word) ?? [];
+    if (!candidates || list.length < candidates.length) candidates = list;
+  }
+  return candidates?.findLast((index) => holdsWhole(contextText(messages[index] as Message), value));
+}
+
+function kindOf(value: string): ReferenceKind {
+  if (NUMBER.test(value)) return 'number';
+  if (/\s/.test(value) || (UNSPACED.test(value) && value.length > 4)) return 'text';
+  return TELLING.test(value) ? 'name' : 'word';
+}
+
+function wordsIn(text: string): ReadonlySet<string> {
+  return new Set(text.match(/[\p{L}\p{N}\p{M}_]+/gu));
+}
+
+/** The leaves of an input that may be looked for: numbers, and strings on one line that are not content. */
+function valuesOf(input: JsonValue): readonly string[] {
+  return leavesOf(input)
+    .map((leaf) => (typeof leaf === 'boolean' || leaf === null ? '' : String(leaf).trim()))
+    .filter((leaf) => leaf.length >= 2 && leaf.length <= LONGEST_VALUE && !leaf.includes('\n'));
 }
 
 function namesIn(text: string): readonly string[] {
@@ -64,7 +148,17 @@ function namesIn(text: string): readonly string[] {
 }
 
 function stringsOf(value: JsonValue): readonly string[] {
-  if (typeof value === 'string') return [value];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.values(value).flatMap((inner) => stringsOf(inner as JsonValue));
+  return leavesOf(value).filter((leaf) => typeof leaf === 'string');
+}
+
+function leavesOf(value: JsonValue): readonly (string | number | boolean | null)[] {
+  const leaves: (string | number | boolean | null)[] = [];
+  const open: JsonValue[] = [value];
+  // A stack of its own: input may be nested deeper than the call stack reaches.
+  while (open.length > 0) {
+    const next = open.pop() as JsonValue;
+    if (typeof next !== 'object' || next === null) leaves.push(next);
+    else for (const inner of Object.values(next).toReversed()) open.push(inner as JsonValue);
+  }
+  return leaves;
 }

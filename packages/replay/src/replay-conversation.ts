@@ -1,5 +1,5 @@
 import { countMessage, countMessages, type Message, type MessageFate } from '@x/core';
-import { holdsToken } from './context-text.js';
+import { holdsToken, holdsWhole } from './context-text.js';
 import { pairingViolations } from './pairing-violations.js';
 import { type Prices, relativePrices } from './prices.js';
 import type { LongRangeReference } from './references.js';
@@ -9,7 +9,7 @@ import { takeTurns } from './take-turns.js';
 
 /** What became of one reference. */
 export interface ReferenceResult extends LongRangeReference {
-  /** Its token stands literally in the request whose answer uses it. */
+  /** Its token stands as a whole in the request whose answer uses it. */
   readonly retained: boolean;
   /** A reduction came between the last mention and the call. */
   readonly crossing: boolean;
@@ -34,7 +34,7 @@ export interface ReplayedCall {
 export interface ReplayResult {
   readonly references: readonly ReferenceResult[];
   readonly calls: readonly ReplayedCall[];
-  /** Of all calls together, by the prices given. */
+  /** Of all calls together, by the prices given, and of what summarizers read, as uncached input. */
   readonly cost: number;
   readonly reductions: number;
   readonly largestRequest: number;
@@ -45,7 +45,7 @@ export interface ReplayResult {
   /** Messages gone or altered that no manifest accounts for. */
   readonly unaccounted: number;
   readonly largestSummary: number;
-  /** Read by a summarizer, where there was one; not in `cost`. */
+  /** Read by a summarizer, where there was one. */
   readonly summarizerTokens: number;
   /** Spent in the strategy, its checks included. */
   readonly milliseconds: number;
@@ -142,8 +142,8 @@ export async function replayConversation(
         results.push({
           ...reference,
           retained:
-            system.includes(reference.token) ||
-            setting.system.includes(reference.token) ||
+            holdsWhole(system, reference.token) ||
+            holdsWhole(setting.system, reference.token) ||
             holdsToken(context, reference.token),
           crossing: lastReduction > reference.lastIndex,
           fate: mentioned && fates.get(mentioned.id),
@@ -153,7 +153,8 @@ export async function replayConversation(
     context.push(message);
     contextTokens += countMessage(counter, message);
   }
-  return { references: results, calls, cost: calls.reduce((sum, { cost }) => sum + cost, 0), ...total };
+  const read = (prices.input * total.summarizerTokens) / 1_000_000;
+  return { references: results, calls, cost: calls.reduce((sum, { cost }) => sum + cost, read), ...total };
 }
 
 function unaccountedFor(

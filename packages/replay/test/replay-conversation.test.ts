@@ -21,7 +21,8 @@ const messages = [
   toolResultMessage({ id: 'c', name: 't' }, 'fine'),
   call('', 'src/b.ts'),
 ];
-const probe = (token: string, callIndex: number) => ({ token, callIndex, lastIndex: 0, gapTokens: 9 });
+const probe = (token: string, callIndex: number) =>
+  ({ kind: 'mention', token, callIndex, lastIndex: 0, gapTokens: 9 }) as const;
 const recording: ReplayInput = {
   system: 'about src/system.ts',
   messages,
@@ -118,5 +119,28 @@ describe('replayConversation', () => {
       'enough',
     );
     expect(calls).toBe(1);
+  });
+
+  it('does not take a name for kept because a longer one is there', async () => {
+    const longer = once(2, ([, ...rest]) => [userMessage('src/a.tsx and lib_src/b.ts'), ...rest]);
+    const { references } = await replayConversation(recording, longer, setting);
+    expect(references.map(({ token, retained }) => [token, retained])).toEqual([
+      ['src/a.ts', false],
+      ['src/b.ts', false],
+      ['src/system.ts', true],
+    ]);
+  });
+
+  it('counts what a summarizer reads as uncached input', async () => {
+    const reading =
+      (tokens: number): Strategy =>
+      () => {
+        let calls = 0;
+        return async (messages) =>
+          ++calls === 2 ? { messages, manifest: [], summarizerTokens: tokens } : undefined;
+      };
+    const free = await replayConversation(recording, reading(0), setting);
+    const paid = await replayConversation(recording, reading(1_000), setting);
+    expect(1_000_000 * (paid.cost - free.cost)).toBeCloseTo(1_000);
   });
 });

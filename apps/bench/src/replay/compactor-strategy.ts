@@ -4,25 +4,16 @@ import type { Strategy } from '@x/replay';
 import { extractiveSummary } from './extractive-summary.js';
 
 export interface CompactorOptions extends Omit<CompactionConfig, 'model'> {
-  /** When given, the extractive stand-in writes summaries of at most so many tokens; otherwise nobody does. */
-  readonly summaryTokens?: number;
+  /** The extractive stand-in writes summaries, as long as it is asked for. Default: nobody does. */
+  readonly standIn?: boolean;
 }
 
-/** Our compactor, due at 85 % of the window and by nothing else unless the options say otherwise. */
-export function compactorStrategy({ summaryTokens, ...options }: CompactorOptions = {}): Strategy {
+/** Our compactor as it comes, unless the options say otherwise. */
+export function compactorStrategy({ standIn = false, ...options }: CompactorOptions = {}): Strategy {
   return ({ window, counter, system }) => {
     let read = 0;
-    const model =
-      summaryTokens === undefined ? null : standIn(summaryTokens, counter, (tokens) => (read += tokens));
-    const compactor = createCompactor({
-      model,
-      contextWindow: window,
-      counter,
-      budgetPercent: 0.85,
-      triggerMessages: 0,
-      triggerTokens: 0,
-      ...options,
-    });
+    const model = standIn ? extractiveModel(counter, (tokens) => (read += tokens)) : null;
+    const compactor = createCompactor({ model, contextWindow: window, counter, ...options });
     return async (messages) => {
       read = 0;
       const outcome = await compactor.compact(messages, { reason: 'proactive_budget', system });
@@ -32,14 +23,17 @@ export function compactorStrategy({ summaryTokens, ...options }: CompactorOption
   };
 }
 
+/** Tokens of the headings. */
+const FRAME = 60;
+
 /** Writes the headings that a summary must have, and below them what the stand-in finds. */
-function standIn(maxTokens: number, counter: TokenCounter, onRead: (tokens: number) => void): Model {
+function extractiveModel(counter: TokenCounter, onRead: (tokens: number) => void): Model {
   return {
     id: 'stand-in',
-    async generate({ system = '', messages }) {
+    async generate({ system = '', messages, maxOutputTokens = 4_000 }) {
       const prompt = messages.map((message) => textOf(message)).join('\n');
       onRead(counter.count(system) + counter.count(prompt));
-      const names = extractiveSummary(prompt, maxTokens, counter);
+      const names = extractiveSummary(prompt, maxOutputTokens - FRAME, counter);
       const text = `## SESSION INTENT\nSee below.\n\n## SUMMARY\n${names}\n\n## ARTIFACTS\nNone.\n\n## NEXT STEPS\nNone.`;
       return { content: [{ type: 'text', text }], finishReason: 'stop' };
     },

@@ -1,3 +1,4 @@
+import type { ReferenceKind } from '@x/replay';
 import type { ReplayedConversation } from './run-replay.js';
 
 /** What one strategy came to over a group of conversations. */
@@ -7,7 +8,7 @@ export interface Figures {
   readonly retained: number;
   readonly crossing: number;
   readonly crossingRetained: number;
-  /** Of all requests of the group, over what they would have cost without any reduction. */
+  /** Of all requests of the group and of what summarizers read, over what they would have cost without any reduction. */
   readonly cost: number;
   readonly calls: number;
   readonly reductions: number;
@@ -20,10 +21,20 @@ export interface Figures {
   readonly milliseconds: number;
 }
 
-/** Adds up what a strategy came to. */
-export function figuresOf(conversations: readonly ReplayedConversation[], strategy: string): Figures {
+/**
+ * Adds up what a strategy came to.
+ *
+ * @param kind Counts only the probes of this kind. Default: all.
+ */
+export function figuresOf(
+  conversations: readonly ReplayedConversation[],
+  strategy: string,
+  kind?: ReferenceKind,
+): Figures {
   const results = conversations.flatMap(({ byStrategy }) => byStrategy[strategy] ?? []);
-  const probes = results.flatMap((result) => result.references);
+  const probes = results
+    .flatMap((result) => result.references)
+    .filter((probe) => kind === undefined || probe.kind === kind);
   const crossing = probes.filter((probe) => probe.crossing);
   const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
   const most = (values: readonly number[]) => values.reduce((left, right) => Math.max(left, right), 0);

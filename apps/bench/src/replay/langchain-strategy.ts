@@ -9,8 +9,8 @@ export interface LangchainOptions {
   readonly keepMessages: number;
   /** What the summarizer is shown, in tokens. LangChain's own default is 4 000. */
   readonly trimTokensToSummarize?: number;
-  /** Tokens that the summary may have. */
-  readonly summaryTokens: number;
+  /** The share of the trigger that the summary may have. */
+  readonly summaryShare: number;
 }
 
 /**
@@ -20,11 +20,12 @@ export interface LangchainOptions {
 export function langchainStrategy({
   keepMessages,
   trimTokensToSummarize,
-  summaryTokens,
+  summaryShare,
 }: LangchainOptions): Strategy {
   return ({ counter, trigger, overhead }) => {
     const translation = new LangchainMessages(counter);
     let read = 0;
+    const summaryTokens = Math.floor(trigger * summaryShare);
     const options = {
       model: new StandIn((prompt) => {
         read += counter.count(prompt);

@@ -8,20 +8,29 @@ const names = z
   .default([])
   .transform((values) => values.flatMap((value) => value.split(',')).filter(Boolean));
 
-const optionsSchema = z.strictObject({
-  /** A folder of recordings; without one, synthetic conversations are replayed. */
-  data: z.string().optional(),
-  /** The model's context window, in tokens. */
-  window: z.coerce.number().int().min(12_000).default(64_000),
-  strategy: names,
-  domain: names,
-  /** A module whose default export maps names to more strategies. */
-  with: z.string().optional(),
-  /** Lists the probes that each strategy lost. */
-  misses: z.boolean().default(false),
-  /** Where to write everything as JSON. */
-  json: z.string().optional(),
-});
+const optionsSchema = z
+  .strictObject({
+    /** A folder of recordings; without one, synthetic conversations are replayed. */
+    data: z.string().optional(),
+    /** The model's context window, in tokens. */
+    window: z.coerce.number().int().min(12_000).default(64_000),
+    /** Only the projects to fit settings on. */
+    fit: z.boolean().default(false),
+    /** Only the projects to report on, which no setting was fitted to. */
+    report: z.boolean().default(false),
+    strategy: names,
+    domain: names,
+    /** A module whose default export maps names to more strategies. */
+    with: z.string().optional(),
+    /** Lists the probes that each strategy lost. */
+    misses: z.boolean().default(false),
+    /** Where to write everything as JSON. */
+    json: z.string().optional(),
+  })
+  .refine(({ fit, report }) => !(fit && report), {
+    path: ['report'],
+    message: 'and fit are the two halves of the projects; leave both out for all',
+  });
 
 export type ReplayOptions = z.output<typeof optionsSchema>;
 
@@ -42,6 +51,8 @@ export function parseOptions(
       strategy: { type: 'string', multiple: true },
       domain: { type: 'string', multiple: true },
       with: { type: 'string' },
+      fit: { type: 'boolean' },
+      report: { type: 'boolean' },
       misses: { type: 'boolean' },
       json: { type: 'string' },
     },

@@ -36,17 +36,27 @@ type RecordedMessage = z.output<typeof messageSchema>;
  * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`.
  * A file without probes counts for cost alone.
  *
+ * @param half Only the projects to fit settings on, or only those to report on. The projects of each domain, by name,
+ * belong to the one and the other in turn.
  * @throws {InvalidInputError} for a file of another form.
  */
-export function readRecordings(folder: string, domains: readonly string[] = []): readonly Recording[] {
+export function readRecordings(
+  folder: string,
+  domains: readonly string[] = [],
+  half?: 'fit' | 'report',
+): readonly Recording[] {
   const manifest = parseWith(
     manifestSchema,
     JSON.parse(readFileSync(join(folder, 'manifest.json'), 'utf8')),
     'manifest.json',
   );
   const probed = new Set(readdirSync(join(folder, 'probes')));
+  const fitting = projectsToFit(manifest);
   return manifest
     .filter(({ domain }) => domains.length === 0 || domains.includes(domain))
+    .filter(
+      ({ domain, source }) => half === undefined || fitting.has(`${domain} ${source}`) === (half === 'fit'),
+    )
     .map(({ file, domain, source }) => {
       const packed = `${file}.gz`;
       const { messages } = parseWith(
@@ -68,11 +78,27 @@ export function readRecordings(folder: string, domains: readonly string[] = []):
         messages: messages.slice(offset).map((message, index) => toMessage(message, `${file} ${index}`)),
         probes: probes.map((probe) => ({
           ...probe,
+          kind: 'mention' as const,
           callIndex: probe.callIndex - offset,
           lastIndex: probe.lastIndex - offset,
         })),
       };
     });
+}
+
+/** Every second project of each domain. */
+function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<string> {
+  const projects = new Map<string, Set<string>>();
+  for (const { domain, source } of manifest) {
+    const known = projects.get(domain);
+    if (known) known.add(source);
+    else projects.set(domain, new Set([source]));
+  }
+  return new Set(
+    [...projects].flatMap(([domain, sources]) =>
+      [...sources].sort().flatMap((source, index) => (index % 2 === 0 ? [`${domain} ${source}`] : [])),
+    ),
+  );
 }
 
 function readPacked(path: string): unknown {

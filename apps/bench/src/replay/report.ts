@@ -1,10 +1,20 @@
 import type { ReplaySetting } from '@x/replay';
-import { relativePrices, textTable } from '@x/replay';
+import { type ReferenceKind, relativePrices, textTable } from '@x/replay';
 import { type Figures, figuresOf, groupConversations } from './figures.js';
 import { OVERHEAD, type ReplayedConversation, TRIGGER_SHARE } from './run-replay.js';
 
+const KINDS: Readonly<Record<ReferenceKind, string>> = {
+  mention: 'names in inputs, by form',
+  name: 'values: names',
+  number: 'values: numbers',
+  word: 'values: plain words',
+  text: 'values: short texts',
+};
+
 interface Measure {
   readonly title: string;
+  /** Has a row for each kind of probe. */
+  readonly byKind?: boolean;
   /** The share, or nothing where there is none. */
   of(figures: Figures): number | undefined;
 }
@@ -12,10 +22,12 @@ interface Measure {
 const measures: readonly Measure[] = [
   {
     title: 'Probes retained, of all',
+    byKind: true,
     of: ({ retained, probes }) => (probes > 0 ? retained / probes : undefined),
   },
   {
     title: 'Probes retained, of those that a reduction crossed',
+    byKind: true,
     of: ({ crossingRetained, crossing }) => (crossing > 0 ? crossingRetained / crossing : undefined),
   },
   { title: 'Cost, of sending everything', of: ({ cost }) => (Number.isFinite(cost) ? cost : undefined) },
@@ -43,31 +55,39 @@ function headerOf(
   return [
     `${conversations.length} conversations, a window of ${window} tokens (${counter.name}); ${reaching} reach the trigger.`,
     `Trigger: a request of ${trigger} tokens (${TRIGGER_SHARE} of the window), ${OVERHEAD} of them system prompt and tools.`,
-    'Retained: the token of a probe stands literally in the request whose answer uses it. Crossed: there was a reduction',
-    'between its last mention and that request.',
+    'Probes: what a tool call takes from at least 2 000 tokens before: names by their form, and every value of its input.',
+    'Retained: it stands as a whole word in the request whose answer uses it. Crossed: there was a reduction between its',
+    'last mention and that request.',
     `Cost: input tokens of all requests; ${relativePrices.cachedInput} for whole messages shared with the request before from the start, ${relativePrices.cacheWrite} for`,
-    'all others; a sum over the sum without any reduction, as if the window did not matter. Output is the same: left out.',
+    'all others, 1 for what summarizers read; a sum over the sum without any reduction, as if the window did not matter.',
     'Rows: conversations that reach the trigger, unless said otherwise.',
   ];
 }
 
 function tableOf(
-  { title, of }: Measure,
+  { title, byKind = false, of }: Measure,
   conversations: readonly ReplayedConversation[],
   strategies: readonly string[],
 ): readonly string[] {
   const reaching = conversations.filter(({ reachesTrigger }) => reachesTrigger);
-  const row = (label: string, group: readonly ReplayedConversation[]): readonly string[] => [
-    label,
-    String(group.length),
-    String(group.reduce((sum, { recording }) => sum + recording.probes.length, 0)),
-    ...strategies.map((name) => formatShare(of(figuresOf(group, name)))),
-  ];
+  const row = (
+    label: string,
+    group: readonly ReplayedConversation[],
+    kind?: ReferenceKind,
+  ): readonly string[] => {
+    const probes = group.flatMap(({ recording }) => recording.probes);
+    return [
+      label,
+      String(group.length),
+      String(probes.filter((probe) => kind === undefined || probe.kind === kind).length),
+      ...strategies.map((name) => formatShare(of(figuresOf(group, name, kind)))),
+    ];
+  };
+  const kindRows = (group: readonly ReplayedConversation[]) =>
+    byKind ? (Object.keys(KINDS) as ReferenceKind[]).map((kind) => row(`  ${KINDS[kind]}`, group, kind)) : [];
   const domains = groupConversations(reaching, 'domain');
   const rows = [...domains].flatMap(([domain, group]) => {
-    const sources = groupConversations(group, 'source');
-    const nested = [...sources].map(([source, part]) => row(`  ${source}`, part));
-    return [row(domain, group), ...(sources.size > 1 ? nested : [])];
+    return [row(domain, group), ...kindRows(group)];
   });
   const means = strategies.map((name) => {
     const shares = [...domains.values()].flatMap((group) => of(figuresOf(group, name)) ?? []);
@@ -80,7 +100,9 @@ function tableOf(
     ...rows,
     ['mean of domains', '', '', ...means],
     row('pooled', reaching),
+    ...kindRows(reaching),
     row('pooled, with those below the trigger', conversations),
+    ...kindRows(conversations),
   ]);
 }
 
@@ -102,7 +124,7 @@ function totalsOf(
     row('calls or results without their counterpart', ({ pairingViolations }) => pairingViolations),
     row('changes not in the manifest', ({ unaccounted }) => unaccounted),
     row('largest summary', ({ largestSummary }) => largestSummary),
-    row('read by a summarizer, not in the cost', ({ summarizerTokens }) => summarizerTokens),
+    row('read by a summarizer', ({ summarizerTokens }) => summarizerTokens),
     row('ms in the strategy, per call', ({ milliseconds, calls }) => (milliseconds / calls).toFixed(2)),
   ]);
 }

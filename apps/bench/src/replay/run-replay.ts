@@ -1,12 +1,15 @@
 import type { TokenCounter } from '@x/core';
 import type { ReplaySetting, Strategy } from '@x/replay';
-import { type ReplayResult, replayConversation, sendEverything } from '@x/replay';
+import { findLongRangeValues, type ReplayResult, replayConversation, sendEverything } from '@x/replay';
 import type { Recording } from './recording.js';
 
 /** Tokens that system prompt and tool schemas take in every request, whatever the recording holds of them. */
 export const OVERHEAD = 10_000;
 /** The share of the window from which on strategies reduce. */
 export const TRIGGER_SHARE = 0.85;
+
+/** The share of a reduction's trigger that every strategy may fill with a summary: what our record takes by default. */
+export const SUMMARY_SHARE = 0.25;
 
 /** One conversation through every strategy. */
 export interface ReplayedConversation {
@@ -36,9 +39,11 @@ export async function runReplay(
   setting: ReplaySetting,
 ): Promise<readonly ReplayedConversation[]> {
   const replayed: ReplayedConversation[] = [];
-  for (const recording of recordings) {
-    const { messages, probes: references, system } = recording;
-    const input = { messages, references, system };
+  for (const given of recordings) {
+    const { messages, system } = given;
+    const probes = [...given.probes, ...findLongRangeValues(messages, setting.counter)];
+    const recording = { ...given, probes };
+    const input = { messages, references: probes, system };
     const full = await replayConversation(input, sendEverything, setting);
     const byStrategy: Record<string, ReplayResult> = {};
     for (const [name, strategy] of Object.entries(strategies)) {

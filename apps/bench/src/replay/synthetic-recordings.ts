@@ -174,7 +174,13 @@ function findProbes(
       if (!text.includes(token)) continue;
       const last = lastMention.get(token);
       if (message.role === 'assistant' && last && at - last.at >= MINIMUM_GAP) {
-        probes.push({ token, callIndex: index, lastIndex: last.index, gapTokens: at - last.at });
+        probes.push({
+          kind: 'mention',
+          token,
+          callIndex: index,
+          lastIndex: last.index,
+          gapTokens: at - last.at,
+        });
       }
       lastMention.set(token, { index, at: at + countMessage(counter, message) });
     }

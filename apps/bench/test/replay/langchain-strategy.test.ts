@@ -6,7 +6,7 @@ import { langchainStrategy } from '../../src/replay/langchain-strategy.js';
 
 const counter = { name: 'letters', count: (text: string) => text.length };
 const setting = { window: 4_000, trigger: 2_500, counter, system: '', overhead: 500 };
-const strategy = langchainStrategy({ keepMessages: 4, summaryTokens: 200 });
+const strategy = langchainStrategy({ keepMessages: 4, summaryShare: 0.08 });
 
 function rounds(count: number): readonly Message[] {
   const messages = [userMessage('go')];

@@ -3,7 +3,14 @@ import { expect, it } from 'vitest';
 import { parseOptions } from '../../src/replay/options.js';
 
 it('has defaults for everything', () => {
-  expect(parseOptions([])).toEqual({ window: 64_000, strategy: [], domain: [], misses: false });
+  expect(parseOptions([])).toEqual({
+    window: 64_000,
+    strategy: [],
+    domain: [],
+    fit: false,
+    report: false,
+    misses: false,
+  });
 });
 
 it('takes names one by one or separated by commas, and paths from where the user stands', () => {
@@ -14,6 +21,8 @@ it('takes names one by one or separated by commas, and paths from where the user
     window: 32_000,
     strategy: ['a', 'b', 'c'],
     domain: ['d'],
+    fit: false,
+    report: false,
     misses: true,
     json: '/home/me/out.json',
   });
@@ -22,6 +31,7 @@ it('takes names one by one or separated by commas, and paths from where the user
 it('refuses what it does not know and what cannot be', () => {
   expect(() => parseOptions(['--windows', '1'])).toThrow(/--windows/);
   expect(() => parseOptions(['--window', 'large'])).toThrow(InvalidInputError);
+  expect(() => parseOptions(['--fit', '--report'])).toThrow(/halves/);
   // 10 000 tokens go to the system prompt and the tools.
   expect(() => parseOptions(['--window', '9000'])).toThrow(InvalidInputError);
 });

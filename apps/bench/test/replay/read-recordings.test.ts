@@ -68,6 +68,16 @@ it('reads only the domains that are asked for', () => {
   expect(readRecordings(folder, ['support']).map(({ name }) => name)).toEqual(['b']);
 });
 
+it('holds out every second project of a domain', () => {
+  writeAll();
+  write('manifest.json', [
+    { file: 'a.json', domain: 'coding', source: 'two' },
+    { file: 'b.json', domain: 'coding', source: 'one' },
+  ]);
+  expect(readRecordings(folder, [], 'fit').map(({ source }) => source)).toEqual(['one']);
+  expect(readRecordings(folder, [], 'report').map(({ source }) => source)).toEqual(['two']);
+});
+
 it('names the file and the field that it cannot read', () => {
   writeAll([{ role: 'robot', content: '' }]);
   expect(() => readRecordings(folder)).toThrow(/trajectories\/a\.json\.gz[\s\S]*messages/);

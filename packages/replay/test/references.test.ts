@@ -1,0 +1,47 @@
+import { assistantMessage, estimateCounter, type JsonValue, type Message, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { findLongRangeValues, holdsWhole } from '../src/index.js';
+
+const filler = userMessage('nothing to see here '.repeat(1_000));
+
+function talk(said: string, input: JsonValue): readonly Message[] {
+  const call = { type: 'tool_use', id: 'c', name: 'go', input } as const;
+  return [userMessage(said), filler, assistantMessage([call])];
+}
+
+describe('holdsWhole', () => {
+  it.each([
+    ['getUserById', 'getUser', false],
+    ['call getUser()', 'getUser', true],
+    ['12.50 EUR', '12', false],
+    ['1,200', '200', false],
+    ['at 12.', '12', true],
+    ['去上海的航班', '上海', true],
+    ['{"q":"say \\"hi\\" twice"}', 'say "hi" twice', true],
+    ['état', 'tat', false],
+    ['a-b_c', 'b', false],
+  ])('%s, %s: %s', (text, token, held) => {
+    expect(holdsWhole(text, token)).toBe(held);
+  });
+});
+
+describe('findLongRangeValues', () => {
+  it('finds every value that comes from far back, whatever it looks like', () => {
+    const said = 'Ship 4711 of src/a.ts for the green sofa to Berlin, 东京都港区六本木 next';
+    const input = { id: 4711, path: 'src/a.ts', what: ['green sofa', { to: 'Berlin' }], at: '东京都港区' };
+    const values = findLongRangeValues(talk(said, input), estimateCounter);
+    expect(values.map(({ kind, token }) => [kind, token])).toEqual([
+      ['number', '4711'],
+      ['name', 'src/a.ts'],
+      ['text', 'green sofa'],
+      ['word', 'Berlin'],
+      ['text', '东京都港区'],
+    ]);
+    expect(values.every(({ lastIndex, callIndex }) => lastIndex === 0 && callIndex === 2)).toBe(true);
+  });
+
+  it('finds nothing that was said nearby, is part of a longer word, or was never said', () => {
+    const messages = talk('sofas and 47110', { what: 'sofa', id: 4711, where: 'here', new: 'table' });
+    expect(findLongRangeValues(messages, estimateCounter)).toEqual([]);
+  });
+});
