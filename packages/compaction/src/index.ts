@@ -35,6 +35,7 @@ export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
 export type { Fate, Reducer, ReducerContext, Reduction, ReductionTarget, View } from './reducer.js';
 export { unchanged } from './reducer.js';
+export { cutUnseen } from './reducers/cut-unseen.js';
 export { dropOldest } from './reducers/drop-oldest.js';
 export { maskOutputs } from './reducers/mask-outputs.js';
 export { maskSuperseded } from './reducers/mask-superseded.js';

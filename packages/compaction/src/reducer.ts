@@ -17,6 +17,8 @@ export interface ReductionTarget {
   readonly contextWindow: number;
   /** What the request must stay below; the last resort drops messages only above it. */
   readonly limitTokens: number;
+  /** What the request must not exceed: the window less room for the answer. Results that no model has seen stay up to it. */
+  readonly mostTokens: number;
   /** What a reduction aims for: the limit less a headroom, so that reductions come in batches. */
   readonly targetTokens: number;
   /** What a reducer aims for that condenses the older part as a whole: at most the target. */

@@ -50,6 +50,7 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
     reason: 'manual',
     contextWindow: 32_000,
     limitTokens: 16_000,
+    mostTokens: 28_000,
     targetTokens: 14_000,
     condensedTokens: 14_000,
     targetMessages: Number.POSITIVE_INFINITY,

@@ -1,4 +1,4 @@
-import { type Message, toolUsesOf } from '@x/core';
+import { type Message, toolResultsOf } from '@x/core';
 import type { Meter } from '../meter.js';
 
 /** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
@@ -29,11 +29,10 @@ export function startOfLive(messages: readonly Message[]): number {
   return index === -1 ? messages.length : index;
 }
 
-/** Index from which on there are results that the model waits for; the end when there are none. */
+/** Finds the model's last message where results stand behind it that no model call has contained; the end where none do. */
 export function startOfUnseen(messages: readonly Message[]): number {
   const index = startOfLive(messages);
-  const message = messages[index];
-  const waits = message && toolUsesOf(message).length > 0 && latestUserRequest(messages) < index;
+  const waits = messages.slice(index).some((message) => toolResultsOf(message).length > 0);
   return waits ? index : messages.length;
 }
 

@@ -55,7 +55,7 @@ function preview(what: string, text: string, path: string, length: number): stri
 const MARK = '@x/compaction';
 
 /** A text that says where the full text of a tool result was written, marked so that others can tell. */
-function evictedBlock(text: string, path: string): TextBlock {
+export function evictedBlock(text: string, path: string): TextBlock {
   return { type: 'text', text, providerMetadata: { [MARK]: { evictedTo: path } } };
 }
 

@@ -1,13 +1,19 @@
 import type { Message } from '@x/core';
 import { type MessageGroup, pairingOf } from '@x/core';
 import { droppedBefore, droppedNote } from '../conversation/marks.js';
-import { firstUserRequest, latestUserRequest } from '../conversation/regions.js';
+import {
+  firstUserRequest,
+  isUserRequest,
+  latestUserRequest,
+  startOfUnseen,
+} from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
 /**
- * The last resort, above the limit only: drops the oldest messages, calls together with their results, until the view
- * fits. Never system messages, a summary, the first user request, the latest one, nor a call that is still open. Where
- * messages went, a note says how many and where they can be read.
+ * Drops the oldest messages, calls together with their results, until the view fits: the last resort, above the limit only.
+ * A user's requests go last, and only where the window has no room for them. Never system messages, a summary, the first
+ * request, the latest one, a call that is still open, nor a result that no model has seen. A note says how many messages
+ * went, and where they can be read.
  */
 export function dropOldest(): Reducer {
   return {
@@ -19,8 +25,11 @@ export function dropOldest(): Reducer {
       const droppable = droppableGroups(messages);
       const dropped = new Set<Message>();
       let tokens = view.tokens;
-      for (const { start, end } of droppable) {
-        if (tokens <= budget.targetTokens) break;
+      const asked = ({ start }: MessageGroup) => isUserRequest(messages[start] as Message);
+      const order = [...droppable.filter((group) => !asked(group)), ...droppable.filter(asked)];
+      for (const group of order) {
+        const { start, end } = group;
+        if (tokens <= (asked(group) ? budget.mostTokens : budget.targetTokens)) break;
         for (const message of messages.slice(start, end)) {
           dropped.add(message);
           tokens -= meter.message(message);
@@ -50,8 +59,9 @@ export function dropOldest(): Reducer {
 
 function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] {
   const pinned = new Set([firstUserRequest(messages), latestUserRequest(messages)]);
+  const unseen = startOfUnseen(messages);
   return pairingOf(messages).groups.filter(({ start, end, open }) => {
-    if (open) return false;
+    if (open || end > unseen) return false;
     for (let index = start; index < end; index++) {
       const message = messages[index] as Message;
       if (pinned.has(index) || message.role === 'system' || message.kind === 'summary') return false;

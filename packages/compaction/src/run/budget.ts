@@ -5,6 +5,14 @@ import type { ReductionTarget, View } from '../reducer.js';
 /** Assumed when nobody says how large the model's window is. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;
 
+/** The share of a window that is left for the model's answer. */
+const ANSWER_SHARE = 0.1;
+
+/** Computes what a request must not exceed: the window less the room for the answer. */
+export function mostTokensOf(contextWindow: number): number {
+  return Math.floor(contextWindow * (1 - ANSWER_SHARE));
+}
+
 type Triggers = Pick<
   ResolvedCompactionConfig,
   'triggerMessages' | 'triggerTokens' | 'budgetPercent' | 'maxTokens' | 'headroom' | 'summaryHeadroom'
@@ -36,15 +44,18 @@ export function budgetFor(
   tokensBefore: number,
 ): ReductionTarget {
   let limit = Math.min(tokenTrigger(config, contextWindow), contextWindow);
+  let most = mostTokensOf(contextWindow);
   // Too large for the model, yet not by our count: the count is wrong by an unknown factor, and there is one retry.
   if (reason === 'request_too_large' && tokensBefore <= contextWindow) {
     limit = Math.min(limit, Math.floor(tokensBefore / 2));
+    most = Math.min(most, limit);
   }
   const free = 1 - config.headroom;
   return {
     reason,
     contextWindow,
     limitTokens: limit,
+    mostTokens: most,
     targetTokens: Math.floor(limit * free),
     condensedTokens: Math.floor(limit * Math.min(free, 1 - config.summaryHeadroom)),
     targetMessages:

@@ -97,7 +97,7 @@ async function attempt(
   }
   if (reduction.failure || reduction.messages === view.messages)
     return { ...reduction, messages: view.messages };
-  const problem = problemWith(view.messages, reduction);
+  const problem = problemWith(view.messages, reduction, view.tokens <= budget.mostTokens);
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;

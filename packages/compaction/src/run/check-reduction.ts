@@ -1,14 +1,20 @@
 import type { Message } from '@x/core';
-import { pairingOf } from '@x/core';
-import { firstUserRequest, latestUserRequest } from '../conversation/regions.js';
+import { pairingOf, toolResultsOf } from '@x/core';
+import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { type Fate, type Reduction, saysAnything } from '../reducer.js';
 
 /**
  * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
  * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, something is left, what stays
- * keeps its order.
+ * keeps its order. A result that no model has seen is never removed, and not altered while everything fits.
+ *
+ * @param fitted Whether the request had room in the window.
  */
-export function problemWith(before: readonly Message[], reduction: Reduction): string | undefined {
+export function problemWith(
+  before: readonly Message[],
+  reduction: Reduction,
+  fitted: boolean,
+): string | undefined {
   const { messages: after, fates } = reduction;
   if (saysAnything(before) && !saysAnything(after)) return 'nothing of the conversation was left';
   const accounted = new Set(fates.map((fate) => fate.messageId));
@@ -38,6 +44,14 @@ export function problemWith(before: readonly Message[], reduction: Reduction): s
   }
 
   const was = pairingOf(before);
+  for (let index = startOfUnseen(before); index < before.length; index++) {
+    const message = before[index] as Message;
+    if (toolResultsOf(message).length === 0 || was.orphanResults.has(index)) continue;
+    if (!staying[index]) return 'a result that no model has seen was removed';
+    if (fitted && staying[index] !== message)
+      return 'a result that no model has seen was altered, though it fits';
+  }
+
   const is = pairingOf(after);
   const lost =
     countIds(is.orphanCalls) > countIds(was.orphanCalls) ||

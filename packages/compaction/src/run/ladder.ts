@@ -3,6 +3,7 @@ import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { excerptsOf } from '../record/excerpts.js';
 import type { Reducer } from '../reducer.js';
+import { cutUnseen } from '../reducers/cut-unseen.js';
 import { dropOldest } from '../reducers/drop-oldest.js';
 import { maskOutputs } from '../reducers/mask-outputs.js';
 import { maskSuperseded } from '../reducers/mask-superseded.js';
@@ -26,7 +27,7 @@ export function reducersOf(config: ResolvedCompactionConfig, written: boolean): 
   if (typeof strategy !== 'string') return strategy;
 
   const { memoryTiers, recordShare } = config;
-  const reducers: Reducer[] = [];
+  const reducers: Reducer[] = [cutUnseen()];
   if (strategy !== 'native') {
     // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
     if (config.truncateArgs) reducers.push(truncateArgs(config.truncateArgs));

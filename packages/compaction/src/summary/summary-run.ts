@@ -1,7 +1,7 @@
 import { addUsage, type Message, type Model, type Redact, textOf, type Usage } from '@x/core';
 import type { SummarizeOptions } from '../config/stage-schemas.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
-import { isUserRequest } from '../conversation/regions.js';
+import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { describe } from '../conversation/text.js';
 import { cutLine } from '../record/calls.js';
 import type { Entry } from '../record/entry.js';
@@ -15,6 +15,7 @@ import {
   type View,
 } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
+import { stayingTokens } from '../reducers/cut-unseen.js';
 import { candidateCuts } from './cut.js';
 import { type Partition, partitionAt, reassemble } from './partition.js';
 import { type EarlierSummaries, readSummaries, summaryMessage } from './summary-message.js';
@@ -70,15 +71,21 @@ export class SummaryRun {
       appendix: context.appendix && redact(context.appendix),
     };
     this.#before = view.tokens - view.fixedTokens;
+    const latest = view.messages[latestUserRequest(view.messages)];
+    const room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
     this.#maxRequests = Math.floor(
-      settings.userShare * Math.min(budget.contextWindow, budget.limitTokens * 1.2),
+      Math.min(
+        settings.userShare * Math.min(budget.contextWindow, budget.limitTokens * 1.2),
+        room / 2 + (latest ? context.meter.message(latest) : 0),
+      ),
     );
     this.#pinned = new Set(
       view.messages.filter((message) => message.role === 'system' || isUserRequest(message)),
     );
     this.#writer = context.dryRun ? undefined : context.summarizer;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
-    this.#maxNarrative = Math.floor(Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4));
+    const narrative = Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4, room / 2);
+    this.#maxNarrative = Math.floor(narrative);
     if (this.#writer && this.#maxNarrative < SHORTEST_NARRATIVE) {
       this.#writer = undefined;
       this.#problem = 'the window is too small for a written summary';
@@ -193,7 +200,13 @@ export class SummaryRun {
     const most =
       (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
       meter.messages(part.previous);
-    const room = Math.min(narrative === undefined ? maxRecord : maxRecord * BESIDE_NARRATIVE, most) - FRAME;
+    const left =
+      this.#budget.mostTokens -
+      this.#view.fixedTokens -
+      meter.messages(reassemble(part, [])) -
+      meter.text(`${narrative ?? ''}${appendix ?? ''}`);
+    const room =
+      Math.min(narrative === undefined ? maxRecord : maxRecord * BESIDE_NARRATIVE, most, left) - FRAME;
     const record =
       room > 0
         ? writeRecord({

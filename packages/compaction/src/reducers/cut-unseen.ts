@@ -1,0 +1,156 @@
+import {
+  countBlock,
+  headOf,
+  type Message,
+  type TextBlock,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+  tailOf,
+  toolResultsOf,
+} from '@x/core';
+import { marksOf, stringsIn, withMarks } from '../conversation/marks.js';
+import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
+import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
+import type { Meter } from '../meter.js';
+import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
+import { mediaReference } from './stubs.js';
+
+/** What may be condensed keeps this share of the room: a summary needs some. */
+const REST_SHARE = 0.1;
+/** Tokens that a cut result keeps at least. */
+const SHORTEST = 160;
+
+/**
+ * Cuts the largest of the results that no model call has contained, once these alone leave no room in the window. Each cut
+ * result keeps its head and its tail, and says between them how much is missing, why, and where it can be read. Results
+ * that fit an equal share of the room stay as they are. All results of a step are one decision.
+ */
+export function cutUnseen(): Reducer {
+  return {
+    name: 'cut_unseen',
+    cost: 'free',
+    async reduce(view, budget, { meter, logLocation }) {
+      const cap = capOfUnseen(view, budget.mostTokens, meter);
+      if (cap === undefined) return unchanged(view, 'the results that no model has seen fit');
+      const fates: Fate[] = [];
+      const start = startOfUnseen(view.messages);
+      const messages = view.messages.map((message, index) => {
+        if (index <= start) return message;
+        const where = logLocation && `full text: message ${message.id} in ${logLocation}`;
+        const cut = cutMessage(message, cap, meter, (block) => placeOf(block) ?? where);
+        if (cut !== message) fates.push({ messageId: message.id, fate: 'truncated' });
+        return cut;
+      });
+      return fates.length > 0 ? { messages, fates } : unchanged(view, 'no result can be cut any further');
+    },
+  };
+}
+
+/** Counts the tokens that no condensing takes: the frame, system messages, the latest request, and all that is unseen. */
+export function stayingTokens({ messages, fixedTokens }: View, meter: Meter): number {
+  const unseen = startOfUnseen(messages);
+  const latest = latestUserRequest(messages);
+  return (
+    fixedTokens +
+    meter.messages(
+      messages.filter(({ role }, index) => index >= unseen || index === latest || role === 'system'),
+    )
+  );
+}
+
+/**
+ * Finds how many tokens each unseen result may have so that all fit: results below it stay, so that the largest give way.
+ *
+ * @returns `undefined` where all fit as they are.
+ */
+export function capOfUnseen(view: View, mostTokens: number, meter: Meter): number | undefined {
+  const staying = stayingTokens(view, meter);
+  const room = mostTokens - Math.min(view.tokens - staying, mostTokens * REST_SHARE);
+  if (staying <= room) return undefined;
+  const sizes = view.messages
+    .slice(startOfUnseen(view.messages))
+    .flatMap((message) => toolResultsOf(message).map((block) => tokensOf(block, meter)))
+    .sort((one, other) => one - other);
+  let left = room - staying + sizes.reduce((sum, size) => sum + size, 0);
+  for (const [index, size] of sizes.entries()) {
+    const share = left / (sizes.length - index);
+    if (size > share) return Math.max(SHORTEST, Math.floor(share));
+    left -= size;
+  }
+  return undefined;
+}
+
+/**
+ * Cuts the results of a message that have more than `cap` tokens.
+ *
+ * @param whereIs Says in words where the whole result can be read, if it can.
+ */
+export function cutMessage(
+  message: Message,
+  cap: number,
+  meter: Meter,
+  whereIs: (block: ToolResultBlock) => string | undefined,
+): Message {
+  const cut: string[] = [];
+  const content = message.content.map((block) => {
+    if (block.type !== 'tool_result' || tokensOf(block, meter) <= cap) return block;
+    const output = cutOutput(block, cap, meter, whereIs(block));
+    const shorter = { ...block, output };
+    if (tokensOf(shorter, meter) >= tokensOf(block, meter)) return block;
+    cut.push(block.toolUseId);
+    return shorter;
+  });
+  if (cut.length === 0) return message;
+  return withMarks({ ...message, content }, { cut: [...stringsIn(marksOf(message).cut), ...cut] });
+}
+
+function cutOutput(
+  block: ToolResultBlock,
+  cap: number,
+  meter: Meter,
+  where: string | undefined,
+): readonly ToolOutputBlock[] {
+  const text = block.output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  let room = cap;
+  const files = block.output.flatMap((part): readonly ToolOutputBlock[] => {
+    if (part.type !== 'file') return [];
+    const tokens = tokensOf(part, meter);
+    const stays = tokens <= (text === '' ? room : room - cap / 2);
+    if (stays) room -= tokens;
+    return [stays ? part : { type: 'text', text: mediaReference(part, where ?? 'the tool') }];
+  });
+  if (text === '') return files;
+  const shortened = cutText(text, room, meter, where);
+  const path = evictedPath(block);
+  const head: TextBlock =
+    path === undefined ? { type: 'text', text: shortened } : evictedBlock(shortened, path);
+  return [head, ...files];
+}
+
+/** Keeps head and tail of a text in at most `room` tokens, and says between them what is missing. */
+function cutText(text: string, room: number, meter: Meter, where: string | undefined): string {
+  const advice = where ?? 'ask for a part of it, or for something narrower';
+  const note = (left: number) =>
+    `\n[… ${left} of ${text.length} characters are left out: together with the other new results they do not fit the ` +
+    `context window; ${advice} …]\n`;
+  const forText = room - meter.text(note(text.length));
+  let length = text.length;
+  let tokens = meter.text(text);
+  let cut = text;
+  while (tokens > room && length > 0) {
+    length = Math.floor(length * Math.min(0.9, Math.max(0, forText) / tokens));
+    const tail = Math.floor(length / 2);
+    cut = headOf(text, length - tail) + note(text.length - length) + tailOf(text, tail);
+    tokens = meter.text(cut);
+  }
+  return cut;
+}
+
+function placeOf(block: ToolResultBlock): string | undefined {
+  const path = evictedPath(block);
+  return path && `full text: ${path}, which read_file reads in parts`;
+}
+
+function tokensOf(block: ToolOutputBlock | ToolResultBlock, meter: Meter): number {
+  return countBlock(meter.counter, block) * meter.ratio;
+}

@@ -1,0 +1,188 @@
+import {
+  assistantMessage,
+  type Message,
+  type ToolUseBlock,
+  textOf,
+  toolResultMessage,
+  toolResultsOf,
+  userMessage,
+} from '@x/core';
+import { assertAccounted, assertPaired } from '@x/testkit';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compaction, createCompactor, cutUnseen } from '../../src/index.js';
+import { at, lines, meter, reduceWith, rounds } from '../build.js';
+import { modelOf } from '../models.js';
+import { scopeOf } from '../scope.js';
+
+/** One step of the model: so many calls, each with its result, which no model has seen. */
+function batch(outputs: readonly string[], name = 'fetch_page'): Message[] {
+  const calls = outputs.map(
+    (_, index): ToolUseBlock => ({ type: 'tool_use', id: `unseen${index}`, name, input: { index } }),
+  );
+  return [
+    assistantMessage(calls),
+    ...calls.map((call, index) => toolResultMessage(call, outputs[index] ?? '')),
+  ];
+}
+const words = (tokens: number, word = 'word') => `${word} `.repeat(tokens);
+const outputsOf = (messages: readonly Message[]) =>
+  messages.flatMap(toolResultsOf).filter(({ toolUseId }) => toolUseId.startsWith('unseen'));
+
+describe('results that no model has seen', () => {
+  it('all arrive when they are over the trigger and fit the window', async () => {
+    const messages = [
+      userMessage('Review these files'),
+      ...rounds(12),
+      ...batch(Array.from({ length: 12 }, () => lines(2_600))),
+    ];
+    for (const config of [
+      {},
+      { triggerTokens: 80_000 },
+      { triggerMessages: 10, keepMessages: 4 },
+      { strategy: 'observation_masking' as const, triggerTokens: 20_000 },
+    ]) {
+      const compactor = createCompactor({ contextWindow: 200_000, ...config });
+      const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+      expect(outputsOf(outcome.messages)).toEqual(outputsOf(messages));
+    }
+  });
+
+  it('are cut where one alone is larger than the window: its ends stay, and the small neighbors whole', async () => {
+    const huge = `BEGIN ${lines(200_000)} END`;
+    const messages = [userMessage('Load it'), ...batch(['small one', huge, 'small two'])];
+    const compactor = createCompactor({ contextWindow: 64_000 });
+    const outcome = await compactor.compact(messages, {
+      reason: 'proactive_budget',
+      logLocation: 's1.log.jsonl',
+    });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.tokensAfter).toBeLessThanOrEqual(64_000 * 0.9);
+    expect(outcome.tokensAfter).toBeGreaterThan(64_000 * 0.7);
+    assertPaired(outcome.messages);
+    assertAccounted(messages, outcome);
+    const [one, cut, two] = outputsOf(outcome.messages).map((result) => textOf([result]));
+    expect([one, two]).toEqual(['small one', 'small two']);
+    expect(cut?.startsWith('BEGIN')).toBe(true);
+    expect(cut?.endsWith('END')).toBe(true);
+    expect(cut).toMatch(
+      /\d+ of \d+ characters are left out: .+ do not fit the context window; full text: message \S+ in s1/,
+    );
+  });
+
+  it('name no log where there is none', async () => {
+    const { messages } = await reduceWith(cutUnseen(), [userMessage('go'), ...batch([words(60_000)])]);
+    expect(textOf(at(messages, -1))).toContain('ask for a part of it');
+    expect(textOf(at(messages, -1))).not.toContain('log');
+  });
+
+  it('are unseen too behind a word of the user', async () => {
+    const messages = [...rounds(3), ...batch([words(9_000)]), userMessage('Hurry up')];
+    const outcome = await createCompactor({ contextWindow: 20_000, keepMessages: 0 }).compact(messages);
+    expect(outputsOf(outcome.messages)).toEqual(outputsOf(messages));
+  });
+
+  it('are not taken by any reducer while they fit, whoever wrote it', async () => {
+    const messages = [userMessage('go'), ...batch([words(2_000)])];
+    const careless = {
+      name: 'careless',
+      cost: 'free' as const,
+      reduce: async () => ({
+        messages: messages.map((message) =>
+          message.role === 'tool' ? { ...message, content: [] } : message,
+        ),
+        fates: messages.map(({ id }) => ({ messageId: id, fate: 'masked' as const })),
+      }),
+    };
+    const dropping = {
+      ...careless,
+      reduce: async () => ({
+        messages: messages.slice(0, 1),
+        fates: messages.map(({ id }) => ({ messageId: id, fate: 'dropped' as const })),
+      }),
+    };
+    for (const reducer of [careless, dropping]) {
+      const outcome = await createCompactor({ strategy: [reducer], contextWindow: 8_000 }).compact(messages);
+      expect(outcome).toMatchObject({
+        status: 'failed',
+        reason: expect.stringContaining('no model has seen'),
+      });
+    }
+    const cramped = createCompactor({ strategy: [dropping], contextWindow: 1_000 });
+    expect((await cramped.compact(messages)).messages).toBe(messages);
+  });
+
+  it('stay whole in batches of any size that fit; else the largest are cut until all fit', {
+    timeout: 300_000,
+  }, async () => {
+    const scripts = ['word ', '数据库连接 ', 'данные ', 'ข้อมูล', '{"id": 17, "ok": true}, ', 'שלום '];
+    const result = fc.record({
+      script: fc.constantFrom(...scripts),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(result, { minLength: 1, maxLength: 30 }),
+        fc.constantFrom(8_000, 16_000, 64_000, 200_000, 1_000_000),
+        fc.double({ min: 0.1, max: 3, noNaN: true }),
+        fc.nat({ max: 20 }),
+        fc.boolean(),
+        async (results, contextWindow, fill, earlier, written) => {
+          const shares = results.reduce((sum, { share }) => sum + share, 0) || 1;
+          const outputs = results.map(({ script, share }) => {
+            const wanted = (contextWindow * fill * share) / shares;
+            return script.repeat(1 + Math.floor(wanted / Math.max(1, meter.text(script))));
+          });
+          const messages = [
+            userMessage('Read all of it'),
+            ...rounds(earlier, () => ({ output: lines(30) })),
+            ...batch(outputs),
+          ];
+          const model = written ? modelOf(() => 'unusable') : undefined;
+          const compactor = createCompactor({ contextWindow, ...(model ? { model } : {}) });
+          const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+          const before = outputsOf(messages);
+          const after = outputsOf(outcome.messages);
+          expect(after.map(({ toolUseId }) => toolUseId)).toEqual(before.map(({ toolUseId }) => toolUseId));
+          expect(outcome.tokensAfter).toBeLessThanOrEqual(Math.max(contextWindow, 30 * 200));
+          const altered = before.filter((block, index) => block !== after[index]);
+          const unseen = meter.messages(
+            messages.filter(({ role }, index) => role === 'user' || index > earlier * 2),
+          );
+          if (unseen <= contextWindow * 0.8) expect(altered).toEqual([]);
+          const whole = before
+            .filter((block) => !altered.includes(block))
+            .map((block) => meter.text(textOf([block])));
+          for (const block of altered) {
+            expect(meter.text(textOf([block]))).toBeGreaterThanOrEqual(Math.max(0, ...whole) - 20);
+          }
+          // Asked again with nothing new, there is nothing left to do.
+          const again = await compactor.compact(outcome.messages, { reason: 'proactive_budget' });
+          expect(outputsOf(again.messages)).toEqual(after);
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  it('are cut further after an overflow that our count did not foresee', async () => {
+    const messages = [userMessage('go'), ...batch([words(20_000), 'small'])];
+    const compactor = createCompactor({ contextWindow: 200_000 });
+    const outcome = await compactor.compact(messages, { reason: 'request_too_large' });
+    expect(outcome.status).toBe('applied');
+    expect(outcome.tokensAfter).toBeLessThan(10_500);
+    expect(textOf(at(outcome.messages, -1))).toBe('small');
+  });
+
+  it('stay in an agent’s session, whose log has them whole when they were cut', async () => {
+    const messages = [userMessage('Load it'), ...batch([`BEGIN ${lines(60_000)} END`])];
+    const scope = scopeOf(messages, { model: modelOf(() => 'unused', { contextWindow: 32_000 }) });
+    await compaction({ model: null }).aroundReason?.(scope, async () => ({
+      content: [],
+      finishReason: 'stop',
+    }));
+    expect(scope.state.context).toHaveLength(3);
+    expect(textOf(at(scope.state.context, -1))).toContain('left out');
+    expect(scope.log.messages.at(-1)).toBe(messages.at(-1));
+  });
+});
