@@ -50,7 +50,7 @@ export const compactionShape = {
   /** The share of a trigger that a reduction leaves free, so that the next one is not due at once. */
   headroom: z.number().min(0).max(0.9).default(0.1),
   /** The same for a summary: more, because it rewrites the request from its beginning and should be rare. */
-  summaryHeadroom: z.number().min(0).max(0.9).default(0.4),
+  summaryHeadroom: z.number().min(0).max(0.9).default(0.5),
   /** Messages that a summary leaves as they are. Default 20, half the message trigger at most. */
   keepMessages: countSchema.optional(),
   /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */

@@ -119,7 +119,7 @@ export const summaryOptionsSchema = z.strictObject({
   /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
   maxSummaryTokens: z.number().int().min(1).default(4_000),
   /** The share of the limit that a record may have. */
-  recordShare: shareSchema.default(0.25),
+  recordShare: shareSchema.default(0.28),
   /** The share of the window in which the user's own words stay. */
   userShare: shareSchema.default(0.15),
   /** What stands in when the summarizer fails: the ledger alone, or nothing (the history stays). */
@@ -137,7 +137,7 @@ export const summarizeOptionsSchema = summaryOptionsSchema.extend({
   /** When not 0: tokens that stay as they are, in place of `keepMessages`. */
   keepTokens: countSchema.default(0),
   /** Where both are 0: the share of the limit that stays as it is. */
-  keepShare: shareSchema.default(0.2),
+  keepShare: shareSchema.default(0.15),
   /** The conversation must fall by this share … */
   minSavingPercent: z.number().min(0).max(1).default(0.05),
   /** … and by this many tokens. */

@@ -99,11 +99,15 @@ export function outcomeOf(result: ToolResultBlock): CommandOutcome {
   // What a file or a page says of exits is about others.
   if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
   const text = textOf([result]);
+  if (TOLD.test(text.slice(0, HEAD)) || TOLD.test(text.slice(-TAIL))) return { failed: true };
   const head = text.slice(0, HEAD);
   const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
   if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
   return { failed: result.isError || KILLED.test(head) };
 }
+
+/** An MCP result inside a result: some tools pass on what another server answered. */
+const TOLD = /"is_?error"\s*:\s*true/i;
 
 /** Whether a line tells an exit code and nothing else. */
 export function isStatusLine(line: string): boolean {

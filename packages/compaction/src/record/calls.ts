@@ -10,14 +10,18 @@ const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
 
 /** A call in one line: the tool and its arguments, short ones whole, the others cut to share `length` UTF-16 units. */
-export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
+export function callLine(
+  call: Pick<ToolUseBlock, 'name' | 'input'>,
+  length: number,
+  shorten: (text: string) => string = (text) => text,
+): string {
   const { name, input } = call;
   // Of a command line, where and how long it may run tells nothing.
   const command = pathOf(call) === undefined ? commandOf(call) : undefined;
-  if (command !== undefined) return `${name} ${cutLine(command, length)}`;
+  if (command !== undefined) return `${name} ${cutLine(shorten(command), length)}`;
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
-    .map(([key, value]) => ({ key, text: valueText(value) }))
+    .map(([key, value]) => ({ key, text: shorten(valueText(value)) }))
     .filter(({ text }) => text !== '');
   if (values.length === 0) return name;
   if (values.length === 1) return `${name} ${cutLine(values[0]?.text ?? '', length)}`;
@@ -177,7 +181,10 @@ function isCommon(line: string, common: ReadonlySet<string>): boolean {
   return shape === '' || common.has(shape);
 }
 
-/** A line without what differs from call to call: words with digits in them. */
+/** A line without what differs from call to call: paths, and words with digits in them. */
 function shapeOf(line: string): string {
-  return line.slice(0, 120).replaceAll(/[\w.]*\d[\w.]*/g, '0').trim();
+  return line
+    .slice(0, 200)
+    .replaceAll(/\S*[\d/]\S*/g, '0')
+    .trim();
 }

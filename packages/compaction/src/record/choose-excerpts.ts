@@ -30,6 +30,9 @@ const WEIGHT = {
   commonShare: 0.3,
   /** Of a term that stands somewhere already. */
   again: 0.15,
+  /** Of every further excerpt of one message, and of every further one of one message that reads alike but for its numbers. */
+  more: 0.95,
+  alike: 0.5,
 };
 
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
@@ -54,6 +57,8 @@ export function chooseExcerpts<Item extends Candidate>(
   for (const terms of standing) for (const term of terms) covered[vocabulary.index(term)] = 1;
 
   const terms = candidates.map(({ terms: own }) => Uint32Array.from(own, (term) => vocabulary.index(term)));
+  const taken = new Map<number | string, number>();
+  const shapes = candidates.map(({ at, text }) => `${at} ${shapeOf(text)}`);
   const gain = (index: number): number => {
     const { at, worth, cost } = candidates[index] as Item;
     let sum = 0;
@@ -61,7 +66,9 @@ export function chooseExcerpts<Item extends Candidate>(
       const weight = vocabulary.weight(term, at);
       sum += covered[term] ? weight * WEIGHT.again : weight;
     }
-    return (sum * worth) / cost ** COST_EXPONENT;
+    const more =
+      WEIGHT.more ** (taken.get(at) ?? 0) * WEIGHT.alike ** (taken.get(shapes[index] as string) ?? 0);
+    return (sum * worth * more) / cost ** COST_EXPONENT;
   };
 
   const queue = new MaxQueue(
@@ -76,8 +83,14 @@ export function chooseExcerpts<Item extends Candidate>(
     chosen.push(candidate);
     left -= candidate.cost;
     for (const term of terms[index] as Uint32Array) covered[term] = 1;
+    for (const key of [candidate.at, shapes[index] as string]) taken.set(key, (taken.get(key) ?? 0) + 1);
   }
   return chosen;
+}
+
+/** A text without its numbers and names: rows of one table have the same. */
+function shapeOf(text: string): string {
+  return text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w');
 }
 
 /** What is known of every term of a conversation. Index 0 is for terms that no message has. */

@@ -132,7 +132,7 @@ function linesOf(text: string): readonly string[] {
   const lines: string[] = [];
   for (const line of within(text).split('\n')) {
     if (!hasWord(line)) continue;
-    if (line.length <= LONGEST + JOINED) lines.push(...cutLong(line.trimEnd()));
+    if (line.length <= JOINED) lines.push(...cutLong(line.trimEnd()));
     else {
       for (const part of line.split(/\\n|\\r|(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
         if (hasWord(part)) lines.push(...cutLong(part.trim()));

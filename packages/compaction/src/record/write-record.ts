@@ -14,6 +14,7 @@ import { commandOf, effectOf, pathOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';
 import { type Boilerplate, boilerplateOf, callLine, cutLine, outcomeText } from './calls.js';
 import { type Candidate, chooseExcerpts, type Saying } from './choose-excerpts.js';
+import { type CommonFolder, commonFolder } from './common-folder.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
 import { termsOf } from './terms.js';
@@ -73,6 +74,12 @@ const SHORTEST_EXCERPT = 12;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
+/** A record: its entries, and the line that says which folder they shorten. */
+export interface WrittenRecord {
+  readonly entries: readonly Entry[];
+  readonly legend: string;
+}
+
 interface CallLengths {
   readonly argument: number;
   readonly outcome: number;
@@ -88,12 +95,13 @@ interface Draft extends Candidate {
  * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
  * by use, not by words.
  */
-export function writeRecord(input: RecordInput): readonly Entry[] {
+export function writeRecord(input: RecordInput): WrittenRecord {
   const { earlier, covered, staying, room, meter, redact } = input;
   const messages = covered.map(({ message }) => message);
   const perUnit = tokensPerUnit(messages, meter);
   const cost = (text: string) => text.length * perUnit + FRAME;
-  const drafts = draftsOf(input, cost);
+  const folder = commonFolder(pathTexts(input));
+  const drafts = draftsOf(input, folder, cost);
 
   const calls = drafts.filter(({ must }) => must);
   const sayings: Saying[] = [
@@ -121,7 +129,7 @@ export function writeRecord(input: RecordInput): readonly Entry[] {
     standing,
     left,
   );
-  return fitted([...calls, ...chosen], drafts, chosen, room, meter);
+  return { entries: fitted([...calls, ...chosen], drafts, chosen, room, meter), legend: folder.legend };
 }
 
 /** The entries in their order, less those chosen last while the text is longer than the estimate said. */
@@ -147,8 +155,12 @@ function fitted(
 }
 
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
-function draftsOf(input: RecordInput, cost: (text: string) => number): readonly Draft[] {
-  const drafts = allDrafts(input, turnsOf(input), cost);
+function draftsOf(
+  input: RecordInput,
+  folder: CommonFolder,
+  cost: (text: string) => number,
+): readonly Draft[] {
+  const drafts = allDrafts(input, turnsOf(input), folder, cost);
   const { room } = input;
   const calls = (lengths: CallLengths) => {
     let sum = 0;
@@ -239,6 +251,7 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
 function allDrafts(
   { earlier, standing, redact }: RecordInput,
   turns: readonly Turn[],
+  folder: CommonFolder,
   cost: (text: string) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
@@ -246,11 +259,13 @@ function allDrafts(
   const add = (
     draft: Entry & { readonly worth?: number; readonly must: boolean; readonly terms?: Uint32Array },
   ) => {
+    const text = folder.shorten(draft.text);
     drafts.push({
       ...draft,
+      text,
       worth: draft.worth ?? 1,
       terms: draft.terms ?? (draft.must ? NO_TERMS : termsOf(draft.text)),
-      cost: cost(draft.text),
+      cost: cost(text),
     });
   };
   for (const entry of earlier) {
@@ -281,7 +296,7 @@ function allDrafts(
     }
     for (const call of calls) {
       const { use, result } = call;
-      const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument);
+      const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument, folder.shorten);
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
@@ -306,10 +321,10 @@ function allDrafts(
   return drafts;
 }
 
-function outcomeOf({ looks, result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
+function outcomeOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
   const outcome = outcomeText(result?.block, length, boilerplate);
   if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;
-  return looks && outcome === 'ok' ? '' : ` → ${outcome}`;
+  return outcome === 'ok' ? '' : ` → ${outcome}`;
 }
 
 /** The line of a call from an earlier record, with shorter arguments and outcome. */
@@ -356,6 +371,14 @@ function countsIn(text: string): ReadonlyMap<string, number> {
   const counted = [...text.matchAll(/(?:^|, )([^\s,]+) ×(\d+)/g)];
   if (counted.length > 0) return new Map(counted.map(([, name = '', count]) => [name, Number(count)]));
   return new Map([[text.split(' ', 1)[0] ?? '', 1]]);
+}
+
+/** Where paths are likely to stand: in what was recorded before and in what calls were given. */
+function* pathTexts({ earlier, covered }: RecordInput): Iterable<string> {
+  for (const { text } of earlier) yield text;
+  for (const { message } of covered) {
+    for (const { input } of toolUsesOf(message)) yield JSON.stringify(input).slice(0, 2_000);
+  }
 }
 
 function tokensPerUnit(messages: readonly Message[], meter: Meter): number {

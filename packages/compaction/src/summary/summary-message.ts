@@ -1,6 +1,8 @@
 import { type JsonValue, type Message, textOf, userMessage } from '@x/core';
 import { isObject, marksOf } from '../conversation/marks.js';
+import { writtenOut } from '../record/common-folder.js';
 import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
+import type { WrittenRecord } from '../record/write-record.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
@@ -12,7 +14,7 @@ const CARRIED = '## CARRIED OVER';
 export interface SummaryParts {
   /** What a model wrote; `undefined` when the record is all there is. */
   readonly narrative: string | undefined;
-  readonly record: readonly Entry[];
+  readonly record: WrittenRecord;
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
   /** How a message can be had by its number, in words for the model; `undefined` where it cannot. */
@@ -35,7 +37,8 @@ export function summaryMessage(parts: SummaryParts): Message {
   const sections = [
     `Record of earlier messages, not a request: what the user asked stands before it in the user's own words.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
-    record.length > 0 && `${RECORD}\n${LEGEND}\n${withoutTags(renderEntries(record))}`,
+    record.entries.length > 0 &&
+      [RECORD, LEGEND, record.legend, withoutTags(renderEntries(record.entries))].filter(Boolean).join('\n'),
     appendix && `${CARRIED}\n${withoutTags(appendix)}`,
   ];
   return userMessage(`${OPEN}\n${sections.filter(Boolean).join('\n\n')}\n${CLOSE}`, {
@@ -71,7 +74,7 @@ export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
     const marks = marksOf(summary);
     const text = textOf(summary).replaceAll(TAGS, '');
     const start = text.indexOf(`\n${RECORD}\n`);
-    const entries = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
+    const entries = start === -1 ? [] : parseEntries(writtenOut(text.slice(start, endOfRecord(text, start))));
     record.push(...entries);
     if (typeof marks.narrative === 'string') narratives.push(marks.narrative);
     else if (start === -1) narratives.push(text.trim());

@@ -221,7 +221,7 @@ export class SummaryRun {
             meter,
             redact: this.#settings.redact === false ? undefined : this.#redact,
           })
-        : [];
+        : { entries: [], legend: '' };
     const summary = summaryMessage({
       narrative,
       record,
