@@ -2,13 +2,20 @@ import { parseArgs } from 'node:util';
 import { benchCompaction } from './compaction.js';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory.js';
+import { benchReader } from './reader.js';
 import { benchSessions } from './sessions.js';
 import { benchSteps } from './steps.js';
 import { benchTokens } from './tokens.js';
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
-  options: { data: { type: 'string' }, 'with-node22': { type: 'boolean' } },
+  options: {
+    data: { type: 'string' },
+    'with-node22': { type: 'boolean' },
+    recordings: { type: 'string' },
+    questions: { type: 'string' },
+    out: { type: 'string' },
+  },
 });
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
@@ -18,6 +25,7 @@ const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   harness: () => benchHarness({ withNode22: values['with-node22'] }),
   sessions: benchSessions,
   memory: () => benchMemory(values),
+  reader: () => benchReader(values),
 };
 
 const unknown = wanted.filter((name) => !Object.hasOwn(BENCHMARKS, name));

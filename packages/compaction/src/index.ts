@@ -33,6 +33,13 @@ export { createCompactor } from './create-compactor.js';
 export { type EvictionConfig, evictionConfigSchema } from './eviction/eviction-config.js';
 export { toolResultEviction } from './eviction/tool-result-eviction.js';
 export { Meter } from './meter.js';
+export {
+  createRecall,
+  RECALL_HINT,
+  type Recall,
+  type RecallOptions,
+  type RecallRequest,
+} from './recall/create-recall.js';
 export type { Fate, Reducer, ReducerContext, Reduction, ReductionTarget, View } from './reducer.js';
 export { unchanged } from './reducer.js';
 export { cutUnseen } from './reducers/cut-unseen.js';

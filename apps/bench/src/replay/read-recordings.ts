@@ -30,7 +30,7 @@ const probesSchema = z.object({
 });
 const manifestSchema = z.array(z.object({ file: z.string(), domain: z.string(), source: z.string() }));
 
-type RecordedMessage = z.output<typeof messageSchema>;
+export type RecordedMessage = z.output<typeof messageSchema>;
 
 /**
  * Reads recorded conversations from a folder with `manifest.json`, `trajectories/*.json.gz` and `probes/*.json.gz`.
@@ -59,11 +59,7 @@ export function readRecordings(
     )
     .map(({ file, domain, source }) => {
       const packed = `${file}.gz`;
-      const { messages } = parseWith(
-        trajectorySchema,
-        readPacked(join(folder, 'trajectories', packed)),
-        `trajectories/${packed}`,
-      );
+      const messages = readTrajectory(join(folder, 'trajectories', packed));
       const { probes } = probed.has(packed)
         ? parseWith(probesSchema, readPacked(join(folder, 'probes', packed)), `probes/${packed}`)
         : { probes: [] };
@@ -75,7 +71,9 @@ export function readRecordings(
         domain,
         source,
         system,
-        messages: messages.slice(offset).map((message, index) => toMessage(message, `${file} ${index}`)),
+        messages: messages
+          .slice(offset)
+          .map((message, index) => toMessage(message, stableId(`${file} ${index}`))),
         probes: probes.map((probe) => ({
           ...probe,
           kind: 'mention' as const,
@@ -101,15 +99,21 @@ function projectsToFit(manifest: z.output<typeof manifestSchema>): ReadonlySet<s
   );
 }
 
-function readPacked(path: string): unknown {
-  return JSON.parse(gunzipSync(readFileSync(path)).toString('utf8'));
+/** @throws {InvalidInputError} for a file of another form. */
+export function readTrajectory(path: string): readonly RecordedMessage[] {
+  return parseWith(trajectorySchema, readPacked(path), path.split('/').slice(-2).join('/')).messages;
 }
 
-function toMessage(
+function readPacked(path: string): unknown {
+  const bytes = readFileSync(path);
+  return JSON.parse((path.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8'));
+}
+
+export function toMessage(
   { role, content, toolCalls, toolCallId, toolName }: RecordedMessage,
-  seed: string,
+  id: string,
 ): Message {
-  const options: MessageOptions = { id: stableId(seed), createdAt: '2026-01-01T00:00:00.000Z' };
+  const options: MessageOptions = { id, createdAt: '2026-01-01T00:00:00.000Z' };
   if (role === 'tool') {
     return toolResultMessage({ id: toolCallId ?? '', name: toolName ?? 'tool' }, content, options);
   }

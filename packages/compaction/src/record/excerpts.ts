@@ -128,7 +128,7 @@ function sentencesOf(text: string): readonly string[] {
  * Lines of what a tool printed or was given. A long line is split where data has borders: at escaped line breaks, between
  * the items of a list, behind sentences. So a key stays with its value.
  */
-function linesOf(text: string): readonly string[] {
+export function linesOf(text: string): readonly string[] {
   const lines: string[] = [];
   for (const line of within(text).split('\n')) {
     if (!hasWord(line)) continue;

@@ -1,0 +1,144 @@
+import type { Message } from '@x/core';
+import { passagesOf, sourceOf, wordsOf } from './passages.js';
+
+/** A passage that was found. */
+export interface Passage {
+  /** The message, its number, and the place of the passage among all. */
+  readonly messageId: string;
+  readonly at: number;
+  readonly place: number;
+  /** Who said it. */
+  readonly source: string;
+  readonly text: string;
+}
+
+interface Indexed {
+  readonly messageId: string;
+  readonly at: number;
+  readonly source: string;
+  readonly isResult: boolean;
+  readonly units: number;
+  readonly texts: readonly string[];
+  readonly words: readonly Uint32Array[];
+}
+
+/** BM25 (Robertson and Zaragoza 2009) … */
+const SATURATION = 1.2;
+const LENGTH_WEIGHT = 0.6;
+/** … and what a neighbor's score counts: an answer often stands beside the words of its question. */
+const NEIGHBOR = 0.45;
+/** A passage below this share of the best one is noise. */
+const LEAST = 0.12;
+/** UTF-16 units that an index holds: beyond them the oldest results are left to be read by their number. */
+const MOST_UNITS = 32_000_000;
+/** Passages between two turns of others. */
+const PASSAGES_A_TURN = 20_000;
+
+/** The passages of a conversation, ranked for a query. Grows by message; memory is bounded. */
+export class RecallIndex {
+  #messages: Indexed[] = [];
+  #units = 0;
+  readonly #most: number;
+
+  constructor(most = MOST_UNITS) {
+    this.#most = most;
+  }
+
+  /** UTF-16 units that it holds. */
+  get units(): number {
+    return this.#units;
+  }
+
+  add(at: number, message: Message): void {
+    const texts = passagesOf(message);
+    if (texts.length === 0) return;
+    const units = texts.reduce((sum, { length }) => sum + length, 0);
+    const isResult = message.content.some(({ type }) => type === 'tool_result');
+    const words = texts.map(wordsOf);
+    this.#messages.push({
+      messageId: message.id,
+      at,
+      source: sourceOf(message),
+      isResult,
+      units,
+      texts,
+      words,
+    });
+    this.#units += units;
+    if (this.#units > this.#most) this.#shrink();
+  }
+
+  /** Drops the oldest results, then the oldest of all, down to three quarters. */
+  #shrink(): void {
+    for (const droppable of [({ isResult }: Indexed) => isResult, () => true]) {
+      this.#messages = this.#messages.filter((message) => {
+        if (this.#units <= this.#most * 0.75 || !droppable(message)) return true;
+        this.#units -= message.units;
+        return false;
+      });
+    }
+  }
+
+  /**
+   * The best passages for a query that `fits` lets in, the best first asked, in the order of the conversation.
+   *
+   * @param skip Messages whose passages count, but are not wanted.
+   * @param turn Awaited once in a while, so that others have the thread.
+   */
+  async search(
+    query: string,
+    fits: (passage: Passage) => boolean,
+    { skip, turn }: { skip?: (messageId: string) => boolean; turn?: () => Promise<void> } = {},
+  ): Promise<readonly Passage[]> {
+    const wanted = new Map([...new Set(wordsOf(query))].map((word, index) => [word, index]));
+    const places: [message: number, passage: number][] = [];
+    const counts: (readonly [word: number, count: number][])[] = [];
+    const holding = new Float64Array(wanted.size);
+    let total = 0;
+    for (const [number, { words }] of this.#messages.entries()) {
+      for (const [index, own] of words.entries()) {
+        places.push([number, index]);
+        total += own.length;
+        const found = new Map<number, number>();
+        for (const word of own) {
+          const known = wanted.get(word);
+          if (known !== undefined) found.set(known, (found.get(known) ?? 0) + 1);
+        }
+        for (const word of found.keys()) holding[word] = (holding[word] as number) + 1;
+        counts.push([...found]);
+        if (places.length % PASSAGES_A_TURN === 0) await turn?.();
+      }
+    }
+    const average = total / places.length;
+    const rarity = holding.map((count) => Math.log(1 + (places.length - count + 0.5) / (count + 0.5)));
+    const scores = Float64Array.from(counts, (found, place) => {
+      const [number, index] = places[place] as [number, number];
+      const length = (this.#messages[number]?.words[index]?.length ?? 0) / average;
+      let score = 0;
+      for (const [word, count] of found) {
+        const weight = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length);
+        score += ((rarity[word] as number) * count * (SATURATION + 1)) / (count + weight);
+      }
+      return score;
+    });
+    const near = scores.map(
+      (score, place) => score + (NEIGHBOR * ((scores[place - 1] ?? 0) + (scores[place + 1] ?? 0))) / 2,
+    );
+    const best = near.reduce((most, score) => Math.max(most, score), 0);
+    const order = [...near.keys()]
+      .filter((place) => {
+        const [number] = places[place] as [number, number];
+        const { messageId } = this.#messages[number] as Indexed;
+        return (near[place] as number) > best * LEAST && !skip?.(messageId);
+      })
+      .sort((one, other) => (near[other] as number) - (near[one] as number));
+    const chosen: Passage[] = [];
+    for (const place of order) {
+      const [number, index] = places[place] as [number, number];
+      const { messageId, at, source, texts } = this.#messages[number] as Indexed;
+      const passage = { messageId, at, place, source, text: texts[index] as string };
+      if (fits(passage)) chosen.push(passage);
+    }
+    return chosen.sort((one, other) => one.place - other.place);
+  }
+}
