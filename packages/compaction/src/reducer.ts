@@ -47,6 +47,8 @@ export interface ReducerContext {
   readonly appendix?: string | undefined;
   /** Where messages can be read in full. */
   readonly logLocation?: string | undefined;
+  /** How the model gets a message back by its number, in words for the model; `undefined` where it cannot. */
+  readonly recall?: string | undefined;
   /** Takes secrets out of what is kept of a message beside it; `undefined` when that is switched off. */
   readonly redact?: Redact | undefined;
   readonly signal?: AbortSignal | undefined;

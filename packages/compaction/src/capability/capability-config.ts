@@ -48,6 +48,10 @@ const base = z.strictObject({
   flushBeforeCompact: z.boolean().default(true),
   /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
   flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
+  /** Offer the tool `recall`, and remind a model of what was removed and fits a new message of the user. */
+  recall: z.boolean().default(true),
+  /** Offer the tool `compact`, by which a model chooses the moment itself. */
+  compactTool: z.boolean().default(false),
   beforeCompaction: callback<BeforeCompactionHook>(),
   afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),
 });

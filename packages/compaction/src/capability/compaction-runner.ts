@@ -1,5 +1,6 @@
 import {
   type AgentState,
+  type CallScope,
   type CompactionOutcome,
   type CompactionReason,
   ContextOverflowError,
@@ -10,6 +11,9 @@ import {
   type ReasonScope,
 } from '@x/core';
 import { describe } from '../conversation/text.js';
+import type { Meter } from '../meter.js';
+import { RECALL_HINT } from '../recall/create-recall.js';
+import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
 import { FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
@@ -49,7 +53,22 @@ export class CompactionRunner {
   measure(scope: ReasonScope): { readonly counted: number; readonly version: number } {
     const tracker = this.#tracker(scope.state);
     const conversation = tracker.count(scope.state.context);
-    return { counted: conversation + tracker.meter.frame(scope), version: tracker.version };
+    tracker.frame = tracker.meter.frame(scope);
+    return { counted: conversation + tracker.frame, version: tracker.version };
+  }
+
+  /** Tokens of the window that are free, as far as is known between requests; 0 where so many more would make a reduction due. */
+  free(scope: CallScope, more: number): number {
+    const { state, model } = scope;
+    const tracker = this.#tracker(state);
+    const tokens = (tracker.count(state.context) + tracker.frame) * calibrationOf(state, model);
+    const window = this.#window(scope);
+    return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window - tokens;
+  }
+
+  /** Counts as the session's requests are counted. */
+  meter({ state, model }: CallScope): Meter {
+    return this.#tracker(state).meter.calibrated(calibrationOf(state, model));
   }
 
   /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */
@@ -207,7 +226,7 @@ export class CompactionRunner {
     return runCompaction({
       config: this.#config,
       reducers: this.#reducers,
-      meter: this.#tracker(state).meter.calibrated(calibrationOf(state, model)),
+      meter: this.meter(scope),
       messages,
       options: {
         reason,
@@ -219,6 +238,7 @@ export class CompactionRunner {
         contextWindow: options.contextWindow ?? this.#window(scope),
         appendix: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,
+        recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
       },
       summarizer: this.#summarizer(model),
       // "No model" means that none is called, unless the strategy names the provider's own compaction.
@@ -232,7 +252,7 @@ export class CompactionRunner {
     return summarizer === 'none' || model === null ? undefined : (model ?? agentModel);
   }
 
-  #window(scope: ReasonScope): number {
+  #window(scope: CallScope): number {
     const window = this.#config.contextWindow ?? scope.model.contextWindow;
     if (window !== undefined) return window;
     if (!this.#warned.has(scope.model.id)) {

@@ -1,5 +1,9 @@
 import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import { redactorFor } from '../conversation/redaction.js';
+import { describe } from '../conversation/text.js';
+import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
+import { CompactRequests } from './compact-tool.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import { calibrate } from './stored-state.js';
@@ -15,12 +19,16 @@ import { calibrate } from './stored-state.js';
 export function compaction(config: CompactionCapabilityConfig = {}): Capability {
   const settings = parseWith(capabilityConfigSchema, config, 'compaction configuration');
   const runner = new CompactionRunner(settings);
+  const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
+  const requests = settings.compactTool ? new CompactRequests() : undefined;
+  const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
   const truncationText = settings.truncateArgs ? settings.truncateArgs.truncationText : undefined;
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
   async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const { counted, version } = runner.measure(scope);
     const response = await next();
+    recall?.answered(scope.state);
     if (response.usage && runner.measure(scope).version === version) {
       calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
     }
@@ -29,7 +37,22 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
 
   return {
     name: 'compaction',
+    ...(tools.length > 0 ? { tools } : {}),
+    async remind(scope) {
+      try {
+        const free = (more: number) => runner.free(scope, more);
+        const reminder = await recall?.remind(scope, runner.meter(scope), free);
+        return reminder ? [reminder] : [];
+      } catch (error) {
+        // A model goes on without it, as it does where nothing fits.
+        const message = `nothing was recalled for this request: ${describe(error)}`;
+        scope.emit({ type: 'warning', source: 'compaction', message });
+        return [];
+      }
+    },
     async aroundReason(scope, next) {
+      const asked = requests?.take(scope.state);
+      if (asked) await runner.run(scope, 'manual', asked);
       await runner.reduceIfDue(scope);
       try {
         return await measured(scope, next);

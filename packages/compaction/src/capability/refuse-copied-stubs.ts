@@ -6,7 +6,8 @@ import { effectOf } from '../conversation/tool-calls.js';
 /** What this package leaves in place of text, where a model may see it and copy it. */
 const STUBS = [
   /\[shortened, was ~\d+ tokens\]/,
-  /; full text: (?:log message|read_file) [^\s\]]+\]/,
+  /; full text: (?:recall|log message|read_file) [^\s\]]+\]/,
+  / → (?:ok|failed[^\]]*), \d+ lines, \d+ bytes[^\]]*\]/,
   /\[\/?CONVERSATION_SUMMARY\]/,
 ];
 

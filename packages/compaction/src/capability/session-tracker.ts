@@ -12,6 +12,8 @@ export class SessionTracker {
   busy = false;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */
   version = 0;
+  /** Tokens of system prompt, tools and reminders in the last request. */
+  frame = 0;
   readonly #observe: ((message: Message) => void) | undefined;
   #length = 0;
   #first: Message | undefined;

@@ -31,6 +31,8 @@ const NEIGHBOR = 0.45;
 const LEAST = 0.12;
 /** UTF-16 units that an index holds: beyond them the oldest results are left to be read by their number. */
 const MOST_UNITS = 32_000_000;
+/** After so many passages in a row that do not fit there is no room left. */
+const MOST_MISFITS = 16;
 /** Passages between two turns of others. */
 const PASSAGES_A_TURN = 20_000;
 
@@ -133,11 +135,15 @@ export class RecallIndex {
       })
       .sort((one, other) => (near[other] as number) - (near[one] as number));
     const chosen: Passage[] = [];
+    let misfits = 0;
     for (const place of order) {
       const [number, index] = places[place] as [number, number];
       const { messageId, at, source, texts } = this.#messages[number] as Indexed;
       const passage = { messageId, at, place, source, text: texts[index] as string };
-      if (fits(passage)) chosen.push(passage);
+      if (fits(passage)) {
+        chosen.push(passage);
+        misfits = 0;
+      } else if (++misfits === MOST_MISFITS) break;
     }
     return chosen.sort((one, other) => one.place - other.place);
   }

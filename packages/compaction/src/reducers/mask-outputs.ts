@@ -4,7 +4,6 @@ import {
   parseWith,
   type ToolResultBlock,
   type ToolUseBlock,
-  textOf,
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
@@ -17,7 +16,7 @@ import { evictedPath } from '../eviction/evict-text.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { matchesTool, toolsThat } from './select-tools.js';
-import { observationStub } from './stubs.js';
+import { observationStub, placesIn } from './stubs.js';
 
 const optionsSchema = maskOutputsSchema.extend({
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
@@ -43,10 +42,11 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
       const maskable = findMaskable(view.messages, settings);
       const calls = new Map<string, ToolUseBlock>();
       const destructive = toolsThat('destructive', context.tools);
+      const placeOf = placesIn(view.messages, context);
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
-        const shape = { format: settings.format, names: undefined, destructive };
+        const shape = { format: settings.format, names: undefined, destructive, placeOf };
         return blocks && masked(message, blocks, calls, shape);
       });
       return ifWorthwhile(view, budget, alteration);
@@ -83,13 +83,14 @@ interface StubShape {
   readonly names: string | undefined;
   /** Tools whose calls must not be repeated. */
   readonly destructive: ReadonlySet<string>;
+  readonly placeOf: (message: Message) => string | undefined;
 }
 
 function masked(
   message: Message,
   blocks: ReadonlySet<ContentBlock>,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  { format, names, destructive }: StubShape,
+  { format, names, destructive, placeOf }: StubShape,
 ) {
   const ids = [...stringsIn(marksOf(message).masked)];
   const content = message.content.map((block) => {
@@ -97,7 +98,9 @@ function masked(
     const call = calls.get(block.toolUseId);
     const target = { path: call && pathOf(call), range: call && rangeOf(call) };
     const onceOnly = destructive.has(block.toolName);
-    const details = { ...target, messageId: message.id, evictedTo: evictedPath(block), onceOnly };
+    const evictedTo = evictedPath(block);
+    const where = evictedTo ? `read_file ${evictedTo}` : placeOf(message);
+    const details = { ...target, where, onceOnly };
     const stubs = [
       observationStub(block, format, { ...details, names }),
       observationStub(block, format, details),

@@ -24,6 +24,7 @@ import { evictedPath } from '../eviction/evict-text.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { matchesTool, toolsThat } from './select-tools.js';
+import { fullText, placesIn } from './stubs.js';
 
 const optionsSchema = maskSupersededSchema.extend({
   /** Leave outputs alone while only the number of messages is over: stubs cannot change that. */
@@ -59,7 +60,8 @@ export function maskSuperseded(options: z.input<typeof optionsSchema> = {}): Red
         return unchanged(view, 'the tokens fit, and stubs leave the number of messages as it is');
       }
       const readOnly = toolsThat('readOnly', context.tools);
-      const stubs = stubsFor(view.messages, settings.excludeTools, readOnly);
+      const placeOf = placesIn(view.messages, context);
+      const stubs = stubsFor(view.messages, settings.excludeTools, readOnly, placeOf);
       const alteration = alterMessages(view.messages, 'superseded', context, (message) => {
         const own = stubs.get(message);
         return own && replaced(message, own);
@@ -74,6 +76,7 @@ function stubsFor(
   messages: readonly Message[],
   excludeTools: readonly string[],
   readOnly: ReadonlySet<string>,
+  placeOf: (message: Message) => string | undefined,
 ): ReadonlyMap<Message, ReadonlyMap<ToolResultBlock, string>> {
   const outputs = outputsOf(messages, readOnly).filter(
     ({ block }) => !matchesTool(excludeTools, block.toolName),
@@ -88,7 +91,7 @@ function stubsFor(
     // What went well is worth more than a later failure.
     const newer = (output.outcome.failed ? newest : newestSuccess).get(output.key);
     if (!newer || newer === output || output.index >= live) continue;
-    const text = stubOf(output, newer);
+    const text = stubOf(output, newer, placeOf(output.message));
     if (text.length >= lengthOf(output.block)) continue;
     stubs.set(output.message, (stubs.get(output.message) ?? new Map()).set(output.block, text));
   }
@@ -126,15 +129,15 @@ function sorted(input: JsonValue): JsonValue {
   return entries.sort(([left], [right]) => (left < right ? -1 : 1)).map(([key, value]) => [key, value]);
 }
 
-function stubOf({ message, block, call, outcome }: Output, newer: Output): string {
+function stubOf({ block, call, outcome }: Output, newer: Output, place: string | undefined): string {
   const target = commandOf(call) ?? pathOf(call) ?? '';
   const named = headOf(`${call.name} ${target.replaceAll(/\s+/g, ' ')}`.trim(), SUBJECT_LENGTH);
   const subject = [named, rangeOf(call)].filter(Boolean).join(' ');
   const how = outcome.exitCode === undefined ? '' : ` with exit ${outcome.exitCode}`;
   const status = outcome.failed ? `failed${how}` : 'ok';
   const evicted = evictedPath(block);
-  const where = evicted ? `read_file ${evicted}` : `log message ${message.id}`;
-  return `[${subject} → ${status}; superseded by the newer call ${newer.call.id}; full text: ${where}]`;
+  const where = fullText(evicted ? `read_file ${evicted}` : place);
+  return `[${subject} → ${status}; superseded by the newer call ${newer.call.id}${where}]`;
 }
 
 function lengthOf({ output }: ToolResultBlock): number {

@@ -4,13 +4,15 @@ import { referenceMediaSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest, startOfLive } from '../conversation/regions.js';
 import type { Reducer } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
-import { contentKey, mediaReference } from './stubs.js';
+import { contentKey, mediaReference, placesIn } from './stubs.js';
 
 /** Which files go, and where the one copy of each content can be found. */
 interface Selection {
   readonly going: ReadonlyMap<Message, ReadonlySet<FileBlock>>;
-  readonly whereIs: (message: Message, file: FileBlock) => string;
+  readonly originOf: (message: Message, file: FileBlock) => Message;
 }
+
+type WhereIs = (message: Message, file: FileBlock) => string | undefined;
 
 /**
  * Replaces files (images, documents) older than the newest `keepUserTurns` 2 by a text that says what they were and
@@ -24,7 +26,9 @@ export function referenceMedia(options: z.input<typeof referenceMediaSchema> = {
     cost: 'free',
     isDueEarly: (view) => select(view.messages, keepUserTurns).going.size > 0,
     async reduce(view, budget, context) {
-      const { going, whereIs } = select(view.messages, keepUserTurns);
+      const { going, originOf } = select(view.messages, keepUserTurns);
+      const placeOf = placesIn(view.messages, context);
+      const whereIs: WhereIs = (message, file) => placeOf(originOf(message, file));
       const alteration = alterMessages(view.messages, 'referenced', context, (message) => {
         const files = going.get(message);
         return files && { content: withReferences(message, files, whereIs), marks: {} };
@@ -38,12 +42,12 @@ function select(messages: readonly Message[], keepUserTurns: number): Selection 
   const live = messages.some(({ role }) => role === 'assistant') ? startOfLive(messages) : 0;
   const latest = latestUserRequest(messages);
   const kept = startOfTurns(messages, keepUserTurns);
-  const origin = new Map<string, string>();
+  const origin = new Map<string, Message>();
   const newest = new Map<string, number>();
   messages.forEach((message, index) => {
     for (const file of filesOf(message)) {
       const key = contentKey(file);
-      if (!origin.has(key)) origin.set(key, message.id);
+      if (!origin.has(key)) origin.set(key, message);
       newest.set(key, index);
     }
   });
@@ -53,7 +57,7 @@ function select(messages: readonly Message[], keepUserTurns: number): Selection 
     const files = filesOf(message).filter((file) => index < kept || newest.get(contentKey(file)) !== index);
     if (files.length > 0) going.set(message, new Set(files));
   });
-  return { going, whereIs: (message, file) => `log message ${origin.get(contentKey(file)) ?? message.id}` };
+  return { going, originOf: (message, file) => origin.get(contentKey(file)) ?? message };
 }
 
 /** Index of the user request that begins the newest turns; the end when none are kept. */
@@ -76,7 +80,7 @@ function filesOf(message: Message): readonly FileBlock[] {
 function withReferences(
   message: Message,
   files: ReadonlySet<FileBlock>,
-  whereIs: Selection['whereIs'],
+  whereIs: WhereIs,
 ): Message['content'] {
   const reference = (file: FileBlock): FileBlock | TextBlock =>
     files.has(file) ? { type: 'text', text: mediaReference(file, whereIs(message, file)) } : file;

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type FileBlock, type FileSource, headOf, type ToolResultBlock, textOf } from '@x/core';
+import { type FileBlock, type FileSource, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
 import { isStatusLine, outcomeOf } from '../conversation/tool-calls.js';
+import type { ReducerContext } from '../reducer.js';
+import { numbersOf } from '../summary/numbers.js';
 
 /** What a stub tells beside what the result itself shows. */
 interface StubDetails {
@@ -8,10 +10,8 @@ interface StubDetails {
   readonly path?: string | undefined;
   /** The part of it. */
   readonly range?: string | undefined;
-  /** The message to look up in the log. */
-  readonly messageId: string;
-  /** Where the full text lies already, when it was evicted. */
-  readonly evictedTo?: string | undefined;
+  /** Where the full text is; left out where it is nowhere. */
+  readonly where?: string | undefined;
   /** Names in the text that nothing else in the conversation holds. */
   readonly names?: string | undefined;
   /** The call must not be made again to see its result again. */
@@ -25,7 +25,7 @@ const EDGE_LINES = 3;
 /**
  * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back
  * (and that it is not by calling again, where that would destroy something).
- * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: log message 3f2a]`.
+ * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: recall r12]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
  */
 export function observationStub(
@@ -40,11 +40,31 @@ export function observationStub(
   const parts = [statusOf(result, text)];
   parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
-  const where = details.evictedTo ? `read_file ${details.evictedTo}` : `log message ${details.messageId}`;
   const names = details.names ? `; names: ${details.names}` : '';
   const once = details.onceOnly ? '; done, do not repeat' : '';
-  const line = `[${subject} → ${parts.join(', ')}${once}${names}; full text: ${where}]`;
+  const line = `[${subject} → ${parts.join(', ')}${once}${names}${fullText(details.where)}]`;
   return format === 'one_line' ? line : headAndTail(text, line);
+}
+
+/**
+ * How messages of a conversation are had in full, in words for a stub: by the recall tool, by the log, or not at all.
+ *
+ * @param messages The whole conversation: it tells the numbers of its messages.
+ */
+export function placesIn(
+  messages: readonly Message[],
+  { recall, logLocation }: Pick<ReducerContext, 'recall' | 'logLocation'>,
+): (message: Message) => string | undefined {
+  if (recall === undefined) {
+    return ({ id }) => (logLocation === undefined ? undefined : `log message ${id}`);
+  }
+  const numbers = numbersOf(messages);
+  return (message) => (numbers.has(message) ? `recall r${numbers.get(message)}` : undefined);
+}
+
+/** The end of a stub, where there is a place to name. */
+export function fullText(where: string | undefined): string {
+  return where === undefined ? '' : `; full text: ${where}`;
 }
 
 /** Whether a call succeeded, and what it failed with. */
@@ -109,10 +129,11 @@ export function contentKey(file: FileBlock): string {
 
 /**
  * What stands for a file that was taken out: media type, size where it is known, name, and where it is now.
- * `[image/png, 24.1 KB, login.png; in full: log message 3f2a]`.
+ * `[image/png, 24.1 KB, login.png; in full: recall r12]`.
  */
-export function mediaReference(file: FileBlock, where: string): string {
-  return `[${[file.mediaType, sizeOf(file), nameOf(file)].filter(Boolean).join(', ')}; in full: ${where}]`;
+export function mediaReference(file: FileBlock, where: string | undefined): string {
+  const inFull = where === undefined ? '' : `; in full: ${where}`;
+  return `[${[file.mediaType, sizeOf(file), nameOf(file)].filter(Boolean).join(', ')}${inFull}]`;
 }
 
 function sizeOf({ source }: FileBlock): string | undefined {

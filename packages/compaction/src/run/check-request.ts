@@ -19,6 +19,7 @@ const optionsSchema = z.strictObject({
   contextWindow: z.number().min(1).optional(),
   appendix: z.string().optional(),
   logLocation: z.string().optional(),
+  recall: z.string().optional(),
 });
 
 const REMEDY =

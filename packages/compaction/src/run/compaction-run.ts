@@ -108,6 +108,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
         instructions: options.instructions,
         appendix: options.appendix,
         logLocation: options.logLocation,
+        recall: options.recall,
         redact: redactorFor(config.redact),
         signal,
         dryRun: input.dryRun,

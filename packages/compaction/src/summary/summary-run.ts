@@ -17,6 +17,7 @@ import {
 import { savesEnough } from '../reducers/alter-messages.js';
 import { stayingTokens } from '../reducers/cut-unseen.js';
 import { candidateCuts } from './cut.js';
+import { numbersOf } from './numbers.js';
 import { type Partition, partitionAt, reassemble } from './partition.js';
 import { type EarlierSummaries, readSummaries, summaryMessage } from './summary-message.js';
 import { writeNarrative } from './write-narrative.js';
@@ -52,6 +53,8 @@ export class SummaryRun {
   readonly #before: number;
   readonly #pinned: ReadonlySet<Message>;
   readonly #redact: Redact;
+  /** The running numbers of messages. */
+  readonly #numbers: ReadonlyMap<Message, number>;
   #writer: Model | undefined;
   #narrative: string | undefined;
   /** Covered messages that the narrative tells of. */
@@ -64,6 +67,7 @@ export class SummaryRun {
     this.#budget = budget;
     const redact = redactorFor(settings.redact) ?? unredacted;
     this.#redact = redact;
+    this.#numbers = numbersOf(view.messages);
     this.#settings = { ...settings, instructions: settings.instructions && redact(settings.instructions) };
     this.#context = {
       ...context,
@@ -192,7 +196,10 @@ export class SummaryRun {
   #compose(part: Partition, narrative: string | undefined, maxRecord: number): Candidate {
     const { meter, appendix, logLocation } = this.#context;
     const earlier = readSummaries(part.previous);
-    const numbered = numberMessages(part, earlier);
+    const numbered = part.covered.flatMap((message): readonly Numbered[] => {
+      const at = this.#numbers.get(message);
+      return at === undefined ? [] : [{ at, message }];
+    });
     const standing = new Map<string, number>();
     const requests = new Map(part.requests.map((request) => [request.original.id, request]));
     for (const { at, message } of numbered) if (requests.has(message.id)) standing.set(message.id, at);
@@ -227,11 +234,11 @@ export class SummaryRun {
       record,
       appendix,
       logLocation,
-      recall: undefined,
+      recall: this.#context.recall,
       covers: [...part.previous, ...part.covered]
         .filter(({ id }) => !requests.has(id))
         .map((message) => message.id),
-      count: numbered.at(-1)?.at ?? earlier.count,
+      count: Math.max(earlier.count, numbered.at(-1)?.at ?? 0),
       standing,
     });
     const messages = reassemble(part, [summary]);
@@ -260,22 +267,6 @@ export class SummaryRun {
       return 'planned with the record alone; a model would write more';
     return this.#problem ? `the record stands in for the model: ${this.#problem}` : undefined;
   }
-}
-
-/**
- * The covered messages with their numbers: those in front of an earlier summary have the ones that it gave them, those
- * behind it count on. Injected messages have none: they say nothing that a log would number.
- */
-function numberMessages(part: Partition, earlier: EarlierSummaries): readonly Numbered[] {
-  let count = earlier.count;
-  return part.covered.flatMap((message, index) => {
-    if (message.kind !== undefined) return [];
-    const known = earlier.standing.get(message.id);
-    if (known !== undefined) return [{ at: known, message }];
-    if (index < part.fresh && part.previous.length > 0) return [];
-    count++;
-    return [{ at: count, message }];
-  });
 }
 
 /** The earlier entries, with more of those requests that stood in front of a summary and no longer do. */

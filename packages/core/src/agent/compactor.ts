@@ -78,6 +78,8 @@ export interface CompactOptions {
   readonly appendix?: string | undefined;
   /** Location of the full messages, named in summaries and stubs. */
   readonly logLocation?: string | undefined;
+  /** How the model gets a removed message back by its number, in words for the model: summaries and stubs then say so. */
+  readonly recall?: string | undefined;
 }
 
 /** Reduces a conversation. Pure toward its input: the list that was given is never changed. */
