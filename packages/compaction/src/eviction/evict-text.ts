@@ -11,27 +11,20 @@ import {
 import { isObject } from '../conversation/marks.js';
 import type { ResolvedEvictionConfig } from './eviction-config.js';
 
-/** What stands for a text that is in the workspace now. */
-interface EvictedText {
-  readonly block: TextBlock;
-  readonly path: string;
-}
-
 /**
- * Writes a text to the workspace, and makes a block of its size, its head, its tail and a pointer for `read_file`.
+ * Writes a text to the workspace.
  *
- * @param what Begins the sentence: `The result of execute`.
+ * @returns The path of the file.
  * @throws what the workspace throws.
  */
 export async function evictText(
   scope: CallScope,
-  { evictionPath, previewChars }: ResolvedEvictionConfig,
-  what: string,
+  { evictionPath }: ResolvedEvictionConfig,
   text: string,
-): Promise<EvictedText> {
+): Promise<string> {
   const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, text)}`;
   await scope.workspace.write(path, text);
-  return { block: evictedBlock(preview(what, text, path, previewChars), path), path };
+  return path;
 }
 
 /** Below the prefix of whoever the session belongs to. Named by content: the same text is there once. */
@@ -39,6 +32,16 @@ function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope,
   const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `${sessionPrefix(key)}${key.path.sessionId}/${hash}.txt`;
+}
+
+/**
+ * Makes a block of a text's size, head and tail, and of a pointer to its file for `read_file`.
+ *
+ * @param what Begins the sentence: `The result of execute`.
+ * @param previewChars UTF-16 units of head and of tail; an eighth of a shorter text.
+ */
+export function previewBlock(what: string, text: string, path: string, previewChars: number): TextBlock {
+  return evictedBlock(preview(what, text, path, Math.min(previewChars, Math.floor(text.length / 8))), path);
 }
 
 function preview(what: string, text: string, path: string, length: number): string {

@@ -4,8 +4,11 @@ import { countSchema } from '../config/stage-schemas.js';
 /** When and where large texts are written to the workspace. */
 export const evictionConfigSchema = z
   .strictObject({
-    /** UTF-16 units of text above which a tool's result is evicted; 0: none is. */
-    maxResultChars: countSchema.default(80_000),
+    /**
+     * UTF-16 units of text above which a tool's result is evicted; 0: none is. Left out: a result of more than a quarter of
+     * the model's window is.
+     */
+    maxResultChars: countSchema.optional(),
     /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
     maxUserChars: countSchema.default(200_000),
     /** UTF-16 units of head and of tail that stay. */
@@ -19,23 +22,12 @@ export const evictionConfigSchema = z
         'must lie in the workspace',
       )
       .default('/large_tool_results'),
-    /** Tools whose results stay whole; a name may end in `*`. */
-    excludeTools: z
-      .array(z.string().min(1))
-      .default([
-        'read_file',
-        'write_file',
-        'edit_file',
-        'grep_files',
-        'glob_files',
-        'list_files',
-        'memory_*',
-        'session_search',
-      ]),
+    /** Tools whose results stay whole; a name may end in `*`. Tools that say that they are `paged` stay whole by themselves. */
+    excludeTools: z.array(z.string().min(1)).default([]),
   })
   .superRefine(({ maxResultChars, maxUserChars, previewChars }, context) => {
     for (const [name, limit] of Object.entries({ maxResultChars, maxUserChars })) {
-      if (limit === 0 || previewChars * 2 < limit) continue;
+      if (!limit || previewChars * 2 < limit) continue;
       const message = `head and tail together must be shorter than ${name}`;
       context.addIssue({ code: 'custom', path: ['previewChars'], message });
     }

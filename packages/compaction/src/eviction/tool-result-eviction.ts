@@ -1,31 +1,37 @@
 import {
   type Capability,
+  estimateCounter,
   type Message,
   parseWith,
   type ReasonScope,
   type ToolOutputBlock,
+  type ToolScope,
   textOf,
+  toolResultsOf,
 } from '@x/core';
+import { startOfUnseen } from '../conversation/regions.js';
 import { describe } from '../conversation/text.js';
+import { Meter } from '../meter.js';
+import { capOfUnseen, cutMessage, fileOf, tokensOf } from '../reducers/cut-unseen.js';
 import { matchesTool } from '../reducers/select-tools.js';
-import { evictText } from './evict-text.js';
+import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
+import { evictedPath, evictText, previewBlock } from './evict-text.js';
 import { type EvictionConfig, evictionConfigSchema, type ResolvedEvictionConfig } from './eviction-config.js';
 
 const NAME = 'tool_result_eviction';
+/** A result of more than this share of the window is evicted, where no number is named. */
+const RESULT_SHARE = 0.25;
+const meter = new Meter(estimateCounter);
 
 const UNREADABLE =
-  'The agent has no tool read_file, to which evicted results point: it has only their beginning and end. Add ' +
-  'workspaceTools() of @x/harness, or a read_file of your own.';
-
-const TOO_LATE =
-  'toolResultEviction() stands behind compaction(), which therefore counts long messages of the user before they are ' +
-  'written to the workspace, and may reduce the conversation for nothing. Put it in front.';
+  'The agent has no tool that reads a file in parts, to which evicted results point: it has only their beginning and end. ' +
+  'Add workspaceTools() of @x/harness, or a read_file of your own with `paged: true`.';
 
 /**
- * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves
- * its size, its head, its tail and a pointer for `read_file`; the same for a very long message of the user, before a
- * model call (the log keeps the message whole). Files and other blocks stay. When the write fails the text stays whole.
- * Use it in front of `compaction()`, so that it comes first.
+ * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves its
+ * size, its head, its tail and a pointer for `read_file`. Before a model call it does the same to the largest new results
+ * that do not fit the window together, and to a very long message of the user (the log keeps both whole). Files and other
+ * blocks stay. When the write fails the text stays whole. The results of `paged` tools stay. It stands before `compaction()`.
  *
  * @throws {InvalidInputError} naming every bad key.
  */
@@ -33,51 +39,117 @@ export function toolResultEviction(config: EvictionConfig = {}): Capability {
   const settings = parseWith(evictionConfigSchema, config, 'toolResultEviction configuration');
   const { maxResultChars, maxUserChars, excludeTools } = settings;
   const settled = new WeakSet<Message>();
+  const paged = new Set<string>();
   let unreadable = false;
-  let late = false;
+
+  const stays = (name: string) => paged.has(name) || matchesTool(excludeTools, name);
+  const warnUnreadable = (scope: Pick<ReasonScope, 'emit'>) => {
+    if (unreadable) scope.emit({ type: 'warning', source: NAME, message: UNREADABLE });
+    unreadable = false;
+  };
 
   return {
     name: NAME,
-    install({ tools, capabilities }) {
-      unreadable = !tools.some(({ definition }) => definition.name === 'read_file');
-      const names = capabilities.map(({ name }) => name);
-      late = maxUserChars > 0 && names.slice(0, names.indexOf(NAME)).includes('compaction');
+    before: ['compaction'],
+    install({ tools }) {
+      unreadable = !tools.some((tool) => tool.paged && tool.definition.name === 'read_file');
     },
     async aroundReason(scope, next) {
-      if (late) {
-        late = false;
-        scope.emit({ type: 'warning', source: NAME, message: TOO_LATE });
-      }
       if (maxUserChars > 0) await evictUserMessages(scope, settings, settled);
+      if (maxResultChars !== 0 && (await evictBatch(scope, settings, stays))) warnUnreadable(scope);
       return next();
     },
     async aroundTool(call, scope, next) {
+      if (scope.tool?.paged) paged.add(call.name);
+      else paged.delete(call.name);
       const result = await next(call);
-      if (maxResultChars === 0 || matchesTool(excludeTools, call.name)) return result;
+      if (stays(call.name)) return result;
       const text = joinedText(result.output);
-      if (text.length <= maxResultChars) return result;
+      if (!isTooLong(text, maxResultChars, scope)) return result;
       try {
-        const { block, path } = await evictText(scope, settings, `The result of ${result.toolName}`, text);
+        const path = await evictText(scope, settings, text);
         scope.emit({ type: 'tool.evicted', toolUseId: result.toolUseId, path, chars: text.length });
-        if (unreadable) {
-          unreadable = false;
-          scope.emit({ type: 'warning', source: NAME, message: UNREADABLE });
-        }
+        warnUnreadable(scope);
+        const block = previewBlock(`The result of ${result.toolName}`, text, path, settings.previewChars);
         return { ...result, output: [block, ...result.output.filter((part) => part.type !== 'text')] };
       } catch (error) {
-        scope.emit({
-          type: 'warning',
-          source: NAME,
-          message: `A result of ${call.name} (${text.length} characters) stays whole: ${describe(error)}`,
-        });
+        warnWhole(scope, `A result of ${call.name}`, text, error);
         return result;
       }
     },
   };
 }
 
+function isTooLong(text: string, maxResultChars: number | undefined, scope: ToolScope): boolean {
+  if (maxResultChars !== undefined) return maxResultChars > 0 && text.length > maxResultChars;
+  const most = windowOf(scope) * RESULT_SHARE;
+  // No text has more than two tokens for each unit: a short one need not be counted.
+  return text.length * 2 > most && meter.text(text) > most;
+}
+
+function windowOf({ model }: Pick<ToolScope, 'model'>): number {
+  return model.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
+}
+
+function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string, error: unknown): void {
+  const message = `${what} (${text.length} characters) stays whole: ${describe(error)}`;
+  scope.emit({ type: 'warning', source: NAME, message });
+}
+
 function joinedText(output: readonly ToolOutputBlock[]): string {
   return output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+}
+
+/**
+ * Cuts the largest of the results that the model has not seen, where they do not fit the window together, once log and
+ * workspace have them whole.
+ *
+ * @returns Whether a result was evicted.
+ */
+async function evictBatch(
+  scope: ReasonScope,
+  settings: ResolvedEvictionConfig,
+  stays: (tool: string) => boolean,
+): Promise<boolean> {
+  const { context } = scope.state;
+  const start = startOfUnseen(context);
+  const window = windowOf(scope);
+  // Most steps add little: the whole conversation is counted only where it could matter.
+  if (start === context.length || meter.messages(context.slice(start)) < window * RESULT_SHARE) return false;
+  const fixedTokens = meter.frame(scope);
+  const view = { messages: context, fixedTokens, tokens: fixedTokens + meter.messages(context) };
+  const cap = capOfUnseen(view, mostTokensOf(window), meter);
+  if (cap === undefined) return false;
+
+  let evicted = false;
+  for (const message of context.slice(start)) {
+    const paths = new Map<string, string>();
+    for (const block of toolResultsOf(message)) {
+      const text = joinedText(block.output);
+      if (stays(block.toolName) || evictedPath(block) || text === '' || tokensOf(block, meter) <= cap)
+        continue;
+      try {
+        await scope.log.append([message]);
+        const path = await evictText(scope, settings, text);
+        paths.set(block.toolUseId, path);
+        scope.emit({ type: 'tool.evicted', toolUseId: block.toolUseId, path, chars: text.length });
+      } catch (error) {
+        warnWhole(scope, `A result of ${block.toolName}`, text, error);
+      }
+    }
+    if (paths.size === 0) continue;
+    const cut = cutMessage(message, cap, meter, ({ toolUseId }) => fileOf(paths.get(toolUseId)));
+    evicted = replace(scope, message, cut) || evicted;
+  }
+  return evicted;
+}
+
+/** Puts one message in the place of another, unless somebody has rewritten the conversation meanwhile. */
+function replace({ state }: ReasonScope, message: Message, by: Message): boolean {
+  const context = state.contextMutable();
+  const index = context.lastIndexOf(message);
+  if (index >= 0) context[index] = by;
+  return index >= 0;
 }
 
 /**
@@ -100,21 +172,14 @@ async function evictUserMessages(
     if (text.length <= settings.maxUserChars) continue;
     try {
       await scope.log.append([message]);
-      const { block, path } = await evictText(scope, settings, 'This message of the user', text);
+      const path = await evictText(scope, settings, text);
+      const block = previewBlock('This message of the user', text, path, settings.previewChars);
       const evicted = { ...message, content: [block, ...content.filter((other) => other.type !== 'text')] };
-      // Others may have rewritten the conversation meanwhile.
-      const context = scope.state.contextMutable();
-      const index = context.indexOf(message);
-      if (index < 0) continue;
-      context[index] = evicted;
+      if (!replace(scope, message, evicted)) continue;
       settled.add(evicted);
       scope.emit({ type: 'message.evicted', messageId: message.id, path, chars: text.length });
     } catch (error) {
-      scope.emit({
-        type: 'warning',
-        source: 'tool_result_eviction',
-        message: `A message of the user (${text.length} characters) stays whole: ${describe(error)}`,
-      });
+      warnWhole(scope, 'A message of the user', text, error);
     }
   }
 }

@@ -36,8 +36,9 @@ export function cutUnseen(): Reducer {
       const start = startOfUnseen(view.messages);
       const messages = view.messages.map((message, index) => {
         if (index <= start) return message;
-        const where = logLocation && `full text: message ${message.id} in ${logLocation}`;
-        const cut = cutMessage(message, cap, meter, (block) => placeOf(block) ?? where);
+        const logged = logLocation && `full text: message ${message.id} in ${logLocation}`;
+        const elsewhere = { words: logged || 'ask for a part of it, or for something narrower' };
+        const cut = cutMessage(message, cap, meter, (block) => fileOf(evictedPath(block)) ?? elsewhere);
         if (cut !== message) fates.push({ messageId: message.id, fate: 'truncated' });
         return cut;
       });
@@ -80,21 +81,27 @@ export function capOfUnseen(view: View, mostTokens: number, meter: Meter): numbe
   return undefined;
 }
 
-/**
- * Cuts the results of a message that have more than `cap` tokens.
- *
- * @param whereIs Says in words where the whole result can be read, if it can.
- */
+/** A place where the whole of a result can be had. */
+interface Place {
+  /** For the model. */
+  readonly words: string;
+  /** The file in the workspace, where it is one. */
+  readonly path?: string;
+}
+
+/** Cuts the results of a message that have more than `cap` tokens. Those of which no place is known stay. */
 export function cutMessage(
   message: Message,
   cap: number,
   meter: Meter,
-  whereIs: (block: ToolResultBlock) => string | undefined,
+  placeOf: (block: ToolResultBlock) => Place | undefined,
 ): Message {
   const cut: string[] = [];
   const content = message.content.map((block) => {
     if (block.type !== 'tool_result' || tokensOf(block, meter) <= cap) return block;
-    const output = cutOutput(block, cap, meter, whereIs(block));
+    const place = placeOf(block);
+    if (!place) return block;
+    const output = cutOutput(block, cap, meter, place);
     const shorter = { ...block, output };
     if (tokensOf(shorter, meter) >= tokensOf(block, meter)) return block;
     cut.push(block.toolUseId);
@@ -108,7 +115,7 @@ function cutOutput(
   block: ToolResultBlock,
   cap: number,
   meter: Meter,
-  where: string | undefined,
+  place: Place,
 ): readonly ToolOutputBlock[] {
   const text = block.output.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
   let room = cap;
@@ -117,22 +124,21 @@ function cutOutput(
     const tokens = tokensOf(part, meter);
     const stays = tokens <= (text === '' ? room : room - cap / 2);
     if (stays) room -= tokens;
-    return [stays ? part : { type: 'text', text: mediaReference(part, where ?? 'the tool') }];
+    return [stays ? part : { type: 'text', text: mediaReference(part, place.words) }];
   });
   if (text === '') return files;
-  const shortened = cutText(text, room, meter, where);
-  const path = evictedPath(block);
-  const head: TextBlock =
-    path === undefined ? { type: 'text', text: shortened } : evictedBlock(shortened, path);
+  const shortened = cutText(text, room, meter, place.words);
+  const head: TextBlock = place.path
+    ? evictedBlock(shortened, place.path)
+    : { type: 'text', text: shortened };
   return [head, ...files];
 }
 
 /** Keeps head and tail of a text in at most `room` tokens, and says between them what is missing. */
-function cutText(text: string, room: number, meter: Meter, where: string | undefined): string {
-  const advice = where ?? 'ask for a part of it, or for something narrower';
+function cutText(text: string, room: number, meter: Meter, where: string): string {
   const note = (left: number) =>
     `\n[… ${left} of ${text.length} characters are left out: together with the other new results they do not fit the ` +
-    `context window; ${advice} …]\n`;
+    `context window; ${where} …]\n`;
   const forText = room - meter.text(note(text.length));
   let length = text.length;
   let tokens = meter.text(text);
@@ -146,11 +152,14 @@ function cutText(text: string, room: number, meter: Meter, where: string | undef
   return cut;
 }
 
-function placeOf(block: ToolResultBlock): string | undefined {
-  const path = evictedPath(block);
-  return path && `full text: ${path}, which read_file reads in parts`;
+/** Names the file that holds the whole of a result. */
+export function fileOf(path: string | undefined): Place | undefined {
+  return path === undefined
+    ? undefined
+    : { words: `full text: ${path}, which read_file reads in parts`, path };
 }
 
-function tokensOf(block: ToolOutputBlock | ToolResultBlock, meter: Meter): number {
+/** Counts the tokens of a result or of a part of it. */
+export function tokensOf(block: ToolOutputBlock | ToolResultBlock, meter: Meter): number {
   return countBlock(meter.counter, block) * meter.ratio;
 }

@@ -25,8 +25,10 @@ async function evict(output: string | readonly ToolOutputBlock[], id = 'call', c
   const workspace = new LocalWorkspace(directory);
   const scope = toolScopeOf(workspace);
   const call = { type: 'tool_use' as const, id, name: 'execute', input: {} };
-  const result = (await toolResultEviction(config).aroundTool?.(call, scope, async (made) =>
-    toolResultBlock(made, output),
+  const result = (await toolResultEviction({ maxResultChars: 80_000, ...config }).aroundTool?.(
+    call,
+    scope,
+    async (made) => toolResultBlock(made, output),
   )) as ToolResultBlock;
   const path = scope.events.flatMap((event) => (event.type === 'tool.evicted' ? [event.path] : []))[0] ?? '';
   return { result, path, workspace, scope };
@@ -71,10 +73,14 @@ describe('an evicted result', () => {
   it('keeps whether the tool failed, its name and its id', async () => {
     const workspace = new LocalWorkspace(directory);
     const call = { type: 'tool_use' as const, id: 'c', name: 'execute', input: {} };
-    const result = await toolResultEviction().aroundTool?.(call, toolScopeOf(workspace), async (made) => ({
-      ...toolResultBlock(made, 'e'.repeat(90_000)),
-      isError: true,
-    }));
+    const result = await toolResultEviction({ maxResultChars: 80_000 }).aroundTool?.(
+      call,
+      toolScopeOf(workspace),
+      async (made) => ({
+        ...toolResultBlock(made, 'e'.repeat(90_000)),
+        isError: true,
+      }),
+    );
     expect(result).toMatchObject({ toolUseId: 'c', toolName: 'execute', isError: true });
   });
 

@@ -1,4 +1,4 @@
-import { type AgentComposition, type Message, textOf, userMessage, type Workspace } from '@x/core';
+import { type Message, textOf, userMessage, type Workspace } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { type EvictionConfig, toolResultEviction } from '../../src/index.js';
 import { at } from '../build.js';
@@ -75,26 +75,6 @@ describe('toolResultEviction of user messages', () => {
       const { scope } = await reason([message], {}, more);
       expect(scope.state.context[0]).toBe(message);
       expect(scope.events).toMatchObject([{ type: 'warning', message: expect.stringContaining(why) }]);
-    }
-  });
-
-  it('warns once where it stands behind the compaction, which counts the message first', async () => {
-    for (const names of [
-      ['compaction', 'tool_result_eviction'],
-      ['tool_result_eviction', 'compaction'],
-    ]) {
-      const capability = toolResultEviction();
-      const read = { definition: { name: 'read_file' } };
-      const capabilities = names.map((name) => ({ name }));
-      capability.install?.({ tools: [read], capabilities } as unknown as AgentComposition);
-      const scope = scopeOf([userMessage('short')], { workspace });
-      for (let step = 0; step < 2; step++) await capability.aroundReason?.(scope, async () => said('done'));
-      const warnings = scope.events.filter((event) => event.type === 'warning');
-      expect(warnings.map(({ message }) => message)).toEqual(
-        names[0] === 'compaction'
-          ? [expect.stringMatching(/stands behind compaction\(\).*Put it in front/)]
-          : [],
-      );
     }
   });
 });

@@ -1,15 +1,21 @@
 import {
+  assistantMessage,
+  defineTool,
   type ToolOutputBlock,
   type ToolResultBlock,
+  type ToolScope,
   type ToolUseBlock,
   textOf,
   toolResultBlock,
+  toolResultMessage,
+  userMessage,
   type Workspace,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { maskOutputs, toolResultEviction } from '../../src/index.js';
-import { at, lines, reduceWith, round } from '../build.js';
-import { toolScopeOf } from '../scope.js';
+import { type EvictionConfig, maskOutputs, toolResultEviction } from '../../src/index.js';
+import { at, lines, meter, reduceWith, round } from '../build.js';
+import { modelOf, said } from '../models.js';
+import { scopeOf, toolScopeOf } from '../scope.js';
 
 const call = (name = 'execute', id = 'call-1'): ToolUseBlock => ({ type: 'tool_use', id, name, input: {} });
 
@@ -24,13 +30,20 @@ function memoryWorkspace() {
   return { workspace, files };
 }
 
+interface Setting extends Partial<Pick<ToolScope, 'workspace' | 'tool' | 'model'>> {
+  readonly use?: ToolUseBlock;
+  readonly config?: EvictionConfig;
+}
+
 async function evict(
   output: string | readonly ToolOutputBlock[],
-  { use = call(), config = {}, workspace = memoryWorkspace().workspace } = {},
+  { use = call(), config = {}, workspace = memoryWorkspace().workspace, ...more }: Setting = {},
 ) {
-  const scope = toolScopeOf(workspace);
-  const result = (await toolResultEviction(config).aroundTool?.(use, scope, async (made) =>
-    toolResultBlock(made, output),
+  const scope = toolScopeOf(workspace, more);
+  const result = (await toolResultEviction({ maxResultChars: 80_000, ...config }).aroundTool?.(
+    use,
+    scope,
+    async (made) => toolResultBlock(made, output),
   )) as ToolResultBlock;
   return { result, text: textOf([result]), scope };
 }
@@ -52,14 +65,83 @@ describe('toolResultEviction', () => {
     expect(scope.events).toEqual([{ type: 'tool.evicted', toolUseId: 'call-1', path, chars: full.length }]);
   });
 
-  it('leaves a result of exactly the limit, and excluded tools, whole; shell output is never excluded', async () => {
+  it('leaves a result of exactly the limit, and those of excluded and of paged tools, whole; a name alone excludes nothing', async () => {
     const big = 'y'.repeat(80_001);
-    expect((await evict('y'.repeat(80_000))).text).toHaveLength(80_000);
-    for (const name of ['read_file', 'grep_files', 'memory_search', 'memory_get', 'session_search']) {
-      expect((await evict(big, { use: call(name) })).text).toBe(big);
-    }
-    expect((await evict(big)).text).not.toBe(big);
+    const config = { maxResultChars: 80_000 };
+    expect((await evict('y'.repeat(80_000), { config })).text).toHaveLength(80_000);
+    expect((await evict(big, { config, use: call('read_file') })).text).not.toBe(big);
+    expect(
+      (await evict(big, { config: { ...config, excludeTools: ['read_*'] }, use: call('read_file') })).text,
+    ).toBe(big);
+    const input = { type: 'object' } as const;
+    const tool = defineTool({ name: 'page', description: 'Pages', paged: true, input, execute: () => big });
+    expect((await evict(big, { config, use: call('page'), tool })).text).toBe(big);
     expect((await evict(big, { config: { maxResultChars: 0 } })).text).toBe(big);
+  });
+
+  it('takes a quarter of the window for the limit, in tokens, where none is named', async () => {
+    for (const word of ['word ', '数据库 ']) {
+      const result = word.repeat(Math.floor(20_000_000 / meter.text(word.repeat(1_000))));
+      const evictedAt = async (contextWindow: number) =>
+        (
+          await evict(result, {
+            config: { maxResultChars: undefined },
+            model: modelOf(() => '', { contextWindow }),
+          })
+        ).text !== result;
+      expect(await evictedAt(8_000)).toBe(true);
+      expect(await evictedAt(60_000)).toBe(true);
+      expect(await evictedAt(100_000)).toBe(false);
+      expect(await evictedAt(1_000_000)).toBe(false);
+    }
+  });
+
+  it('puts the largest of a batch into files when the new results do not fit together, and the log has them whole', async () => {
+    const { workspace, files } = memoryWorkspace();
+    const outputs = [
+      'small',
+      `BEGIN ${'word '.repeat(20_000)} END`,
+      'word '.repeat(2_000),
+      `FIRST ${'數據 '.repeat(9_000)} LAST`,
+    ];
+    const calls = outputs.map((_, index) => call('fetch', `call${index}`));
+    const results = calls.map((use, index) => toolResultMessage(use, outputs[index] ?? ''));
+    const model = modelOf(() => '', { contextWindow: 32_000 });
+    const scope = scopeOf([userMessage('go'), assistantMessage(calls), ...results], { workspace, model });
+    await toolResultEviction().aroundReason?.(scope, async () => said('done'));
+    const now = scope.state.context.slice(2).map((message) => textOf(message));
+    expect([now[0], now[2]]).toEqual([outputs[0], outputs[2]]);
+    expect(meter.messages(scope.state.context)).toBeLessThan(29_000);
+    expect(meter.messages(scope.state.context)).toBeGreaterThan(25_000);
+    for (const [text, begin, end] of [
+      [now[1], 'BEGIN', 'END'],
+      [now[3], 'FIRST', 'LAST'],
+    ] as const) {
+      expect(text?.startsWith(begin)).toBe(true);
+      expect(text?.endsWith(end)).toBe(true);
+      expect(text).toMatch(
+        /characters are left out: .+ full text: large_tool_results\/\S+\.txt, which read_file reads/,
+      );
+    }
+    expect([...files.values()]).toEqual([outputs[1], outputs[3]]);
+    expect(scope.log.messages).toEqual([results[1], results[3]]);
+    expect(scope.events.map(({ type }) => type)).toEqual(['tool.evicted', 'tool.evicted']);
+
+    // Masked later, the stub points at the file.
+    const masked = await reduceWith(maskOutputs({ keepRecentToolOutputs: 0 }), [
+      ...scope.state.context,
+      assistantMessage('ok'),
+    ]);
+    expect(textOf(at(masked.messages, 3))).toContain('large_tool_results/');
+  });
+
+  it('leaves a batch that fits as it is, however large', async () => {
+    const calls = Array.from({ length: 10 }, (_, index) => call('fetch', `call${index}`));
+    const results = calls.map((use) => toolResultMessage(use, 'word '.repeat(7_500)));
+    const messages = [userMessage('go'), assistantMessage(calls), ...results];
+    const scope = scopeOf(messages, { workspace: memoryWorkspace().workspace });
+    await toolResultEviction().aroundReason?.(scope, async () => said('done'));
+    expect(scope.state.context).toEqual(messages);
   });
 
   it('keeps images, and evicts a text that looks like an evicted one', async () => {

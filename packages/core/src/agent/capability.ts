@@ -67,10 +67,15 @@ export type Objection =
 
 /**
  * An ability of an agent: a name and the hooks it wants. The harness runs the `around…` hooks as an onion, first
- * installed outermost; a hook that does not call `next` replaces what lies within.
+ * installed outermost unless `before` and `behind` say otherwise; a hook that does not call `next` replaces what lies
+ * within.
  */
 export interface Capability {
   readonly name: string;
+  /** Names of capabilities that it must enclose where they are installed: whoever builds the agent puts it before them. */
+  readonly before?: readonly string[];
+  /** Names of capabilities that must enclose it where they are installed. */
+  readonly behind?: readonly string[];
   /** Tools that it brings. */
   readonly tools?: readonly Tool[];
   /** Told once, when the agent is built, what it is part of. */

@@ -34,6 +34,11 @@ export interface Tool {
    * planning. Default false.
    */
   readonly sessionOnly?: boolean | undefined;
+  /**
+   * Returns a bounded part of something larger, and says how to ask for the next: its results are never put into files,
+   * which would have to be read with such a tool again. Default false.
+   */
+  readonly paged?: boolean | undefined;
   /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -50,6 +55,7 @@ interface ToolOptions {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly sessionOnly?: boolean;
+  readonly paged?: boolean;
   readonly timeoutMs?: number;
 }
 
@@ -92,7 +98,7 @@ export function defineTool<Input>(
     execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
   },
 ): Tool {
-  const { name, description, readOnly = false, destructive, sessionOnly, timeoutMs } = options;
+  const { name, description, readOnly = false, destructive, sessionOnly, paged, timeoutMs } = options;
   const issues = [
     ...(typeof name === 'string' && name !== ''
       ? []
@@ -110,6 +116,7 @@ export function defineTool<Input>(
     readOnly,
     ...(destructive === undefined ? {} : { destructive }),
     ...(sessionOnly === undefined ? {} : { sessionOnly }),
+    ...(paged === undefined ? {} : { paged }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, context) {
       return toBlocks(await options.execute(await schema.parse(input), context));

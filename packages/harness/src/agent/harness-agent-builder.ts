@@ -111,7 +111,7 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds capabilities, the first outermost: objects, or names that the registry resolves. A capability's own name is in
+   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise: objects, or names that the registry resolves. A capability's own name is in
    * snake_case, and no two have the same.
    */
   use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
@@ -214,7 +214,10 @@ export class HarnessAgentBuilder<Agent> {
           'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
       });
     }
-    const found = capabilities.filter((capability) => capability !== undefined);
+    const found = inOrder(
+      capabilities.filter((capability) => capability !== undefined),
+      issues,
+    );
     const own = this.#tools.map((tool, index) =>
       collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)),
     );
@@ -284,6 +287,26 @@ function wellFormed<Part>(part: Part, path: string, [kind, members, remedy]: Kin
   const message = malformedPart(part, kind, members, remedy);
   if (message !== undefined) throw new HarnessConfigError([{ path, message }]);
   return part;
+}
+
+/** Keeps the given order, but for capabilities that ask to stand before or behind others. */
+function inOrder(capabilities: readonly Capability[], issues: Issue[]): readonly Capability[] {
+  const rest = [...capabilities];
+  const ordered: Capability[] = [];
+  while (rest.length > 0) {
+    const free = rest.findIndex((one) => !rest.some((other) => other !== one && mustPrecede(other, one)));
+    if (free === -1) {
+      const names = rest.map(({ name }) => name).join(', ');
+      issues.push({ path: 'capabilities', message: `each of ${names} asks to stand before another of them` });
+      return capabilities;
+    }
+    ordered.push(...rest.splice(free, 1));
+  }
+  return ordered;
+}
+
+function mustPrecede(one: Capability, other: Capability): boolean {
+  return Boolean(one.before?.includes(other.name) || other.behind?.includes(one.name));
 }
 
 function isReference(entry: Capability | CapabilityReference): entry is CapabilityReference {

@@ -32,12 +32,11 @@ it('any capabilities fit together, in whatever order they are installed', { time
         expectSound(model, compactions);
         expectSticky(model.requests, compactions);
         expect(failuresIn(model.requests)).toEqual([]);
-        // Rules about the tools of parts that are left out do nothing, and that is said; as is what order is a poor one.
+        // Rules about the tools of parts that are left out do nothing, and that is said.
         const complaints = events.filter(
           (event) =>
             event.type === 'memory.failed' ||
-            (event.type === 'warning' &&
-              !/no tool is named|stands behind compaction\(\)/.test(event.message)),
+            (event.type === 'warning' && !/no tool is named/.test(event.message)),
         );
         // What was put into a file needs a tool that reads files.
         const isBlind = names.includes('eviction') && !names.includes('workspaceTools');

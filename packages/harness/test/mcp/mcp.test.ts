@@ -244,7 +244,7 @@ describe('in an agent', () => {
     const agent = HarnessAgent.builder()
       .model(model)
       .workspace(root)
-      .use(toolResultEviction(), capability)
+      .use(toolResultEviction({ maxResultChars: 80_000 }), capability)
       .build();
     await agent.call('go', RuntimeContext.of({ sessionId: 's' }));
     const [evicted = ''] = resultsOf(model.requests[1]?.messages ?? [], 'mcp__test__huge');

@@ -10,6 +10,7 @@ export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSetti
       `Reads a text file, ${defaultLines} lines and ${maxReadChars} characters at most at a time. The first line of the ` +
       'answer says which part it is and how to go on.',
     readOnly: true,
+    paged: true,
     input: z.strictObject({
       path: z.string().min(1),
       offset: z.int().min(1).default(1).describe('The line to begin with, from 1'),
