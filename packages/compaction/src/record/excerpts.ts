@@ -1,6 +1,7 @@
 import { type ContentBlock, type JsonValue, type Message, type Redact, textOf } from '@x/core';
 import { redactMessage } from '../conversation/redaction.js';
 import type { EntryKind } from './entry.js';
+import { namesIn } from './names.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
@@ -19,6 +20,9 @@ export interface Excerpts {
   readonly parts: readonly Excerpt[];
   /** The terms of the whole message, each once. */
   readonly terms: Uint32Array;
+  /** The names that it says or prints, and those that it passes to tools. */
+  readonly names: readonly string[];
+  readonly passed: readonly string[];
 }
 
 /** UTF-16 units of one excerpt, and of short lines that are joined to one. */
@@ -57,6 +61,7 @@ function extract(message: Message): Excerpts {
   const speaks = message.role === 'assistant';
   const calls = message.content.some((block) => block.type === 'tool_use');
   const terms: Uint32Array[] = [];
+  const passed: string[] = [];
   const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
     const part = { kind, text, worth, callId, terms: termsOf(text) };
     terms.push(part.terms);
@@ -74,14 +79,21 @@ function extract(message: Message): Excerpts {
       for (const text of longStringsIn(block.input)) {
         for (const part of joinLines(linesOf(text))) add('wrote', part, WORTH.wrote, block.id);
       }
-      terms.push(termsOf(within(shortTextOf(block))));
+      const text = within(shortTextOf(block));
+      terms.push(termsOf(text));
+      passed.push(text, ...longStringsIn(block.input).map(within));
     } else if (block.type === 'tool_result') {
       const text = textOf([block]);
       const worth = text.length <= SHORT_RESULT ? WORTH.shortResult : WORTH.found;
       for (const part of joinLines(linesOf(text))) add('found', part, worth, block.toolUseId);
     }
   }
-  return { parts, terms: union(terms) };
+  return {
+    parts,
+    terms: union(terms),
+    names: namesIn(within(textOf(message)), false),
+    passed: namesIn(passed.join(' '), true),
+  };
 }
 
 function union(lists: readonly Uint32Array[]): Uint32Array {

@@ -17,6 +17,7 @@ import { type Candidate, chooseExcerpts, type Saying } from './choose-excerpts.j
 import { type CommonFolder, commonFolder } from './common-folder.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
+import { NAME_WEIGHT, NameRanking, namesIn } from './names.js';
 import { termsOf } from './terms.js';
 
 const NO_TERMS = new Uint32Array();
@@ -60,6 +61,8 @@ const WORTH_OF_REQUEST = 4;
 const WORTH_OF_QUESTION = 3;
 /** UTF-16 units of the arguments of a call that changed nothing. */
 const MOST_LOOKED = 50;
+/** The share of a record for names that nothing else in it holds. */
+const NAMES_SHARE = 0.1;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.35;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
@@ -122,14 +125,61 @@ export function writeRecord(input: RecordInput): WrittenRecord {
     ...staying.map((message) => excerptsOf(message, redact).terms),
     ...[...input.standing].map((message) => excerptsOf(message, redact).terms),
   ];
-  const left = room - calls.reduce((sum, draft) => sum + draft.cost, 0);
+  const left = room * (1 - NAMES_SHARE) - calls.reduce((sum, draft) => sum + draft.cost, 0);
   const chosen = chooseExcerpts(
     drafts.filter(({ must }) => !must),
     sayings,
     standing,
     left,
   );
-  return { entries: fitted([...calls, ...chosen], drafts, chosen, room, meter), legend: folder.legend };
+  const entries = fitted([...calls, ...chosen], drafts, chosen, room * (1 - NAMES_SHARE), meter);
+  const unused = Math.min(room * NAMES_SHARE, room - meter.text(renderEntries(entries)));
+  return { entries: [...entries, ...namesBeside(entries, input, folder, unused)], legend: folder.legend };
+}
+
+/** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
+function namesBeside(
+  entries: readonly Entry[],
+  { earlier, covered, staying, standing, meter, redact }: RecordInput,
+  folder: CommonFolder,
+  room: number,
+): readonly Entry[] {
+  const ranking = new NameRanking();
+  for (const { kind, at, text } of earlier) {
+    ranking.add(kind === 'named' ? text.split(' ') : namesIn(text, isCall(kind)), at, NAME_WEIGHT.said);
+  }
+  for (const { at, message } of covered) {
+    const { names, passed } = excerptsOf(message, redact);
+    const by = byOf(message);
+    ranking.add(
+      names,
+      at,
+      by === 'user' ? NAME_WEIGHT.user : by === 'assistant' ? NAME_WEIGHT.said : NAME_WEIGHT.printed,
+    );
+    ranking.add(passed, at, NAME_WEIGHT.passed);
+  }
+  const held = new Set<string>();
+  for (const { text } of entries) for (const name of namesIn(text, true)) held.add(name);
+  for (const message of [...staying, ...standing]) {
+    const { names, passed } = excerptsOf(message, redact);
+    for (const name of names) held.add(name);
+    for (const name of passed) held.add(name);
+  }
+  const taken = new Map<number, string[]>();
+  let left = room;
+  for (const { name, at } of ranking.ranked()) {
+    const short = folder.shorten(name);
+    if (held.has(name) || held.has(short)) continue;
+    const line = taken.get(at);
+    const cost = meter.text(` ${short}`) + (line ? 0 : FRAME);
+    if (cost > left) break;
+    left -= cost;
+    if (line) line.push(short);
+    else taken.set(at, [short]);
+  }
+  return [...taken]
+    .sort(([one], [other]) => one - other)
+    .map(([at, names]) => ({ kind: 'named', at, text: names.join(' ') }));
 }
 
 /** The entries in their order, less those chosen last while the text is longer than the estimate said. */
@@ -269,6 +319,7 @@ function allDrafts(
     });
   };
   for (const entry of earlier) {
+    if (entry.kind === 'named') continue;
     add({
       ...entry,
       must: isCall(entry.kind) || entry.kind === 'asked',
