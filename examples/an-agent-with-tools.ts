@@ -31,7 +31,7 @@ const agent = HarnessAgent.builder()
   .model(model)
   .workspace(workspace)
   .tools(inventory)
-  .use(compaction({ model: null, keepTokens: 800 }), toolResultEviction(), todoList(), workspaceTools())
+  .use(compaction({ model: null, keep: { tokens: 800 } }), toolResultEviction(), todoList(), workspaceTools())
   .build();
 
 const session = RuntimeContext.of({ userId: 'alice', sessionId: 's-001' });

@@ -16,7 +16,7 @@ for (let part = 0; part < 60; part++) {
 messages.push(assistantMessage('I decided to look at part-7 next, because it imports everything.'));
 messages.push(userMessage('Go on'));
 
-const compactor = createCompactor({ contextWindow: 12_000, keepTokens: 2_000 });
+const compactor = createCompactor({ contextWindow: 12_000, keep: { tokens: 2_000 } });
 const outcome = await compactor.compact(messages, { reason: 'manual', instructions: 'Keep the paths' });
 
 console.log(`${outcome.status}: ${outcome.messagesBefore} → ${outcome.messagesAfter} messages`);

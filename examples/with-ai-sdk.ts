@@ -47,7 +47,7 @@ const readSource = tool({
     `// ${path}\n${'export const value = 1;\n'.repeat(path.includes('7') ? 9_000 : 90)}`,
 });
 
-const compactor = createCompactor({ contextWindow: 8_000, triggerMessages: 0, keepMessages: 6 });
+const compactor = createCompactor({ contextWindow: 8_000, keep: { messages: 6 } });
 const statuses: string[] = [];
 const agent = new ToolLoopAgent({
   model: withOverflowRecovery(mock, compactor),

@@ -15,7 +15,7 @@ const open = () =>
   new AgentsSession({
     store: new JsonSession({ directory }),
     key: SessionKey.of({ userId: 'alice', sessionId: 's-001' }),
-    compactor: createCompactor({ triggerMessages: 20, keepMessages: 6 }),
+    compactor: createCompactor({ trigger: { messages: 20 }, keep: { messages: 6 } }),
     onCompaction: ({ status, messagesBefore, messagesAfter }) => {
       if (status === 'applied') console.log(`Compacted ${messagesBefore} → ${messagesAfter} messages`);
     },

@@ -53,7 +53,7 @@ const result: CompactionTimes = {
 process.stdout.write(JSON.stringify(result));
 
 function compactor(): Compactor {
-  return createCompactor({ contextWindow: 128_000, triggerMessages: 0, triggerTokens: 0 });
+  return createCompactor({ contextWindow: 128_000 });
 }
 
 async function compact(compacting: Compactor, messages: readonly Message[]): Promise<void> {

@@ -23,11 +23,9 @@ interface OurOptions {
 }
 
 /** Checked before every step and never due: the history grows. */
-const armed = () =>
-  compaction({ triggerMessages: 0, triggerTokens: 0, contextWindow: 100_000_000, model: null });
+const armed = () => compaction({ contextWindow: 100_000_000, model: null });
 /** Due every few hundred steps, as in a window of 128 000 tokens. */
-const firing = () =>
-  compaction({ contextWindow: 128_000, triggerMessages: 0, triggerTokens: 0, model: null });
+const firing = () => compaction({ contextWindow: 128_000, model: null });
 
 /** This repository's agent, as plain as the others and with everything that a long run needs. */
 export const ours = {

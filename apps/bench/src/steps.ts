@@ -38,14 +38,7 @@ export interface StepResult {
  * returns 1 000 characters. Nothing is compacted: the history grows, the cost of a step must not.
  */
 export async function benchSteps(): Promise<readonly StepResult[]> {
-  const never = () =>
-    compaction({
-      triggerMessages: 0,
-      triggerTokens: 0,
-      budgetPercent: 0.85,
-      contextWindow: 100_000_000,
-      model: null,
-    });
+  const never = () => compaction({ contextWindow: 100_000_000, model: null });
   const results = [
     await measure('loop', [], 'call'),
     await measure('loop + compaction check', [never()], 'call'),

@@ -84,7 +84,7 @@ interface CreateAgentOptions {
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { model, embedded, data, repo, onEvent, unattended = false, storage = openFiles(data) } = options;
-  // The guide can write neither: its ledger is the summary, and facts are found by rule.
+  // The guide can write neither: its record is the summary, and facts are found by rule.
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
@@ -94,19 +94,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const tasks = new WorkspaceTaskRepository(workspace);
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
-  const settings: CompactionSettings = {
-    budgetPercent: 0.85,
-    // The window decides alone: a survey has many short messages.
-    triggerMessages: 0,
-    triggerTokens: 0,
-    keepMessages: 20,
-    keepTokens: Math.floor(window * 0.25),
-    headroom: 0.1,
-    summaryHeadroom: 0.4,
-    keepRecentToolOutputs: 5,
-    strategy: 'auto',
-  };
-  const { keepRecentToolOutputs, ...rest } = settings;
+  const settings: CompactionSettings = { trigger: 0.85, target: 0.6, keep: 0.2, users: 0.15, record: 0.25 };
   const memoryIndex = join(data, INDEX_FILE);
 
   const remembering = memory({
@@ -130,12 +118,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     // Tools of the demo's own go here, with `.tools(…)`. Without a key none is called: the guide's rules know only these.
     .use(
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),
-      compaction({
-        counter,
-        ...rest,
-        maskOutputs: { keepRecentToolOutputs },
-        ...(background === undefined ? {} : { model: background }),
-      }),
+      compaction({ counter, ...(background === undefined ? {} : { model: background }) }),
       todoList(),
       workspaceTools({
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
@@ -157,6 +140,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     summarizer: background === null ? undefined : (background ?? model),
     memoryIndex,
     compaction: settings,
-    triggerTokens: Math.floor(window * settings.budgetPercent),
+    triggerTokens: Math.floor(window * settings.trigger),
   };
 }

@@ -52,7 +52,7 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
       contextWindow: choice.model.contextWindow ?? 0,
       triggerTokens,
       compaction,
-      strategy: compaction.strategy,
+      strategy: 'auto',
       workspace: storage.name,
       abilities: { undo: true, decide: true, plan: !choice.embedded, memory: true },
       starters,

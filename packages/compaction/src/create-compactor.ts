@@ -13,8 +13,8 @@ import { runCompaction } from './run/compaction-run.js';
 import { observerFor, reducersOf } from './run/ladder.js';
 
 /**
- * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the ladder
- * stays free of model calls. `contextWindow` is the window of the model that reads the conversation: without it the
+ * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the record of what
+ * happened is the summary, and no model is called. `contextWindow` is the window of the model that reads the conversation: without it the
  * window of `model` counts, else 128 000.
  *
  * `compact` and `plan` throw for what is no conversation (an `InvalidInputError`); whatever else goes wrong is an outcome.
@@ -25,8 +25,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
   const config = parseWith(compactionConfigSchema, options, 'compaction configuration');
   const meter = new Meter(config.counter ?? estimateCounter);
   const model = config.model ?? undefined;
-  const summarizer = config.summarizer === 'none' ? undefined : model;
-  const reducers = reducersOf(config, summarizer !== undefined);
+  const reducers = reducersOf(config);
   const observe = observerFor(config);
   const run = async (
     messages: readonly Message[],
@@ -40,7 +39,7 @@ export function createCompactor(options: CompactionConfig = {}): Compactor {
       meter,
       messages,
       options: compactOptions,
-      summarizer,
+      summarizer: model,
       model,
       dryRun,
       observe,

@@ -6,7 +6,11 @@ export type {
 } from './capability/capability-config.js';
 export { compaction } from './capability/compaction.js';
 export { type UndoScope, undoCompaction } from './capability/undo.js';
-export { type CompactionConfig, compactionConfigSchema } from './config/compaction-config.js';
+export {
+  type CompactionConfig,
+  type CompactionSettings,
+  compactionConfigSchema,
+} from './config/compaction-config.js';
 export {
   compactionJsonSchema,
   evictionJsonSchema,

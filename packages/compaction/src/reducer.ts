@@ -15,14 +15,14 @@ export interface ReductionTarget {
   readonly reason: CompactionReason;
   /** The window of the model that will read the result. */
   readonly contextWindow: number;
-  /** What the request must stay below; the last resort drops messages only above it. */
-  readonly limitTokens: number;
+  /** Where a reduction is due; shares of what is kept and of the record are shares of it. */
+  readonly dueTokens: number;
   /** What the request must not exceed: the window less room for the answer. Results that no model has seen stay up to it. */
   readonly mostTokens: number;
-  /** What a reduction aims for: the limit less a headroom, so that reductions come in batches. */
+  /** What a reducer aims for that condenses the older part as a whole, so that reductions are rare. */
   readonly targetTokens: number;
-  /** What a reducer aims for that condenses the older part as a whole: at most the target. */
-  readonly condensedTokens: number;
+  /** Where the cascade stops, below the trigger: what a cheap reducer aims for. At least the target. */
+  readonly enoughTokens: number;
   /** Messages to aim for; `Infinity` when their number does not matter. */
   readonly targetMessages: number;
   /** Asked for by hand or by an overflow: worth doing even when it saves little. */

@@ -49,10 +49,11 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
   return {
     reason: 'manual',
     contextWindow: 32_000,
-    limitTokens: 16_000,
+    dueTokens: 16_000,
+    mostTokens: 30_000,
     mostTokens: 28_000,
+    enoughTokens: 14_000,
     targetTokens: 14_000,
-    condensedTokens: 14_000,
     targetMessages: Number.POSITIVE_INFINITY,
     forced: true,
     early: false,

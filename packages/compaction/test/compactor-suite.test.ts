@@ -8,14 +8,14 @@ compactorSuite({ name: 'without a model', conversations, create: () => createCom
 compactorSuite({
   name: 'with summaries',
   conversations,
-  create: () => createCompactor({ model: modelOf(() => GOOD_SUMMARY), triggerMessages: 12 }),
+  create: () => createCompactor({ model: modelOf(() => GOOD_SUMMARY), trigger: { messages: 12 } }),
 });
 compactorSuite({
   name: 'with a summarizer that always fails',
   conversations,
   create: () =>
     createCompactor({
-      strategy: 'summarization',
+      stages: ['summarize', 'drop_oldest'],
       model: modelOf(() => Promise.reject(new Error('The provider is down.'))),
     }),
 });
@@ -24,12 +24,15 @@ compactorSuite({
   conversations,
   create: () =>
     createCompactor({
-      memoryTiers: { hotMessages: 4, warmMessages: 8 },
-      previewArgs: { mode: 'compaction', argThreshold: 50, protectPercent: 0.2 },
+      stages: [
+        previewArgs({ mode: 'compaction', argThreshold: 50, protectPercent: 0.2 }),
+        'summarize',
+        'drop_oldest',
+      ],
     }),
 });
 compactorSuite({
   name: 'by masking alone',
   conversations,
-  create: () => createCompactor({ strategy: 'observation_masking', maskOutputs: { format: 'head_tail' } }),
+  create: () => createCompactor({ stages: [maskOutputs({ format: 'head_tail' }), 'drop_oldest'] }),
 });

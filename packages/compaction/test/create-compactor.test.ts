@@ -30,7 +30,7 @@ describe('createCompactor', () => {
     const outputs = rounds(12, () => ({ output: lines(500) }));
     const messages = [userMessage('go'), ...outputs, assistantMessage('ok')];
     const names = async (config: CompactionConfig) => {
-      const compactor = createCompactor({ contextWindow: 20_000, triggerMessages: 0, ...config });
+      const compactor = createCompactor({ contextWindow: 20_000, ...config });
       const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
       const worked = outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore);
       return worked.map((step) => step.reducer);
@@ -156,7 +156,7 @@ describe('createCompactor', () => {
       }),
     });
     const messages = history();
-    const outcome = await createCompactor({ model, strategy: 'native' }).compact(messages);
+    const outcome = await createCompactor({ model, stages: ['native', 'drop_oldest'] }).compact(messages);
     expect(outcome.status).toBe('applied');
     expect(at(outcome.messages, 0).content).toEqual([opaque]);
     expect(outcome.messages.slice(-20)).toEqual(messages.slice(-20));
@@ -164,9 +164,10 @@ describe('createCompactor', () => {
     expect(outcome.usage).toEqual({ inputTokens: 7, outputTokens: 1 });
     expect(model.requests).toEqual([]);
 
-    const without = await createCompactor({ strategy: 'native', model: modelOf(() => GOOD_SUMMARY) }).compact(
-      messages,
-    );
+    const without = await createCompactor({
+      stages: ['native', 'drop_oldest'],
+      model: modelOf(() => GOOD_SUMMARY),
+    }).compact(messages);
     expect(without.steps[0]).toMatchObject({
       reducer: 'native',
       note: expect.stringContaining('offers no'),
@@ -177,7 +178,6 @@ describe('createCompactor', () => {
   it('keeps three tiers: verbatim, masked, summarized', async () => {
     const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(50) }))];
     const compactor = createCompactor({
-      memoryTiers: { hotMessages: 4, warmMessages: 10 },
       contextWindow: 8_000,
     });
     const outcome = await compactor.compact(messages);
@@ -206,7 +206,7 @@ describe('a reducer of one’s own', () => {
     },
   });
   const run = async (strategy: Reducer[], messages: readonly Message[] = history()) => {
-    const outcome = await createCompactor({ strategy }).compact(messages);
+    const outcome = await createCompactor({ stages: ['drop_oldest'] }).compact(messages);
     return { outcome, messages };
   };
 

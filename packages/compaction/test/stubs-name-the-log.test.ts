@@ -8,7 +8,7 @@ describe('a stub', () => {
   it('names the message by which the log holds the original', async () => {
     const messages = [userMessage('go'), ...rounds(12, () => ({ output: lines(60) }))];
     const scope = scopeOf(messages);
-    const masking = compaction({ strategy: 'observation_masking', triggerMessages: 0, contextWindow: 4_000 });
+    const masking = compaction({ stages: ['mask_outputs', 'drop_oldest'], contextWindow: 4_000 });
     await masking.compact?.(scope, {});
     const stub = at(scope.state.context, 2);
     const [, id = ''] = /log message ([\w-]+)/.exec(textOf(stub)) ?? [];

@@ -55,7 +55,7 @@ describe('signed thinking', { timeout: 60_000 }, () => {
             const compactor = createCompactor({
               ...everyStage,
               contextWindow,
-              strategy,
+              stages: ['drop_oldest'],
               ...(written ? { model } : {}),
             });
             const outcome = await compactor.compact(messages, { reason });

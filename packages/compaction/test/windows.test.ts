@@ -49,7 +49,7 @@ describe('windows from 4 thousand to 2 million tokens', () => {
           rounds(30, () => ({ output: lines(contextWindow / 40) })),
           { model: modelOf(() => 'unused', { contextWindow }) },
         );
-        const capability = compaction({ summarizer: 'none', triggerMessages: 0 });
+        const capability = compaction({ model: null });
         const step = () => capability.aroundReason?.(scope, async () => said('done'));
         const counts: number[] = [];
         for (let index = 0; index < 3; index++) {
@@ -69,7 +69,7 @@ describe('a window that nobody knows', () => {
     const scope = scopeOf([], {
       model: modelOf(() => 'unused', { id: 'acme:new', contextWindow: undefined }),
     });
-    const capability = compaction({ summarizer: 'none' });
+    const capability = compaction({ model: null });
     for (let index = 0; index < 3; index++) await capability.aroundReason?.(scope, async () => said('done'));
     expect(scope.events).toEqual([
       {

@@ -23,8 +23,7 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
     .use(
       compaction({
         model: null,
-        strategy: 'observation_masking',
-        maskOutputs: { keepRecentToolOutputs: 0 },
+        stages: [maskOutputs({ keepRecentToolOutputs: 0 }), 'drop_oldest'],
       }),
     )
     .build();

@@ -23,7 +23,7 @@ function agentOf(model: ScriptedModel, options: Parameters<typeof compaction>[0]
     .model(model)
     .workspace(scratch())
     .tools(look)
-    .use(compaction({ model: null, recordShare: 0.05, ...options }))
+    .use(compaction({ model: null,  summary: { record: 0.05 }, ...options  }))
     .build();
 }
 

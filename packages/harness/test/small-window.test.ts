@@ -41,9 +41,7 @@ function busyAgent(sizes: readonly number[]) {
     .use(
       compaction({
         model: null,
-        triggerMessages: 0,
-        triggerTokens: 0,
-        keepTokens: 1_500,
+        keep: { tokens: 1_500 },
         counter: estimateCounter,
       }),
       toolResultEviction({ maxResultChars: 12_000, previewChars: 500 }),

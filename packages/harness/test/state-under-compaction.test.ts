@@ -104,9 +104,7 @@ async function fill(names: readonly string[]) {
     .use(
       compaction({
         model: null,
-        triggerMessages: 0,
-        triggerTokens: 0,
-        keepTokens: 1_000,
+        keep: { tokens: 1_000 },
         counter: estimateCounter,
       }),
       ...parts.map(({ capability }) => capability()),
@@ -172,7 +170,7 @@ describe('calls that wait for approval', () => {
         .workspace(workspace)
         .session(session)
         .tools(look, pay)
-        .use(compaction({ model: null, keepMessages: 1, counter: estimateCounter }), permissions())
+        .use(compaction({ model: null, keep: { messages: 1 }, counter: estimateCounter }), permissions())
         .build();
       return { agent, model };
     };

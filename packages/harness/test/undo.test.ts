@@ -23,7 +23,7 @@ describe('undo', () => {
         .model(model)
         .workspace(workspace)
         .tools(look)
-        .use(compaction({ model: null, keepMessages: 4 }))
+        .use(compaction({ model: null, keep: { messages: 4 } }))
         .build();
     const steps = Array.from({ length: 12 }, (_, at) => ({ toolCalls: [{ name: 'look', input: { at } }] }));
     const first = build(new ScriptedModel([...steps, { text: 'done' }, { text: 'welcome' }]));
@@ -61,7 +61,7 @@ describe('undo', () => {
       .model(model)
       .workspace(scratch())
       .tools(look)
-      .use(compaction({ model: null, triggerMessages: 0 }))
+      .use(compaction({ model: null }))
       .build();
     await agent.call('Look at it', context);
     expect((await agent.compact(context)).status).toBe('applied');

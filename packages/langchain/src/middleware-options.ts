@@ -1,6 +1,6 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
-import type { CompactionConfig } from '@x/compaction';
+import type { CompactionSettings } from '@x/compaction';
 import type { CompactionOutcome, Compactor } from '@x/core';
 import { z } from 'zod';
 
@@ -43,7 +43,7 @@ export interface CompactionMiddlewareOptions extends CompactionMiddlewareSetting
   /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
   readonly contextWindow?: number | undefined;
   /** Every other key of `createCompactor`. */
-  readonly compaction?: Omit<CompactionConfig, 'model' | 'contextWindow' | 'summaryPrompt'> | undefined;
+  readonly compaction?: Omit<CompactionSettings, 'model' | 'contextWindow'> | undefined;
   /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
   readonly compactor?: Compactor | undefined;
   /** Told of every run. */

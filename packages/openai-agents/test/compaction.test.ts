@@ -35,9 +35,7 @@ const reasoning = (id: string): AgentInputItem => ({
 });
 
 it('reduces what is stored after a turn, so that the next run begins with less', async () => {
-  const { outcomes, session } = observed(
-    createCompactor({ contextWindow: 6_000, triggerMessages: 0, keepMessages: 6 }),
-  );
+  const { outcomes, session } = observed(createCompactor({ contextWindow: 6_000, keep: { messages: 6 } }));
   const read = tool({
     name: 'read_file',
     description: 'Reads a file',
@@ -98,7 +96,7 @@ it('changes of an item only what the compactor changed', async () => {
     user('Go on'),
   ];
   const compactor = createCompactor({
-    strategy: [
+    stages: [
       truncateArgs({ triggerMessages: 1, keepMessages: 2, maxArgLength: 100 }),
       maskOutputs({ keepRecentToolOutputs: 1 }),
     ],
@@ -124,7 +122,7 @@ it('changes of an item only what the compactor changed', async () => {
 
 it('keeps what others add while it runs, and asks the compactor once', async () => {
   const store = new InMemorySession();
-  const real = createCompactor({ triggerMessages: 10, keepMessages: 4 });
+  const real = createCompactor({ trigger: { messages: 10 }, keep: { messages: 4 } });
   let runs = 0;
   const other = new AgentsSession({ store, key });
   const { session } = observed(
@@ -159,7 +157,9 @@ it('reports what the summaries cost', async () => {
       usage: { inputTokens: 700, outputTokens: 80 },
     }),
   };
-  const { session } = observed(createCompactor({ model: summarizer, triggerMessages: 10, keepMessages: 4 }));
+  const { session } = observed(
+    createCompactor({ model: summarizer, trigger: { messages: 10 }, keep: { messages: 4 } }),
+  );
   for (let turn = 0; turn < 10; turn++) await session.addItems([user(`Q ${turn}`), said('A. '.repeat(50))]);
   const agent = new Agent({ name: 'Helper', model: new FakeModel([said('Yes.')]) });
   const result = await run(agent, 'And?', { session });
@@ -209,7 +209,11 @@ it('never parts a call from its result, whatever the items', async () => {
           ...ids.map((callId) => answered(callId, 'read_file', 'x'.repeat(made.length))),
         ];
       });
-      const compactor = createCompactor({ contextWindow: 3_000, triggerMessages: 12, keepMessages: 4 });
+      const compactor = createCompactor({
+        contextWindow: 3_000,
+        trigger: { messages: 12 },
+        keep: { messages: 4 },
+      });
       const session = new AgentsSession({
         store: new InMemorySession(),
         key: SessionKey.of(`run-${runs++}`),

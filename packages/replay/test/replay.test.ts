@@ -59,8 +59,6 @@ beforeAll(async () => {
           model: null,
           contextWindow: window,
           counter,
-          triggerMessages: 0,
-          triggerTokens: 0,
         }),
       ),
     },

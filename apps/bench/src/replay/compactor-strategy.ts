@@ -1,9 +1,9 @@
-import { type CompactionConfig, createCompactor } from '@x/compaction';
+import { type CompactionSettings, createCompactor } from '@x/compaction';
 import { type Model, type TokenCounter, textOf } from '@x/core';
 import type { Strategy } from '@x/replay';
 import { extractiveSummary } from './extractive-summary.js';
 
-export interface CompactorOptions extends Omit<CompactionConfig, 'model'> {
+export interface CompactorOptions extends Omit<CompactionSettings, 'model'> {
   /** The extractive stand-in writes summaries, as long as it is asked for. Default: nobody does. */
   readonly standIn?: boolean;
 }

@@ -17,6 +17,6 @@ export const strategies: Readonly<Record<string, Strategy>> = {
     trimTokensToSummarize: 1_000_000,
   }),
   ours: compactorStrategy(),
-  'ours-keep-8k': compactorStrategy({ keepTokens: 8_000 }),
+  'ours-keep-8k': compactorStrategy({ keep: { tokens: 8_000 } }),
   'ours-summarized': compactorStrategy({ standIn: true }),
 };

@@ -25,7 +25,7 @@ function open(model: Model, session: SessionStore, { isTTY = false } = {}) {
     .model(model)
     .workspace(directory)
     .session(session)
-    .use(compaction({ triggerMessages: 0, triggerTokens: 0, keepMessages: 1 }), permissions(), planMode())
+    .use(compaction({ keep: { messages: 1 } }), permissions(), planMode())
     .use(workspaceTools())
     .build();
   const [input, output] = [new PassThrough(), Object.assign(new PassThrough(), { isTTY })];

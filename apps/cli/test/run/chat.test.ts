@@ -29,7 +29,7 @@ async function converse(
     .model(model)
     .workspace(directory)
     .session(new InMemorySession())
-    .use(compaction({ model: null, triggerMessages: 0, keepMessages: 1 }), todoList(), ...guards)
+    .use(compaction({ model: null, keep: { messages: 1 } }), todoList(), ...guards)
     .build();
   const [input, output] = [new PassThrough(), new PassThrough()];
   let shown = '';

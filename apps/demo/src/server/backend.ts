@@ -131,17 +131,18 @@ export interface BackendInfo {
   readonly starters: readonly Starter[];
 }
 
-/** See `CompactionConfig` of @x/compaction. */
+/** Shares that a compaction works with; see `CompactionConfig` of @x/compaction. */
 export interface CompactionSettings {
-  readonly budgetPercent: number;
-  readonly triggerMessages: number;
-  readonly triggerTokens: number;
-  readonly keepMessages: number;
-  readonly keepTokens: number;
-  readonly headroom: number;
-  readonly summaryHeadroom: number;
-  readonly keepRecentToolOutputs: number;
-  readonly strategy: 'auto' | 'observation_masking' | 'summarization';
+  /** Of the window: where a compaction is due. */
+  readonly trigger: number;
+  /** Of the trigger point: what a compaction leaves. */
+  readonly target: number;
+  /** Of the trigger point: the newest messages, which stay as they are. */
+  readonly keep: number;
+  /** Of the window: the user's own words, which stay as they are. */
+  readonly users: number;
+  /** Of the trigger point: the record of what was done. */
+  readonly record: number;
 }
 
 export interface Pricing {

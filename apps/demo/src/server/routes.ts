@@ -27,15 +27,11 @@ const restoreBody = z.strictObject({ version: z.string().min(1).max(200) });
 const setting = z.union([z.number(), z.null(), z.string().max(100)]);
 const previewBody = z.strictObject({
   settings: z.strictObject({
-    budgetPercent: setting.optional(),
-    triggerMessages: setting.optional(),
-    triggerTokens: setting.optional(),
-    keepMessages: setting.optional(),
-    keepTokens: setting.optional(),
-    headroom: setting.optional(),
-    summaryHeadroom: setting.optional(),
-    keepRecentToolOutputs: setting.optional(),
-    strategy: setting.optional(),
+    trigger: setting.optional(),
+    target: setting.optional(),
+    keep: setting.optional(),
+    users: setting.optional(),
+    record: setting.optional(),
   }),
   force: z.boolean().default(false),
 });
@@ -200,16 +196,8 @@ async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema
 }
 
 /** The page's flat settings as a compactor takes them; what a field may be, the compactor says. */
-function toCompactionConfig({ keepRecentToolOutputs, ...settings }: Readonly<Record<string, unknown>>) {
-  const { budgetPercent } = settings;
-  return {
-    ...settings,
-    ...(keepRecentToolOutputs === undefined ? {} : { maskOutputs: { keepRecentToolOutputs } }),
-    // A key that the page does not show must not stand in the way of one that it does.
-    ...(typeof budgetPercent === 'number' && budgetPercent <= 0.5
-      ? { trimSynthetic: { trimThreshold: Math.max(0, budgetPercent * 0.6) } }
-      : {}),
-  };
+function toCompactionConfig({ trigger, target, keep, users, record }: Readonly<Record<string, unknown>>) {
+  return { trigger: { share: trigger }, target, keep: { share: keep, users }, summary: { record } };
 }
 
 function notSupported(what: string): BackendError {

@@ -32,7 +32,7 @@ describe('a preview', () => {
 
   it('says what would go, and changes nothing', async () => {
     const before = await (await server.ask('/api/sessions/survey')).text();
-    const settings = { budgetPercent: 0.5, keepRecentToolOutputs: 1, keepTokens: 0, keepMessages: 4 };
+    const settings = { trigger: 0.5, target: 0.4, keep: 0.1, users: 0.1, record: 0.1 };
     const answer = await read<CompactionPreview>(await preview({ settings, force: true }));
     expect(answer.status).toBe('applied');
     expect(answer.tokensAfter).toBeLessThan(answer.tokensBefore);
@@ -41,10 +41,10 @@ describe('a preview', () => {
   });
 
   it('says at which field a setting cannot be', async () => {
-    const response = await preview({ settings: { budgetPercent: 85, keepMessages: -1 } });
+    const response = await preview({ settings: { trigger: 85, users: -1 } });
     expect(response.status).toBe(400);
     const { error } = await read<ApiErrorBody>(response);
-    expect(error.issues?.map(({ path }) => path).sort()).toEqual(['budgetPercent', 'keepMessages']);
+    expect(error.issues?.map(({ path }) => path).sort()).toEqual(['keep.users', 'trigger.share']);
   });
 
   it.each([{ settings: { model: 'x' } }, { settings: { summaryPrompt: 'x' } }, {}])(

@@ -29,7 +29,7 @@ let calls = 0;
 
 function observed() {
   const outcomes: CompactionOutcome[] = [];
-  const compactor = createCompactor({ contextWindow: 8_000, keepMessages: 6, triggerMessages: 0 });
+  const compactor = createCompactor({ contextWindow: 8_000, keep: { messages: 6 } });
   return { compactor, outcomes, onCompaction: (outcome: CompactionOutcome) => void outcomes.push(outcome) };
 }
 
@@ -158,10 +158,8 @@ it('goes on from its own answer, as version 7 of the SDK hands it over', async (
 it('changes of a message only what the compactor changed', async () => {
   const compactor = createCompactor({
     contextWindow: 100_000,
-    triggerMessages: 4,
-    strategy: 'observation_masking',
-    maskOutputs: { keepRecentToolOutputs: 1 },
-    maskSuperseded: false,
+    trigger: { messages: 4 },
+    stages: [maskOutputs({ keepRecentToolOutputs: 1 }), 'drop_oldest'],
   });
   const result = (id: string, value: string) => ({
     role: 'tool' as const,

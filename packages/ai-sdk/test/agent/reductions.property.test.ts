@@ -34,7 +34,11 @@ it('never parts a call from its result, and repeats itself for the same conversa
       const messages = conversation(seed);
       const before = pairing(messages);
       fc.pre(JSON.stringify(before.calls) === JSON.stringify(before.results));
-      const compactor = createCompactor({ contextWindow: 4_000, triggerMessages: 12, keepMessages: 4 });
+      const compactor = createCompactor({
+        contextWindow: 4_000,
+        trigger: { messages: 12 },
+        keep: { messages: 4 },
+      });
       const prepareStep = prepareStepWith(compactor);
       const first = await prepareStep({ messages });
       const { calls, results } = pairing(first.messages);

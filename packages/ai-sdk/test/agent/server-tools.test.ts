@@ -73,12 +73,12 @@ const summarizer: Model = {
 };
 const window = { contextWindow: 3_000, triggerMessages: 0 };
 const strategies: readonly (readonly [string, Compactor])[] = [
-  ['the ladder', createCompactor({ ...window, keepMessages: 6 })],
+  ['the ladder', createCompactor({ ...window,  keep: { messages: 6 } })],
   [
     'a summary alone',
-    createCompactor({ ...window, keepMessages: 6, model: summarizer, strategy: [summarize()] }),
+    createCompactor({ ...window,  keep: { messages: 6 }, model: summarizer,  stages: [summarize()] }),
   ],
-  ['dropping alone', createCompactor({ ...window, strategy: [dropOldest()] })],
+  ['dropping alone', createCompactor({ ...window,  stages: [dropOldest()] })],
 ];
 
 describe.each(strategies)('tools that the provider runs, under %s', (_, compactor) => {

@@ -28,7 +28,7 @@ const history = (turns: number): ModelMessage[] => [
   ]).flat(),
   { role: 'user', content: 'The latest question' },
 ];
-const compactor = createCompactor({ contextWindow: 200_000, keepMessages: 6 });
+const compactor = createCompactor({ contextWindow: 200_000, keep: { messages: 6 } });
 
 it.each(['doGenerate throws', 'doStream throws', 'a stream fails at once'])(
   'compacts and asks once more when %s',

@@ -92,7 +92,7 @@ it('asks for a compaction and sends the block back byte for byte', async () => {
 
 it('serves the strategy native of a compactor', async () => {
   const { model } = await connect({ compact: anthropicCompaction() }, COMPACTED);
-  const compactor = createCompactor({ model, strategy: 'native', keepMessages: 4 });
+  const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(long);
   expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native', messagesAfter: 5 });
   expect(outcome.messages.slice(1)).toEqual(long.slice(-4));

@@ -135,7 +135,7 @@ it('serves the strategy native of a compactor', async () => {
     userMessage(`Question ${turn}`),
     assistantMessage(`A long answer. ${'It goes on. '.repeat(40)}`),
   ]).flat();
-  const compactor = createCompactor({ model, strategy: 'native', keepMessages: 4 });
+  const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(messages);
   expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native', messagesAfter: 5 });
   expect(outcome.messages[0]?.content).toEqual([

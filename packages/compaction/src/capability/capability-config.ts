@@ -1,6 +1,6 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
 import { z } from 'zod';
-import { compactionShape, refuseContradictions, resolveDefaults } from '../config/compaction-config.js';
+import { configSchema, type ResolvedCompactionConfig } from '../config/compaction-config.js';
 
 /** What is known when a compaction is about to begin. */
 export interface BeforeCompaction {
@@ -10,8 +10,8 @@ export interface BeforeCompaction {
   /** Share of the window in use, in percent. */
   readonly contextPercent: number;
   readonly messageCount: number;
-  /** Messages that a summary is asked to leave as they are. */
-  readonly keepLast: number;
+  /** Messages that a summary is asked to leave as they are; `undefined` where tokens decide. */
+  readonly keepLast: number | undefined;
 }
 
 /** What a hook may answer. */
@@ -40,25 +40,29 @@ type BeforeCompactionHook =
 const callback = <Callback>() =>
   z.custom<Callback>((value) => typeof value === 'function', 'must be a function').optional();
 
-const base = z.strictObject({
-  ...compactionShape,
+/** Keys of an agent's compaction that files can hold too. */
+export const agentShape = {
   /** Write all messages to the session's log before anything is reduced. */
   offloadBeforeCompact: z.boolean().default(true),
   /** Tell `flush`, and every capability with `beforeReduction`, what a compaction takes out, before it is taken out. */
   flushBeforeCompact: z.boolean().default(true),
-  /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
-  flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
   /** Offer the tool `recall`, and remind a model of what was removed and fits a new message of the user. */
   recall: z.boolean().default(true),
   /** Offer the tool `compact`, by which a model chooses the moment itself. */
   compactTool: z.boolean().default(false),
+};
+
+const codeShape = {
+  ...agentShape,
+  /** Saves what is about to go, for example to a memory: earlier summaries and injected messages are left out. */
+  flush: callback<(messages: readonly Message[], scope: CallScope) => Awaitable<void>>(),
   beforeCompaction: callback<BeforeCompactionHook>(),
   afterCompaction: callback<(result: AfterCompaction, scope: CallScope) => Awaitable<void>>(),
-});
+};
 
 /** The configuration of the `compaction` capability: that of a compactor, and what an agent adds. */
-export const capabilityConfigSchema = base.transform(resolveDefaults).superRefine(refuseContradictions);
+export const capabilityConfigSchema = configSchema(codeShape);
 
 /** Options of `compaction`: those of a compactor, and what an agent adds. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
-export type ResolvedCapabilityConfig = z.output<typeof capabilityConfigSchema>;
+export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodObject<typeof codeShape>>;

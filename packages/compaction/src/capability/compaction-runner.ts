@@ -46,7 +46,7 @@ export class CompactionRunner {
   constructor(config: ResolvedCapabilityConfig) {
     this.#config = config;
     this.#observe = observerFor(config);
-    this.#reducers = reducersOf(config, config.summarizer !== 'none' && config.model !== null);
+    this.#reducers = reducersOf(config);
   }
 
   /** What the next request would count, uncalibrated, and which version of the conversation that is. */
@@ -120,11 +120,11 @@ export class CompactionRunner {
     if (tracker.busy) return refuse('skipped', 'another compaction of this session is under way');
 
     tracker.busy = true;
-    const { strategy } = this.#config;
+    this.#warnOfNative(scope);
     scope.emit({
       type: 'context.compacting',
       reason,
-      strategy: typeof strategy === 'string' ? strategy : 'custom',
+      strategy: this.#strategy(),
       messagesBefore: before.length,
       tokensBefore: tokens,
     });
@@ -187,7 +187,7 @@ export class CompactionRunner {
       tokensUsed: tokens,
       contextPercent: Math.round((tokens / this.#window(scope)) * 1_000) / 10,
       messageCount: before.length,
-      keepLast: this.#config.keepMessages,
+      keepLast: this.#config.keep.messages,
     });
     if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped it');
 
@@ -222,7 +222,6 @@ export class CompactionRunner {
     options: RunOptions,
   ): Promise<CompactionOutcome> {
     const { state, model, system, tools, reminders, signal, log } = scope;
-    const { strategy } = this.#config;
     return runCompaction({
       config: this.#config,
       reducers: this.#reducers,
@@ -241,31 +240,52 @@ export class CompactionRunner {
         recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
       },
       summarizer: this.#summarizer(model),
-      // "No model" means that none is called, unless the strategy names the provider's own compaction.
-      model: this.#summarizer(model) || strategy !== 'auto' ? model : undefined,
+      // "No model" means that none is called, unless the stages name the provider's own compaction.
+      model: this.#summarizer(model) || this.#config.stages ? model : undefined,
       dryRun: false,
     });
   }
 
   #summarizer(agentModel: Model): Model | undefined {
-    const { model, summarizer } = this.#config;
-    return summarizer === 'none' || model === null ? undefined : (model ?? agentModel);
+    const { model } = this.#config;
+    return model === null ? undefined : (model ?? agentModel);
+  }
+
+  /** What events call the reducers: the preset, else those that the configuration names. */
+  #strategy(): string {
+    const { preset, stages } = this.#config;
+    return preset ?? (stages ? this.#reducers.map(({ name }) => name).join('+') : 'auto');
+  }
+
+  /** Tells once that a configuration asks for a compaction that the model does not offer. */
+  #warnOfNative({ model, emit }: ReasonScope): void {
+    const { stages, preset } = this.#config;
+    // A preset names it before all reducing only where the user asked for it.
+    const asked = preset === undefined ? stages?.includes('native') : stages?.[1] === 'native';
+    if (model.compact || !asked) return;
+    this.#warnOnce(
+      `native ${model.id}`,
+      emit,
+      `${model.id} offers no compaction of its own, which stages name.`,
+    );
   }
 
   #window(scope: CallScope): number {
     const window = this.#config.contextWindow ?? scope.model.contextWindow;
     if (window !== undefined) return window;
-    if (!this.#warned.has(scope.model.id)) {
-      this.#warned.add(scope.model.id);
-      scope.emit({
-        type: 'warning',
-        source: 'compaction',
-        message:
-          `The context window of ${scope.model.id} is unknown; ${FALLBACK_CONTEXT_WINDOW} tokens are assumed. Set ` +
-          'contextWindow in the compaction configuration or on the model.',
-      });
-    }
+    this.#warnOnce(
+      scope.model.id,
+      scope.emit,
+      `The context window of ${scope.model.id} is unknown; ${FALLBACK_CONTEXT_WINDOW} tokens are assumed. Set ` +
+        'contextWindow in the compaction configuration or on the model.',
+    );
     return FALLBACK_CONTEXT_WINDOW;
+  }
+
+  #warnOnce(key: string, emit: ReasonScope['emit'], message: string): void {
+    if (this.#warned.has(key)) return;
+    this.#warned.add(key);
+    emit({ type: 'warning', source: 'compaction', message });
   }
 
   #tracker(state: AgentState): SessionTracker {

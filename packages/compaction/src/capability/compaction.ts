@@ -12,7 +12,7 @@ import { calibrate } from './stored-state.js';
  * Keeps an agent's conversation inside its budget: before each model call when a trigger is reached, after a provider's
  * overflow error (once, then the same call again), and on demand. Messages are logged before anything is reduced and
  * every failure leaves the conversation as it was. Without `model` the agent's own model writes the summaries; with
- * `model: null` or `summarizer: 'none'` none does, and the ledger is the summary.
+ * `model: null` none does, and the record of what happened is the summary.
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
@@ -22,7 +22,6 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   const recall = settings.recall ? new SessionRecall(redactorFor(settings.redact)) : undefined;
   const requests = settings.compactTool ? new CompactRequests() : undefined;
   const tools = [recall?.tool, requests?.tool].filter((tool) => tool !== undefined);
-  const truncationText = settings.truncateArgs ? settings.truncateArgs.truncationText : undefined;
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
   async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
@@ -64,7 +63,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next);
       }
     },
-    authorize: (call, { state }) => refuseCopiedStubs(call, state.context, truncationText),
+    authorize: (call, { state }) => refuseCopiedStubs(call, state.context),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };

@@ -1,4 +1,4 @@
-import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf, toolUsesOf } from '@x/core';
+import { type JsonValue, type Message, type Objection, type ToolUseBlock, textOf } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import { mapStrings } from '../conversation/text.js';
 import { effectOf } from '../conversation/tool-calls.js';
@@ -15,22 +15,12 @@ const STUBS = [
  * Objects to a call whose arguments hold a stub in place of the text that it stands for: models imitate what they see, and
  * would write the stub into a file. A call may run that only reads, that holds no stub, that belongs to a conversation
  * without stubs, or that copies the words from what a user or a tool has said.
- *
- * @param truncationText What stands where an argument was cut.
  */
-export function refuseCopiedStubs(
-  call: ToolUseBlock,
-  context: readonly Message[],
-  truncationText: string | undefined,
-): Objection | undefined {
+export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[]): Objection | undefined {
   if (effectOf(call.name, false) === 'read') return undefined;
-  const found = stubIn(call.input, truncationText);
+  const found = stubIn(call.input, truncationsIn(context));
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;
-  // Words that a user may choose, too: the model copied them only if it sees a call that was cut with them.
-  if (found === truncationText && !context.some((message) => isReduced(message) && cutWith(message, found))) {
-    return undefined;
-  }
   if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
   return {
     type: 'deny',
@@ -40,10 +30,20 @@ export function refuseCopiedStubs(
   };
 }
 
-function stubIn(input: JsonValue, truncationText: string | undefined): string | undefined {
+/** Texts that stand where arguments of calls in view were cut: elsewhere a user may choose the same words. */
+function truncationsIn(context: readonly Message[]): ReadonlySet<string> {
+  return new Set(
+    context.flatMap((message) => {
+      const { truncated } = marksOf(message);
+      return typeof truncated === 'string' ? [truncated] : [];
+    }),
+  );
+}
+
+function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | undefined {
   let found: string | undefined;
   mapStrings(input, (text) => {
-    found ??= truncationText && text.includes(truncationText) ? truncationText : undefined;
+    for (const truncation of truncations) found ??= text.includes(truncation) ? truncation : undefined;
     for (const stub of STUBS) found ??= stub.exec(text)?.[0];
     return text;
   });
@@ -53,12 +53,7 @@ function stubIn(input: JsonValue, truncationText: string | undefined): string | 
 /** Whether this package has altered or made the message. */
 function isReduced(message: Message): boolean {
   const { masked, previewed, truncated } = marksOf(message);
-  return message.kind === 'summary' || masked !== undefined || previewed === true || truncated === true;
-}
-
-/** Tells whether an argument of a call in the message was cut with these words. */
-function cutWith(message: Message, words: string): boolean {
-  return toolUsesOf(message).some(({ input }) => stubIn(input, words) === words);
+  return message.kind === 'summary' || masked !== undefined || previewed === true || truncated !== undefined;
 }
 
 /** Whether a user or a tool has said these words in full. */

@@ -1,159 +1,218 @@
 import type { Model, TokenCounter } from '@x/core';
 import { z } from 'zod';
 import type { Reducer } from '../reducer.js';
+import { contradictionsIn } from './contradictions.js';
+import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
+import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
+import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
+import type { PresetSettings } from './presets/preset.js';
 import {
   countSchema,
-  maskOutputsSchema,
-  maskSupersededSchema,
-  memoryTiersSchema,
-  previewArgsSchema,
-  referenceMediaSchema,
+  keepSchema,
+  redactSchema,
+  savingSchema,
   shareSchema,
-  summaryOptionsSchema,
-  type TrimSyntheticOptions,
-  trimSyntheticSchema,
-  truncateArgsSchema,
+  summarizeOptionsSchema,
+  summaryShape,
 } from './stage-schemas.js';
+import { stageNames } from './stages.js';
 
-const model = z.custom<Model>(
-  (value) => typeof (value as Model | null)?.generate === 'function',
-  'must be a Model',
-);
-const counter = z.custom<TokenCounter>(
-  (value) => typeof (value as TokenCounter | null)?.count === 'function',
-  'must be a TokenCounter',
-);
-const reducer = z.custom<Reducer>(
-  (value) => typeof (value as Reducer | null)?.reduce === 'function',
-  'must be a Reducer',
-);
+/** The share of the window at which a reduction is due where no trigger is named. */
+const TRIGGER_SHARE = 0.85;
 
-/** A stage's options, or `false` to leave the stage out. */
-const stage = <Schema extends z.ZodType>(schema: Schema) =>
-  z.union([z.literal(false), schema]).prefault({} as never);
+const triggerSchema = z
+  .strictObject({
+    /** This share of the context window. Default 0.85, unless another trigger is named. */
+    share: shareSchema.optional(),
+    /** This many tokens. */
+    tokens: countSchema.optional(),
+    /** This many messages. */
+    messages: countSchema.optional(),
+  })
+  .transform((trigger) => {
+    const named = trigger.share ?? trigger.tokens ?? trigger.messages;
+    return named === undefined ? { share: TRIGGER_SHARE } : trigger;
+  });
 
-/** The same, left out unless its options are given. */
-const offStage = <Schema extends z.ZodType>(schema: Schema) =>
-  z.union([z.literal(false), schema]).default(false as never);
-
-/** Every key of a compaction, before keys that depend on each other are resolved. */
-export const compactionShape = {
-  ...summaryOptionsSchema.shape,
-  /** Due at this many messages; 0 switches it off. Default 50; 0 with `memoryTiers`. */
-  triggerMessages: countSchema.optional(),
-  /** Due at this many tokens; 0 switches it off. */
-  triggerTokens: countSchema.default(0),
-  /** Due at this share of the context window; 0 switches it off. */
-  budgetPercent: shareSchema.default(0.85),
-  /** When not 0: due at this many tokens, in place of the share. */
-  maxTokens: countSchema.default(0),
-  /** The share of a trigger that a reduction leaves free, so that the next one is not due at once. */
-  headroom: z.number().min(0).max(0.9).default(0.1),
-  /** The same for a summary: more, because it rewrites the request from its beginning and should be rare. */
-  summaryHeadroom: z.number().min(0).max(0.9).default(0.5),
-  /** Messages that a summary leaves as they are. Default 20, half the message trigger at most. */
-  keepMessages: countSchema.optional(),
-  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
-  keepTokens: countSchema.default(0),
-  memoryTiers: memoryTiersSchema.optional(),
-  strategy: z
-    .union([z.enum(['auto', 'native', 'observation_masking', 'summarization']), z.array(reducer).min(1)])
-    .default('auto'),
-  truncateArgs: offStage(truncateArgsSchema),
-  trimSynthetic: offStage(trimSyntheticSchema),
-  previewArgs: previewArgsSchema.prefault({}),
-  referenceMedia: stage(referenceMediaSchema),
-  maskSuperseded: offStage(maskSupersededSchema),
-  maskOutputs: offStage(maskOutputsSchema),
-  /** A reduction counts when the conversation falls by this share … */
-  minSavingPercent: shareSchema.default(0.05),
-  /** … and by this many tokens. */
-  minSavingTokens: countSchema.default(16),
-  /** The summarizer; `null` for none. Left out: see where the configuration is used. */
-  model: model.nullable().optional(),
-  /** `none`: no model is called, the ledger is the summary. */
-  summarizer: z.enum(['auto', 'none']).default('auto'),
+/** Keys of every configuration, with a preset or without. */
+const sharedShape = {
   /** The window of the model that reads the conversation, in tokens. */
   contextWindow: z.number().int().min(1).optional(),
-  counter: counter.optional(),
+  /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
+  redact: redactSchema.default(true),
 };
 
-const base = z.strictObject(compactionShape);
+const groupedShape = {
+  ...sharedShape,
+  /** When a reduction is due. What is named alone decides, of several triggers the nearest; 0 switches one off. */
+  trigger: triggerSchema.prefault({}),
+  /**
+   * What a reduction aims for: the share of the trigger point that it leaves, or tokens. Default 0.5, more where what is
+   * kept and the record have more.
+   */
+  target: z
+    .union([
+      z
+        .number()
+        .gt(0)
+        .lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
+      z.strictObject({ tokens: z.number().int().min(1) }),
+    ])
+    .optional(),
+  /** What stays verbatim. */
+  keep: keepSchema.prefault({}),
+  /** How summaries are written. */
+  summary: z.strictObject(summaryShape).prefault({}),
+  /** How much a reduction must save to count. */
+  saving: savingSchema.prefault({}),
+};
 
-/** Fills in defaults that depend on other keys. */
-export function resolveDefaults<Config extends z.output<typeof base>>(config: Config) {
-  const triggerMessages = config.triggerMessages ?? 0;
-  const keepMessages =
-    config.keepMessages ?? (triggerMessages > 0 ? Math.min(20, Math.floor(triggerMessages / 2)) : 0);
-  return { ...config, triggerMessages, keepMessages };
+const stageSchema = z.enum(stageNames);
+const stagesOf = <Stage extends z.ZodType>(schema: Stage) => z.array(schema).min(1).optional();
+
+/** What a file can say beside the groups: stages by name, the summarizer by name. */
+export const dataShape = {
+  grouped: { stages: stagesOf(stageSchema) },
+  common: {
+    /** The name of a dedicated summarizer; `null`: no model summarizes. Left out: the agent's own model. */
+    model: z.string().min(1).nullable().optional(),
+  },
+};
+
+/** What code can say beside the groups. */
+const codeShape = {
+  grouped: {
+    /** The stages in their order, by name or as reducers of your own, in place of the default ones. */
+    stages: stagesOf(
+      z.union([
+        stageSchema,
+        z.custom<Reducer>(
+          (value) => typeof (value as Reducer | null)?.reduce === 'function',
+          'must be a Reducer',
+        ),
+      ]),
+    ),
+  },
+  common: {
+    /** Writes the summaries; `null`: none does. Left out: see where the configuration is used. */
+    model: z
+      .custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a Model')
+      .nullable()
+      .optional(),
+    counter: z
+      .custom<TokenCounter>(
+        (value) => typeof (value as TokenCounter | null)?.count === 'function',
+        'must be a TokenCounter',
+      )
+      .optional(),
+  },
+};
+
+/**
+ * The schema of what is written, in groups or with the keys of a preset.
+ *
+ * @param common Keys that are the same with every preset.
+ * @param grouped Keys that only the groups have.
+ */
+export function writtenSchema<Common extends z.ZodRawShape, Grouped extends z.ZodRawShape>(
+  common: Common,
+  grouped: Grouped,
+) {
+  return z.discriminatedUnion(
+    'preset',
+    [
+      z.strictObject({ preset: z.undefined().optional(), ...groupedShape, ...grouped, ...common }),
+      z.strictObject({ preset: z.literal('agentscope'), ...sharedShape, ...agentscopeShape, ...common }),
+      z.strictObject({ preset: z.literal('everruns'), ...sharedShape, ...everrunsShape, ...common }),
+      z.strictObject({ preset: z.literal('aura'), ...sharedShape, ...auraShape, ...common }),
+    ],
+    { error: 'must be agentscope, everruns or aura; leave it out for the groups of this package' },
+  );
+}
+
+const completeSchema = z.strictObject({
+  ...groupedShape,
+  ...codeShape.grouped,
+  ...codeShape.common,
+  summary: summarizeOptionsSchema.omit({ keep: true, saving: true, redact: true }).prefault({}),
+  preset: z.enum(['agentscope', 'everruns', 'aura']).optional(),
+});
+
+/** The configuration with every default filled in and every preset mapped onto groups and stages. */
+export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
+/** What was written, with the defaults of each key. */
+export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>>>>;
+
+const NAMES = { agentscope: agentscopeNames, everruns: everrunsNames, aura: auraNames };
+
+/** Fills in what follows from other keys, and maps the keys of a preset. */
+export function resolved(written: Written): ResolvedCompactionConfig {
+  const { contextWindow, redact, model, counter, preset } = written;
+  const shared = { contextWindow, redact, model, counter, preset };
+  if (preset !== undefined) return completeSchema.parse({ ...shared, ...mapped(written) });
+  const { trigger, target, keep, summary, saving, stages } = written;
+  return completeSchema.parse({ ...shared, trigger, target, keep, summary, saving, stages });
+}
+
+function mapped(written: Exclude<Written, { preset?: undefined }>): PresetSettings {
+  switch (written.preset) {
+    case 'agentscope':
+      return fromAgentscope(written);
+    case 'everruns':
+      return fromEverruns(written);
+    case 'aura':
+      return fromAura(written);
+  }
+}
+
+/** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
+export function refuseContradictions(written: Written, context: z.RefinementCtx): void {
+  const refuse = (path: string, message: string) =>
+    context.addIssue({ code: 'custom', path: path.split('.'), message });
+  if (written.preset === 'aura') refuseInAura(written, refuse);
+  const names = written.preset === undefined ? {} : NAMES[written.preset];
+  const named = (path: string) => (Object.hasOwn(names, path) ? (names[path] as string) : path);
+  for (const { path, message } of contradictionsIn(resolved(written), named)) refuse(named(path), message);
+}
+
+/** Refuses what only a file can say: names, which code has no table for. */
+function refuseNames(written: Written, context: z.RefinementCtx): void {
+  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  const named = 'is a name, for files alone;';
+  if (written.preset === 'everruns' && typeof written.summarization.model === 'string') {
+    refuse(['summarization', 'model'], `${named} give a Model as model`);
+  }
+  if (written.preset !== 'aura') return;
+  if (written.agent !== undefined) refuse(['agent'], `${named} give a Model as model`);
+  if (written.prompt !== undefined) refuse(['prompt'], `${named} give the text as summaryPrompt`);
+}
+
+function codeSchema<Extra extends z.ZodRawShape>(extra: Extra) {
+  return writtenSchema({ ...codeShape.common, ...extra }, codeShape.grouped);
+}
+
+/** The schema of what code writes, with keys of its own beside those of a compaction. */
+export function configSchema<Extra extends z.ZodRawShape>(extra: Extra) {
+  type Config = z.input<ReturnType<typeof codeSchema<Extra>>>;
+  type Resolved = ResolvedCompactionConfig & z.output<z.ZodObject<Extra>>;
+  const schema = codeSchema(extra).superRefine((written, context) => {
+    refuseNames(written as Written, context);
+    refuseContradictions(written as Written, context);
+  });
+  const own = Object.keys(extra);
+  return schema.transform((written) => ({
+    ...Object.fromEntries(Object.entries(written).filter(([key]) => own.includes(key))),
+    ...resolved(written as Written),
+  })) as unknown as z.ZodType<Resolved, Config>;
 }
 
 /**
- * How a conversation is kept inside its budget. Unknown keys and combinations that cannot work are refused with the
- * reason; 0 means 0 and switches a trigger off.
+ * The schema of what a compactor is made of. Unknown keys and combinations that cannot work are refused with the path
+ * and the reason; 0 means 0 and switches a trigger off.
  */
-export const compactionConfigSchema = base.transform(resolveDefaults).superRefine(refuseContradictions);
+export const compactionConfigSchema = configSchema({});
 
-/** What a user writes. */
+/** What a user writes: groups of settings, or a preset with the keys of another system. */
 export type CompactionConfig = z.input<typeof compactionConfigSchema>;
-/** The configuration with every default filled in. */
-export type ResolvedCompactionConfig = z.output<typeof compactionConfigSchema>;
-
-interface Checked {
-  readonly triggerMessages: number;
-  readonly triggerTokens: number;
-  readonly budgetPercent: number;
-  readonly maxTokens: number;
-  readonly keepMessages: number;
-  readonly keepTokens: number;
-  readonly contextWindow?: number | undefined;
-  readonly memoryTiers?: { readonly hotMessages: number; readonly warmMessages: number } | undefined;
-  readonly trimSynthetic: false | TrimSyntheticOptions;
-  readonly summarizer: 'auto' | 'none';
-  readonly model?: unknown;
-}
-
-/** Refuses what would be due again at once, could never run, or says two things. */
-export function refuseContradictions(config: Checked, context: z.RefinementCtx): void {
-  const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
-  const { triggerMessages, triggerTokens, keepMessages, keepTokens, maxTokens, memoryTiers } = config;
-
-  if (triggerMessages > 0 && keepTokens === 0 && !memoryTiers && keepMessages >= triggerMessages) {
-    refuse(
-      ['keepMessages'],
-      `${keepMessages} must be below triggerMessages ${triggerMessages}, or a reduction is due again at once`,
-    );
-  }
-  if (memoryTiers && keepTokens > 0) {
-    refuse(['keepTokens'], 'and memoryTiers both say what stays; leave one of them out');
-  }
-  if (memoryTiers && triggerMessages > 0) {
-    const kept = memoryTiers.hotMessages + memoryTiers.warmMessages;
-    if (kept >= triggerMessages) {
-      refuse(
-        ['memoryTiers'],
-        `keeps ${kept} messages, which must be below triggerMessages ${triggerMessages} (0 switches that trigger off)`,
-      );
-    }
-  }
-  for (const [name, trigger] of Object.entries({ triggerTokens, maxTokens })) {
-    if (trigger > 0 && keepTokens >= trigger) {
-      refuse(['keepTokens'], `${keepTokens} must be below ${name} ${trigger}`);
-    }
-  }
-  if (config.contextWindow !== undefined && maxTokens > config.contextWindow) {
-    refuse(['maxTokens'], `${maxTokens} exceeds contextWindow ${config.contextWindow}`);
-  }
-  const { trimSynthetic, budgetPercent } = config;
-  if (trimSynthetic && maxTokens === 0 && budgetPercent > 0 && trimSynthetic.trimMaxTokens === 0) {
-    if (trimSynthetic.trimThreshold >= budgetPercent) {
-      refuse(
-        ['trimSynthetic', 'trimThreshold'],
-        `${trimSynthetic.trimThreshold} must be below budgetPercent ${budgetPercent}`,
-      );
-    }
-  }
-  if (config.summarizer === 'none' && config.model) {
-    refuse(['summarizer'], 'is "none" although a model is given; leave one of them out');
-  }
-}
+/** What a user writes in groups, without a preset. */
+export type CompactionSettings = Extract<CompactionConfig, { readonly preset?: undefined }>;

@@ -1,96 +1,85 @@
 import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
-import { z } from 'zod';
+import type { z } from 'zod';
+import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
-import { compactionShape, refuseContradictions, resolveDefaults } from './compaction-config.js';
-import { shareSchema } from './stage-schemas.js';
-
-const { model: _model, counter: _counter, strategy: _strategy, ...dataShape } = compactionShape;
-const DEFAULT_BUDGET = compactionShape.budgetPercent.parse(undefined);
-
-const name = z.string().min(1);
-
-const base = z.strictObject({
-  ...dataShape,
-  strategy: z.enum(['auto', 'native', 'observation_masking', 'summarization']).default('auto'),
-  budgetPercent: shareSchema.optional().meta({ default: DEFAULT_BUDGET }),
-  /** `budgetPercent`, in percent: 80 is 0.8. */
-  threshold: z
-    .number()
-    .min(0)
-    .max(100)
-    .refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %')
-    .optional(),
-  /** A named prompt, with which the agent's own model summarizes. */
-  prompt: name.optional(),
-  /** A dedicated summarizer, by name; `prompt` goes before it. */
-  agent: name.optional(),
-  offloadBeforeCompact: z.boolean().default(true),
-  flushBeforeCompact: z.boolean().default(true),
-});
+import { dataShape, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
-const compactionFileSchema = base
-  .superRefine((config, context) => {
-    const refuse = (path: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [path], message });
-    if (config.threshold !== undefined && config.budgetPercent !== undefined) {
-      refuse('threshold', 'and budgetPercent say the same; leave one of them out');
-    }
-    if (config.prompt !== undefined && config.summaryPrompt !== undefined) {
-      refuse('prompt', 'and summaryPrompt both say how to summarize; leave one of them out');
-    }
-    if (config.summarizer !== 'none') return;
-    for (const key of ['prompt', 'agent'] as const) {
-      if (config[key] !== undefined) refuse(key, 'names a summarizer although summarizer is "none"');
-    }
-  })
-  .transform(({ threshold, ...config }) =>
-    resolveDefaults({
-      ...config,
-      budgetPercent: threshold === undefined ? (config.budgetPercent ?? DEFAULT_BUDGET) : threshold / 100,
-    }),
-  )
-  .superRefine(refuseContradictions);
+const compactionFileSchema = writtenSchema(
+  { ...dataShape.common, ...agentShape },
+  dataShape.grouped,
+).superRefine(({ model, ...written }, context) =>
+  refuseContradictions({ ...written, ...(model === null ? { model } : {}) } as Written, context),
+);
 
 type FileOutput = z.output<typeof compactionFileSchema>;
+type WithoutNames<Output> = Output extends unknown ? Omit<Output, 'model' | 'agent'> : never;
 
 /** What a configuration file said. */
 export interface ParsedCompactionConfig {
-  /** For {@link compaction}, or, without the two keys for the log and the flush, for a compactor. */
-  readonly options: Omit<FileOutput, 'prompt' | 'agent'>;
-  /** Names to be resolved with {@link resolveSummarizer}. */
+  /** For `compaction`, or, without the two keys for the log and the flush, for `createCompactor`. */
+  readonly options: WithoutNames<FileOutput>;
+  /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
   readonly prompt?: string | undefined;
-  readonly agent?: string | undefined;
+  /** The name of a dedicated summarizer; `null`: no model summarizes. */
+  readonly model?: string | null | undefined;
 }
 
 /**
- * Reads the configuration of compaction as JSON or YAML files hold it, once they are parsed: keys in snake_case, either
- * alone or as `{ ref: 'compaction', config }`. Every default is filled in; 0 means 0.
+ * Reads the configuration of compaction as JSON or YAML files hold it, once they are parsed: keys in snake_case, alone, under
+ * `compaction`, or as `{ ref: 'compaction', config }`. Every default is filled in; 0 means 0.
  *
+ * @param subject Names the file in errors.
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.
  */
-export function parseCompactionConfig(value: unknown): ParsedCompactionConfig {
-  const subject = 'compaction configuration';
-  const data = configOf(value);
-  const { prompt, agent, ...options } = parseFileConfig(compactionFileSchema, data ?? {}, subject);
-  return { options, prompt, agent };
+export function parseCompactionConfig(
+  value: unknown,
+  subject = 'compaction configuration',
+): ParsedCompactionConfig {
+  return namesOf(parseFileConfig(compactionFileSchema, configOf(value) ?? {}, subject));
+}
+
+/** Takes the names, which only a table can resolve, out of what a file said. */
+function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
+  const data = written as WithoutNames<FileOutput>;
+  switch (data.preset) {
+    case 'everruns': {
+      const { model: named, ...summarization } = data.summarization;
+      return {
+        options: { ...data, summarization },
+        model: model === undefined ? (named ?? undefined) : model,
+      };
+    }
+    case 'aura': {
+      const { prompt, agent, ...options } = data as typeof data & { agent?: string };
+      return { options, prompt, model: model === undefined ? agent : model };
+    }
+    case 'agentscope':
+      return { options: data, model };
+    default: {
+      const { prompt, ...summary } = data.summary;
+      // A text has more than one word; what has one is a name.
+      const isName = prompt !== undefined && /^\S+$/.test(prompt);
+      return { options: isName ? { ...data, summary } : data, prompt: isName ? prompt : undefined, model };
+    }
+  }
 }
 
 /**
- * What stands under `config` in the form that names the capability; any other value as it is.
+ * What stands under `config` in the form that names the capability, or under `compaction`; any other value as it is.
  *
- * @throws {InvalidInputError} when something else stands beside `config`.
+ * @throws {InvalidInputError} when something else stands beside them.
  */
 export function configOf(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || !('ref' in value) || value.ref !== 'compaction')
-    return value;
-  const { ref: _, config, ...rest } = value as { ref: string; config?: unknown };
+  if (typeof value !== 'object' || value === null) return value;
+  const { ref, config, compaction, ...rest } = value as Readonly<Record<string, unknown>>;
+  if (ref !== 'compaction' && compaction === undefined) return value;
   const issues = Object.keys(rest).map((path) => ({
     path,
-    message: 'unknown key; options stand under config',
+    message: `unknown key; options stand under ${ref === 'compaction' ? 'config' : 'compaction'}`,
   }));
   if (issues.length > 0) throw new InvalidInputError('compaction configuration', issues);
-  return config;
+  return ref === 'compaction' ? config : compaction;
 }
 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */

@@ -2,6 +2,7 @@ import { type Capability, parseFileConfig } from '@x/core';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { toolResultEviction } from '../eviction/tool-result-eviction.js';
+import type { ParsedCompactionConfig } from './compaction-file.js';
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
@@ -16,25 +17,36 @@ export interface CompactionFactoryOptions
 /**
  * Factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
  * otherwise the agent's own model summarizes. What a file says is merged key by key with `file` and `defaults`.
+ *
+ * @throws {InvalidInputError} naming `compaction.yaml` and its bad keys when `file` is wrong.
  */
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
+  const { file, defaults } = sources;
+  // A mistake in what holds for all is told at once, and not as one of an agent's file.
+  resolveCompactionConfig({ file, defaults });
   return {
     compaction(config) {
-      const { file, defaults } = sources;
-      const parsed = resolveCompactionConfig({
-        frontMatter: { features: { compaction: config } },
-        file,
-        defaults,
-      });
-      return compaction({ ...parsed.options, ...resolveSummarizer(parsed, sources) });
+      const frontMatter = { features: { compaction: config } };
+      return compactionOf(resolveCompactionConfig({ frontMatter, file, defaults }), sources);
     },
     tool_result_eviction: (config) =>
       toolResultEviction(
         parseFileConfig(evictionConfigSchema, config ?? {}, 'toolResultEviction configuration'),
       ),
   };
+}
+
+function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources): Capability {
+  const { options } = parsed;
+  const { model, prompt } = resolveSummarizer(parsed, sources);
+  const writer = model === undefined ? {} : { model };
+  if (prompt === undefined) return compaction({ ...options, ...writer });
+  if (options.preset === undefined) {
+    return compaction({ ...options, ...writer, summary: { ...options.summary, prompt } });
+  }
+  return compaction({ ...options, ...writer, summaryPrompt: prompt });
 }
 
 /** {@link createCompactionFactories} for files that name no prompts and no summarizers. */

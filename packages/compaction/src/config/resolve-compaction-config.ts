@@ -13,19 +13,27 @@ export interface CompactionConfigSources {
 
 type Layer = Readonly<Record<string, unknown>>;
 
+/** How errors name the layers. */
+const SUBJECTS = ['compaction configuration', 'compaction.yaml', 'defaults of the compaction configuration'];
+
 /** Keys that say the same in different ways: whoever writes one of them says nothing about the others any more. */
 const ALTERNATIVES = [
-  ['threshold', 'budget_percent'],
-  ['prompt', 'agent', 'summary_prompt', 'summarizer'],
-  ['memory_tiers', 'keep_messages', 'keep_tokens'],
+  ['trigger', 'target'],
+  ['threshold', 'max_tokens'],
+  ['trigger_messages', 'trigger_tokens'],
+  ['keep_messages', 'keep_tokens'],
+  ['prompt', 'agent', 'summary_prompt', 'model'],
 ] as const;
+/** The same within a group. */
+const SIZES = ['share', 'tokens', 'messages'];
 
 /**
  * The configuration of one agent: what its front matter says, key by key before what `compaction.yaml` says, before what the
- * program says, before the built-in defaults. The stages (`previewArgs`, `truncate_args`, …) are merged key by key too; 0 and
- * `false` count as said.
+ * program says, before the built-in defaults. Groups are merged key by key too; 0 and `false` count as said. A layer
+ * that names another preset than a farther one says everything anew.
  *
- * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.
+ * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case, with the file in
+ *   which it stands.
  */
 export function resolveCompactionConfig({
   frontMatter,
@@ -33,24 +41,38 @@ export function resolveCompactionConfig({
   defaults,
 }: CompactionConfigSources): ParsedCompactionConfig {
   const features = field(frontMatter, 'features', 'front matter');
-  const nearestFirst = [field(features, 'compaction', 'features'), file, defaults];
-  const layers = nearestFirst.map((layer) => asLayer(configOf(layer), 'compaction configuration'));
-  return parseCompactionConfig(layers.reduceRight(merged, {}));
+  const layers = [field(features, 'compaction', 'features'), file, defaults].map((layer, index) =>
+    asLayer(configOf(layer), SUBJECTS[index] as string),
+  );
+  const preset = layers.find((layer) => Object.hasOwn(layer, 'preset'))?.preset;
+  const firstNamed = layers.findIndex((layer) => Object.hasOwn(layer, 'preset'));
+  const heard = layers.map((layer, index) => {
+    const isOther = firstNamed !== -1 && index > firstNamed && layer.preset !== preset;
+    // A layer is checked where it is written: beside others its mistakes would be theirs.
+    parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, SUBJECTS[index]);
+    return isOther ? {} : layer;
+  });
+  return parseCompactionConfig(heard.reduceRight(merged, {}));
 }
 
 /** What `near` says, and what `far` says of all else. */
 function merged(far: Layer, near: Layer): Layer {
-  const silenced = new Set<string>(
-    ALTERNATIVES.filter((keys) => keys.some((key) => Object.hasOwn(near, key))).flat(),
+  const kept = without(far, near, ALTERNATIVES);
+  return Object.fromEntries(
+    [...new Set([...Object.keys(kept), ...Object.keys(near)])].map((key) => {
+      const [ours, theirs] = [near[key], kept[key]];
+      if (!isLayer(ours) || !isLayer(theirs)) return [key, Object.hasOwn(near, key) ? ours : theirs];
+      return [key, { ...without(theirs, ours, [SIZES]), ...ours }];
+    }),
   );
-  const result: Record<string, unknown> = Object.fromEntries(
-    Object.entries(far).filter(([key]) => !silenced.has(key)),
+}
+
+/** What of `far` is not said otherwise by `near`. */
+function without(far: Layer, near: Layer, alternatives: readonly (readonly string[])[]): Layer {
+  const silenced = new Set(
+    alternatives.filter((keys) => keys.some((key) => Object.hasOwn(near, key))).flat(),
   );
-  for (const [key, value] of Object.entries(near)) {
-    const other = result[key];
-    result[key] = isLayer(value) && isLayer(other) ? { ...other, ...value } : value;
-  }
-  return result;
+  return Object.fromEntries(Object.entries(far).filter(([key]) => !silenced.has(key)));
 }
 
 function field(value: unknown, key: string, subject: string): unknown {

@@ -15,32 +15,32 @@ export interface SummarizerSources {
   readonly defaultModel?: Model | 'own' | undefined;
 }
 
-/** Options of a compaction; without `model` the agent's own model summarizes, with `null` none does. */
+/** Who writes; without `model` the agent's own model does, with `null` none. */
 export interface ResolvedSummarizer {
   readonly model?: Model | null;
-  readonly summaryPrompt?: string;
+  /** Replaces the instructions to the model. */
+  readonly prompt?: string;
 }
 
 /**
- * Who writes the summaries: the agent's own model with the `prompt` that the file names, else the `agent` that it names,
- * else the default, else nobody, so that reducers and the ledger do all.
+ * Who writes the summaries: the model that the file names, else the agent's own with the prompt that it names, else the
+ * default, else nobody, so that the record is the summary.
  *
  * @throws {InvalidInputError} when there is nothing of that name.
  */
 export function resolveSummarizer(
-  config: Pick<ParsedCompactionConfig, 'prompt' | 'agent'> & {
-    readonly options?: Pick<ParsedCompactionConfig['options'], 'summarizer'>;
-  },
+  config: Pick<ParsedCompactionConfig, 'prompt' | 'model'>,
   { prompts = {}, agents = {}, defaultModel }: SummarizerSources,
 ): ResolvedSummarizer {
-  if (config.options?.summarizer === 'none') return { model: null };
-  if (config.prompt !== undefined) return { summaryPrompt: named(prompts, config.prompt, 'prompt') };
-  if (config.agent !== undefined) {
-    const { model, summaryPrompt } = named(agents, config.agent, 'agent');
-    return { model, ...(summaryPrompt === undefined ? {} : { summaryPrompt }) };
+  if (config.model === null) return { model: null };
+  const prompt = config.prompt === undefined ? undefined : named(prompts, config.prompt, 'prompt');
+  if (config.model !== undefined) {
+    const { model, summaryPrompt } = named(agents, config.model, 'model');
+    const text = prompt ?? summaryPrompt;
+    return { model, ...(text === undefined ? {} : { prompt: text }) };
   }
-  if (defaultModel === 'own') return {};
-  return { model: defaultModel ?? null };
+  if (prompt !== undefined) return { prompt };
+  return defaultModel === 'own' ? {} : { model: defaultModel ?? null };
 }
 
 function named<Value>(values: { readonly [name: string]: Value }, name: string, kind: string): Value {

@@ -2,22 +2,24 @@ import { z } from 'zod';
 
 /** A count or a size; 0 switches off what it triggers. */
 export const countSchema = z.number().int().min(0);
-/** A share of a whole. */
+/** A share of a whole, from 0 to 1. */
 export const shareSchema = z
   .number()
   .min(0)
   .max(1, {
-    error: ({ input }) =>
-      `is a share between 0 and 1: write ${Number(input) <= 100 ? `${Number(input) / 100} for ${input}` : '0.85 for 85'} %`,
+    error: ({ input }) => {
+      const hint = typeof input === 'number' && input <= 100 ? `: write ${input / 100} for ${input} %` : '';
+      return `is a share between 0 and 1${hint}`;
+    },
   });
 
 /** Cuts long string arguments of old tool calls. */
 export const truncateArgsSchema = z
   .strictObject({
-    /** Runs from this many messages on; 0 switches this trigger off. */
-    triggerMessages: countSchema.default(25),
-    /** Runs from this many tokens on; 0 switches this trigger off. */
-    triggerTokens: countSchema.default(40_000),
+    /** When not 0: runs from this many messages on, also when no reduction is due. */
+    triggerMessages: countSchema.default(0),
+    /** When not 0: runs from this many tokens on, also when no reduction is due. */
+    triggerTokens: countSchema.default(0),
     /** The newest messages, whose arguments stay whole. */
     keepMessages: countSchema.default(20),
     /** When not 0: the newest tokens, in place of `keepMessages`. */
@@ -29,13 +31,13 @@ export const truncateArgsSchema = z
   })
   .refine(({ maxArgLength, truncationText }) => truncationText.length < maxArgLength, {
     path: ['maxArgLength'],
-    message: 'must be longer than truncationText; to keep arguments whole set truncateArgs to false',
+    message: 'must be longer than truncationText; to keep arguments whole leave the stage out',
   });
 
 /** Keeps the last of identical injected messages. */
 export const trimSyntheticSchema = z.strictObject({
-  /** Runs from this share of the window on; 0 switches it off. */
-  trimThreshold: shareSchema.default(0.5),
+  /** When not 0: runs from this share of the window on, also when no reduction is due. */
+  trimThreshold: shareSchema.default(0),
   /** When not 0: runs from this many tokens on, in place of the share. */
   trimMaxTokens: countSchema.default(0),
 });
@@ -43,7 +45,7 @@ export const trimSyntheticSchema = z.strictObject({
 /** Shortens large arguments of old tool calls. */
 export const previewArgsSchema = z.strictObject({
   /** `off`; after every tool round (`iteration`); or as a stage of a compaction. */
-  mode: z.enum(['off', 'iteration', 'compaction']).default('off'),
+  mode: z.enum(['off', 'iteration', 'compaction']).default('compaction'),
   /** Arguments of one call above this many tokens are shortened. */
   argThreshold: countSchema.default(200),
   /** The newest share of the window that stays as it is. */
@@ -70,12 +72,6 @@ export const maskOutputsSchema = z.strictObject({
   excludeTools: z.array(z.string().min(1)).default([]),
 });
 
-/** The newest messages verbatim, those before them with masked outputs, the rest as a summary. */
-export const memoryTiersSchema = z.strictObject({
-  hotMessages: countSchema.default(20),
-  warmMessages: countSchema.default(100),
-});
-
 const pattern = z.union([
   z.instanceof(RegExp),
   z.string().transform((source, context) => {
@@ -89,7 +85,7 @@ const pattern = z.union([
 ]);
 
 /** Takes secrets out of everything that a summary is made of. */
-const redactSchema = z.union([
+export const redactSchema = z.union([
   z.boolean(),
   z.strictObject({
     /** Looked for before the built-in ones; a group named `secret` restricts what is replaced. */
@@ -99,49 +95,69 @@ const redactSchema = z.union([
   }),
 ]);
 
-/** How summaries are written. */
-export const summaryOptionsSchema = z.strictObject({
-  /**
-   * Replaces the instructions to the summarizer. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
-   * `{preserve}`; what it does not hold is appended.
-   */
-  summaryPrompt: z.string().trim().min(1).optional(),
-  /** Kinds of facts that must survive. */
-  preserve: z.array(z.string().min(1)).default(['decisions', 'files_modified', 'errors', 'current_plan']),
-  /** More to keep, in words. */
-  instructions: z.string().optional(),
-  /** Summarize in this many parts, each summary feeding the next. More when the summarizer's window asks for it. */
-  chunks: z.number().int().min(1).default(1),
-  /** UTF-16 units of each tool result that the summarizer sees. */
-  toolResultMaxLength: countSchema.default(2_000),
-  /** The lengths to fall back to when the summarizer overflows. */
-  truncationRetries: z.array(countSchema).default([500, 100, 0]),
-  /** The longest narrative to ask for, in tokens; a quarter of the budget at most. */
-  maxSummaryTokens: z.number().int().min(1).default(4_000),
-  /** The share of the limit that a record may have. */
-  recordShare: shareSchema.default(0.28),
-  /** The share of the window in which the user's own words stay. */
-  userShare: shareSchema.default(0.15),
-  /** What stands in when the summarizer fails: the ledger alone, or nothing (the history stays). */
-  fallback: z.enum(['ledger', 'none']).default('ledger'),
-  /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
-  redact: redactSchema.default(true),
+/** The share of the trigger point that stays verbatim where nothing else is named. */
+const KEEP_SHARE = 0.15;
+
+/** What stays verbatim. Of several sizes the one that keeps least decides. */
+export const keepSchema = z
+  .strictObject({
+    /** The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named. */
+    share: shareSchema.optional(),
+    /** The newest messages, up to this many tokens. */
+    tokens: countSchema.optional(),
+    /** The newest messages, up to this many. */
+    messages: countSchema.optional(),
+    /** The user's own words, up to this share of the window. */
+    users: shareSchema.default(0.15),
+  })
+  .transform((keep) => {
+    const named = keep.share ?? keep.tokens ?? keep.messages;
+    return named === undefined ? { ...keep, share: KEEP_SHARE } : keep;
+  });
+
+export type Keep = z.output<typeof keepSchema>;
+
+/** How much a reduction must save to count: both. */
+export const savingSchema = z.strictObject({
+  /** The share of the conversation. */
+  share: shareSchema.default(0.05),
+  /** Tokens. */
+  tokens: countSchema.default(16),
 });
 
-export type TrimSyntheticOptions = z.output<typeof trimSyntheticSchema>;
-export type SummaryOptions = z.output<typeof summaryOptionsSchema>;
+export type Saving = z.output<typeof savingSchema>;
 
-export const summarizeOptionsSchema = summaryOptionsSchema.extend({
-  /** Messages that stay as they are. */
-  keepMessages: countSchema.default(0),
-  /** When not 0: tokens that stay as they are, in place of `keepMessages`. */
-  keepTokens: countSchema.default(0),
-  /** Where both are 0: the share of the limit that stays as it is. */
-  keepShare: shareSchema.default(0.15),
-  /** The conversation must fall by this share … */
-  minSavingPercent: z.number().min(0).max(1).default(0.05),
-  /** … and by this many tokens. */
-  minSavingTokens: countSchema.default(16),
+/** How summaries are written. */
+export const summaryShape = {
+  /**
+   * Replaces the instructions to the model. May hold `{messages}`, `{previous_summary}`, `{instructions}` and
+   * `{preserve}`; what it does not hold is appended.
+   */
+  prompt: z.string().trim().min(1).optional(),
+  /** More to keep, in words. */
+  instructions: z.string().optional(),
+  /** Kinds of facts that must survive. */
+  preserve: z.array(z.string().min(1)).default(['decisions', 'files_modified', 'errors', 'current_plan']),
+  /** The longest narrative to ask for, in tokens; a quarter of the target at most. */
+  maxTokens: z.number().int().min(1).default(4_000),
+  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. */
+  record: shareSchema.default(0.28),
+  /** UTF-16 units of each tool result that the model sees. */
+  toolResultLength: countSchema.default(2_000),
+  /** What stands in when the model fails: the record alone, or nothing (the history stays). */
+  fallback: z.enum(['record', 'none']).default('record'),
+};
+
+export const summarizeOptionsSchema = z.strictObject({
+  ...summaryShape,
+  /** Summarize in this many parts, each summary feeding the next. More when the model's window asks for it. */
+  chunks: z.number().int().min(1).default(1),
+  /** The lengths of tool results to fall back to when the model overflows. */
+  truncationRetries: z.array(countSchema).default([500, 100, 0]),
+  keep: keepSchema.prefault({}),
+  saving: savingSchema.prefault({}),
+  /** Replace secrets by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
+  redact: redactSchema.default(true),
 });
 
 export type SummarizeOptions = z.output<typeof summarizeOptionsSchema>;

@@ -1,4 +1,5 @@
 import type { ContentBlock, JsonObject, Message, MessageFate } from '@x/core';
+import type { Saving } from '../config/stage-schemas.js';
 import { withMarks } from '../conversation/marks.js';
 import {
   type Fate,
@@ -67,14 +68,8 @@ export function ifWorthwhile(
   return { messages, fates };
 }
 
-/** How much a reduction must save to count. */
-interface MinimumSaving {
-  readonly minSavingPercent: number;
-  readonly minSavingTokens: number;
-}
-
 /** Whether a conversation fell by the share and by the number of tokens that make a reduction worth having. */
-export function savesEnough(before: number, after: number, minimum: MinimumSaving): boolean {
+export function savesEnough(before: number, after: number, minimum: Saving): boolean {
   const saved = before - after;
-  return saved > 0 && saved >= Math.max(before * minimum.minSavingPercent, minimum.minSavingTokens);
+  return saved > 0 && saved >= Math.max(before * minimum.share, minimum.tokens);
 }

@@ -20,7 +20,7 @@ export function dropOldest(): Reducer {
     name: 'drop_oldest',
     cost: 'free',
     async reduce(view, budget, { meter, logLocation }) {
-      if (view.tokens <= budget.limitTokens) return unchanged(view, 'within the limit');
+      if (view.tokens <= budget.mostTokens) return unchanged(view, 'within the limit');
       const { messages } = view;
       const droppable = droppableGroups(messages);
       const dropped = new Set<Message>();
@@ -29,7 +29,7 @@ export function dropOldest(): Reducer {
       const order = [...droppable.filter((group) => !asked(group)), ...droppable.filter(asked)];
       for (const group of order) {
         const { start, end } = group;
-        if (tokens <= (asked(group) ? budget.mostTokens : budget.targetTokens)) break;
+        if (tokens <= (asked(group) ? budget.mostTokens : budget.enoughTokens)) break;
         for (const message of messages.slice(start, end)) {
           dropped.add(message);
           tokens -= meter.message(message);
@@ -42,7 +42,7 @@ export function dropOldest(): Reducer {
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
       const note = droppedNote(dropped, 'to fit the context window', logLocation);
-      const withNote = tokens + meter.message(note) <= budget.limitTokens;
+      const withNote = tokens + meter.message(note) <= budget.mostTokens;
       const result: Message[] = [];
       let noted = !withNote;
       for (const message of messages) {

@@ -33,10 +33,10 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
   const settings = parseWith(optionsSchema, options, 'maskOutputs options');
 
   return {
-    name: 'observation_masking',
+    name: 'mask_outputs',
     cost: 'free',
     async reduce(view, budget, context) {
-      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
+      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.enoughTokens) {
         return unchanged(view, 'the tokens fit, and masking leaves the number of messages as it is');
       }
       const maskable = findMaskable(view.messages, settings);

@@ -56,7 +56,7 @@ export function maskSuperseded(options: z.input<typeof optionsSchema> = {}): Red
     name: 'mask_superseded',
     cost: 'free',
     async reduce(view, budget, context) {
-      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.targetTokens) {
+      if (settings.onlyForTokens && !budget.forced && view.tokens <= budget.enoughTokens) {
         return unchanged(view, 'the tokens fit, and stubs leave the number of messages as it is');
       }
       const readOnly = toolsThat('readOnly', context.tools);

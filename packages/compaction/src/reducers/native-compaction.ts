@@ -1,6 +1,6 @@
 import { parseWith } from '@x/core';
 import { z } from 'zod';
-import { countSchema, shareSchema } from '../config/stage-schemas.js';
+import { keepSchema, savingSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 import { candidateCuts } from '../summary/cut.js';
@@ -8,11 +8,8 @@ import { partitionAt, reassemble } from '../summary/partition.js';
 import { savesEnough } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
-  keepMessages: countSchema.default(0),
-  keepTokens: countSchema.default(0),
-  keepShare: shareSchema.default(0.2),
-  minSavingPercent: z.number().min(0).max(1).default(0.05),
-  minSavingTokens: countSchema.default(16),
+  keep: keepSchema.prefault({}),
+  saving: savingSchema.prefault({}),
 });
 
 /**
@@ -29,7 +26,7 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
       const pinned = new Set(
         view.messages.filter((message) => message.role === 'system' || isUserRequest(message)),
       );
-      const [cut = 0] = candidateCuts(view, budget, settings, pinned, 0, meter);
+      const [cut = 0] = candidateCuts(view, budget, settings.keep, pinned, 0, meter);
       const whole = partitionAt(view.messages, cut, Number.POSITIVE_INFINITY, meter);
       // The provider keeps what users said; the latest request stays where it can be seen.
       const latest = view.messages[latestUserRequest(view.messages)];
@@ -49,7 +46,7 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
       }
       const messages = reassemble(part, condensed);
       const before = view.tokens - view.fixedTokens;
-      if (!savesEnough(before, meter.messages(messages), settings)) {
+      if (!savesEnough(before, meter.messages(messages), settings.saving)) {
         return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
       }
       const staying = new Set(condensed);

@@ -17,14 +17,13 @@ type WhereIs = (message: Message, file: FileBlock) => string | undefined;
 /**
  * Replaces files (images, documents) older than the newest `keepUserTurns` 2 by a text that says what they were and
  * where they are. Of files with the same content only the newest stays, and all references name one place. A file that
- * the model has not seen yet, or that belongs to the latest request, is never touched. Runs early when it saves much.
+ * the model has not seen yet, or that belongs to the latest request, is never touched.
  */
 export function referenceMedia(options: z.input<typeof referenceMediaSchema> = {}): Reducer {
   const { keepUserTurns } = parseWith(referenceMediaSchema, options, 'referenceMedia options');
   return {
     name: 'reference_media',
     cost: 'free',
-    isDueEarly: (view) => select(view.messages, keepUserTurns).going.size > 0,
     async reduce(view, budget, context) {
       const { going, originOf } = select(view.messages, keepUserTurns);
       const placeOf = placesIn(view.messages, context);

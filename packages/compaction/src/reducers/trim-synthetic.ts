@@ -3,11 +3,11 @@ import type { z } from 'zod';
 import { trimSyntheticSchema } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 
-/** Keeps only the last of identical injected messages, from half a window on. Nothing else is touched. */
+/** Keeps only the last of identical injected messages. Nothing else is touched. */
 export function trimSynthetic(options: z.input<typeof trimSyntheticSchema> = {}): Reducer {
   const { trimThreshold, trimMaxTokens } = parseWith(trimSyntheticSchema, options, 'trimSynthetic options');
   return {
-    name: 'synthetic_trim',
+    name: 'trim_synthetic',
     cost: 'free',
     isDueEarly(view, budget) {
       const threshold = trimMaxTokens > 0 ? trimMaxTokens : trimThreshold * budget.contextWindow;

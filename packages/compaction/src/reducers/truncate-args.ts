@@ -8,8 +8,8 @@ import { alterMessages, ifWorthwhile } from './alter-messages.js';
 
 /**
  * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: file contents, mostly, which the
- * agent has written long since. The arguments stay valid JSON; names and other values are untouched. Has its own, lower
- * trigger, and is sent even when nothing else needs to follow.
+ * agent has written long since. The arguments stay valid JSON; names and other values are untouched. May have a lower trigger of
+ * its own.
  */
 export function truncateArgs(options: z.input<typeof truncateArgsSchema> = {}): Reducer {
   const settings = parseWith(truncateArgsSchema, options, 'truncateArgs options');
@@ -25,7 +25,7 @@ export function truncateArgs(options: z.input<typeof truncateArgsSchema> = {}): 
       changed = true;
       return { ...block, input };
     });
-    return changed ? { content, marks: { truncated: true } } : undefined;
+    return changed ? { content, marks: { truncated: truncationText } } : undefined;
   }
 
   return {

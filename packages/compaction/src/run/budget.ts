@@ -13,56 +13,69 @@ export function mostTokensOf(contextWindow: number): number {
   return Math.floor(contextWindow * (1 - ANSWER_SHARE));
 }
 
-type Triggers = Pick<
-  ResolvedCompactionConfig,
-  'triggerMessages' | 'triggerTokens' | 'budgetPercent' | 'maxTokens' | 'headroom' | 'summaryHeadroom'
->;
+type Sizes = Pick<ResolvedCompactionConfig, 'trigger' | 'target' | 'keep' | 'summary'>;
 
-/** Tokens from which on a reduction is due; `Infinity` when every token trigger is off. */
-function tokenTrigger(config: Triggers, contextWindow: number): number {
-  const { triggerTokens, budgetPercent, maxTokens } = config;
-  const triggers: number[] = [];
-  if (triggerTokens > 0) triggers.push(triggerTokens);
-  if (maxTokens > 0) triggers.push(maxTokens);
-  else if (budgetPercent > 0) triggers.push(Math.floor(contextWindow * budgetPercent));
-  return Math.min(...triggers);
+/** The share of the trigger point that a reduction leaves where nothing is named: about half of the window. */
+const TARGET_SHARE = 0.5;
+/** At this share of the trigger point a reduction is done: the next one is not due at once. */
+const ENOUGH_SHARE = 0.9;
+
+/** Tokens from which on a reduction is due; `Infinity` when no trigger counts tokens. */
+function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow: number): number {
+  return Math.min(share > 0 ? Math.floor(contextWindow * share) : Infinity, tokens > 0 ? tokens : Infinity);
 }
 
 /** Whether a proactive reduction is due. */
-export function isDue(config: Triggers, contextWindow: number, tokens: number, messages: number): boolean {
-  return (
-    tokens >= tokenTrigger(config, contextWindow) ||
-    (config.triggerMessages > 0 && messages >= config.triggerMessages)
-  );
+export function isDue(
+  { trigger }: Pick<Sizes, 'trigger'>,
+  contextWindow: number,
+  tokens: number,
+  messages: number,
+): boolean {
+  if (trigger.messages && messages >= trigger.messages) return true;
+  return tokens >= tokenTrigger(trigger, contextWindow);
 }
 
 /** What a reduction for this reason aims for. */
 export function budgetFor(
-  config: Triggers,
+  config: Sizes,
   reason: CompactionReason,
   contextWindow: number,
   tokensBefore: number,
 ): ReductionTarget {
-  let limit = Math.min(tokenTrigger(config, contextWindow), contextWindow);
-  let most = mostTokensOf(contextWindow);
+  const { messages = 0 } = config.trigger;
+  let dueTokens = Math.min(tokenTrigger(config.trigger, contextWindow), contextWindow);
+  let mostTokens = mostTokensOf(contextWindow);
   // Too large for the model, yet not by our count: the count is wrong by an unknown factor, and there is one retry.
   if (reason === 'request_too_large' && tokensBefore <= contextWindow) {
-    limit = Math.min(limit, Math.floor(tokensBefore / 2));
-    most = Math.min(most, limit);
+    dueTokens = Math.min(dueTokens, Math.floor(tokensBefore / 2));
+    mostTokens = Math.min(mostTokens, dueTokens);
   }
-  const free = 1 - config.headroom;
+  const targetTokens = targetOf(config, dueTokens);
   return {
     reason,
     contextWindow,
-    limitTokens: limit,
-    mostTokens: most,
-    targetTokens: Math.floor(limit * free),
-    condensedTokens: Math.floor(limit * Math.min(free, 1 - config.summaryHeadroom)),
+    dueTokens,
+    mostTokens,
+    targetTokens,
+    enoughTokens: Math.max(targetTokens, Math.floor(dueTokens * ENOUGH_SHARE)),
     targetMessages:
-      config.triggerMessages > 0 ? Math.floor(config.triggerMessages * free) : Number.POSITIVE_INFINITY,
+      messages > 0
+        ? Math.floor(messages * (typeof config.target === 'number' ? config.target : TARGET_SHARE))
+        : Number.POSITIVE_INFINITY,
     forced: reason !== 'proactive_budget',
     early: false,
   };
+}
+
+/** Tokens to aim for. The default makes room for what the user wants kept; never more than is enough. */
+function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
+  const most = Math.floor(dueTokens * ENOUGH_SHARE);
+  if (typeof target === 'object') return Math.min(target.tokens, most);
+  if (typeof target === 'number') return Math.floor(dueTokens * target);
+  const kept = Math.min(keep.tokens ?? Infinity, dueTokens * (keep.share ?? Infinity));
+  const wanted = Number.isFinite(kept) ? kept + dueTokens * summary.record : 0;
+  return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE, wanted)));
 }
 
 /**
@@ -70,7 +83,7 @@ export function budgetFor(
  * part was condensed; one after an overflow does not care about the number of messages.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
-  if (budget.early || view.tokens > budget.targetTokens) return false;
+  if (budget.early || view.tokens > budget.enoughTokens) return false;
   if (condensed || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

@@ -1,6 +1,7 @@
 import type {
   CompactionOutcome,
   CompactionStatus,
+  CompactionStep,
   CompactOptions,
   Message,
   Model,
@@ -140,21 +141,25 @@ function judge(
   }
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
   const conversation = (of: View) => of.tokens - of.fixedTokens;
-  const fitsNow = view.tokens <= budget.limitTokens && before.tokens > budget.limitTokens;
-  if (!fitsNow && !savesEnough(conversation(before), conversation(view), config)) {
+  const fitsNow = view.tokens <= budget.dueTokens && before.tokens > budget.dueTokens;
+  if (!fitsNow && !savesEnough(conversation(before), conversation(view), config.saving)) {
     return report('ineffective', 'the reduction would save too little', result);
   }
-  const worked = steps.filter(
-    (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
-  );
-  const how = worked.map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));
+  const how = thatWorked(steps).map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
   return report('applied', `reduced by ${how.join(', ')}${trouble}`, result);
 }
 
 function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
   if (result.view.messages === before.messages) return report('skipped', 'nothing is due', undefined);
-  return report('applied', `reduced early by ${result.steps.map((step) => step.reducer).join(', ')}`, result);
+  const names = thatWorked(result.steps).map((step) => step.reducer);
+  return report('applied', `reduced early by ${names.join(', ')}`, result);
+}
+
+function thatWorked(steps: readonly CompactionStep[]): readonly CompactionStep[] {
+  return steps.filter(
+    (step) => step.tokensAfter < step.tokensBefore || step.messagesAfter < step.messagesBefore,
+  );
 }
 
 /** The message as it was at the start, found by id. The index is built when first asked for. */

@@ -1,5 +1,6 @@
 import type { Message } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
+import type { StageName } from '../config/stages.js';
 import { redactorFor } from '../conversation/redaction.js';
 import { excerptsOf } from '../record/excerpts.js';
 import type { Reducer } from '../reducer.js';
@@ -14,89 +15,35 @@ import { summarize } from '../reducers/summarize.js';
 import { trimSynthetic } from '../reducers/trim-synthetic.js';
 import { truncateArgs } from '../reducers/truncate-args.js';
 
-/**
- * The reducers of a configuration, in the order in which they run: free ones first. Masking comes before a summary that a
- * model writes, because it may spare the call. Where the ledger alone is the summary, that is as cheap, leaves the newest
- * outputs readable, and saves more at once, so that reductions are rarer and provider caches last: there masking
- * comes behind it, for what is still too large.
- *
- * @param written Whether a model writes the summaries.
- */
-export function reducersOf(config: ResolvedCompactionConfig, written: boolean): readonly Reducer[] {
-  const { strategy } = config;
-  if (typeof strategy !== 'string') return strategy;
+/** Room for what no model has seen; the model's own compaction where it offers one, else a summary; the oldest go last. */
+const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize', 'drop_oldest'];
 
-  const { memoryTiers, recordShare } = config;
-  const reducers: Reducer[] = [cutUnseen()];
-  if (strategy !== 'native') {
-    // Provider-side compaction and caches want the history as they saw it: no local rewriting there.
-    if (config.truncateArgs) reducers.push(truncateArgs(config.truncateArgs));
-    if (config.trimSynthetic) reducers.push(trimSynthetic(config.trimSynthetic));
-    if (config.previewArgs.mode !== 'off') reducers.push(previewArgs(config.previewArgs));
-  }
-  const masks = strategy === 'auto' || strategy === 'observation_masking';
-  if (masks && config.referenceMedia) reducers.push(referenceMedia(config.referenceMedia));
-  if (masks && config.maskSuperseded) {
-    const onlyForTokens = strategy === 'auto';
-    reducers.push(maskSuperseded({ ...config.maskSuperseded, onlyForTokens }));
-  }
-  const masking = masks ? maskingOf(config) : [];
-  const condensing = condensingOf(config);
-  const ledgerFirst = strategy === 'auto' && !written && !memoryTiers && recordShare > 0;
-  return [
-    ...reducers,
-    ...(ledgerFirst ? [...condensing, ...masking] : [...masking, ...condensing]),
-    dropOldest(),
-  ];
-}
+const STAGES: Readonly<Record<StageName, (config: ResolvedCompactionConfig) => Reducer>> = {
+  cut_unseen: () => cutUnseen(),
+  truncate_args: () => truncateArgs(),
+  trim_synthetic: () => trimSynthetic(),
+  preview_args: () => previewArgs(),
+  reference_media: () => referenceMedia(),
+  mask_superseded: () => maskSuperseded({ onlyForTokens: true }),
+  mask_outputs: () => maskOutputs({ onlyForTokens: true }),
+  native: ({ keep, saving }) => nativeCompaction({ keep, saving }),
+  summarize: ({ summary, keep, saving, redact }) => summarize({ ...summary, keep, saving, redact }),
+  drop_oldest: () => dropOldest(),
+};
 
-function maskingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
-  const { strategy, memoryTiers } = config;
-  if (!config.maskOutputs) return [];
-  const tiers = memoryTiers ? { keepRecentMessages: memoryTiers.hotMessages } : {};
-  return [maskOutputs({ ...config.maskOutputs, ...tiers, onlyForTokens: strategy === 'auto' })];
-}
-
-function condensingOf(config: ResolvedCompactionConfig): readonly Reducer[] {
-  const { strategy, memoryTiers, minSavingPercent, minSavingTokens } = config;
-  const keep = memoryTiers
-    ? { keepMessages: memoryTiers.hotMessages + memoryTiers.warmMessages, keepTokens: 0 }
-    : { keepMessages: config.keepMessages, keepTokens: config.keepTokens };
-  const saving = { minSavingPercent, minSavingTokens };
-  const reducers: Reducer[] = [];
-  if (strategy === 'auto' || strategy === 'native') reducers.push(nativeCompaction({ ...keep, ...saving }));
-  if (strategy !== 'observation_masking') {
-    const { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries } = config;
-    const { maxSummaryTokens, recordShare, userShare, fallback, redact } = config;
-    const writing = { summaryPrompt, preserve, instructions, chunks, toolResultMaxLength, truncationRetries };
-    reducers.push(
-      summarize({
-        ...writing,
-        maxSummaryTokens,
-        recordShare,
-        userShare,
-        fallback,
-        redact,
-        ...keep,
-        ...saving,
-      }),
-    );
-  }
-  return reducers;
+/** The reducers of a configuration, in the order in which they run. */
+export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[] {
+  const stages: readonly (StageName | Reducer)[] = config.stages ?? DEFAULT_STAGES;
+  return stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
 }
 
 /**
- * What is to be called with every message as it comes, so that its facts are known when a compaction folds them into a
- * ledger, and need not be extracted all at once. `undefined` where no ledger is kept. A second call costs nothing.
+ * What is to be called with every message as it comes, so that its excerpts are known when a compaction chooses among them,
+ * and need not be made all at once. `undefined` where no record is written. A second call costs nothing.
  */
-export function observerFor({
-  strategy,
-  recordShare,
-  redact,
-}: Pick<ResolvedCompactionConfig, 'strategy' | 'recordShare' | 'redact'>):
-  | ((message: Message) => void)
-  | undefined {
-  if (typeof strategy !== 'string' || strategy === 'native' || recordShare === 0) return undefined;
-  const redactor = redactorFor(redact);
+export function observerFor(config: ResolvedCompactionConfig): ((message: Message) => void) | undefined {
+  const stages: readonly (StageName | Reducer)[] = config.stages ?? DEFAULT_STAGES;
+  if (!stages.includes('summarize') || config.summary.record === 0) return undefined;
+  const redactor = redactorFor(config.redact);
   return (message) => void excerptsOf(message, redactor);
 }

@@ -1,16 +1,8 @@
 import { type Message, type MessageGroup, pairingOf } from '@x/core';
+import type { Keep } from '../config/stage-schemas.js';
 import { startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import type { ReductionTarget, View } from '../reducer.js';
-
-/** How much a summary is asked to leave verbatim at the end. */
-export interface Keep {
-  readonly keepMessages: number;
-  /** When not 0, in place of `keepMessages`. */
-  readonly keepTokens: number;
-  /** Where both are 0: this share of the limit. */
-  readonly keepShare: number;
-}
 
 /** What may stay verbatim at the end of a conversation. */
 interface TailLimits {
@@ -43,20 +35,18 @@ export function candidateCuts(
 ): readonly number[] {
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
-  const room = budget.condensedTokens - fixedTokens - reserve;
-  const keepTokens = keep.keepTokens || (keep.keepMessages > 0 ? 0 : budget.limitTokens * keep.keepShare);
+  const room = budget.targetTokens - fixedTokens - reserve;
+  const keepTokens = Math.min(keep.tokens ?? Infinity, budget.dueTokens * (keep.share ?? Infinity));
   const limits = { maxMessages: maxMessages(budget, keep), pinned, unseen: startOfUnseen(messages) };
-  const wanted = keepTokens > 0 ? messages.length : wantedMessages(messages, budget, keep);
+  const wanted =
+    keep.messages === undefined ? messages.length : wantedMessages(messages, budget, keep.messages);
 
   const cuts: number[] = [];
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
-    const maxTokens = Math.min(room, keepTokens > 0 ? forcedShare(budget, view, keepTokens) * factor : room);
-    const cut = startOfTail(
-      messages,
-      groups,
-      { ...limits, keepMessages: wanted * factor || 0, maxTokens },
-      meter,
-    );
+    const maxTokens = Number.isFinite(keepTokens)
+      ? Math.min(room, forcedShare(budget, view, keepTokens) * factor)
+      : room;
+    const cut = startOfTail(messages, groups, { ...limits, keepMessages: wanted * factor, maxTokens }, meter);
     if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
   }
   return cuts;
@@ -94,8 +84,8 @@ function startOfTail(
 }
 
 /** Asked for by hand, half of a short conversation is condensed too. */
-function wantedMessages(messages: readonly Message[], budget: ReductionTarget, keep: Keep): number {
-  return budget.forced ? Math.min(keep.keepMessages, Math.floor(messages.length / 2)) : keep.keepMessages;
+function wantedMessages(messages: readonly Message[], budget: ReductionTarget, wanted: number): number {
+  return budget.forced ? Math.min(wanted, Math.floor(messages.length / 2)) : wanted;
 }
 
 function forcedShare(budget: ReductionTarget, view: View, keepTokens: number): number {
@@ -106,5 +96,5 @@ function forcedShare(budget: ReductionTarget, view: View, keepTokens: number): n
 function maxMessages(budget: ReductionTarget, keep: Keep): number {
   if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
   const most = Math.max(0, budget.targetMessages - 3);
-  return keep.keepMessages > 0 ? Math.max(keep.keepMessages, most) : Math.floor(most / 2);
+  return Math.max(keep.messages ?? 0, most);
 }

@@ -1,4 +1,4 @@
-import type { SummaryOptions } from '../config/stage-schemas.js';
+import type { SummarizeOptions } from '../config/stage-schemas.js';
 import { withoutNonce } from './transcript.js';
 
 /** The headings that a summary by the default prompt must have. */
@@ -50,7 +50,7 @@ Files, records and other things that were read, created or changed: exact path o
 What remains to be done now, most urgent first. "None" if nothing is open.`;
 
 /** Builds the request. Nothing that is substituted is scanned for placeholders again. */
-export function buildPrompt(options: SummaryOptions, input: PromptInput): SummaryPrompt {
+export function buildPrompt(options: SummarizeOptions, input: PromptInput): SummaryPrompt {
   const { nonce } = input;
   const fenced = (name: string, text: string) =>
     `<${name}-${nonce}>\n${withoutNonce(text, nonce)}\n</${name}-${nonce}>`;
@@ -60,7 +60,7 @@ export function buildPrompt(options: SummaryOptions, input: PromptInput): Summar
   const preserve = options.preserve.map((name) => PRESERVE[name] ?? name).join('; ');
 
   const values: Record<string, string> = { messages, previous_summary: previous, instructions, preserve };
-  const template = options.summaryPrompt;
+  const template = options.prompt;
   const used = new Set<string>();
   const filled = template?.replace(
     /\{(messages|previous_summary|instructions|preserve)\}/g,

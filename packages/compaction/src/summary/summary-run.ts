@@ -79,7 +79,7 @@ export class SummaryRun {
     const room = Math.max(0, budget.mostTokens - stayingTokens(view, context.meter));
     this.#maxRequests = Math.floor(
       Math.min(
-        settings.userShare * Math.min(budget.contextWindow, budget.limitTokens * 1.2),
+        settings.keep.users * Math.min(budget.contextWindow, budget.dueTokens * 1.2),
         room / 2 + (latest ? context.meter.message(latest) : 0),
       ),
     );
@@ -88,7 +88,7 @@ export class SummaryRun {
     );
     this.#writer = context.dryRun ? undefined : context.summarizer;
     const window = this.#writer?.contextWindow ?? budget.contextWindow;
-    const narrative = Math.min(settings.maxSummaryTokens, budget.targetTokens / 4, window / 4, room / 2);
+    const narrative = Math.min(settings.maxTokens, budget.enoughTokens / 4, window / 4, room / 2);
     this.#maxNarrative = Math.floor(narrative);
     if (this.#writer && this.#maxNarrative < SHORTEST_NARRATIVE) {
       this.#writer = undefined;
@@ -129,8 +129,8 @@ export class SummaryRun {
     const pinned = Math.min(this.#maxRequests, meter.messages(this.#pinned));
     const narrative = this.#writer ? this.#maxNarrative : 0;
     const reserve = narrative + this.#maxRecord() + pinned;
-    const cuts = candidateCuts(this.#view, this.#budget, this.#settings, this.#pinned, reserve, meter);
-    const enough = this.#writer ? this.#budget.limitTokens : this.#budget.targetTokens;
+    const cuts = candidateCuts(this.#view, this.#budget, this.#settings.keep, this.#pinned, reserve, meter);
+    const enough = this.#writer ? this.#budget.dueTokens : this.#budget.enoughTokens;
     let best: Candidate | undefined;
     for (const [index, cut] of cuts.entries()) {
       const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter);
@@ -251,15 +251,15 @@ export class SummaryRun {
   }
 
   #savesEnough(candidate: Candidate): boolean {
-    return savesEnough(this.#before, candidate.tokens, this.#settings);
+    return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }
 
   #maxRecord(): number {
-    return this.#settings.recordShare * this.#budget.limitTokens;
+    return this.#settings.record * this.#budget.dueTokens;
   }
 
   #mayFallBack(): boolean {
-    return this.#settings.fallback === 'ledger';
+    return this.#settings.fallback === 'record';
   }
 
   #note(): string | undefined {

@@ -7,7 +7,7 @@ import {
   type Usage,
   userMessage,
 } from '@x/core';
-import type { SummaryOptions } from '../config/stage-schemas.js';
+import type { SummarizeOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
 import { checkAnswer, type Verdict } from './check-answer.js';
 import { fitToTokens, takeChunk } from './chunks.js';
@@ -19,7 +19,7 @@ export interface NarrativeTask {
   readonly model: Model;
   /** Tokens that the model can read and write together. */
   readonly window: number;
-  readonly options: SummaryOptions;
+  readonly options: SummarizeOptions;
   readonly meter: Meter;
   /** Tokens that the narrative may have. */
   readonly maxTokens: number;
@@ -54,8 +54,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResu
   const { options, messages, meter } = task;
   const nonce = nonceFor(messages);
   const lengths = [
-    options.toolResultMaxLength,
-    ...options.truncationRetries.filter((length) => length < options.toolResultMaxLength),
+    options.toolResultLength,
+    ...options.truncationRetries.filter((length) => length < options.toolResultLength),
   ];
   let usage: Usage | undefined;
   let narrative = task.previous;

@@ -24,7 +24,7 @@ describe('compaction, before a model call', () => {
   it('does nothing, and says nothing, while no trigger is reached', async () => {
     const scope = scopeOf(rounds(5));
     const before = [...scope.state.context];
-    await step(compaction({ summarizer: 'none' }), scope);
+    await step(compaction({ model: null }), scope);
     expect(scope.state.context).toEqual(before);
     expect(scope.events).toEqual([]);
     expect(scope.checkpoints).toBe(0);
@@ -35,7 +35,7 @@ describe('compaction, before a model call', () => {
     const list = scope.state.contextMutable();
     const before = [...list];
     let seen = 0;
-    await step(compaction({ summarizer: 'none' }), scope, async () => {
+    await step(compaction({ model: null }), scope, async () => {
       seen = scope.state.context.length;
       return answer;
     });
@@ -90,7 +90,7 @@ describe('compaction, before a model call', () => {
       ],
     };
     scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
-    const capability = compaction({ summarizer: 'none' });
+    const capability = compaction({ model: null });
     await step(capability, scope);
     scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
     scope.state.contextMutable().push(...rounds(20));
@@ -108,7 +108,7 @@ describe('compaction, before a model call', () => {
     scope.log.append = async () => {
       throw new Error('disk full');
     };
-    await step(compaction({ summarizer: 'none' }), scope);
+    await step(compaction({ model: null }), scope);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([
       { status: 'failed', detail: expect.stringContaining('disk full') },
@@ -119,7 +119,7 @@ describe('compaction, before a model call', () => {
     const conflict = new SessionConflictError({ sessionKey: 's1', expectedVersion: 1, actualVersion: 2 });
     const scope = scopeOf(long(), { checkpoint: () => Promise.reject(conflict) });
     const before = [...scope.state.context];
-    await expect(step(compaction({ summarizer: 'none' }), scope)).rejects.toBe(conflict);
+    await expect(step(compaction({ model: null }), scope)).rejects.toBe(conflict);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([{ status: 'failed' }]);
   });
@@ -154,7 +154,7 @@ describe('compaction, before a model call', () => {
         return { messages: view.messages.slice(4), fates };
       },
     };
-    await step(compaction({ strategy: [slow] }), scope);
+    await step(compaction({ stages: [slow] }), scope);
     expect(scope.state.context.at(-1)).toBe(late);
     expect(scope.state.context).toHaveLength(7);
     expect(compacted(scope)).toMatchObject([{ status: 'applied', messagesBefore: 10, messagesAfter: 6 }]);
@@ -162,7 +162,7 @@ describe('compaction, before a model call', () => {
 
   it('does not announce again and again what a strategy cannot do', async () => {
     const scope = scopeOf(rounds(30, () => ({ output: lines(40) })));
-    const capability = compaction({ strategy: 'observation_masking' });
+    const capability = compaction({ stages: ['mask_outputs', 'drop_oldest'] });
     for (let index = 0; index < 20; index++) {
       scope.state.contextMutable().push(...rounds(1));
       await step(capability, scope);
@@ -201,7 +201,7 @@ describe('compaction, before a model call', () => {
   it('does not try again after a run without effect, until something worth it is added', async () => {
     const request = userMessage('word '.repeat(9_000));
     const scope = scopeOf([request]);
-    const capability = compaction({ contextWindow: 5_000, summarizer: 'none' });
+    const capability = compaction({ contextWindow: 5_000, model: null });
     await step(capability, scope);
     await step(capability, scope);
     expect(compacted(scope)).toHaveLength(1);
@@ -242,7 +242,7 @@ describe('compaction, after an overflow', () => {
   it('reduces and makes the same call once more', async () => {
     const scope = scopeOf(rounds(8, () => ({ output: lines(300) })));
     const call = failing(1);
-    await expect(step(compaction({ summarizer: 'none' }), scope, call.next)).resolves.toBe(answer);
+    await expect(step(compaction({ model: null }), scope, call.next)).resolves.toBe(answer);
     expect(call.count()).toBe(2);
     expect(compacted(scope)).toMatchObject([{ reason: 'request_too_large', status: 'applied' }]);
   });
@@ -250,7 +250,7 @@ describe('compaction, after an overflow', () => {
   it('recovers a few huge messages, fewer than are kept by default', async () => {
     const scope = scopeOf([userMessage('look'), ...rounds(2, () => ({ output: 'data '.repeat(60_000) }))]);
     const call = failing(1);
-    await step(compaction({ summarizer: 'none' }), scope, call.next);
+    await step(compaction({ model: null }), scope, call.next);
     expect(call.count()).toBe(2);
     const [event] = compacted(scope);
     expect(event).toMatchObject({ status: 'applied' });
@@ -259,7 +259,7 @@ describe('compaction, after an overflow', () => {
   it('never loops: a second overflow goes to the caller', async () => {
     const scope = scopeOf(long());
     const call = failing(9);
-    await expect(step(compaction({ summarizer: 'none' }), scope, call.next)).rejects.toBe(overflow);
+    await expect(step(compaction({ model: null }), scope, call.next)).rejects.toBe(overflow);
     expect(call.count()).toBe(2);
   });
 
@@ -283,7 +283,7 @@ describe('compaction, after an overflow', () => {
     });
     let calls = 0;
     const next = () => (calls++ === 0 ? Promise.reject(raw) : Promise.resolve(answer));
-    await expect(step(compaction({ summarizer: 'none' }), scope, next)).resolves.toBe(answer);
+    await expect(step(compaction({ model: null }), scope, next)).resolves.toBe(answer);
     expect(compacted(scope)).toMatchObject([{ reason: 'request_too_large', status: 'applied' }]);
 
     const limited = Object.assign(new Error('Request too large on tokens per min (TPM)'), { status: 429 });
@@ -313,7 +313,7 @@ describe('compaction by hand', () => {
 
   it('condenses a short conversation too', async () => {
     const scope = scopeOf(rounds(4, () => ({ output: lines(100) })));
-    const outcome = await compaction({ summarizer: 'none' }).compact?.(scope, {});
+    const outcome = await compaction({ model: null }).compact?.(scope, {});
     expect(outcome?.status).toBe('applied');
     expect(scope.state.context.length).toBeLessThan(8);
   });
@@ -323,7 +323,7 @@ describe('compaction by hand', () => {
     const told: Message[] = [];
     const scope = scopeOf(long(), { beforeReduction: async (removed) => void told.push(...removed) });
     const capability = compaction({
-      summarizer: 'none',
+      model: null,
       beforeCompaction: (input) => {
         seen.push(input);
         throw new Error('broken hook');
@@ -348,7 +348,7 @@ describe('compaction by hand', () => {
     scope.state.permissionContext = { mode: 'explore', allow: [], deny: [{ tool: 'rm' }], ask: [] };
     scope.state.extensions.memory = { watermark: 3 };
     const { extensions, ...head } = scope.state.head();
-    await compaction({ summarizer: 'none' }).compact?.(scope, {});
+    await compaction({ model: null }).compact?.(scope, {});
     const { extensions: after, ...headAfter } = scope.state.head();
     expect(headAfter).toEqual(head);
     expect(after).toMatchObject(extensions as object);
@@ -367,10 +367,7 @@ describe('what a step costs', () => {
     };
     const capability = compaction({
       counter,
-      triggerMessages: 0,
-      triggerTokens: 0,
-      truncateArgs: false,
-      summarizer: 'none',
+      model: null,
     });
     const scope = scopeOf([], { system: 'fixed', contextWindow: 1_000_000 } as never);
     const cost: number[] = [];
@@ -401,7 +398,7 @@ describe('what a step costs', () => {
   it('reduces earlier when usage shows that the count is too low', async () => {
     const messages = [userMessage('go'), ...rounds(12, () => ({ output: 'word '.repeat(500) }))];
     const scope = scopeOf(messages);
-    const capability = compaction({ contextWindow: 12_000, summarizer: 'none' });
+    const capability = compaction({ contextWindow: 12_000, model: null });
     await step(capability, scope, async () => ({
       ...answer,
       usage: { inputTokens: 15_000, outputTokens: 1 },
@@ -419,7 +416,7 @@ function ratio(scope: TestScope): number {
 
 describe('between reductions', () => {
   it('leaves the serialized prefix byte for byte the same, so that caches keep hitting', async () => {
-    const capability = compaction({ contextWindow: 20_000, summarizer: 'none' });
+    const capability = compaction({ contextWindow: 20_000, model: null });
     const scope = scopeOf([userMessage('work through the list')]);
     let previous: readonly Message[] = [];
     let version = 0;

@@ -35,11 +35,10 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
           let scope = scopeOf([]);
           for (const { part, later, undone, strategy: kind } of links) {
             const capability = compaction({
-              strategy: kind,
+              stages: [maskOutputs({ keepRecentToolOutputs: 1 }), 'drop_oldest'],
               contextWindow: 3_000,
-              keepMessages: 3,
-              triggerMessages: 10,
-              maskOutputs: { keepRecentToolOutputs: 1 },
+              keep: { messages: 3 },
+              trigger: { messages: 10 },
               model: written ? modelOf(() => GOOD_SUMMARY) : null,
             });
             scope.state.contextMutable().push(...closed(part));
@@ -134,7 +133,7 @@ describe('undoCompaction', { timeout: 60_000 }, () => {
       const messages = [userMessage('go'), ...rounds(count, () => ({ output: lines(40) }))];
       const scope = scopeOf(messages);
       const before = [...scope.state.context];
-      await compaction({ ...free, triggerTokens: 0, contextWindow: 2_000_000 }).compact?.(scope, {});
+      await compaction({ ...free, contextWindow: 2_000_000 }).compact?.(scope, {});
       expect(scope.state.context.length).toBeLessThan(30);
       const note = JSON.stringify(scope.state.extensions.compaction?.undo).length;
       expect(await undoCompaction(scope)).toBe(true);

@@ -74,18 +74,18 @@ describe('compactionConfigSchema', () => {
   });
 
   it('says which key is wrong, and what to do', () => {
-    expect(() => createCompactor({ budgetPercent: 85 })).toThrow(/budgetPercent: is a share between 0 and 1/);
-    expect(() => createCompactor({ previewArgs: { protectPercent: 30 } })).toThrow(/write 0\.3 for 30 %/);
-    expect(() => compaction({ triggerMessages: 5, keepMessages: 9 })).toThrow(/due again at once/);
+    expect(() => createCompactor({ trigger: { share: 85 } })).toThrow(
+      /budgetPercent: is a share between 0 and 1/,
+    );
+    expect(() => compaction({ trigger: { messages: 5 }, keep: { messages: 9 } })).toThrow(
+      /due again at once/,
+    );
     expect(() => compaction({ beforeCompactions: () => {} } as never)).toThrow(/beforeCompactions/);
   });
 
   it('takes 0 for 0', async () => {
     const off = createCompactor({
-      triggerMessages: 0,
-      triggerTokens: 0,
-      budgetPercent: 0,
-      truncateArgs: false,
+      trigger: { share: 0 },
     });
     expect(compactionConfigSchema.parse({ triggerMessages: 0 }).triggerMessages).toBe(0);
     const huge = [

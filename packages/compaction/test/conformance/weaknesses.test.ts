@@ -46,7 +46,7 @@ describe('compaction as it comes', () => {
     const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 32_000 });
     const scope = scopeOf([userMessage('Do it'), ...rounds(20, () => ({ output: lines(600) }))], { model });
     let seen: readonly Message[] = [];
-    await compaction({ triggerMessages: 0 }).aroundReason?.(scope, async () => {
+    await compaction({}).aroundReason?.(scope, async () => {
       seen = [...scope.state.context];
       return answer;
     });
@@ -92,11 +92,8 @@ describe('what is counted', () => {
   it.each(Object.keys(due))('is also %s', async (what) => {
     const scope = due[what]?.() as TestScope;
     const { aroundReason } = compaction({
-      summarizer: 'none',
-      triggerMessages: 0,
-      triggerTokens: 40_000,
-      truncateArgs: false,
-      referenceMedia: false,
+      model: null,
+      trigger: { tokens: 40_000 },
     });
     await aroundReason?.(scope, async () => answer);
     expect(outcomes(scope)).toHaveLength(1);
@@ -112,10 +109,8 @@ describe('what stays', () => {
       const scope = scopeOf(messages, { model: modelOf(() => GOOD_SUMMARY, { contextWindow }) });
       scope.state.tasksContext = { todos: [{ content: 'mend the door', status: 'in_progress' }] };
       await compaction({
-        triggerMessages: 0,
-        triggerTokens: 0,
-        keepMessages: 10_000,
-        strategy: 'summarization',
+        keep: { messages: 10_000 },
+        stages: ['summarize', 'drop_oldest'],
       }).aroundReason?.(scope, async () => answer);
       expect(scope.state.context).toContain(request);
       expect(scope.state.summary).toContain('mend the door');
@@ -132,7 +127,7 @@ describe('what stays', () => {
       ...rounds(30, (index) => ({ name: 'edit_file', input: { path: `src/part${index}.ts`, oldText: 'a' } })),
     ];
     const model = modelOf(() => GOOD_SUMMARY);
-    const outcome = await createCompactor({ model, strategy: 'summarization' }).compact(messages);
+    const outcome = await createCompactor({ model, stages: ['summarize', 'drop_oldest'] }).compact(messages);
     const summary = textOf(outcome.messages.find(({ kind }) => kind === 'summary') as Message);
     for (let index = 0; index < 15; index++) expect(summary).toContain(`part${index}.ts`);
     expect(promptOf(model.requests[0])).toContain('src/part3.ts');
@@ -142,7 +137,7 @@ describe('what stays', () => {
 describe('what can be seen of it', () => {
   it('is a dry run with the same report, and an account of every message', async () => {
     const messages = [userMessage('Do it'), ...rounds(60, () => ({ output: lines(60) }))];
-    const compactor = createCompactor({ contextWindow: 16_000, triggerMessages: 0 });
+    const compactor = createCompactor({ contextWindow: 16_000 });
     const plan = await compactor.plan(messages);
     const outcome = await compactor.compact(messages);
     const comparable = ({ steps, tokensAfter, manifest, status }: typeof plan) => ({

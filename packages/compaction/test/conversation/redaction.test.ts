@@ -27,10 +27,10 @@ async function chain(redact: boolean) {
   const model = modelOf(() => `${GOOD_SUMMARY}\n${said}`);
   const compactor = createCompactor({
     model,
-    strategy: 'summarization',
-    keepMessages: 2,
+    stages: ['summarize', 'drop_oldest'],
+    keep: { messages: 2 },
     redact,
-    instructions: `${configured}`,
+    summary: { instructions: `${configured}` },
   });
   const options = { instructions: `keep ${instruction}`, appendix: `Todos: use ${carried}` };
   const first = await compactor.compact(conversation(), options);
@@ -54,7 +54,7 @@ describe('summaries', () => {
 
   it('take out what an earlier summary held', async () => {
     const { summaries } = await chain(false);
-    const compactor = createCompactor({ strategy: 'summarization', keepMessages: 2 });
+    const compactor = createCompactor({ stages: ['summarize', 'drop_oldest'], keep: { messages: 2 } });
     const outcome = await compactor.compact([...summaries.slice(-1), ...rounds(10), userMessage('go')]);
     const summary = outcome.messages.find(({ kind }) => kind === 'summary');
     for (const secret of secrets) expect(JSON.stringify(summary)).not.toContain(secret);
@@ -69,7 +69,7 @@ describe('summaries', () => {
       ...rounds(8, () => ({ output: lines(200) })),
       assistantMessage('ok'),
     ];
-    const mask = createCompactor({ strategy: 'observation_masking' });
+    const mask = createCompactor({ stages: ['mask_outputs', 'drop_oldest'] });
     const masked = await mask.compact(messages);
     expect(masked.status).toBe('applied');
     expect(JSON.stringify(masked.messages)).not.toContain(secret);
@@ -77,7 +77,10 @@ describe('summaries', () => {
     const later = [...masked.messages, ...rounds(8), userMessage('and now')];
     const stored = JSON.parse(JSON.stringify(later)) as Message[];
     for (const list of [later, stored]) {
-      const summarized = await createCompactor({ strategy: 'summarization', keepMessages: 2 }).compact(list);
+      const summarized = await createCompactor({
+        stages: ['summarize', 'drop_oldest'],
+        keep: { messages: 2 },
+      }).compact(list);
       expect(summarized.status).toBe('applied');
       expect(JSON.stringify(summarized.messages)).not.toContain(secret);
       expect(JSON.stringify(summarized.messages)).toContain('knownOwner');

@@ -16,8 +16,7 @@ describe('a compactor', () => {
     ];
     const compactor = createCompactor({
       contextWindow: 10_000,
-      truncateArgs: false,
-      previewArgs: { mode: 'compaction', protectPercent: 0.1 },
+      stages: [previewArgs({ mode: 'compaction', protectPercent: 0.1 }), 'summarize', 'drop_oldest'],
     });
     const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
@@ -27,7 +26,7 @@ describe('a compactor', () => {
 
   it('judges by tokens: as many messages, but fewer tokens, is a success', async () => {
     const messages = [...rounds(12, () => ({ output: lines(500) })), assistantMessage('ok')];
-    const outcome = await createCompactor({ strategy: 'observation_masking' }).compact(messages);
+    const outcome = await createCompactor({ stages: ['mask_outputs', 'drop_oldest'] }).compact(messages);
     expect(outcome).toMatchObject({ status: 'applied', messagesBefore: 25, messagesAfter: 25 });
   });
 
@@ -56,7 +55,10 @@ describe('a compactor', () => {
 
   it('stores a summary that it wrote after an overflow before it calls the model again', async () => {
     const scope = scopeOf([userMessage('go'), ...rounds(20, () => ({ say: 'word '.repeat(150) }))]);
-    const capability = compaction({ model: modelOf(() => GOOD_SUMMARY), strategy: 'summarization' });
+    const capability = compaction({
+      model: modelOf(() => GOOD_SUMMARY),
+      stages: ['summarize', 'drop_oldest'],
+    });
     const stored: number[] = [];
     await capability.aroundReason?.(scope, async () => {
       stored.push(scope.checkpoints);
@@ -69,7 +71,7 @@ describe('a compactor', () => {
 
   it('accounts, over a chain, for messages that an earlier compaction kept', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
-    const compactor = createCompactor({ model, strategy: 'summarization', keepMessages: 4 });
+    const compactor = createCompactor({ model, stages: ['summarize', 'drop_oldest'], keep: { messages: 4 } });
     const turns = (from: number) =>
       [from, from + 1, from + 2].flatMap((turn) => [
         userMessage(`question ${turn} ${'why '.repeat(60)}`),
@@ -92,7 +94,7 @@ describe('a compactor', () => {
 
   it('never asks for a summary of nothing', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
-    const compactor = createCompactor({ model, strategy: 'summarization' });
+    const compactor = createCompactor({ model, stages: ['summarize', 'drop_oldest'] });
     const once = await compactor.compact([userMessage('hi'), ...rounds(15, () => ({ output: lines(30) }))]);
     const again = await compactor.compact(once.messages.slice(0, 1));
     expect(again.status).toBe('ineffective');

@@ -17,7 +17,9 @@ describe('a summarizer', () => {
     'with a window of %i is asked for no more than it can write',
     async (contextWindow) => {
       const model = modelOf(() => GOOD_SUMMARY, { contextWindow });
-      await createCompactor({ strategy: 'summarization', model, contextWindow: 200_000 }).compact(history());
+      await createCompactor({ stages: ['summarize', 'drop_oldest'], model, contextWindow: 200_000 }).compact(
+        history(),
+      );
       expect(model.requests.length).toBeGreaterThan(0);
       for (const { maxOutputTokens } of model.requests) {
         expect(maxOutputTokens).toBeGreaterThan(0);
@@ -30,7 +32,7 @@ describe('a summarizer', () => {
 describe('usage that a provider reports', () => {
   it('says nothing about a conversation that was compacted while the call was under way', async () => {
     const scope = scopeOf(history());
-    const capability = compaction({ model: null, triggerMessages: 0 });
+    const capability = compaction({ model: null });
     await capability.aroundReason?.(scope, async () => {
       expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
       return reporting(1_000_000);

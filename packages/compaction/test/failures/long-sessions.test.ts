@@ -20,7 +20,7 @@ const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishR
 describe('a session that outlives its window many times', () => {
   it('names in its ledger what was read, so that an agent that heeds it reads no file twice', async () => {
     const files = Array.from({ length: 40 }, (_, index) => `src/part${index}.ts`);
-    const capability = compaction({ model: null, contextWindow: 8_000, triggerMessages: 0 });
+    const capability = compaction({ model: null, contextWindow: 8_000 });
     const scope = scopeOf([userMessage('Read every file of src once, then sum up.')]);
     const read: string[] = [];
     for (let step = 0; step < 60; step++) {
@@ -42,7 +42,7 @@ describe('a session that outlives its window many times', () => {
     for (const strategy of ['auto', 'observation_masking'] as const) {
       const messages = [userMessage('go'), ...rounds(40, () => ({ output: lines(300) }))];
       const scope = scopeOf(messages, { system: 'Be careful. '.repeat(4_100) });
-      const capability = compaction({ model: null, strategy, contextWindow: 40_000, triggerMessages: 0 });
+      const capability = compaction({ model: null, stages: ['drop_oldest'], contextWindow: 40_000 });
       const before: number[] = [];
       for (let step = 0; step < 20; step++) {
         await capability.aroundReason?.(scope, async () => ({
@@ -61,7 +61,7 @@ describe('a session that outlives its window many times', () => {
 
   it('has the earlier summary in the request for the next one, where one turn is larger than the window', async () => {
     const model = modelOf(() => GOOD_SUMMARY.replace('found the cause', 'found the leaking valve'));
-    const compactor = createCompactor({ model, strategy: 'summarization', contextWindow: 8_000 });
+    const compactor = createCompactor({ model, stages: ['summarize', 'drop_oldest'], contextWindow: 8_000 });
     const first = await compactor.compact([
       userMessage('Mend it'),
       ...rounds(20, () => ({ output: lines(90) })),
@@ -79,7 +79,7 @@ describe('a session that outlives its window many times', () => {
     const done = assistantMessage('All of it is done.');
     const scope = scopeOf([userMessage('Do it'), ...rounds(40, () => ({ output: lines(60) })), done]);
     const model = modelOf(() => GOOD_SUMMARY);
-    const capability = compaction({ model, strategy: 'summarization' });
+    const capability = compaction({ model, stages: ['summarize', 'drop_oldest'] });
     expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
     const { context } = scope.state;
     expect(context.at(-1)).toBe(done);
@@ -96,7 +96,12 @@ describe('what a user has configured', () => {
     const scope = scopeOf([userMessage('go'), ...old, ...rounds(2, () => ({ say: 'now this' }))]);
     const newest = scope.state.context.slice(-4);
     const summaryPrompt = 'Tell it as a sailor would.';
-    const capability = compaction({ model, summaryPrompt, strategy: 'summarization', keepMessages: 4 });
+    const capability = compaction({
+      model,
+      summary: { prompt: summaryPrompt },
+      stages: ['summarize', 'drop_oldest'],
+      keep: { messages: 4 },
+    });
     let calls = 0;
     await capability.aroundReason?.(scope, async () => {
       if (calls++ === 0) throw new ContextOverflowError();
@@ -117,7 +122,6 @@ describe('what a user has configured', () => {
     const scope = scopeOf(messages);
     const capability = compaction({
       model: null,
-      memoryTiers: { hotMessages: 4, warmMessages: 10 },
       contextWindow: 16_000,
     });
     await capability.aroundReason?.(scope, async () => answer);
@@ -137,9 +141,9 @@ describe('a summary longer than what it replaces', () => {
     const model = modelOf(() => said(`${GOOD_SUMMARY}\n${'more '.repeat(1_500)}`));
     const compactor = createCompactor({
       model,
-      strategy: 'summarization',
-      fallback: 'none',
-      keepMessages: 2,
+      stages: ['summarize', 'drop_oldest'],
+      summary: { fallback: 'none' },
+      keep: { messages: 2 },
     });
     const outcome = await compactor.compact(messages, { system: 'Be careful. '.repeat(9_000) });
     expect(model.requests.length).toBeGreaterThan(0);

@@ -33,7 +33,7 @@ describe('a conversation of which nothing can be kept', () => {
       async (reason) => {
         for (const model of [null, modelOf(() => GOOD_SUMMARY)]) {
           const before = messages();
-          const compactor = createCompactor({ model, triggerMessages: 2 });
+          const compactor = createCompactor({ model, trigger: { messages: 2 } });
           const outcome = await compactor.compact(before, { reason, logLocation: 'sessions/s1.log.jsonl' });
           expect(outcome.status).toBe('applied');
           assertAccounted(before, outcome);
@@ -80,7 +80,7 @@ describe('a conversation of which nothing can be kept', () => {
       [assistantMessage(lines(900))],
       [systemMessage('Be careful.'), assistantMessage(lines(900))],
     ]) {
-      const outcome = await createCompactor({ strategy: [emptying] }).compact(messages);
+      const outcome = await createCompactor({ stages: [emptying] }).compact(messages);
       expect(outcome).toMatchObject({
         status: 'failed',
         reason: expect.stringContaining('nothing of the conversation was left'),

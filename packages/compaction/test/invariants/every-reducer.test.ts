@@ -81,9 +81,8 @@ describe('every cut', { timeout: 300_000 }, () => {
           const strategy = compactors[written ? 'summarize' : 'the ledger alone']?.();
           const compactor = createCompactor({
             ...strategy,
-            strategy: 'summarization',
-            keepMessages,
-            triggerMessages: 0,
+            stages: ['summarize', 'drop_oldest'],
+            keep: { messages: keepMessages },
           });
           const outcome = await compactor.compact(messages);
           assertLaws(messages, outcome);

@@ -31,9 +31,9 @@ const single: Readonly<Record<string, Reducer>> = {
   maskSuperseded: maskSuperseded(),
   'maskOutputs, one line': maskOutputs({ keepRecentToolOutputs: 1 }),
   'maskOutputs, head and tail': maskOutputs({ keepRecentToolOutputs: 1, format: 'head_tail' }),
-  nativeCompaction: nativeCompaction({ keepMessages: 4 }),
-  summarize: summarize({ keepMessages: 4 }),
-  'summarize, by tokens': summarize({ keepTokens: 300 }),
+  nativeCompaction: nativeCompaction({ keep: { messages: 4 } }),
+  summarize: summarize({ keep: { messages: 4 } }),
+  'summarize, by tokens': summarize({ keep: { tokens: 300 } }),
   dropOldest: dropOldest(),
 };
 
@@ -45,7 +45,7 @@ export const compactors: Readonly<Record<string, () => CompactionConfig>> = {
       (): CompactionConfig => ({ strategy: [reducer], model: ableModel() }),
     ]),
   ),
-  'the ledger alone': () => ({ strategy: [summarize({ keepMessages: 4 })] }),
+  'the ledger alone': () => ({ strategy: [summarize({ keep: { messages: 4 } })] }),
   'the ladder without a model': () => ({ triggerMessages: 12 }),
   'the ladder with a model': () => ({ triggerMessages: 12, model: modelOf(() => GOOD_SUMMARY) }),
   'the provider’s own compaction': () => ({ strategy: 'native', triggerMessages: 12, model: ableModel() }),

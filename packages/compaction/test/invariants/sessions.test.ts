@@ -163,7 +163,7 @@ describe('a session that is compacted', { timeout: 300_000 }, () => {
     await fc.assert(
       fc.asyncProperty(fc.array(conversations, { minLength: 2, maxLength: 4 }), async (parts) => {
         const scope = scopeOf([]);
-        const capability = compaction({ model: null, contextWindow: 4_000, triggerMessages: 0 });
+        const capability = compaction({ model: null, contextWindow: 4_000 });
         let previous: readonly string[] = [];
         let version = 0;
         for (const message of parts.flat()) {
@@ -199,9 +199,9 @@ describe('a session that is compacted', { timeout: 300_000 }, () => {
         const before = JSON.stringify(messages);
         const model = modelOf(() => answer);
         const compactor = createCompactor({
-          strategy: 'summarization',
+          stages: ['summarize', 'drop_oldest'],
           model,
-          fallback: 'none',
+          summary: { fallback: 'none' },
           contextWindow: 8_000,
         });
         const outcome = await compactor.compact(messages);
@@ -223,7 +223,7 @@ describe('twenty compactions of one session', { timeout: 120_000 }, () => {
     ['without', null],
   ])('keep summary, state and work of the same size: %s', async (_, model) => {
     const budgets = { maxSummaryTokens: 400, ledgerTokens: 500 };
-    const capability = compaction({ model, contextWindow: 8_000, triggerMessages: 0, ...budgets });
+    const capability = compaction({ model, contextWindow: 8_000, ...budgets });
     const scope = scopeOf([userMessage('Build the ark; keep src/ark.ts as it is.')]);
     const sizes: { summary: number; head: number; context: number; asked: number }[] = [];
     for (let step = 0; sizes.length < 20; step++) {

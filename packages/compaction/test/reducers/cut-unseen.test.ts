@@ -78,7 +78,7 @@ describe('results that no model has seen', () => {
 
   it('are unseen too behind a word of the user', async () => {
     const messages = [...rounds(3), ...batch([words(9_000)]), userMessage('Hurry up')];
-    const outcome = await createCompactor({ contextWindow: 20_000, keepMessages: 0 }).compact(messages);
+    const outcome = await createCompactor({ contextWindow: 20_000, keep: { messages: 0 } }).compact(messages);
     expect(outputsOf(outcome.messages)).toEqual(outputsOf(messages));
   });
 
@@ -102,13 +102,13 @@ describe('results that no model has seen', () => {
       }),
     };
     for (const reducer of [careless, dropping]) {
-      const outcome = await createCompactor({ strategy: [reducer], contextWindow: 8_000 }).compact(messages);
+      const outcome = await createCompactor({ stages: [reducer], contextWindow: 8_000 }).compact(messages);
       expect(outcome).toMatchObject({
         status: 'failed',
         reason: expect.stringContaining('no model has seen'),
       });
     }
-    const cramped = createCompactor({ strategy: [dropping], contextWindow: 1_000 });
+    const cramped = createCompactor({ stages: [dropping], contextWindow: 1_000 });
     expect((await cramped.compact(messages)).messages).toBe(messages);
   });
 

@@ -100,7 +100,7 @@ describe('maskSuperseded', () => {
     expect(outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore)).toMatchObject([
       { reducer: 'mask_superseded' },
     ]);
-    const off = createCompactor({ ...options, maskSuperseded: false });
+    const off = createCompactor({ ...options });
     const { steps } = await off.compact(messages, { reason: 'proactive_budget' });
     expect(steps.map((step) => step.reducer)).not.toContain('mask_superseded');
   });

@@ -97,7 +97,7 @@ describe('referenceMedia', () => {
     expect(early.tokensAfter).toBeLessThan(early.tokensBefore / 10);
     const again = await createCompactor(options).compact(early.messages, { reason: 'proactive_budget' });
     expect(again.status).toBe('skipped');
-    const off = createCompactor({ ...options, referenceMedia: false });
+    const off = createCompactor({ ...options });
     expect((await off.compact(messages, { reason: 'proactive_budget' })).status).toBe('skipped');
   });
 

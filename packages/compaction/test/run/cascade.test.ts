@@ -50,7 +50,12 @@ describe('every compaction', { timeout: 300_000 }, () => {
         summarizer,
         async (messages, contextWindow, kind, why, model) => {
           const before = structuredClone(messages);
-          const compactor = createCompactor({ contextWindow, strategy: kind, model, triggerMessages: 12 });
+          const compactor = createCompactor({
+            contextWindow,
+            stages: ['drop_oldest'],
+            model,
+            trigger: { messages: 12 },
+          });
           const outcome = await compactor.compact(messages, { reason: why });
 
           expect(messages).toEqual(before);
@@ -81,7 +86,7 @@ describe('every compaction', { timeout: 300_000 }, () => {
         async (parts, contextWindow, name) => {
           const compactor = createCompactor({
             contextWindow,
-            triggerMessages: 10,
+            trigger: { messages: 10 },
             ...(name === 'good' ? {} : { model: modelOf(answers[name] as () => string) }),
           });
           let context: readonly Message[] = [];
@@ -110,13 +115,11 @@ describe('every compaction', { timeout: 300_000 }, () => {
     await fc.assert(
       fc.asyncProperty(conversation, bad, async (messages, name) => {
         const compactor = createCompactor({
-          strategy: 'summarization',
+          stages: ['summarize', 'drop_oldest'],
           contextWindow: 4_000,
-          keepMessages: 2,
+          keep: { messages: 2 },
           model: modelOf(answers[name] as () => string),
-          fallback: 'none',
-          truncateArgs: false,
-          trimSynthetic: false,
+          summary: { fallback: 'none' },
         });
         const outcome = await compactor.compact(messages);
         const told = outcome.messages.some((message) => message.kind === 'summary');
@@ -143,7 +146,7 @@ describe('every compaction', { timeout: 300_000 }, () => {
       fc.asyncProperty(conversation, text, window, reason, async (messages, last, contextWindow, why) => {
         const request = userMessage(last || 'and now?');
         const list = [...withoutOpen(messages), request];
-        const outcome = await createCompactor({ contextWindow, triggerMessages: 3 }).compact(list, {
+        const outcome = await createCompactor({ contextWindow, trigger: { messages: 3 } }).compact(list, {
           reason: why,
         });
         expect(outcome.messages).toContain(request);

@@ -24,7 +24,7 @@ const [first, use, result, note, answer, latest] = messages as [
 
 const reducing = (after: readonly Message[], fates: Awaited<ReturnType<Reducer['reduce']>>['fates']) => {
   const reducer: Reducer = { name: 'mine', cost: 'free', reduce: async () => ({ messages: after, fates }) };
-  return createCompactor({ strategy: [reducer, dropOldest()] }).compact(messages);
+  return createCompactor({ stages: [reducer, dropOldest()] }).compact(messages);
 };
 
 describe('a reduction', () => {

@@ -31,7 +31,10 @@ async function compact(
   config: CompactionConfig = {},
   options: CompactOptions = {},
 ) {
-  const outcome = await createCompactor({ strategy: 'summarization', ...config }).compact(messages, options);
+  const outcome = await createCompactor({ stages: ['summarize', 'drop_oldest'], ...config }).compact(
+    messages,
+    options,
+  );
   assertPaired(outcome.messages);
   assertAccounted(messages, outcome);
   return outcome;
@@ -67,7 +70,7 @@ describe('a summary', () => {
 
   it('keeps a first request that is too long for the ledger as the message that it is', async () => {
     const spec = userMessage(`The specification: ${'every word counts. '.repeat(450)}`);
-    const chain = createCompactor({ strategy: 'summarization', contextWindow: 32_000 });
+    const chain = createCompactor({ stages: ['summarize', 'drop_oldest'], contextWindow: 32_000 });
     let messages: readonly Message[] = [spec, ...history()];
     for (let index = 0; index < 3; index++) {
       const outcome = await chain.compact([...messages, ...rounds(20, () => ({ output: lines(20) }))]);

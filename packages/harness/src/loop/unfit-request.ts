@@ -55,7 +55,7 @@ function remedy({ system, tools, reminders, total }: ContextUsage, largest: Larg
     return `Offer fewer tools, or keep them in toolGroups() until they are needed, ${alternative}`;
   }
   if (largest === undefined || largest.tokens * 2 < messages) {
-    return `Let compaction keep less (keepMessages, keepTokens), ${alternative}`;
+    return `Let compaction keep less, ${alternative}`;
   }
   return largest.isResult
     ? `Let toolResultEviction() put large results into files, or the tool return less, ${alternative}`

@@ -169,9 +169,7 @@ export async function everything(options: EverythingOptions) {
   const compact = () =>
     compaction({
       model: null,
-      triggerMessages: 0,
-      triggerTokens: 0,
-      keepTokens: 1_500,
+      keep: { tokens: 1_500 },
       counter: estimateCounter,
       beforeCompaction: (_, { state }: CallScope) => {
         before = untouchedOf(state);

@@ -77,7 +77,7 @@ it('finds every one of 50 facts again through the tools after 500 turns and ten 
     .workspace(scratch())
     .session(new InMemorySession())
     .use(
-      compaction({ model: null, triggerMessages: 90, keepMessages: 10 }),
+      compaction({ model: null, trigger: { messages: 90 }, keep: { messages: 10 } }),
       // No model: what is worth remembering is found by pattern. Flushed before compactions, and when there was a pause.
       memory({ model: null, flush: 'throttled', flushGapMs: 3_600_000, consolidationGapMs: 0 }),
       sessionHistory(),

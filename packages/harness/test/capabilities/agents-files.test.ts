@@ -90,7 +90,11 @@ describe('agentsFiles', () => {
       .workspace(files)
       .use(
         agentsFiles(),
-        compaction({ strategy: 'observation_masking', triggerMessages: 8, keepMessages: 2 }),
+        compaction({
+          stages: ['mask_outputs', 'drop_oldest'],
+          trigger: { messages: 8 },
+          keep: { messages: 2 },
+        }),
         workspaceTools(),
       )
       .build();

@@ -31,7 +31,7 @@ function agentOn(session: SessionStore, script: readonly ScriptEntry[], contextW
     .model(model)
     .workspace(scratch())
     .session(session)
-    .use(compaction({ model: null, triggerMessages: 0, triggerTokens: 0 }))
+    .use(compaction({ model: null }))
     .build();
   return { agent, model };
 }
@@ -148,7 +148,7 @@ describe('what a human allows for always', () => {
         .workspace(scratch())
         .session(session)
         .tools(pay)
-        .use(compaction({ model: null, triggerMessages: 4, keepMessages: 1 }), permissions())
+        .use(compaction({ model: null, trigger: { messages: 4 }, keep: { messages: 1 } }), permissions())
         .build();
     const paying = (amount: number) => ({
       toolCalls: [{ id: `p${amount}`, name: 'pay', input: { amount } }],
@@ -230,7 +230,7 @@ describe('what can be seen of a call', () => {
         .model(model)
         .workspace(scratch())
         .tools(look)
-        .use(compaction({ model: null, triggerMessages: 8, keepMessages: 2 }))
+        .use(compaction({ model: null, trigger: { messages: 8 }, keep: { messages: 2 } }))
         .onEvent((event) => events.push(event))
         .build();
       const input = userMessage('Look');

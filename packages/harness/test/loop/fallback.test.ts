@@ -165,7 +165,7 @@ describe('a fallback model', () => {
       .model(large, { fallback: [small] })
       .workspace(scratch())
       .tools(look)
-      .use(compaction({ model: null, triggerMessages: 0, keepTokens: 800, counter: estimateCounter }))
+      .use(compaction({ model: null, keep: { tokens: 800 }, counter: estimateCounter }))
       .build();
     const events = await collect(agent.stream('Look', context));
     const [request] = small.requests;

@@ -36,7 +36,7 @@ async function switchModels(script: readonly ScriptEntry[], config: CompactionCa
       .model(model)
       .workspace(directory)
       .tools(look)
-      .use(compaction({ triggerMessages: 0, counter: estimateCounter, keepTokens: 1_000, ...config }))
+      .use(compaction({ counter: estimateCounter, keep: { tokens: 1_000 }, ...config }))
       .build();
   const rounds = Array.from({ length: 40 }, (_, at) => ({ toolCalls: [{ name: 'look', input: { at } }] }));
   const large = modelOf('large', [...rounds, { text: 'looked' }], LARGE);

@@ -34,7 +34,7 @@ function overflowing(overflows: number) {
     .model(model)
     .workspace(scratch())
     .tools(look)
-    .use(compaction({ model: null, triggerMessages: 0, triggerTokens: 0, keepMessages: 4 }))
+    .use(compaction({ model: null, keep: { messages: 4 } }))
     .build();
   return { agent, model, runs };
 }

@@ -27,7 +27,9 @@ function setUp(script: readonly ScriptEntry[], meanwhile: (agent: HarnessAgent) 
     .session(store)
     .checkpoint('step')
     .tools(work)
-    .use(compaction({ triggerMessages: 8, keepMessages: 2, model: null, counter: estimateCounter }))
+    .use(
+      compaction({ trigger: { messages: 8 }, keep: { messages: 2 }, model: null, counter: estimateCounter }),
+    )
     .build();
   return { model, agent, store };
 }

@@ -116,7 +116,7 @@ describe.each(WAYS)('an answer by $way', ({ structuredOutput, answer }) => {
       .model(model)
       .workspace(scratch())
       .tools(look)
-      .use(compaction({ model: null, keepTokens: 200, counter: estimateCounter }))
+      .use(compaction({ model: null, keep: { tokens: 200 }, counter: estimateCounter }))
       .build();
     const reply = await agent.call('Look', context, { output: Weather });
     expect(reply.output).toEqual(BERN);

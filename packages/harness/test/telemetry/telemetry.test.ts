@@ -226,9 +226,9 @@ describe('telemetry', () => {
     const { agent, finished, points } = setUp([...rounds, { text: 'Bye', usage }], {
       capabilities: [
         compaction({
-          triggerMessages: 9,
-          keepMessages: 2,
-          strategy: 'summarization',
+          trigger: { messages: 9 },
+          keep: { messages: 2 },
+          stages: ['summarize', 'drop_oldest'],
           model: summarizer,
           counter: estimateCounter,
         }),

@@ -9,7 +9,7 @@ export const strategies: Readonly<Record<string, Strategy>> = {
   'mask-5': maskOutputs(5),
   'mask-then-tail': maskThenTail(5, 20),
   ours: withCompactor(({ window, counter }) =>
-    createCompactor({ model: null, contextWindow: window, counter, triggerMessages: 0, triggerTokens: 0 }),
+    createCompactor({ model: null, contextWindow: window, counter }),
   ),
 };
 

@@ -14,23 +14,23 @@ import { CompactionSteps } from './compaction-steps.js';
 
 type Key = keyof CompactionSettings;
 
+/** The paths of errors, which name the compactor's own keys, by field. */
 const fields: readonly {
-  readonly key: Exclude<Key, 'strategy'>;
+  readonly key: Key;
+  readonly path: string;
   readonly label: string;
   readonly note: string;
 }[] = [
   {
-    key: 'budgetPercent',
-    label: 'Budget',
-    note: 'share of the window at which it is due; 0.85 is 85 %, 0 never',
+    key: 'trigger',
+    path: 'trigger.share',
+    label: 'Due at',
+    note: 'share of the window; 0.85 is 85 %, 0 never',
   },
-  { key: 'triggerMessages', label: 'Trigger, messages', note: 'due at so many; 0 switches it off' },
-  { key: 'triggerTokens', label: 'Trigger, tokens', note: 'due at so many; 0 switches it off' },
-  { key: 'keepMessages', label: 'Keep, messages', note: 'that a summary leaves as they are' },
-  { key: 'keepTokens', label: 'Keep, tokens', note: 'in place of messages, when not 0' },
-  { key: 'keepRecentToolOutputs', label: 'Tool outputs kept', note: 'the newest, which masking leaves' },
-  { key: 'headroom', label: 'Headroom', note: 'share of the trigger that is left free' },
-  { key: 'summaryHeadroom', label: 'Headroom of a summary', note: 'the same, for summaries' },
+  { key: 'target', path: 'target', label: 'Aim for', note: 'share of that, which a compaction leaves' },
+  { key: 'keep', path: 'keep.share', label: 'Keep, newest', note: 'share of that, which stays as it is' },
+  { key: 'users', path: 'keep.users', label: 'Keep, your words', note: 'share of the window' },
+  { key: 'record', path: 'summary.record', label: 'Record', note: 'share for what was done and found' },
 ];
 
 /** Settings to try, and what a compaction with them would do to this conversation now. Nothing is changed. */
@@ -55,7 +55,10 @@ export function CompactionPreview() {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (mine !== turn.current) return;
-      issues.value = error.issues.map(({ path, message }) => ({ path: path.replace(/^.*\./, ''), message }));
+      issues.value = error.issues.map(({ path, message }) => ({
+        path: path.replace(/^settings\./, ''),
+        message,
+      }));
       failure.value = error.issues.length > 0 ? '' : error.message;
     }
   };
@@ -70,14 +73,14 @@ export function CompactionPreview() {
     timer.current = setTimeout(() => void ask(), 200);
   };
   if (!configured) return null;
-  const known = new Set<string>([...fields.map(({ key }) => key), 'strategy']);
+  const known = new Set(fields.map(({ path }) => path));
   const elsewhere = issues.value.filter(({ path }) => !known.has(path));
 
   return (
     <div class="preview">
       <form class="preview-fields" onSubmit={(event) => event.preventDefault()}>
-        {fields.map(({ key, label, note }) => {
-          const wrong = issues.value.filter(({ path }) => path === key);
+        {fields.map(({ key, path, label, note }) => {
+          const wrong = issues.value.filter((issue) => issue.path === path);
           return (
             <label key={key}>
               {label}
@@ -98,21 +101,6 @@ export function CompactionPreview() {
             </label>
           );
         })}
-        <label>
-          Strategy
-          <select
-            class="field"
-            value={tried.value.strategy ?? configured.strategy}
-            onChange={(event) => {
-              tried.value = { ...tried.peek(), strategy: event.currentTarget.value };
-              soon();
-            }}
-          >
-            <option value="auto">auto: from free to dear</option>
-            <option value="observation_masking">masking alone</option>
-            <option value="summarization">summary alone</option>
-          </select>
-        </label>
       </form>
       <div class="preview-actions">
         <label class="preview-force">
@@ -197,7 +185,7 @@ function Outcome({ preview, stale }: { readonly preview: Preview; readonly stale
 function settingsOf(configured: CompactionSettings | undefined, tried: Partial<Record<Key, string>>): object {
   const numbers = Object.entries(tried).map(([key, text]) => {
     const number = Number(text);
-    return [key, key === 'strategy' || text.trim() === '' || Number.isNaN(number) ? text : number];
+    return [key, text.trim() === '' || Number.isNaN(number) ? text : number];
   });
   return { ...configured, ...Object.fromEntries(numbers) };
 }

@@ -125,9 +125,9 @@ describe('a budget', () => {
       {
         capabilities: [
           compaction({
-            triggerMessages: 9,
-            keepMessages: 2,
-            strategy: 'summarization',
+            trigger: { messages: 9 },
+            keep: { messages: 2 },
+            stages: ['summarize', 'drop_oldest'],
             model: summarizer,
             counter: estimateCounter,
           }),

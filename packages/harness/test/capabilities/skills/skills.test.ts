@@ -81,10 +81,9 @@ describe('skills', () => {
       const steps = Array.from({ length: 12 }, () => list);
       const model = new ScriptedModel([load, ...steps, load, list, { text: 'ok' }]);
       const masking = compaction({
-        strategy: 'observation_masking',
-        maskOutputs: { format: 'head_tail', keepRecentToolOutputs: 2 },
-        triggerMessages: 8,
-        keepMessages: 4,
+        stages: [maskOutputs({ format: 'head_tail', keepRecentToolOutputs: 2 }), 'drop_oldest'],
+        trigger: { messages: 8 },
+        keep: { messages: 4 },
       });
       const order = place === 'before' ? [skills(), masking] : [masking, skills()];
       const workspace = await workspaceWith({ 'a.txt': 'x', 'b.txt': 'x', 'c.txt': 'x' });
@@ -122,9 +121,9 @@ describe('skills', () => {
       model,
       await workspaceWith(),
       compaction({
-        strategy: 'summarization',
-        triggerMessages: 8,
-        keepMessages: 2,
+        stages: ['summarize', 'drop_oldest'],
+        trigger: { messages: 8 },
+        keep: { messages: 2 },
       }),
       skills(),
       workspaceTools(),

@@ -137,7 +137,11 @@ describe('a subagent', () => {
     ]);
     const agent = parentWith(
       model,
-      compaction({ strategy: 'observation_masking', triggerMessages: 8, keepMessages: 2 }),
+      compaction({
+        stages: ['mask_outputs', 'drop_oldest'],
+        trigger: { messages: 8 },
+        keep: { messages: 2 },
+      }),
       subagents([definition]),
     )
       .tools(look)

@@ -73,7 +73,7 @@ describe('subagents in files', () => {
     const agent = parentWith(
       model,
       workspaceTools(),
-      compaction({ triggerMessages: 0, triggerTokens: 0 }),
+      compaction({}),
       subagents([], { registry, onEvent: (event) => events.push(event) }),
     )
       .workspace(workspace)

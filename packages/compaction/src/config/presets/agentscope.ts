@@ -1,0 +1,56 @@
+import { z } from 'zod';
+import { truncateArgs } from '../../reducers/truncate-args.js';
+import { countSchema } from '../stage-schemas.js';
+import type { PresetSettings } from './preset.js';
+
+/** Messages that AgentScope keeps. */
+const KEPT = 20;
+
+/** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
+export const agentscopeShape = {
+  /** Due at this many messages. */
+  triggerMessages: countSchema.default(50),
+  /** Due at this many tokens. */
+  triggerTokens: countSchema.default(80_000),
+  /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
+  keepMessages: countSchema.optional(),
+  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
+  keepTokens: countSchema.default(0),
+  /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
+  summaryPrompt: z.string().trim().min(1).optional(),
+  /** Cuts long string arguments of old tool calls; left out, none are cut. */
+  truncateArgs: z
+    .union([
+      z.literal(false),
+      z.strictObject({
+        triggerMessages: countSchema.default(25),
+        triggerTokens: countSchema.default(40_000),
+        keepMessages: countSchema.default(20),
+        keepTokens: countSchema.default(0),
+        maxArgLength: countSchema.default(2_000),
+        truncationText: z.string().min(1).default('... [truncated] ...'),
+      }),
+    ])
+    .default(false),
+};
+
+/** Names AgentScope's keys for what the grouped configuration calls otherwise. */
+export const agentscopeNames: Readonly<Record<string, string>> = {
+  'keep.messages': 'keepMessages',
+  'keep.tokens': 'keepTokens',
+  'trigger.messages': 'triggerMessages',
+  'trigger.tokens': 'triggerTokens',
+  'summary.prompt': 'summaryPrompt',
+};
+
+/** Maps AgentScope's keys onto groups and stages. */
+export function fromAgentscope(config: z.output<z.ZodObject<typeof agentscopeShape>>): PresetSettings {
+  const { triggerMessages, triggerTokens, keepTokens, summaryPrompt, truncateArgs: args } = config;
+  const kept = triggerMessages > 0 && triggerMessages <= KEPT ? Math.floor(triggerMessages / 2) : KEPT;
+  return {
+    trigger: { messages: triggerMessages, tokens: triggerTokens },
+    keep: keepTokens > 0 ? { tokens: keepTokens } : { messages: config.keepMessages ?? kept },
+    summary: { prompt: summaryPrompt },
+    stages: ['cut_unseen', ...(args ? [truncateArgs(args)] : []), 'summarize', 'drop_oldest'],
+  };
+}

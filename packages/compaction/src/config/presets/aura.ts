@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { previewArgs } from '../../reducers/preview-args.js';
+import { trimSynthetic } from '../../reducers/trim-synthetic.js';
+import { countSchema } from '../stage-schemas.js';
+import type { PresetSettings } from './preset.js';
+
+const percentSchema = z
+  .number()
+  .min(0)
+  .max(100)
+  .refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %');
+
+/** Percent of the window from which on repeated injected messages go. */
+const TRIM_THRESHOLD = 50;
+
+/** Keys of Aura's `compaction` feature, with its defaults. */
+export const auraShape = {
+  /** Due at this percentage of the context window; 0 switches it off. */
+  threshold: percentSchema.default(80),
+  /** When not 0: due at this many tokens, in place of the percentage. */
+  maxTokens: countSchema.default(0),
+  /** Repeated injected messages go from this percentage of the window on. Default 50, where that is below `threshold`. */
+  trimThreshold: percentSchema.optional(),
+  /** When not 0: they go from this many tokens on. */
+  trimMaxTokens: countSchema.default(0),
+  /** Messages that a summary leaves as they are. */
+  keepLastMessages: countSchema.default(10),
+  /** In files: the name of a prompt with which the agent's own model summarizes. */
+  prompt: z.string().optional(),
+  /** In files: the name of a dedicated summarizer; `prompt` goes before it. */
+  agent: z.string().optional(),
+  /** Replaces the instructions to the model, in words. */
+  summaryPrompt: z.string().trim().min(1).optional(),
+  /** Summarize in this many parts, each summary feeding the next. */
+  chunks: z.number().int().min(1).default(1),
+  /** UTF-16 units of each tool result that the model sees. */
+  toolResultMaxLength: countSchema.default(200),
+  /** The lengths to fall back to when the model overflows. */
+  truncationRetries: z.array(countSchema).default([150, 100, 50, 0]),
+  /** Shortens large arguments of old tool calls. */
+  prune: z
+    .strictObject({
+      mode: z.enum(['off', 'iteration', 'compaction']).default('off'),
+      /** The newest percentage of the window that stays as it is. */
+      protectPercent: percentSchema.default(30),
+      /** Arguments of one call above this many tokens are shortened. */
+      argThreshold: countSchema.default(200),
+    })
+    .prefault({}),
+};
+
+/** Names Aura's keys for what the grouped configuration calls otherwise. */
+export const auraNames: Readonly<Record<string, string>> = {
+  'keep.messages': 'keepLastMessages',
+  'trigger.share': 'threshold',
+  'trigger.tokens': 'maxTokens',
+  'summary.prompt': 'summaryPrompt',
+};
+
+/** Tells what of Aura's keys contradicts itself. */
+export function refuseInAura(
+  { threshold, maxTokens, trimThreshold = 0, trimMaxTokens }: z.output<z.ZodObject<typeof auraShape>>,
+  refuse: (path: string, message: string) => void,
+): void {
+  if (maxTokens > 0 || threshold === 0 || trimMaxTokens > 0 || trimThreshold < threshold) return;
+  refuse('trimThreshold', `${trimThreshold} must be below threshold ${threshold}`);
+}
+
+/** Maps Aura's keys onto groups and stages. */
+export function fromAura(config: z.output<z.ZodObject<typeof auraShape>>): PresetSettings {
+  const { threshold, maxTokens, trimMaxTokens, prune } = config;
+  const trim = config.trimThreshold ?? (maxTokens === 0 && threshold <= TRIM_THRESHOLD ? 0 : TRIM_THRESHOLD);
+  const { chunks, toolResultMaxLength, truncationRetries } = config;
+  return {
+    trigger: maxTokens > 0 ? { tokens: maxTokens } : { share: threshold / 100 },
+    keep: { messages: config.keepLastMessages },
+    summary: {
+      prompt: config.summaryPrompt,
+      toolResultLength: toolResultMaxLength,
+      chunks,
+      truncationRetries,
+    },
+    stages: [
+      'cut_unseen',
+      trimSynthetic({ trimThreshold: trim / 100, trimMaxTokens }),
+      ...(prune.mode === 'off'
+        ? []
+        : [
+            previewArgs({
+              mode: prune.mode,
+              argThreshold: prune.argThreshold,
+              protectPercent: prune.protectPercent / 100,
+            }),
+          ]),
+      'summarize',
+      'drop_oldest',
+    ],
+  };
+}
