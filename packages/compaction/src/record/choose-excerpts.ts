@@ -143,11 +143,11 @@ class Vocabulary {
 /** Indices by a value that can only fall: the largest comes first, and a value is computed again when its turn comes. */
 class MaxQueue {
   readonly #heap: { readonly index: number; value: number }[];
-  readonly #valueOf: (index: number) => number;
+  readonly #worth: (index: number) => number;
 
-  constructor(indices: readonly number[], valueOf: (index: number) => number) {
-    this.#valueOf = valueOf;
-    this.#heap = indices.map((index) => ({ index, value: valueOf(index) }));
+  constructor(indices: readonly number[], worth: (index: number) => number) {
+    this.#worth = worth;
+    this.#heap = indices.map((index) => ({ index, value: worth(index) }));
     for (let at = (this.#heap.length >> 1) - 1; at >= 0; at--) this.#sink(at);
   }
 
@@ -155,7 +155,7 @@ class MaxQueue {
     for (;;) {
       const top = this.#heap[0];
       if (!top) return undefined;
-      const value = this.#valueOf(top.index);
+      const value = this.#worth(top.index);
       if (value < top.value) {
         top.value = value;
         this.#sink(0);

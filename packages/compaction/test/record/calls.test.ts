@@ -1,0 +1,55 @@
+import { toolResultBlock } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { boilerplateOf, callLine, outcomeText } from '../../src/record/calls.js';
+
+const call = (name: string, input: Record<string, unknown>) => ({ name, input: input as never });
+
+describe('a call in one line', () => {
+  it('has every argument, short ones whole', () => {
+    const line = callLine(
+      call('transfer_money', { to: 'DE89 3704', amount: 250.5, note: 'x'.repeat(400) }),
+      90,
+    );
+    expect(line).toMatch(/^transfer_money to: DE89 3704, amount: 250\.5, note: x+…x+$/);
+    expect(line.length).toBeLessThan(130);
+  });
+
+  it('shows of a changed text what changed', () => {
+    const before = 'function total(items) {\n  return items.length;\n}';
+    const after = 'function total(items) {\n  return sum(items);\n}';
+    const line = callLine(call('edit', { path: 'a.ts', old_text: before, new_text: after }), 110);
+    expect(line).toBe('edit path: a.ts, −“items.length” +“sum(items)”');
+  });
+
+  it('shows of a command the command alone', () => {
+    expect(callLine(call('bash', { command: 'npm test', timeout: 60_000 }), 80)).toBe('bash npm test');
+  });
+});
+
+describe('how a call ended', () => {
+  const result = (text: string, isError = false) => toolResultBlock({ id: '1', name: 'book' }, text, isError);
+
+  it.each([
+    [result('order 4711 booked'), 'order 4711 booked'],
+    [
+      result('Exit code: 2\nTypeError: x is not a function'),
+      'failed with exit 2: TypeError: x is not a function',
+    ],
+    [result('card declined', true), 'failed: card declined'],
+    [
+      result('{"content":[{"text":"Error: gone"}],"isError":true}'),
+      'failed: {"content":[{"text":"Error: gone"}],"isError":true}',
+    ],
+    [result('line\n'.repeat(200)), 'ok'],
+    [result(''), 'ok'],
+    [undefined, 'no result'],
+  ])('%#', (block, text) => expect(outcomeText(block, 140)).toBe(text));
+
+  it('leaves out what every result of a tool repeats', () => {
+    const results = Array.from({ length: 6 }, (_, index) =>
+      result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\nvalue ${'abc'[index % 3]}`),
+    );
+    const boilerplate = boilerplateOf(results);
+    expect(outcomeText(results[1], 140, boilerplate)).toBe('value b');
+  });
+});
