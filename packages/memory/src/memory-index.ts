@@ -294,16 +294,14 @@ export class MemoryIndex {
         ] as const;
         return interleave(...both, this.#settings.embedding?.share ?? 0).slice(from, to);
       };
-      return reader
-        .transaction(find)()
-        .map(({ path, number, content, score, day }) => ({
-          path,
-          lineNumber: number,
-          content,
-          rank: -score,
-          ...(day === null ? {} : { date: dateOf(day) }),
-          ...(snippetChars > 0 ? { snippet: excerpt(content, parsed.terms, snippetChars) } : {}),
-        }));
+      return inOneState(find).map(({ path, number, content, score, day }) => ({
+        path,
+        lineNumber: number,
+        content,
+        rank: -score,
+        ...(day === null ? {} : { date: dateOf(day) }),
+        ...(snippetChars > 0 ? { snippet: excerpt(content, parsed.terms, snippetChars) } : {}),
+      }));
     } catch (error) {
       if (!isDamage(error)) throw error;
       if (this.#settings.readOnly) {
