@@ -8,10 +8,19 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Capability, type ModelRequest, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import {
+  type Capability,
+  type ContentBlock,
+  type Message,
+  type ModelRequest,
+  type ModelResponse,
+  parseWith,
+  type ReasonScope,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
 import { z } from 'zod';
 import { within } from './call-trace.js';
-import { answerJson, instructionsJson, messagesJson, resultText } from './content.js';
 import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
 import { observeCall, observeContext } from './observe.js';
 import {
@@ -171,4 +180,40 @@ function requestAttributes(request: ModelRequest, compacted: boolean) {
 function captureRequest(span: Span, { system, messages }: ModelRequest): void {
   span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
   if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
+}
+
+/** Messages in the form of the conventions' JSON schemas, as the text of an attribute. */
+function messagesJson(messages: readonly Message[]): string {
+  return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
+}
+
+/** An answer, likewise. */
+function answerJson(content: readonly ContentBlock[], finishReason: string): string {
+  return JSON.stringify([{ role: 'assistant', parts: content.map(partOf), finish_reason: finishReason }]);
+}
+
+function instructionsJson(system: string): string {
+  return JSON.stringify([{ type: 'text', content: system }]);
+}
+
+function resultText(result: ToolResultBlock): string {
+  return textOf([result]);
+}
+
+function partOf(block: ContentBlock): object {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', content: block.text };
+    case 'thinking':
+      return { type: 'reasoning', content: block.thinking };
+    case 'tool_use':
+      return { type: 'tool_call', id: block.id, name: block.name, arguments: block.input };
+    case 'tool_result':
+      return { type: 'tool_call_response', id: block.toolUseId, response: resultText(block) };
+    // Bytes have no place in a trace; that there was a file has.
+    case 'file':
+      return { type: 'file', mime_type: block.mediaType };
+    case 'opaque':
+      return { type: 'opaque', provider: block.provider };
+  }
 }
