@@ -95,9 +95,9 @@ export interface Capability {
     next: (request: ModelRequest) => Promise<ModelResponse>,
   ): Promise<ModelResponse>;
   /**
-   * Whether a tool call may run: nothing, or an objection. Asked before anything of its step runs, again when an earlier
-   * call of the step may have changed the answer, and for what a human has edited; so it must not have effects. Of all
-   * capabilities the strictest counts, a denial also against a human's approval. What it throws is a denial.
+   * Judges whether a tool call may run: nothing, or an objection. Must not have effects, since it is asked several times:
+   * before any call of the step runs, again when an earlier call may have changed the answer, and for input that a human
+   * edited. The strictest capability wins, and a denial wins against a human's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
   /** Around one tool call that may run. */

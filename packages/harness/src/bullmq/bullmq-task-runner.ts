@@ -31,7 +31,7 @@ const PASSED_ON = 'The process shut down; another one goes on.';
  * A task survives its process; another one goes on where its session was last stored. All processes need the same
  * subagents, and a workspace and a session store that all of them see.
  *
- * What a call brings along in its runtime context beside the ids of tenant and user does not travel.
+ * Only the ids of tenant and user travel from a call's runtime context; its other values stay behind.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  */
@@ -91,7 +91,7 @@ class BullmqTaskRunner implements TaskRunner {
 
 async function carryOut(job: Job<TaskOrder>, execute: ExecuteTask): Promise<void> {
   const end = await execute(job.data);
-  // A job that throws is tried again, by whoever is free.
+  // A job that throws is tried again, by any free worker.
   if (end === 'again') throw new Error(PASSED_ON);
 }
 

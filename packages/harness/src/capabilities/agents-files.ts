@@ -13,7 +13,7 @@ import { z } from 'zod';
 const NAME = 'agents_files';
 
 export const agentsFilesConfigSchema = z.strictObject({
-  /** What the files are called. */
+  /** Names of the files. */
   fileName: z.string().min(1).default('AGENTS.md'),
   /** Arguments of tools that name a file or a folder. */
   pathArguments: z.array(z.string().min(1)).default(['path', 'file_path', 'filePath']),
@@ -23,7 +23,7 @@ export const agentsFilesConfigSchema = z.strictObject({
 
 export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
 
-/** Where a file was shown: the result of a call; `seen` once it was in a view. */
+/** A place where a file was shown: the result of a call. `seen` once a view had it. */
 interface Showing {
   readonly toolUseId: string;
   readonly seen?: boolean;
@@ -136,7 +136,7 @@ function opening(path: string): string {
   return `<agents_file path=${JSON.stringify(path)}>`;
 }
 
-/** What nobody but this module writes. */
+/** Reads the stored state. Its form is trusted: only this module writes it. */
 function showingsIn(state: AgentState): Readonly<Record<string, Showing>> {
   return (state.extensions[NAME]?.shown ?? {}) as unknown as Readonly<Record<string, Showing>>;
 }

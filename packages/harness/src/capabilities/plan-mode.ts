@@ -21,9 +21,9 @@ const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
-  /** Whether a human must approve the plan before plan mode ends. */
+  /** Requires a human to approve the plan before plan mode ends. */
   approval: z.boolean().default(true),
-  /** What may be done while planning beside reading, as permission rules: for example `execute(git log *)`. */
+  /** Calls allowed while planning beside reading, as permission rules: for example `execute(git log *)`. */
   allow: z.array(z.string()).default([]),
 });
 
@@ -107,7 +107,7 @@ function reminder(planFile: string | undefined): string {
   );
 }
 
-/** Where the plan of a session lies in the workspace: below `plans/`, apart from every other session's. */
+/** Returns the path of a session's plan in the workspace: below `plans/`, apart from every other session's. */
 function planFileOf(agentId: string, { tenantId, userId, sessionId }: AgentState): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `plans/${sessionPrefix(key)}${fileSegment(sessionId)}.md`;

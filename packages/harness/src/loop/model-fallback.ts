@@ -15,7 +15,7 @@ export interface ModelFallback {
   readonly when: (failure: ModelFailure) => boolean;
 }
 
-/** What another model may get right: everything but a request that is refused as it is, anywhere. */
+/** Errors after which another model may succeed: all but that of a request which any model would refuse. */
 const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
   'rate_limit',
   'quota',

@@ -29,14 +29,14 @@ export interface RunningCallOptions {
   readonly parts: AgentParts;
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly session: Session;
-  /** What was said since the session was last stored; kept up to date here, read by the session when it merges. */
+  /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: SessionLog;
   readonly runtime: RuntimeContext;
   readonly callId: string;
   readonly signal: AbortSignal;
   readonly background: BackgroundQueue;
-  /** What is said to the call while it runs. */
+  /** Messages that come in while the call runs. */
   readonly steering: Steering;
   /** The form that the answer must have, where one was asked for. */
   readonly output?: RequestedOutput | undefined;
@@ -58,9 +58,9 @@ export class RunningCall {
   lastAssistant: Message | undefined;
   /** Text that the model has streamed in the current step. */
   partialText = '';
-  /** What the model itself failed with last, in distinction to what hooks throw. */
+  /** The last error of the model itself, as opposed to errors of hooks. */
   modelFailure: unknown;
-  /** What came of the last compaction after a request was too large. */
+  /** The outcome of the last compaction that a too large request caused. */
   lastRescue: { readonly status: CompactionStatus; readonly detail: string } | undefined;
   readonly #models: ModelChoice;
   readonly #observers: readonly Capability[];
@@ -202,7 +202,7 @@ export class RunningCall {
     });
   }
 
-  /** What the hooks of one reasoning step see. */
+  /** Makes the scope that the hooks of one reasoning step see. */
   async reasonScope(): Promise<ReasonScope> {
     const sections = [this.settings.systemPrompt];
     const reminders: Message[] = [];

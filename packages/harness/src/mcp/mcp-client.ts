@@ -15,11 +15,11 @@ export interface McpTool {
   readonly annotations?: unknown;
 }
 
-/** What a tool of a server answers. */
+/** The answer of a server's tool. */
 export interface McpResult {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
-  /** What servers of the first protocol answer. */
+  /** The answer in the first version of the protocol. */
   readonly toolResult?: unknown;
   readonly isError?: unknown;
 }
@@ -57,7 +57,7 @@ const STDERR_CHARS = 2_000;
 /** The limit is kept by the caller. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** Where a server is: a program to start, or an address. */
+/** The place of a server: a program to start, or an address. */
 interface McpServerAddress {
   readonly command?: string | undefined;
   readonly args?: string[] | undefined;

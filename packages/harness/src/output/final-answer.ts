@@ -7,7 +7,7 @@ import {
 } from '@x/core';
 import type { RunningCall } from '../loop/running-call.js';
 
-/** Whether the answer will do. If it has not the form that was asked for, the model is told so. */
+/** Tells whether the answer has the form that was asked for. If not, a message for the model says so. */
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;

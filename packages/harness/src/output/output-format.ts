@@ -11,10 +11,10 @@ import {
 } from '@x/core';
 import { closeObjects, wrapSchema } from './answer-schema.js';
 
-/** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
+/** The form of an answer: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
-/** How an answer of a certain form is asked for, and read. */
+/** The request for an answer of a certain form, and the reader of it. */
 export interface OutputFormat<Output = unknown> {
   /** For models that keep to it. */
   readonly responseFormat: ResponseFormat;

@@ -46,7 +46,7 @@ const telemetryConfigSchema = z.strictObject({
   tracer: withMethod<Tracer>('startSpan', 'a tracer').optional(),
   /** Default: that of the globally registered provider, if one ever is. */
   meter: withMethod<Meter>('createHistogram', 'a meter').optional(),
-  /** Also write what was said, what tools were given and answered, and the messages of errors. Default false. */
+  /** Also records messages, inputs and results of tools, and the messages of errors. Default false. */
   captureContent: z.boolean().default(false),
   /** The provider's name, where the models' ids do not begin with it (`openai.responses:gpt-5`). */
   provider: z.string().min(1).optional(),
@@ -59,11 +59,15 @@ const SCOPE = '@x/harness';
 /**
  * Traces and measures an agent with the OpenTelemetry API, by the semantic conventions for generative AI: a span for each
  * call, model call, tool call, compaction and work on the memory; metrics for tokens, the cache's share, durations,
- * compactions and conflicts. Without an SDK nothing is recorded. Nothing that was said is written unless
- * `captureContent` is set: by default names, counts, ids and classes of errors alone.
+ * compactions and conflicts. Without an SDK nothing is recorded. By default only names, counts, ids and classes of errors are
+ * recorded; `captureContent` adds the conversation.
  *
- * Install it first: what is installed before it is not part of the times.
+ * Install it first: its times leave out capabilities installed before it.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder().model(model).use(telemetry(), compaction()).build();
+ * ```
  * @throws {InvalidInputError} naming every unknown key.
  */
 export function telemetry(config: TelemetryConfig = {}): Capability {
@@ -182,12 +186,12 @@ function captureRequest(span: Span, { system, messages }: ModelRequest): void {
   if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
 }
 
-/** Messages in the form of the conventions' JSON schemas, as the text of an attribute. */
+/** Renders messages in the form of the conventions' JSON schemas, as the text of an attribute. */
 function messagesJson(messages: readonly Message[]): string {
   return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
 }
 
-/** An answer, likewise. */
+/** Renders an answer in the same form. */
 function answerJson(content: readonly ContentBlock[], finishReason: string): string {
   return JSON.stringify([{ role: 'assistant', parts: content.map(partOf), finish_reason: finishReason }]);
 }

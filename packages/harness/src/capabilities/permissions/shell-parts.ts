@@ -2,7 +2,7 @@
 export interface ShellPart {
   /** As it was written, with single spaces between words. */
   readonly text: string;
-  /** What the shell makes of it, before it expands variables and file names. */
+  /** The word without its quotes, before the shell expands variables and file names. */
   readonly words: readonly string[];
 }
 

@@ -15,13 +15,13 @@ export const LOAD_SKILL = 'load_skill';
 /** One loading of a skill. */
 interface Loading {
   readonly name: string;
-  /** Of the whole text. */
+  /** Hash of the whole text. */
   readonly hash: string;
-  /** Whether the model ever had it whole; absent until it has been looked at. */
+  /** True once the model had the whole text; absent until that was checked. */
   readonly whole?: boolean;
 }
 
-/** Whether blocks are whole, by block: they never change. */
+/** Remembers by block whether it holds a whole skill: blocks never change. */
 const compared = new WeakMap<ToolResultBlock, boolean>();
 
 /** Remembers that a call loaded a skill, so that its text can be told from a part of it. */
@@ -29,7 +29,7 @@ export function rememberLoading(state: AgentState, toolUseId: string, name: stri
   store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
 }
 
-/** Whether the whole text of a skill stands in these messages. */
+/** Tells whether the whole text of a skill is in these messages. */
 export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
   const loadings = loadingsIn(state);
   return resultsIn(messages).some((block) => {
@@ -108,7 +108,7 @@ function note(state: AgentState, toolUseId: string, whole: boolean): void {
   if (loading !== undefined) store(state, { ...loadings, [toolUseId]: { ...loading, whole } });
 }
 
-/** What nobody but this module writes. */
+/** Reads the stored state. Its form is trusted: only this module writes it. */
 function loadingsIn(state: AgentState): Readonly<Record<string, Loading>> {
   return (state.extensions[SKILLS]?.loaded ?? {}) as unknown as Readonly<Record<string, Loading>>;
 }

@@ -152,7 +152,7 @@ async function filesOf(workspace: Workspace, folder: string): Promise<readonly s
   return files;
 }
 
-/** What the ecosystem says of itself beside these is no concern of the agent. */
+/** The fields of a SKILL.md that the agent reads; others of the ecosystem are ignored. */
 const frontMatterSchema = z.looseObject({
   name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most'),
   description: z.string().trim().min(1).max(2_000),
@@ -175,7 +175,7 @@ interface FoundSkills {
 
 const FILE = 'SKILL.md';
 
-/** The skills in folders of a workspace; of two with one name the first folder's counts. */
+/** Finds the skills in folders of a workspace. The first of several skills with one name wins. */
 async function findSkills(workspace: Workspace, folders: readonly string[]): Promise<FoundSkills> {
   const found = new Map<string, Skill>();
   const problems: string[] = [];

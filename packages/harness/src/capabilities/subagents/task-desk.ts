@@ -3,7 +3,7 @@ import { type Clock, errorText, headOf, type RuntimeContext, SessionKey } from '
 import { isEnded, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
-/** How a subagent's work ended. */
+/** The outcome of a subagent's work. */
 export interface TaskOutcome {
   readonly status: 'completed' | 'failed' | 'cancelled' | 'shutdown';
   readonly result?: string | undefined;
@@ -48,7 +48,7 @@ const SHUT_DOWN =
  */
 export class TaskDesk {
   readonly #options: TaskDeskOptions;
-  /** Of this process: a record with another one was begun elsewhere. */
+  /** The id of this process: a record with another one was begun elsewhere. */
   readonly #runnerId = randomUUID();
   readonly #live = new Map<string, LiveTask>();
   #beating = false;
@@ -57,7 +57,7 @@ export class TaskDesk {
     this.#options = options;
   }
 
-  /** Whether the task runs in this process. */
+  /** Tells whether the task runs in this process. */
   isLive(taskId: string): boolean {
     return this.#live.has(taskId);
   }
@@ -153,7 +153,7 @@ export class TaskDesk {
       if (!found) return records;
       return records.map((record) => {
         if (record.taskId !== taskId) return record;
-        // Nobody has begun it: then nobody needs to be told.
+        // No process has begun it, so none has to stop it.
         const ending = record.status === 'pending' ? this.#ending({ status: 'cancelled' }) : {};
         return { ...record, cancelRequested: true, ...ending };
       });
@@ -187,13 +187,13 @@ export class TaskDesk {
       }
       await this.#end(owner, taskId, outcome);
     } catch (error) {
-      // The record stays as it is; its heartbeat stops, and whoever reads it next takes it for failed.
+      // The record is left alone. Its heartbeat stops, so the next reader takes it for failed.
       process.emitWarning(`The end of task ${taskId} could not be recorded: ${errorText(error)}`);
     }
     return { end: 'ended', status: outcome.status === 'shutdown' ? 'failed' : outcome.status };
   }
 
-  /** Whether it is to be done at all: it may have been cancelled before it began. */
+  /** Tells whether to begin the task: it may have been cancelled meanwhile. */
   async #begin(owner: SessionKey, taskId: string): Promise<boolean> {
     const { runner, repository } = this.#options;
     if (!runner.durable) return true;

@@ -28,7 +28,7 @@ import { isEnded, type TaskRecord, type TaskStatus, WorkspaceTaskRepository } fr
 import { LocalTaskRunner, type TaskOrder, type TaskRunner } from './task-runner.js';
 import { workAt } from './work-at.js';
 
-/** What one call of the parent knows of its subagents. */
+/** The subagents and tasks that one call of the parent knows of. */
 export interface TeamSession {
   readonly scope: CallScope;
   readonly owner: SessionKey;
@@ -36,7 +36,7 @@ export interface TeamSession {
   readonly tasks: SessionTasks;
 }
 
-/** What a subagent is to do. */
+/** Work for a subagent. */
 export interface GivenWork {
   readonly subagent: Subagent;
   readonly message: string;
@@ -207,7 +207,7 @@ export class Team {
     });
   }
 
-  /** What a subagent has given to others runs where it ran itself: one that was never made here has left nothing here. */
+  /** Cancels the work that a subagent gave to its own. A subagent that was never made in this process has none here. */
   async #cancelBelow(
     owner: SessionKey,
     { subagent, agentId }: Pick<TaskRecord, 'subagent' | 'agentId'>,
@@ -331,7 +331,7 @@ export class Team {
   }
 }
 
-/** Names of tools that its parent cannot hand down: the subagent would go without them, and nobody would see why. */
+/** Finds names of tools that the parent cannot hand down: the subagent would go without them, unnoticed. */
 function unknownToolsOf({ name, tools = [] }: Subagent, known: readonly string[]): readonly string[] {
   return tools
     .filter((tool) => /^[\w.:-]+$/.test(tool) && !known.includes(tool))
