@@ -75,7 +75,7 @@ export interface Capability {
   readonly tools?: readonly Tool[];
   /** Told once, when the agent is built, what it is part of. */
   install?(agent: AgentComposition): void;
-  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
+  /** Makes a section of the system prompt, or none. Keep it the same from step to step: providers cache it. */
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;

@@ -129,7 +129,7 @@ export class SessionTurns {
     const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
     const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
     try {
-      // An interruption before the turn began has nothing to wait for, and yet is stored as what was said.
+      // An interruption before the turn begins waits for nothing, but the input is still stored.
       return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();

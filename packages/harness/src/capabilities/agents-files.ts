@@ -73,7 +73,7 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
   };
 }
 
-/** The folders from below the root down to what a call names; the last may be the name of a file, which harms nothing. */
+/** Lists the folders from below the root down to the path of a call. The last may be a file, which has no AGENTS.md. */
 function foldersOf(input: unknown, names: readonly string[]): readonly string[] {
   if (typeof input !== 'object' || input === null) return [];
   const path = names

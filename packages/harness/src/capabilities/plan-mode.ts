@@ -93,7 +93,7 @@ function askToLeave({ state }: ToolScope) {
   return { type: 'ask', reason: `Carry out the plan in ${state.planModeContext.planFile}?` } as const;
 }
 
-/** Without a plan there is nothing to ask: the tool itself tells the model. */
+/** Tells whether there is a plan to ask about; without one the tool itself tells the model. */
 async function hasPlan({ state, workspace }: ToolScope): Promise<boolean> {
   const { planFile } = state.planModeContext;
   return planFile !== undefined && (await workspace.stat(planFile)) !== undefined;

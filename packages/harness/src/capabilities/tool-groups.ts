@@ -125,7 +125,7 @@ function isTool(value: unknown): boolean {
 interface Switchable {
   readonly name: string;
   readonly description: string;
-  /** By itself. */
+  /** Active from the start. */
   readonly active: boolean;
 }
 

@@ -9,7 +9,14 @@ const name = z.string().min(1);
 /** A part by name, with its configuration where it takes one. */
 export type PartReference = string | { readonly ref: string; readonly config?: unknown };
 
-const reference = z.union([name, z.strictObject({ ref: name, config: z.unknown().optional() })]);
+const reference = z.union([
+  name,
+  z.strictObject({
+    ref: name,
+    /** The configuration of the part, which the part checks. */
+    config: z.unknown().optional(),
+  }),
+]);
 
 /** A model as the file names it. */
 export interface ModelReference {

@@ -68,7 +68,7 @@ export async function authorizeCalls(
   return cleared;
 }
 
-/** The strictest objection of all capabilities: a denial before a question before none. */
+/** Finds the strictest objection of all capabilities: a denial, else a question, else none. */
 async function authorize(
   call: RunningCall,
   use: ToolUseBlock,

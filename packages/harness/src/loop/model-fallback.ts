@@ -48,7 +48,7 @@ export class ModelChoice {
     return this.#current;
   }
 
-  /** Goes on to the next model that is worth a try after this error; `undefined` when there is none. */
+  /** Switches to the next model that may succeed after this error; `undefined` when there is none. */
   advance(error: unknown): ModelFailure | undefined {
     const kind = classifyModelError(error);
     const { models, when } = this.#fallback;

@@ -154,7 +154,7 @@ function settleEarlierCall(call: RunningCall): void {
   if (repaired !== context) call.replace(repaired);
 }
 
-/** An interruption is an orderly end; any other error is passed on, once what there is has been stored. */
+/** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */
 async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
   const lost = [signal.reason, error].find((reason) => SessionLeaseError.isInstance(reason));

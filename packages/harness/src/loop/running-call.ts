@@ -221,7 +221,7 @@ export class RunningCall {
     };
   }
 
-  /** The same list as long as nothing changes: what measures it remembers it. */
+  /** The tools with `final_answer`. The same list until the tools change: the meter remembers counts by list. */
   #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
     let offered = this.options.toolDefinitions;
     for (const capability of this.capabilities) {

@@ -31,7 +31,7 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
 }
 
 interface Largest {
-  /** In words. */
+  /** A description of the message. */
   readonly what: string;
   readonly tokens: number;
   readonly isResult: boolean;

@@ -82,7 +82,7 @@ export async function openClient(
   const { transport, stderr } = transportOf(server);
   client.setNotificationHandler(ToolListChangedNotificationSchema, listener.toolsChanged);
   client.onclose = listener.closed;
-  // Without it, what fails between calls would end the process.
+  // Without a listener, an error between calls would end the process.
   client.onerror = () => {};
   try {
     await client.connect(transport, { signal, timeout: NO_TIMEOUT });

@@ -19,7 +19,7 @@ const taskRecordSchema = z.looseObject({
   /** The subagent's own session, as tools name it: `explorer-1a2b3c`. */
   agentId: z.string().min(1),
   subagent: z.string().min(1),
-  /** The beginning of what it was told. */
+  /** The beginning of the message that it was given. */
   task: z.string(),
   status,
   /** The process that runs it. */

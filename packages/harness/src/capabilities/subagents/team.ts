@@ -162,7 +162,7 @@ export class Team {
       );
     }
     this.#memberFor(subagent);
-    // Whoever stops this session stops what it has begun: nothing may be begun behind their back.
+    // A stop of this session also stops its tasks, so no task may begin after it.
     scope.signal.throwIfAborted();
     const order: TaskOrder = {
       taskId: `task-${shortId()}`,
