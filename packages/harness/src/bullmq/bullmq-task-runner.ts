@@ -9,9 +9,9 @@ const optionsSchema = z.strictObject({
     (value) => typeof value === 'object' && value !== null,
     'must be given',
   ),
-  /** Before the names of queues. Default `x-tasks`; what has another name is another queue. */
+  /** Prefix of the names of queues. Default `x-tasks`. */
   queueName: z.string().min(1).default('x-tasks'),
-  /** Before every key. Default BullMQ's own, `bull`. */
+  /** Prefix of every key. Default BullMQ's own, `bull`. */
   prefix: z.string().min(1).optional(),
   /** Tasks that this process carries out at a time; 0: it gives tasks to others and carries out none. */
   concurrency: z.int().min(0).default(8),
@@ -23,11 +23,11 @@ const optionsSchema = z.strictObject({
 
 export type BullmqTaskRunnerOptions = z.input<typeof optionsSchema>;
 
-/** Why a job is given back: not a failure of the task. */
+/** The reason for which a job is given back: not a failure of the task. */
 const PASSED_ON = 'The process shut down; another one goes on.';
 
 /**
- * Runs subagents wherever a process with the same agent is free: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
+ * Runs subagents in any free process with the same agent: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
  * A task survives its process; another one goes on where its session was last stored. All processes need the same
  * subagents, and a workspace and a session store that all of them see.
  *

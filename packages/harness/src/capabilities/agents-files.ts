@@ -30,9 +30,9 @@ interface Showing {
 }
 
 /**
- * AGENTS.md files below the root of the workspace: when a tool touches a file, those of the folders above it are added to the
- * tool's result, the outermost first, each once. One that a compaction took out of view is added again when a tool next
- * touches a file below its folder. The file in the root is none of them: it belongs into the system prompt.
+ * Shows AGENTS.md files below the root of the workspace. When a tool touches a file, the AGENTS.md of each folder above it is
+ * added to the tool's result, the outermost first, each once. After a compaction removed one from view, the next touch below
+ * its folder adds it again. Leaves out the file in the root, which belongs into the system prompt.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */

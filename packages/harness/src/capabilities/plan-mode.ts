@@ -34,9 +34,9 @@ const UNREADABLE =
   'workspaceTools(), or a read_file of your own.';
 
 /**
- * `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something are denied, whatever
- * else allows them. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
- * approval. Whether it is on, and where the plan is, stands in `state.planModeContext`, and in front of the model in every step.
+ * Brings plan mode: `plan_enter`, `plan_write` and `plan_exit`. While it is on, tools that may change something are denied
+ * against every rule. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
+ * approval. `state.planModeContext` says whether it is on, and names the plan's file; a reminder tells the model in every step.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */

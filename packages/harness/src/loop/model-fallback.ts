@@ -25,8 +25,8 @@ const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
 ]);
 
 /**
- * The default: outages, rate limits, exhausted quotas and refused keys, after the retries of what may pass; a request
- * that is too large, when the next model has a larger window. Not a request that is refused for what it says.
+ * The default condition for a fallback: outages, rate limits, exhausted quotas and refused keys, once retries have failed;
+ * also a request that is too large, when the next model has a larger window. Never a request that is refused for its content.
  */
 export function isWorthAnother({ kind, model, next }: ModelFailure): boolean {
   if (kind !== 'overflow') return WORTH_ANOTHER.has(kind);

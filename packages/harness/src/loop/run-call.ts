@@ -123,7 +123,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   return 'max_iterations';
 }
 
-/** Runs what a human has decided on. A reason to stop when they must be asked again. */
+/** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */
 async function finishStep(
   call: RunningCall,
   { input, tools }: RunCallOptions,
@@ -132,7 +132,7 @@ async function finishStep(
   if (openCalls(state.context).length === 0) return undefined;
   while (!(await act(call, tools))) {
     if (input.length === 0) return askHuman(call);
-    // Nobody will answer what is asked only now: the user has gone on.
+    // The user has gone on, so new questions are denied at once.
     const denied = recordDecisions(state, { decisions: {}, superseding: true, timeoutMs: 0 });
     for (const announcement of denied) call.emit(announcement);
   }
@@ -145,7 +145,7 @@ function askHuman(call: RunningCall): StopReason {
   return 'permission_required';
 }
 
-/** Makes the conversation sound before anything is added: an earlier process may have died between call and result. */
+/** Repairs the conversation before anything is added: an earlier process may have died between call and result. */
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();

@@ -112,7 +112,7 @@ export class RunningCall {
     this.options.emit({ ...event, sessionId: session.state.sessionId, at: new Date().toISOString() });
   }
 
-  /** Goes on with another model for the rest of the call, if this is the model's failure and one is worth a try. */
+  /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   fallBack(error: unknown): boolean {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
     const failure = this.#models.advance(error);
@@ -130,7 +130,7 @@ export class RunningCall {
     return true;
   }
 
-  /** The tool by which the model is to give its answer, where it has no other way to be told the form. */
+  /** The tool that takes the answer, for models that have no response format. */
   get answerTool(): ToolDefinition | undefined {
     return this.scope.model.structuredOutput ? undefined : this.options.output?.format.tool;
   }
@@ -147,7 +147,7 @@ export class RunningCall {
     }
   }
 
-  /** Puts another list in place of the conversation; what is new in it reaches the log too. */
+  /** Replaces the conversation. New messages in the list reach the log too. */
   replace(messages: readonly Message[]): void {
     const context = this.scope.state.contextMutable();
     const known = new Set(context);
@@ -156,8 +156,8 @@ export class RunningCall {
   }
 
   /**
-   * A session that ends with its process gains nothing from a log that reaches further than itself: then the log waits
-   * for the end of the call, or for what is about to be reduced.
+   * Stores the session as a checkpoint. A store that ends with its process survives no crash, so the log can wait there for
+   * the end of the call, or for a reduction.
    */
   #checkpoint(): Promise<void> {
     return this.options.parts.session.reach === 'process' ? this.#commit() : this.save();

@@ -23,7 +23,7 @@ export class Steering {
     });
   }
 
-  /** Hands over everything that waits, in the order in which it was said. Whether there was anything. */
+  /** Hands over all waiting messages in order. Returns false when there was none. */
   deliver(add: (messages: readonly Message[]) => void): boolean {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -34,7 +34,7 @@ export class Steering {
     return waiting.length > 0;
   }
 
-  /** Nothing is taken any more. */
+  /** Refuses further messages. */
   close(): void {
     this.#closed = true;
     for (const { settle } of this.#waiting.splice(0)) settle(false);

@@ -52,9 +52,9 @@ const listSchema = z.looseObject({
 });
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
 
-/** Characters of what a program wrote to its standard error that are kept, to say why it could not be begun. */
+/** Characters kept of a program's standard error, to say why it did not start. */
 const STDERR_CHARS = 2_000;
-/** The limit is kept by the caller. */
+/** No limit of the SDK's own: the connection keeps the limit. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
 /** The place of a server: a program to start, or an address. */
@@ -72,7 +72,7 @@ interface ClientListener {
   readonly closed: () => void;
 }
 
-/** Begins or reaches a server, by the official SDK. Rejects with what went wrong, and what the program said of it. */
+/** Starts or reaches a server, by the official SDK. Rejects with the error, and with the program's standard error. */
 export async function openClient(
   server: McpServerAddress,
   listener: ClientListener,

@@ -15,7 +15,7 @@ const serverSchema = z.strictObject({
   /** A server to connect to by streamable HTTP. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   headers: strings.optional(),
-  /** Something that lists and calls tools already. It stays the caller's: it is never closed. */
+  /** A connected client. It stays the caller's: it is never closed. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns of the tools to offer, by the server's own names. Default: all. */
   tools: z.array(z.string().min(1)).optional(),
@@ -49,7 +49,7 @@ export type McpConfig = z.input<typeof mcpConfigSchema>;
 export type McpSettings = z.output<typeof mcpConfigSchema>;
 export type McpServerSettings = McpSettings['servers'][string];
 
-/** The configuration with its references to environment variables replaced, and what hides their values again. */
+/** Replaces references to environment variables, and makes the function that hides their values in messages. */
 export function parseMcpConfig(
   config: McpConfig,
   environment: Readonly<Record<string, string | undefined>>,

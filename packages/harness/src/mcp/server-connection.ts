@@ -77,7 +77,7 @@ export class ServerConnection {
     await this.#connecting?.catch(() => {});
     const client = this.#client;
     this.#client = undefined;
-    // A client that was given is its giver's.
+    // A given client belongs to the caller.
     if (this.#options.server.client === undefined) await client?.close?.().catch(() => {});
   }
 

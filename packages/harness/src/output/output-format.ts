@@ -16,7 +16,7 @@ export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
 /** The request for an answer of a certain form, and the reader of it. */
 export interface OutputFormat<Output = unknown> {
-  /** For models that keep to it. */
+  /** For models with `structuredOutput`. */
   readonly responseFormat: ResponseFormat;
   /** For all others: the answer is the input of this tool. */
   readonly tool: ToolDefinition;
@@ -29,7 +29,7 @@ export interface OutputFormat<Output = unknown> {
 }
 
 const NAME = 'final_answer';
-/** The field that holds what is no object: providers and tools take objects alone. */
+/** The field that wraps an answer which is no object: providers and tools take objects only. */
 const WRAPPER = 'value';
 
 /**
@@ -66,7 +66,7 @@ function freeName(taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** The wrapped value; a model that left the wrapper out is understood too. */
+/** Unwraps the value. Accepts an answer without the wrapper too. */
 function unwrapped(answer: JsonValue): JsonValue {
   if (!isObject(answer)) return answer;
   const { [WRAPPER]: value, ...rest } = answer;

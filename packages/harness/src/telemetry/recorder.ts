@@ -67,7 +67,7 @@ export function usageAttributes(usage: Usage | undefined): Attributes {
 /** Counts the tokens of one model call. */
 export function recordUsage(instruments: Instruments, usage: Usage, attributes: Attributes): void {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
-  // Providers say what was text and what an image for hardly any of these.
+  // Providers hardly ever say how many of these were text or images.
   const counted = { ...attributes, [ATTRIBUTE.tokenModality]: 'unknown' };
   instruments.inputTokens.add(inputTokens, counted);
   instruments.outputTokens.add(outputTokens, counted);
@@ -104,7 +104,7 @@ function modelNames(id: string): { readonly provider: string; readonly model: st
   return { provider: PROVIDERS[family] ?? family, model: id.slice(colon + 1) };
 }
 
-/** The class of an error: its stable code, or its name. Never its message, which may quote anything. */
+/** Returns the class of an error: its stable code, or its name. Never its message, which may quote content. */
 function errorType(error: unknown): string {
   if (XError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : '_OTHER';

@@ -37,7 +37,7 @@ class Reader {
   #simple = true;
   #raw: string[] = [];
   #words: string[] = [];
-  /** The word being read, as it is written and as it will be; undefined between words. */
+  /** The word being read, with its quotes and without; undefined between words. */
   #word: { raw: string; plain: string } | undefined;
 
   constructor(line: string) {

@@ -24,7 +24,7 @@ interface Loading {
 /** Remembers by block whether it holds a whole skill: blocks never change. */
 const compared = new WeakMap<ToolResultBlock, boolean>();
 
-/** Remembers that a call loaded a skill, so that its text can be told from a part of it. */
+/** Remembers that a call loaded a skill, so that the whole text can be told apart from a part of it. */
 export function rememberLoading(state: AgentState, toolUseId: string, name: string, text: string): void {
   store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
 }
@@ -39,8 +39,8 @@ export function isInView(state: AgentState, messages: readonly Message[], name: 
 }
 
 /**
- * The view with every loaded skill either whole or reduced to a pointer: what a reduction left of one is no instruction any
- * more. At the end stands which skills were loaded and are not there. The very list when nothing is to be changed.
+ * Makes a view in which every loaded skill is whole or a pointer: the rest that a reduction left of one is no instruction any
+ * more. A message at the end names loaded skills that are gone. Returns the same list when nothing changes.
  */
 export function wholeOrPointer(state: AgentState, messages: readonly Message[]): readonly Message[] {
   const loadings = loadingsIn(state);

@@ -28,8 +28,8 @@ export const skillsConfigSchema = z.strictObject({
 export type SkillsConfig = z.input<typeof skillsConfigSchema>;
 
 /**
- * Skills: folders with a SKILL.md, as the ecosystem knows them. Their names and descriptions stand in the system prompt;
- * `load_skill` reads one, `read_skill_file` the files that belong to it. In every view a loaded skill is either whole, or
+ * Brings skills: folders with a SKILL.md. The system prompt lists their names and descriptions; `load_skill` reads one,
+ * `read_skill_file` reads its files. In every view a loaded skill is either whole, or
  * reduced to a pointer that says how to load it again: no compaction leaves half of it.
  *
  * @throws {InvalidInputError} for a malformed configuration.

@@ -103,8 +103,8 @@ interface Waiting {
 }
 
 /**
- * Gives work and waits for its end; what takes longer goes on in the background. Whoever interrupts the wait interrupts the
- * work, unless the agent as a whole is shutting down: then the task is recorded as one that can be gone on with.
+ * Gives work and waits for its end. Longer work goes on in the background. An interruption of the wait interrupts the work,
+ * unless the agent as a whole is shutting down: then the task is recorded as one that can be resumed.
  */
 async function awaitTask(
   team: Team,

@@ -8,7 +8,7 @@ import { inheritance } from './inherited-context.js';
 import type { Subagent } from './subagent-definition.js';
 import { TASK_TOOLS } from './subagents-config.js';
 
-/** Leaving plan mode is between the parent and its user. */
+/** Tools of the parent that no subagent gets: leaving plan mode, for one, is between the parent and its user. */
 const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
 
 interface ChildAgentOptions {

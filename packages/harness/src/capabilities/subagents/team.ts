@@ -62,7 +62,7 @@ interface Installed {
   readonly runner: TaskRunner;
 }
 
-/** The subagents of one agent: who they are, the agents that were made of them, and their tasks. */
+/** The subagents of one agent: their definitions, the agents made of them, and their tasks. */
 export class Team {
   readonly #declared: readonly Subagent[];
   readonly #settings: SubagentsSettings;
@@ -133,7 +133,7 @@ export class Team {
     return session;
   }
 
-  /** The same, for a tool: it runs in a call that has begun. */
+  /** Returns the subagents and tasks of a session to a tool, whose call has read them. */
   sessionOf(state: AgentState): Promise<TeamSession> {
     const session = this.#sessions.get(state);
     return session ?? Promise.reject(new Error('Subagents work only within a call of their agent.'));
@@ -189,8 +189,8 @@ export class Team {
   }
 
   /**
-   * Stops a task, wherever it runs, and all that its subagent has given to others, also when it has ended itself. Whether
-   * it had not ended yet.
+   * Stops a task, in any process, and all tasks that its subagent gave to others, even when it has ended itself. Resolves to
+   * false when it had ended already.
    */
   async cancel(owner: SessionKey, record: TaskRecord): Promise<boolean> {
     const wasOpen = !isEnded(record) && (await this.desk.cancel(owner, record.taskId));
@@ -219,7 +219,7 @@ export class Team {
     await below.cancelAll(SessionKey.of(key));
   }
 
-  /** Stops what runs, so that it can be gone on with, and waits until that is recorded. */
+  /** Stops running tasks so that they can be resumed, and waits until that is recorded. */
   async close(): Promise<void> {
     const agents = [...this.#members.values()].map(({ agent }) => agent);
     await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
