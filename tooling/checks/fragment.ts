@@ -7,29 +7,55 @@ import { filesBelow } from './workspace.js';
 export const minimumLines = 60;
 
 /** Packages that hold to the rule. */
-const PACKAGES: readonly string[] = ['packages/core'];
+const PACKAGES: readonly string[] = ['packages/core', 'packages/harness'];
+
+/** Files, and folders of files, that stay by themselves, each with its reason. */
+const EXCEPTIONS: Readonly<Record<string, string>> = {
+  'packages/harness/src/capabilities/workspace-tools': 'one tool a file is what a reader looks for',
+  'packages/harness/src/capabilities/subagents/work-at.ts':
+    'how a subagent carries out one order, apart from the bookkeeping of its team, which fills a file',
+};
 
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g;
 
 /**
  * Finds fragments: files under {@link minimumLines} lines that one file imports, from the same folder. Entry points are
- * exempt, and so are files whose name a test has.
+ * exempt, and so are files whose name a test has, and exceptions. An exception without a fragment is a problem as well.
  */
-export function checkFragments(root: string, packages = PACKAGES): readonly Problem[] {
-  return packages.flatMap((folder) => {
-    const files = filesBelow(root, `${folder}/src`).filter((file) => file.endsWith('.ts'));
-    const tested = new Set(filesBelow(root, `${folder}/test`).flatMap(testedFile));
-    const importers = importersOf(root, files);
-    const entries = entryPoints(root, folder);
-    return files.flatMap((file) => {
-      const [importer, ...others] = importers.get(file) ?? [];
-      if (importer === undefined || others.length > 0 || dirname(importer) !== dirname(file)) return [];
-      if (entries.has(file) || tested.has(file)) return [];
-      const lines = linesOf(root, file);
-      if (lines >= minimumLines) return [];
-      const message = `has ${lines} lines and one importer, ${posix.basename(importer)}, beside it; move it there, or test it`;
-      return [{ file, message }];
-    });
+export function checkFragments(
+  root: string,
+  packages = PACKAGES,
+  exceptions = EXCEPTIONS,
+): readonly Problem[] {
+  const fragments = packages.flatMap((folder) => fragmentsOf(root, folder));
+  const excepted = Object.keys(exceptions);
+  const stale = excepted.filter((path) => !fragments.some(({ file }) => isWithin(file, path)));
+  return [
+    ...fragments.filter(({ file }) => !excepted.some((path) => isWithin(file, path))),
+    ...stale.map((file) => ({
+      file,
+      message: 'is an exception in fragment.ts, and no fragment; remove it there',
+    })),
+  ];
+}
+
+function isWithin(file: string, path: string): boolean {
+  return file === path || file.startsWith(`${path}/`);
+}
+
+function fragmentsOf(root: string, folder: string): readonly Problem[] {
+  const files = filesBelow(root, `${folder}/src`).filter((file) => file.endsWith('.ts'));
+  const tested = new Set(filesBelow(root, `${folder}/test`).flatMap(testedFile));
+  const importers = importersOf(root, files);
+  const entries = entryPoints(root, folder);
+  return files.flatMap((file) => {
+    const [importer, ...others] = importers.get(file) ?? [];
+    if (importer === undefined || others.length > 0 || dirname(importer) !== dirname(file)) return [];
+    if (entries.has(file) || tested.has(file)) return [];
+    const lines = linesOf(root, file);
+    if (lines >= minimumLines) return [];
+    const message = `has ${lines} lines and one importer, ${posix.basename(importer)}, beside it; move it there, or test it`;
+    return [{ file, message }];
   });
 }
 

@@ -68,6 +68,16 @@ export function keywordQueries(files: readonly MarkdownFile[], perLength: number
   return texts.map((text) => ({ text, stems: text.split(' ').map((word) => stemOf.get(word) ?? word) }));
 }
 
+/** Questions in words that stand together in a line somewhere. */
+export function questionQueries(files: readonly MarkdownFile[], count: number): readonly KeywordQuery[] {
+  return keywordQueries(files, count)
+    .filter(({ stems: words }) => words.length === 3)
+    .map(({ text, stems: words }) => {
+      const [first, second, third] = text.split(' ');
+      return { text: `What does the ${first} of a ${second} have to do with its ${third}?`, stems: words };
+    });
+}
+
 /** What SQLite's own stemmer makes of words. */
 function stems(words: readonly string[]): ReadonlyMap<string, string> {
   const database = new Sqlite(':memory:');

@@ -1,18 +1,30 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { MemoryIndex } from '@x/memory';
+import {
+  AgentState,
+  LocalWorkspace,
+  RuntimeContext,
+  SessionKey,
+  userMessage,
+  WorkspaceSessionLog,
+} from '@x/core';
+import { MemoryIndex, sessionHistory } from '@x/memory';
+import MiniSearch from 'minisearch';
 import { z } from 'zod';
 
 const LIMIT = 10;
-/** hit@10 of plain BM25 on single turns. */
-const FLOOR = { 'bfcl-memory': 0.952, qmsum: 0.831 } as const;
-type Dataset = keyof typeof FLOOR;
+const DATASETS = ['bfcl-memory', 'qmsum'] as const;
+/** Of the textbook's BM25. */
+const K1 = 1.2;
+const B = 0.75;
 
 const fileSchema = z.object({
   conversations: z.array(
     z.object({
+      id: z.string(),
       sessions: z.array(
         z.object({ turns: z.array(z.object({ id: z.string(), speaker: z.string(), text: z.string() })) }),
       ),
@@ -20,65 +32,212 @@ const fileSchema = z.object({
     }),
   ),
 });
+type Conversation = z.infer<typeof fileSchema>['conversations'][number];
 
-export interface Recall {
-  readonly dataset: Dataset;
-  readonly questions: number;
-  /** Share of the questions of which a turn that holds the answer is among the first ten hits. */
-  readonly hitAt10: number;
-  /** The same for the half on which parameters were chosen, and for the other one. */
-  readonly chosenOn: number;
-  readonly heldOut: number;
-  readonly floor: number;
+interface Turn {
+  readonly id: string;
+  readonly session: number;
+  /** From 1 within the session. */
+  readonly number: number;
+  readonly line: string;
 }
 
-/** Asks questions about long conversations, whose turns are indexed one a line; no vectors. */
+/** Finds the ids of the ten best turns. */
+type Search = (question: string) => Promise<readonly string[]> | readonly string[];
+
+interface Contender {
+  readonly search: Search;
+  close?(): void;
+}
+
+export interface Recall {
+  readonly dataset: (typeof DATASETS)[number];
+  readonly contender: string;
+  /** All conversations, those on which the parameters were chosen, and the others. */
+  readonly conversations: 'all' | 'chosen on' | 'held out';
+  readonly questions: number;
+  /** Shares of the questions of which a turn that holds the answer is among the first hits. */
+  readonly hitAt1: number;
+  readonly hitAt5: number;
+  readonly hitAt10: number;
+  /** The share of the turns with the answer that is among the first ten, on average. */
+  readonly recallAt10: number;
+}
+
+const CONTENDERS: Readonly<Record<string, (turns: readonly Turn[]) => Promise<Contender> | Contender>> = {
+  '@x/memory, index': ours,
+  '@x/memory, no index': scan,
+  'BM25, k1 1.2, b 0.75': bm25,
+  minisearch,
+};
+
+/** Asks every contender the questions about long conversations, whose turns are one line each; no vectors. */
 export async function measureRecall(directory: string): Promise<readonly Recall[]> {
   const results: Recall[] = [];
-  for (const dataset of Object.keys(FLOOR) as Dataset[]) results.push(await measure(directory, dataset));
+  for (const dataset of DATASETS) {
+    const bytes = gunzipSync(readFileSync(join(directory, `${dataset}.json.gz`)));
+    const { conversations } = fileSchema.parse(JSON.parse(bytes.toString('utf8')));
+    for (const [contender, open] of Object.entries(CONTENDERS)) {
+      const found: Awaited<ReturnType<typeof ask>>[] = [];
+      for (const conversation of conversations) found.push(await ask(conversation, open));
+      for (const [half, wanted] of [
+        ['all', undefined],
+        ['chosen on', false],
+        ['held out', true],
+      ] as const) {
+        const ranks = found.filter(({ heldOut }) => wanted === undefined || heldOut === wanted);
+        const answers = ranks.flatMap(({ answers: some }) => some);
+        const share = (pick: (answer: Answer) => number) =>
+          answers.reduce((sum, answer) => sum + pick(answer), 0) / answers.length;
+        results.push({
+          dataset,
+          contender,
+          conversations: half,
+          questions: answers.length,
+          hitAt1: share(({ hits }) => Number(hits[0] === true)),
+          hitAt5: share(({ hits }) => Number(hits.slice(0, 5).includes(true))),
+          hitAt10: share(({ hits }) => Number(hits.includes(true))),
+          recallAt10: share(({ hits, evidence }) => hits.filter(Boolean).length / evidence),
+        });
+      }
+    }
+  }
   return results;
 }
 
-async function measure(directory: string, dataset: Dataset): Promise<Recall> {
-  const bytes = gunzipSync(readFileSync(join(directory, `${dataset}.json.gz`)));
-  const { conversations } = fileSchema.parse(JSON.parse(bytes.toString('utf8')));
-  const chosenOn = { hits: 0, questions: 0 };
-  const heldOut = { hits: 0, questions: 0 };
-  for (const { sessions, questions } of conversations) {
-    const index = await MemoryIndex.open(':memory:');
-    const idOf = new Map<string, string>();
-    for (const [session, { turns }] of sessions.entries()) {
-      const path = `session-${session}.md`;
-      const lines = turns.map(({ id, speaker, text }, turn) => {
-        idOf.set(`${path}:${turn + 1}`, id);
-        return `${speaker}: ${text.replace(/\s+/g, ' ')}`;
-      });
-      await index.indexFromString(path, lines.join('\n'));
-    }
-    for (const { question, evidence } of questions) {
-      if (evidence.length === 0) continue;
-      const found = await index.search(question, { limit: LIMIT });
-      const isHit = found.some(({ path, lineNumber }) =>
-        evidence.includes(idOf.get(`${path}:${lineNumber}`) ?? ''),
-      );
-      const half = isHeldOut(question) ? heldOut : chosenOn;
-      half.questions++;
-      if (isHit) half.hits++;
-    }
-    index.close();
+interface Answer {
+  /** Of each of the first ten, whether it holds the answer. */
+  readonly hits: readonly boolean[];
+  readonly evidence: number;
+}
+
+async function ask(
+  conversation: Conversation,
+  open: (turns: readonly Turn[]) => Promise<Contender> | Contender,
+): Promise<{ readonly heldOut: boolean; readonly answers: readonly Answer[] }> {
+  const turns = conversation.sessions.flatMap(({ turns: said }, session) =>
+    said.map(({ id, speaker, text }, index) => ({
+      id,
+      session,
+      number: index + 1,
+      line: `${speaker}: ${text.replace(/\s+/g, ' ')}`,
+    })),
+  );
+  const contender = await open(turns);
+  const answers: Answer[] = [];
+  for (const { question, evidence } of conversation.questions) {
+    if (evidence.length === 0) continue;
+    const found = await contender.search(question);
+    answers.push({ hits: found.map((id) => evidence.includes(id)), evidence: new Set(evidence).size });
   }
-  const questions = chosenOn.questions + heldOut.questions;
+  contender.close?.();
+  return { heldOut: isHeldOut(conversation.id), answers };
+}
+
+/** Half of the conversations, by a hash of their names: no conversation is on both sides. */
+function isHeldOut(id: string): boolean {
+  return ((createHash('sha256').update(id).digest()[0] ?? 0) & 1) === 1;
+}
+
+async function ours(turns: readonly Turn[]): Promise<Contender> {
+  const index = await MemoryIndex.open(':memory:');
+  const sessions = bySession(turns);
+  for (const [session, said] of sessions) {
+    await index.indexFromString(`${session}.md`, said.map(({ line }) => line).join('\n'));
+  }
   return {
-    dataset,
-    questions,
-    hitAt10: (chosenOn.hits + heldOut.hits) / questions,
-    chosenOn: chosenOn.hits / chosenOn.questions,
-    heldOut: heldOut.hits / heldOut.questions,
-    floor: FLOOR[dataset],
+    search: async (question) =>
+      (await index.search(question, { limit: LIMIT })).map(
+        ({ path, lineNumber }) => sessions.get(Number.parseInt(path, 10))?.[lineNumber - 1]?.id ?? '',
+      ),
+    close: () => index.close(),
   };
 }
 
-/** Half of the questions, by a hash of their text. */
-function isHeldOut(question: string): boolean {
-  return ((createHash('sha256').update(question).digest()[0] ?? 0) & 1) === 1;
+function bySession(turns: readonly Turn[]): ReadonlyMap<number, readonly Turn[]> {
+  const sessions = new Map<number, Turn[]>();
+  for (const turn of turns) sessions.set(turn.session, [...(sessions.get(turn.session) ?? []), turn]);
+  return sessions;
+}
+
+/** The tool `session_search`, which reads the logs. */
+async function scan(turns: readonly Turn[]): Promise<Contender> {
+  const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
+  const workspace = new LocalWorkspace(directory);
+  const ids = new Map<string, string>();
+  for (const { id, session, number } of turns) ids.set(`${session} ${number}`, id);
+  for (const [session, said] of bySession(turns)) {
+    const log = new WorkspaceSessionLog(workspace, SessionKey.of({ sessionId: String(session) }));
+    await log.append(said.map(({ line }) => userMessage(line, { createdAt: '2026-01-01T00:00:00.000Z' })));
+  }
+  const tool = sessionHistory().tools?.find(({ definition }) => definition.name === 'session_search');
+  const identity = { sessionId: 'asks' };
+  return {
+    async search(question) {
+      const input = { query: question, limit: LIMIT };
+      const output = await tool?.run(input, {
+        call: { type: 'tool_use', id: 'call', name: 'session_search', input },
+        runtime: RuntimeContext.of(identity),
+        state: AgentState.create(identity),
+        workspace,
+        log: new WorkspaceSessionLog(workspace, SessionKey.of(identity)),
+        signal: new AbortController().signal,
+      });
+      const places = (output ?? [])
+        .map((block) => (block.type === 'text' ? block.text : ''))
+        .join('')
+        .matchAll(/^session "(\d+)" #(\d+),/gm);
+      return [...places].map(([, session, number]) => ids.get(`${session} ${number}`) ?? '');
+    },
+    close: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+function bm25(turns: readonly Turn[]): Contender {
+  const documents = turns.map(({ id, line }) => {
+    const frequencies = new Map<string, number>();
+    for (const word of wordsOf(line)) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
+    return { id, frequencies, length: wordsOf(line).length };
+  });
+  const average = documents.reduce((sum, { length }) => sum + length, 0) / documents.length;
+  const counts = new Map<string, number>();
+  for (const { frequencies } of documents) {
+    for (const word of frequencies.keys()) counts.set(word, (counts.get(word) ?? 0) + 1);
+  }
+  return {
+    search(question) {
+      const words = new Set(wordsOf(question));
+      return documents
+        .map(({ id, frequencies, length }) => {
+          let score = 0;
+          for (const word of words) {
+            const frequency = frequencies.get(word) ?? 0;
+            const matching = counts.get(word) ?? 0;
+            const weight = Math.log(1 + (documents.length - matching + 0.5) / (matching + 0.5));
+            score += (weight * frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / average));
+          }
+          return { id, score };
+        })
+        .filter(({ score }) => score > 0)
+        .sort((left, right) => right.score - left.score)
+        .slice(0, LIMIT)
+        .map(({ id }) => id);
+    },
+  };
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function minisearch(turns: readonly Turn[]): Contender {
+  const index = new MiniSearch<Turn>({ fields: ['line'] });
+  index.addAll(turns);
+  return {
+    search: (question) =>
+      index
+        .search(question)
+        .slice(0, LIMIT)
+        .map(({ id }) => String(id)),
+  };
 }

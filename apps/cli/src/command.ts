@@ -9,7 +9,7 @@ export interface Option {
   readonly default?: string | string[];
   /** Stands for the value in the usage, as `FILE`. */
   readonly value?: string;
-  /** Whether nothing is done without it. */
+  /** Refuses a run without the option. */
   readonly required?: boolean;
   /** Options of one group exclude each other. */
   readonly group?: string;
@@ -71,7 +71,7 @@ export function command<const Options extends OptionTable>(definition: {
   };
 }
 
-/** Whether somebody wants to know how a command is used, and not to run it. */
+/** Tells whether the arguments ask for help. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args
@@ -79,7 +79,7 @@ export function asksForHelp(args: readonly string[]): boolean {
     .some((argument) => argument === '--help' || argument === '-h');
 }
 
-/** How a command is used, or that one of its subcommands which the arguments name. */
+/** Renders the help of a command, or of the subcommand that the arguments name. */
 export function helpOf(command: Command, [name = '']: readonly string[]): string {
   const { subcommands = {} } = command;
   const { usage, summary } = (Object.hasOwn(subcommands, name) ? subcommands[name] : undefined) ?? command;

@@ -29,7 +29,7 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
 /** Values of {@link storeOptions} and of `--workspace`. */
 export type StoreValues = { readonly workspace: string } & Readonly<Record<string, unknown>>;
 
-/** Whether the options name a store: otherwise sessions are in the files of the workspace. */
+/** Tells whether the options name a store. Otherwise sessions are in the files of the workspace. */
 export function namesStore(values: StoreValues): boolean {
   return storeNames.some((name) => values[name] !== undefined);
 }

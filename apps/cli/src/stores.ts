@@ -9,13 +9,13 @@ export interface OpenStore {
   close(): Promise<void>;
 }
 
-/** How a store is opened. */
+/** The settings with which a store is opened. */
 export interface OpenSettings {
   /** The key prefix or table; default the store's own. */
   readonly part?: string | undefined;
-  /** Whether tables are made where there are none: for agents; who only looks changes nothing. Default false. */
+  /** Makes missing tables, for programs that run agents. A command that only reads changes nothing. Default false. */
   readonly createTables?: boolean | undefined;
-  /** Whether a lost server is waited for, as a program that serves does. Default false. */
+  /** Waits for a lost server, as a program that serves does. Default false. */
   readonly patient?: boolean | undefined;
 }
 
@@ -25,15 +25,15 @@ export interface StoreKind {
   readonly title: string;
   /** Stands for the address in a usage. */
   readonly value: 'URL' | 'DIR' | 'FILE';
-  /** How an address looks, for messages. */
+  /** An example of an address, for messages. */
   readonly example: string;
-  /** What addresses of its server begin with; absent for files. */
+  /** The schemes of its server's addresses; absent for files. */
   readonly schemes?: readonly string[];
   /** The option that names a part of the server, and what stands for its value. */
   readonly part?: { readonly option: string; readonly value: string };
   /** The driver's package, which users install. */
   readonly driver?: string;
-  /** Whether such a path is an address too. */
+  /** Takes the path of a socket for an address too. */
   readonly sockets?: boolean;
   open(address: string, settings: OpenSettings): Promise<OpenStore>;
 }
@@ -147,7 +147,7 @@ export function checkedAddress(name: StoreName, text: string): string | undefine
   return isOurs && isWhole && canDecode(username, password, pathname) ? url.href : undefined;
 }
 
-/** What to say of an address that is none. It does not repeat the address, which may hold a password. */
+/** Words the message for a malformed address. Does not repeat the address, which may hold a password. */
 export function addressHint(name: StoreName): string {
   const { example, schemes } = storeKind(name);
   return schemes === undefined
@@ -156,7 +156,7 @@ export function addressHint(name: StoreName): string {
 }
 
 const SCHEMES = storeNames.flatMap((name) => storeKind(name).schemes ?? []).join('|');
-/** What servers' addresses hold before their host, also where they were encoded as the name of a session. */
+/** Credentials before the host of an address, also in an address that was encoded as the name of a session. */
 const CREDENTIALS = new RegExp(`\\b((?:${SCHEMES})(?::|%3A)(?:\\/|%2F){2})[^\\n]*(?:@|%40)`, 'gi');
 const PASSWORD_PARAMETER = /([?&]password=)[^&\s]*/gi;
 

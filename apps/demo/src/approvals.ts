@@ -1,10 +1,10 @@
 import type { Capability } from '@x/core';
 import { permissions } from '@x/harness';
 
-/** Where the agent may write without asking: its report and its notes. */
+/** Files that the agent may write without asking: its report and its notes. */
 const OWN_FILES = ['REPORT.md', 'notes/**'];
 
-/** Commands that only read. What has options that write or run something else is asked for by `ASK`, or left out. */
+/** Commands that only read. A command with options that write or run another is in `ASK`, or left out. */
 const READING_COMMANDS = [
   'ls *',
   'pwd',
@@ -21,13 +21,13 @@ const READING_COMMANDS = [
 const ASK = ['execute(git *--output*)', 'execute(git *--ext-diff*)', 'execute(git *--textconv*)'];
 
 interface ApprovalOptions {
-  /** Whether the embedded guide answers. Its commands stand in this program: no input of a user becomes one. */
+  /** True when the embedded guide answers. Its commands are part of this program: no input of a user becomes one. */
   readonly embedded: boolean;
-  /** Whether nobody is there to ask: what would be asked is denied then, and the model reads so. */
+  /** True when no human is there: calls that would be asked are denied, and the model reads so. */
   readonly unattended: boolean;
 }
 
-/** What the agent does by itself, and what it asks for: reading is free, and so are its own notes; the rest is asked for. */
+/** Makes the permissions: reading and writing its own notes are free, the agent asks for the rest. */
 export function approvals({ embedded, unattended }: ApprovalOptions): Capability {
   const commands = embedded ? ['execute'] : READING_COMMANDS.map((command) => `execute(${command})`);
   const writing = OWN_FILES.flatMap((path) => [`write_file(${path})`, `edit_file(${path})`]);

@@ -7,12 +7,12 @@ import { GuideModel } from './guide/guide-model.js';
 const GUIDE_WINDOW = 16_000;
 const DEFAULT_OPENAI = { model: 'gpt-5', contextWindow: 400_000 };
 const DEFAULT_ANTHROPIC = { model: 'claude-sonnet-4-5', contextWindow: 200_000 };
-/** What a compatible endpoint is taken to have unless X_CONTEXT_WINDOW says otherwise. */
+/** Tokens assumed for a compatible endpoint unless X_CONTEXT_WINDOW says otherwise. */
 const UNKNOWN_WINDOW = 32_000;
 
 export interface ModelChoice {
   readonly model: Model;
-  /** Whether it is the embedded guide. */
+  /** True for the embedded guide. */
   readonly embedded: boolean;
 }
 

@@ -52,7 +52,7 @@ export interface DemoAgent {
   readonly agent: HarnessAgent;
   readonly workspace: Workspace;
   readonly store: SessionStore;
-  /** What was given to subagents. */
+  /** The store of subagents' tasks. */
   readonly tasks: TaskRepository;
   /** Writes summaries; none: rules do. */
   readonly summarizer: Model | undefined;
@@ -65,17 +65,17 @@ export interface DemoAgent {
 
 interface CreateAgentOptions {
   readonly model: Model;
-  /** Whether it is the embedded guide, which follows rules. */
+  /** True for the embedded guide, which follows rules. */
   readonly embedded: boolean;
   /** Writes summaries and memories; `null`: rules do. Default: the model, unless it is embedded. */
   readonly background?: Model | null | undefined;
   /** The directory of this machine's files. */
   readonly data: string;
-  /** Where sessions, logs and reports live. Default: files in `data`. */
+  /** The storage of sessions, logs and reports. Default: files in `data`. */
   readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
   readonly repo: string;
-  /** Whether nobody can be asked for permission. Default false. */
+  /** True when no human can be asked for permission. Default false. */
   readonly unattended?: boolean | undefined;
   /** Hears every event of every call. */
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;

@@ -11,7 +11,7 @@ interface OnceOptions {
 
 const PREFIX = 'once-';
 
-/** Answers one prompt in the terminal. Whether it came to its end. */
+/** Answers one prompt in the terminal. Resolves to true when the call completed. */
 export async function once(demo: DemoAgent, { prompt, session, output }: OnceOptions): Promise<boolean> {
   const unfinished = session === undefined ? await findUnfinished(demo, prompt) : undefined;
   const sessionId =

@@ -46,7 +46,7 @@ const usersSchema = z.string().transform((text, context) => {
   for (const [index, entry] of text.split(',').entries()) {
     const [, user, token] = /^\s*([^=\s]+)=(\S{8,})\s*$/.exec(entry) ?? [];
     if (user === undefined || token === undefined || Object.hasOwn(users, user)) {
-      // What stands there may be a secret, and is not repeated.
+      // The value may be a secret, so it is not repeated.
       const message = `entry ${index + 1} must be NAME=TOKEN, with a name of its own and at least 8 characters of token`;
       context.addIssue({ code: 'custom', message });
       return z.NEVER;
@@ -82,7 +82,7 @@ const settingsSchema = z.strictObject({
   contextWindow: z.coerce.number().int().min(2_000).optional(),
 });
 
-/** What the program was told: by its arguments, or by the environment where they say nothing. */
+/** The settings from the arguments, or from the environment where an argument is missing. */
 export type DemoSettings = z.output<typeof settingsSchema>;
 
 /**

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { fileSegment, LocalWorkspace, type SessionStore, type Workspace, WorkspaceSession } from '@x/core';
 import { type StoreName, storeKind } from '../../cli/src/stores.js';
 
-/** Where sessions, logs and reports live. */
+/** The storage of sessions, logs and reports. */
 export interface Storage {
   /** Such as `files in .x` or `Redis`. */
   readonly name: string;
@@ -16,7 +16,7 @@ export interface StorageSettings {
   readonly data: string;
   /** Whose; the files of users lie apart. Default: the one user's there is. */
   readonly user?: string | undefined;
-  /** Where sessions live; files, too, where the store has a place for them. Default: files of this machine. */
+  /** The store of sessions, and of files where it can hold them. Default: files of this machine. */
   readonly store?: { readonly name: StoreName; readonly address: string } | undefined;
 }
 
@@ -40,7 +40,7 @@ export async function openStorage({ data: root, user, store }: StorageSettings):
   };
 }
 
-/** Where the files of one of several users lie. */
+/** Returns the directory of one of several users. */
 export function userData(data: string, user: string): string {
   return join(data, 'users', fileSegment(user));
 }

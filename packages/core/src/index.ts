@@ -129,6 +129,7 @@ export { sessionPrefix } from './sessions/files/session-files.js';
 export { WorkspaceSession } from './sessions/files/workspace-session.js';
 export { type Line, readLines, WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
+export { type ItemChange, type ItemHistory, ItemLog } from './sessions/item-log.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
 export type {

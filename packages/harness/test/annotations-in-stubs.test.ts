@@ -8,12 +8,19 @@ import { scratch } from './support.js';
 
 const report = (title: string) => `${title}\n${'a line of the report\n'.repeat(40)}`;
 const tool = (name: string, says: { readonly readOnly?: boolean; readonly destructive?: boolean }) =>
-  defineTool({ name, description: name, input: z.object({}), execute: () => report(name), ...says });
+  defineTool({
+    name,
+    description: name,
+    input: z.object({ path: z.string().optional() }),
+    execute: () => report(name),
+    ...says,
+  });
 
 it('masked calls say what their tools say of themselves: not to be repeated, or replaced by a newer one', async () => {
-  const call = (name: string) => ({ toolCalls: [{ name, input: {} }] });
+  const call = (name: string, input: { path?: string } = {}) => ({ toolCalls: [{ name, input }] });
+  const asked = call('weather', { path: 'rain.csv' });
   const model = new ScriptedModel(
-    [call('drop_tables'), call('weather'), call('tidy'), call('weather'), { text: 'done' }, { text: 'yes' }],
+    [call('drop_tables'), asked, call('tidy'), asked, { text: 'done' }, { text: 'yes' }],
     { contextWindow: 100_000 },
   );
   const agent = HarnessAgent.builder()
@@ -36,7 +43,7 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
     .filter(({ role }) => role === 'tool')
     .map((message) => textOf(message));
   expect(dropped).toMatch(/^\[drop_tables → ok, 41 lines, .*; done, do not repeat; /);
-  expect(older).toMatch(/^\[weather → ok; superseded by the newer call /);
+  expect(older).toMatch(/^\[weather rain.csv → ok; superseded by the newer call /);
   expect(tidied).toMatch(/^\[tidy → ok, 41 lines, \d+ bytes; full text: log message /);
   await agent.close();
 });

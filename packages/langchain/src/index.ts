@@ -1,3 +1,4 @@
+export { SessionSaver, type SessionSaverOptions } from './checkpointer/session-saver.js';
 export { compactionMiddleware } from './compaction-middleware.js';
 export type {
   CompactionMiddlewareOptions,

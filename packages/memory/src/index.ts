@@ -10,7 +10,7 @@ export type { MemoryFlushManagerOptions } from './flush/flush-config.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export type { SessionHistoryConfig } from './history/history-config.js';
 export { sessionHistory } from './history/session-history.js';
-export type { EmbeddingConfig } from './index/embedding-config.js';
+export type { EmbeddingConfig } from './index/line-vectors.js';
 export type { MaintenanceReport, MemoryMaintenanceOptions } from './maintenance/maintenance-config.js';
 export { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 export { memory } from './memory/memory.js';

@@ -1,16 +1,9 @@
-import { readText, type Workspace, WorkspaceError } from '@x/core';
+import { readText, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
 
 /** The memory that is rewritten whole and always in front of the agent. */
 export const CORE_FILE = 'MEMORY.md';
 const FOLDER = 'memory';
 const NEWLINE = 10;
-
-/** A file of an agent's memory. */
-export interface MemoryFile {
-  /** Relative to the workspace. */
-  readonly path: string;
-  readonly text: string;
-}
 
 /** Whether a path, relative to an agent's prefix, is that of a memory file: `MEMORY.md`, or Markdown below `memory/`. */
 export function isMemoryPath(path: string): boolean {
@@ -25,15 +18,12 @@ export function dailyFile(day: Date): string {
   return `${FOLDER}/${day.toISOString().slice(0, 10)}.md`;
 }
 
-/** All memory files below a prefix, in order of their paths. */
-export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncIterable<MemoryFile> {
-  const paths = [`${prefix}${CORE_FILE}`];
-  for await (const { path, type } of workspace.list(`${prefix}${FOLDER}`, { recursive: true })) {
-    if (type === 'file' && isMemoryPath(path.slice(prefix.length))) paths.push(path);
-  }
-  for (const path of paths) {
-    const text = await readIfFound(workspace, path);
-    if (text !== undefined) yield { path, text };
+/** All memory files below a prefix: MEMORY.md, then the others in order of their paths. */
+export async function* memoryFiles(workspace: Workspace, prefix: string): AsyncIterable<WorkspaceEntry> {
+  const core = await workspace.stat(`${prefix}${CORE_FILE}`);
+  if (core?.type === 'file') yield core;
+  for await (const entry of workspace.list(`${prefix}${FOLDER}`, { recursive: true })) {
+    if (entry.type === 'file' && isMemoryPath(entry.path.slice(prefix.length))) yield entry;
   }
 }
 

@@ -1,21 +1,19 @@
 import { stat } from 'node:fs/promises';
-import { fileSegment, parseWith, type Workspace } from '@x/core';
+import { setTimeout } from 'node:timers/promises';
+import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { dateOf, dayOf } from './index/day.js';
-import { type EmbeddingConfig, embeddingSchema } from './index/embedding-config.js';
-import { fuseRanks } from './index/fuse-ranks.js';
+import { dateOf, dayOf } from './index/dates.js';
+import { markOf } from './index/file-mark.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
-import type { LineFilter } from './index/line-filter.js';
-import { LineSearch } from './index/line-search.js';
-import { LineVectors } from './index/line-vectors.js';
+import type { MemorySource } from './index/line-filter.js';
+import { LineSearch, type RankedLine } from './index/line-search.js';
+import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from './index/line-vectors.js';
 import { LineWriter } from './index/line-writer.js';
 import { indexLog } from './index/log-indexer.js';
-import type { RankedLine } from './index/rank-lines.js';
-import type { MemorySource } from './index/scope-of-path.js';
-import { parseQuery, type SearchQuery } from './index/search-query.js';
+import { parseQuery } from './index/search-query.js';
 import { LOG_SUFFIX } from './log-scope.js';
-import { memoryFiles } from './memory-files.js';
+import { memoryFiles, readIfFound } from './memory-files.js';
 import { MemoryIndexError } from './memory-index-error.js';
 import { excerpt } from './message-text.js';
 
@@ -36,8 +34,8 @@ const openOptionsSchema = z.strictObject({
   embedding: embeddingSchema.optional(),
 });
 type OpenSettings = z.output<typeof openOptionsSchema>;
-/** Lines of each ranking that are fused, beside those wanted. */
-const FUSED = 50;
+/** Milliseconds that a search waits for files that changed to be indexed. */
+const UPDATE_MS = 2_000;
 
 /** A line that matches. */
 export interface MemoryHit {
@@ -46,7 +44,7 @@ export interface MemoryHit {
   /** From 1; of a session log, the message's number. */
   readonly lineNumber: number;
   readonly content: string;
-  /** The smaller, the better. Lines with all keywords come before those with some. */
+  /** The smaller, the better, among lines found alike. Lines with all keywords come before those with some. */
   readonly rank: number;
   /** The day of a daily note or of a message, `2026-01-31`. */
   readonly date?: string;
@@ -81,28 +79,44 @@ export interface MemoryIndexOptions {
   /** Searches an index that another process maintains. Default false. */
   readonly readOnly?: boolean;
   /**
-   * Searches by meaning as well as by words, with vectors of yours; needs the package `sqlite-vec`. The texts of lines
-   * that a search looks at are given to `embed`, once each. Default: words alone.
+   * Searches by meaning as well as by words, with vectors of yours. The texts of all lines are given to `embed`, in the
+   * background. Default: words alone.
    */
   readonly embedding?: EmbeddingConfig;
 }
 
 interface Opened {
-  readonly database: Database;
-  readonly writer: LineWriter;
+  readonly reader: Database;
+  /** What is written by; none when the index is `readOnly`. */
+  readonly writing: Database | undefined;
+  readonly writer: LineWriter | undefined;
   readonly lines: LineSearch;
   readonly vectors: LineVectors | undefined;
+  /** Reads in a transaction. */
+  readonly inOneState: <T>(task: () => T) => T;
   /** Tells a file from another one that took its place. */
   readonly inode: number | undefined;
 }
 
+/** What is needed to write. */
+interface Writing {
+  readonly database: Database;
+  readonly writer: LineWriter;
+}
+
 /**
  * A full-text index over lines of text files and messages of session logs, in SQLite (FTS5). It can be deleted at any
- * time: everything in it comes from the files. Several processes may use one index; readers never wait.
+ * time: everything in it comes from the files. Several processes may use one index; a search never waits for a writer.
+ *
+ * @example
+ * const index = await MemoryIndex.open('./memory_index.db');
+ * await index.indexAllFromWorkspace(workspace, { prefix: 'users/alice/' });
+ * const [best] = await index.search('which port is staging on?');
  */
 export class MemoryIndex {
   readonly #path: string;
   readonly #settings: OpenSettings;
+  readonly #updates = new Map<string, Promise<string | undefined>>();
   #opened: Opened;
 
   /** Use {@link MemoryIndex.open}. */
@@ -129,12 +143,12 @@ export class MemoryIndex {
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
   async indexFromString(path: string, text: string): Promise<void> {
-    await this.#write(async ({ writer }) => writer.replaceText(path, text));
+    await this.#write(({ writer }) => writer.replaceText(path, text));
   }
 
   /**
-   * Indexes `MEMORY.md` and every Markdown file below `memory/`, and forgets those that are gone. Files whose content is
-   * the same as before cost their reading.
+   * Indexes `MEMORY.md` and every Markdown file below `memory/`, and forgets those that are gone. Files of the same size
+   * and time as before are not read.
    *
    * @param prefix where these files lie in the workspace; empty, or ends with `/`.
    */
@@ -142,13 +156,15 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
-    await this.#write(async ({ database, writer }) => {
-      const gone = new Set(pathsOf(database, prefix, 'memory'));
-      for await (const { path, text } of memoryFiles(workspace, prefix)) {
-        gone.delete(path);
-        writer.replaceText(path, text);
+    await this.#write(async ({ writer }) => {
+      const gone = new Set(writer.pathsOf(prefix, 'memory'));
+      for await (const entry of memoryFiles(workspace, prefix)) {
+        const mark = markOf(entry);
+        const isKnown = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
+        const text = isKnown ? undefined : await readIfFound(workspace, entry.path);
+        if (text !== undefined) await writer.replaceText(entry.path, text, mark);
       }
-      for (const path of gone) writer.replaceText(path, '');
+      for (const path of gone) await writer.replaceText(path, '');
     });
   }
 
@@ -161,20 +177,98 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
-    await this.#write(async (parts) => {
-      const gone = new Set(pathsOf(parts.database, prefix, 'sessions'));
-      for await (const { path, type } of workspace.list(`${prefix}sessions`)) {
-        if (type !== 'file' || !path.endsWith(LOG_SUFFIX)) continue;
-        gone.delete(path);
-        await indexLog(workspace, path, parts);
+    await this.#write(async (writing) => {
+      const gone = new Set(writing.writer.pathsOf(prefix, 'sessions'));
+      for await (const entry of workspace.list(`${prefix}sessions`)) {
+        if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
+        gone.delete(entry.path);
+        await indexLog(workspace, entry, writing);
       }
-      for (const path of gone) parts.writer.replaceText(path, '');
+      for (const path of gone) await writing.writer.replaceText(path, '');
     });
   }
 
   /**
+   * Brings memory files or logs up to date before a search, as far as that is possible now: what takes longer goes on in
+   * the background, and what fails is left. Never throws.
+   *
+   * @returns Why the index may not be up to date; `undefined` when it is.
+   */
+  async update(
+    workspace: Workspace,
+    { prefix = '', logs = false }: { readonly prefix?: string; readonly logs?: boolean } = {},
+  ): Promise<string | undefined> {
+    if (this.readOnly) return undefined;
+    const key = `${prefix} ${logs}`;
+    const before = this.#updates.get(key) ?? Promise.resolve();
+    const options = { prefix };
+    const update = before
+      .then(() =>
+        logs ? this.indexSessionLogs(workspace, options) : this.indexAllFromWorkspace(workspace, options),
+      )
+      .then(
+        () => undefined,
+        (error: unknown) => errorText(error),
+      )
+      .finally(() => {
+        if (this.#updates.get(key) === update) this.#updates.delete(key);
+      });
+    this.#updates.set(key, update);
+    const waiting = new AbortController();
+    const late = setTimeout(UPDATE_MS, 'it is still being built', { ref: false, signal: waiting.signal });
+    try {
+      return await Promise.race([update, late.catch(() => undefined)]);
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  /**
+   * Looks after the index as a whole: brings everything that it holds of a workspace up to date, forgets what is gone, and
+   * clears the file of deleted text.
+   *
+   * @param prefixes places that may have memory beside those that are indexed already.
+   */
+  async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
+    const scopes = this.#writing().writer.scopes();
+    const known = scopes.filter(({ source }) => source === 'memory').map(({ prefix }) => prefix);
+    for (const prefix of new Set([...prefixes, ...known]))
+      await this.indexAllFromWorkspace(workspace, { prefix });
+    for (const { prefix, source } of scopes) {
+      if (source === 'sessions') await this.indexSessionLogs(workspace, { prefix });
+    }
+    await this.#write(({ writer }) => writer.purge());
+  }
+
+  /**
+   * Forgets every file whose path begins with `prefix`, and clears the index's file of what they said.
+   *
+   * @returns How many files were forgotten.
+   */
+  async forget(prefix: string): Promise<number> {
+    let count = 0;
+    await this.#write(async ({ database, writer }) => {
+      const paths = database
+        .prepare<[string, string], string>('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?')
+        .pluck()
+        .all(prefix, prefix);
+      for (const path of paths) await writer.replaceText(path, '');
+      await writer.purge();
+      count = paths.length;
+    });
+    return count;
+  }
+
+  /** Resolves when all lines have vectors, or their embedding failed; at once for an index without `embedding`. */
+  async embedded(): Promise<void> {
+    const { vectors, writer } = this.#live();
+    if (writer !== undefined) await vectors?.embedMissing(writer);
+  }
+
+  /**
    * The best lines. Any text is a query. `"…"` asks for words in that order and `*` behind a word for what begins with
-   * it; nothing else is an operator. A sentence finds lines that have some of its words.
+   * it; nothing else is an operator. A sentence finds lines that have some of its words, a date what was said that day.
+   * Of a line longer than 2 000 characters, the part that matches best is answered.
    *
    * @throws {InvalidInputError} for unknown or bad options.
    * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: unless it is `readOnly`, it has been made
@@ -185,9 +279,22 @@ export class MemoryIndex {
     const { limit, offset, userId, snippetChars, ...filter } = settings;
     const parsed = parseQuery(query);
     const userSegment = userId === undefined ? undefined : fileSegment(userId);
+    const { lines, reader, writer, vectors, inOneState } = this.#live();
     try {
-      const found = await this.#find(query, parsed, { ...filter, userSegment }, offset + limit);
-      return found.slice(offset).map(({ path, number, content, score, day }) => ({
+      const vector = limit === 0 ? undefined : await vectors?.embedQuery(query);
+      // One connection for both, in memory: nothing half written may be read.
+      if (reader === this.#opened.writing) await writer?.idle;
+      const find = (): readonly RankedLine[] => {
+        const [from, to] = [offset, offset + limit];
+        const allowed = { ...filter, userSegment };
+        if (vector === undefined || vectors === undefined) return lines.search(parsed, allowed, from, to);
+        const both = [
+          lines.search(parsed, allowed, 0, 2 * to),
+          vectors.search(vector, allowed, 2 * to),
+        ] as const;
+        return interleave(...both, this.#settings.embedding?.share ?? 0).slice(from, to);
+      };
+      return inOneState(find).map(({ path, number, content, score, day }) => ({
         path,
         lineNumber: number,
         content,
@@ -210,57 +317,65 @@ export class MemoryIndex {
     }
   }
 
-  async #find(
-    text: string,
-    query: SearchQuery,
-    filter: LineFilter,
-    wanted: number,
-  ): Promise<readonly RankedLine[]> {
-    const { lines, vectors } = this.#live();
-    if (vectors === undefined || wanted === 0) return lines.search(query, filter, wanted);
-    const some = wanted + FUSED;
-    return fuseRanks([lines.search(query, filter, some), await vectors.search(text, filter, some)], wanted);
-  }
-
   /** Closes the file. Closing twice does nothing. */
   close(): void {
-    this.#opened.database.close();
+    closeParts(this.#opened);
   }
 
   /** @throws {MemoryIndexError} when it is closed. */
   #live(): Opened {
-    if (this.#opened.database.open) return this.#opened;
+    if (this.#opened.reader.open) return this.#opened;
     throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
   }
 
+  #writing(): Writing {
+    const { writing, writer } = this.#live();
+    if (writing !== undefined && writer !== undefined) return { database: writing, writer };
+    const message = `The memory index ${this.#path} was opened with readOnly: index files with one that was not.`;
+    throw new MemoryIndexError(this.#path, message);
+  }
+
   /** Writes, and once more into a new index if this one turns out to be damaged. */
-  async #write(task: (opened: Opened) => Promise<void>): Promise<void> {
-    if (this.#settings.readOnly) {
-      const message = `The memory index ${this.#path} was opened with readOnly: index files with one that was not.`;
-      throw new MemoryIndexError(this.#path, message);
-    }
+  async #write(task: (writing: Writing) => Promise<void>): Promise<void> {
     try {
-      await task(this.#live());
+      await task(this.#writing());
     } catch (error) {
       if (!isDamage(error)) throw error;
       await this.#remake();
-      await task(this.#opened);
+      await task(this.#writing());
     }
+    const { vectors, writer } = this.#opened;
+    if (writer !== undefined) void vectors?.embedMissing(writer);
   }
 
   /** Puts a new index in the place of a damaged one, unless another process has done so. */
   async #remake(): Promise<void> {
-    this.#opened.database.close();
+    closeParts(this.#opened);
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
     this.#opened = await openParts(this.#path, this.#settings);
   }
 }
 
 async function openParts(path: string, { readOnly, embedding }: OpenSettings): Promise<Opened> {
-  const database = await openIndexDatabase(path, { readOnly });
-  const vectors = embedding === undefined ? undefined : await LineVectors.open(database, path, embedding);
-  const writer = new LineWriter(database, path);
-  return { database, inode: await inodeOf(path), writer, vectors, lines: new LineSearch(database) };
+  const writing = readOnly ? undefined : await openIndexDatabase(path);
+  // A connection of its own sees nothing of a change that is not complete.
+  const reader =
+    writing !== undefined && path === ':memory:'
+      ? writing
+      : await openIndexDatabase(path, { readOnly: true });
+  const vectors =
+    embedding === undefined ? undefined : new LineVectors(reader, writing ?? reader, path, embedding);
+  const writer = writing === undefined ? undefined : new LineWriter(writing, path);
+  const inTransaction = reader.transaction((task: () => unknown) => task());
+  const inOneState = <T>(task: () => T) => inTransaction(task) as T;
+  const lines = new LineSearch(reader);
+  return { reader, writing, inode: await inodeOf(path), writer, vectors, lines, inOneState };
+}
+
+function closeParts({ reader, writing, vectors }: Opened): void {
+  vectors?.close();
+  reader.close();
+  writing?.close();
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {
@@ -268,13 +383,4 @@ async function inodeOf(path: string): Promise<number | undefined> {
     ({ ino }) => ino,
     () => undefined,
   );
-}
-
-function pathsOf(database: Database, prefix: string, source: MemorySource): string[] {
-  return database
-    .prepare<[string, string], string>(
-      `SELECT path FROM files JOIN scopes ON scopes.id = files.scope_id WHERE prefix = ? AND source = ?`,
-    )
-    .pluck()
-    .all(prefix, source);
 }

@@ -1,7 +1,13 @@
-import { type Message, messageSchema, type Workspace } from '@x/core';
+import { type Message, messageSchema, readLines, type Workspace, WorkspaceError } from '@x/core';
 
-const CHUNK_BYTES = 1 << 20;
-const NEWLINE = 10;
+/** A complete line of a session log. */
+export interface LogLine {
+  /** `undefined` when the line holds none. */
+  readonly message: Message | undefined;
+  /** Where the line begins and the next one does, in bytes. */
+  readonly start: number;
+  readonly end: number;
+}
 
 /**
  * The messages of a session log, oldest first, each once. Lines that a crash cut are left out, and so is what stands
@@ -19,51 +25,24 @@ export async function* readLogFile(
   }
 }
 
-/** A whole line of a log. */
-export interface LogLine {
-  /** `undefined` when the line holds none. */
-  readonly message: Message | undefined;
-  /** Where the next line begins, in bytes. */
-  readonly end: number;
-}
-
-/** The lines of a session log from one that begins at `start`, in bytes. */
+/** The lines of a session log from one that begins at `start`, in bytes; none of a log that does not exist. */
 export async function* readLogFrom(
   workspace: Pick<Workspace, 'read'>,
   path: string,
   start: number,
 ): AsyncGenerator<LogLine, void, undefined> {
-  let end = start;
-  for await (const line of linesOf(workspace, path, start)) {
-    end += line.length + 1;
-    yield { message: parseMessage(line.toString('utf8')), end };
-  }
-}
-
-async function* linesOf(
-  workspace: Pick<Workspace, 'read'>,
-  path: string,
-  from: number,
-): AsyncIterable<Buffer> {
-  let parts: Uint8Array[] = [];
-  for (let offset = from; ; ) {
-    const chunk = await workspace.read(path, { offset, length: CHUNK_BYTES });
-    if (chunk.length === 0) return;
-    offset += chunk.length;
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      parts.push(chunk.subarray(start, end));
-      yield Buffer.concat(parts);
-      parts = [];
-      start = end + 1;
-    }
-    parts.push(chunk.subarray(start));
-  }
-}
-
-function parseMessage(line: string): Message | undefined {
   try {
-    const value: unknown = JSON.parse(line);
+    for await (const { bytes, offset } of readLines(workspace, path, start)) {
+      yield { message: parseMessage(bytes), start: offset, end: offset + bytes.length + 1 };
+    }
+  } catch (error) {
+    if (!WorkspaceError.isInstance(error) || error.code !== 'not_found') throw error;
+  }
+}
+
+function parseMessage(bytes: Buffer): Message | undefined {
+  try {
+    const value: unknown = JSON.parse(bytes.toString('utf8'));
     return messageSchema.safeParse(value).success ? (value as Message) : undefined;
   } catch {
     return undefined;

@@ -11,6 +11,7 @@ import {
   type CompactionOutcome,
   type Compactor,
   InvalidInputError,
+  ItemLog,
   parseWith,
   SessionConflictError,
   type SessionKey,
@@ -20,28 +21,36 @@ import { z } from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
 import { type HistoryTransactionArgs, planTransaction } from './history-transaction.js';
-import { StoredHistory } from './stored-history.js';
-import { fromStored, toStored } from './stored-item.js';
+import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
+
+/** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
+export type KeyOfRun = (context: unknown) => SessionKey;
 
 export interface AgentsSessionOptions {
   /** Where the items live; the session never closes it. */
   readonly store: SessionStore;
-  /** Whose session it is. No item of one key can be read or changed under another. */
-  readonly key: SessionKey;
+  /**
+   * Whose session it is, or a function that tells it by the context of the run, so that one session object serves every
+   * tenant and user. No item of one key can be read or changed under another. With a function the SDK must hand its runs'
+   * context over, as it does from 0.17 on.
+   */
+  readonly key: SessionKey | KeyOfRun;
   /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
   readonly compactor?: Compactor | undefined;
   /** Told of every run of the compactor. */
   readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
 }
 
+const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
 const optionsSchema = z.strictObject({
   store: z.custom<SessionStore>(
     (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
     'must be a SessionStore',
   ),
-  key: z.custom<SessionKey>(
-    (value) => typeof (value as SessionKey | undefined)?.isWithin === 'function',
-    'must be a SessionKey; use SessionKey.of',
+  key: z.custom<SessionKey | KeyOfRun>(
+    (value) =>
+      typeof value === 'function' || typeof (value as SessionKey | undefined)?.isWithin === 'function',
+    'must be a SessionKey (use SessionKey.of) or a function that gives one',
   ),
   compactor: z
     .custom<Compactor>(
@@ -49,13 +58,14 @@ const optionsSchema = z.strictObject({
       'must be a Compactor',
     )
     .optional(),
-  onCompaction: z
-    .custom<(outcome: CompactionOutcome) => void>(
-      (value) => typeof value === 'function',
-      'must be a function',
-    )
-    .optional(),
+  onCompaction: functionSchema.optional(),
 });
+
+/** How many sessions of a function's keys stay known, so that adding to them reads nothing. */
+const MAX_LOGS = 1_000;
+
+/** The run of the SDK, as far as it is read here. */
+type Run = { readonly context: unknown } | undefined;
 
 /**
  * A session of the OpenAI Agents SDK in any session store: `run(agent, input, { session })`. Items are kept whole, one
@@ -64,23 +74,27 @@ const optionsSchema = z.strictObject({
 export class AgentsSession
   implements SessionHistoryRewriteAwareSession, OpenAIResponsesCompactionAwareSession
 {
-  readonly #id: string;
-  readonly #history: StoredHistory;
+  /** Tells the SDK to hand over the context of its runs. */
+  readonly acceptsRunContext = true;
+  readonly #store: SessionStore;
+  readonly #key: SessionKey | KeyOfRun;
+  /** By key; least recently used first. */
+  readonly #logs = new Map<string, ItemLog>();
   readonly #compactor: Compactor | undefined;
   readonly #onCompaction: ((outcome: CompactionOutcome) => void) | undefined;
 
   /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
   constructor(options: AgentsSessionOptions) {
     const { store, key, compactor, onCompaction } = parseWith(optionsSchema, options, 'AgentsSessionOptions');
-    this.#id = key.toString();
-    this.#history = new StoredHistory(store, key);
+    this.#store = store;
+    this.#key = key;
     this.#compactor = compactor;
     this.#onCompaction = onCompaction;
   }
 
-  /** The whole key as text: two users' sessions of one name have different ids. */
+  /** The whole key as text: two users' sessions of one name have different ids. Of a function's keys it names none. */
   async getSessionId(): Promise<string> {
-    return this.#id;
+    return typeof this.#key === 'function' ? 'by-run-context' : this.#key.toString();
   }
 
   /**
@@ -88,31 +102,35 @@ export class AgentsSession
    *
    * @param limit only so many of the last ones; all, unless given
    */
-  async getItems(limit?: number): Promise<AgentInputItem[]> {
+  async getItems(limit?: number, run?: Run): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return [];
-    const { messages } = await this.#history.read();
+    const log = this.#log(run);
+    const { messages } = await log.read();
     const wanted = limit === undefined ? messages : messages.slice(-limit);
-    return wanted.map((message) => fromStored(message, this.#id));
+    return wanted.map((message) => fromStored(log, message));
   }
 
-  async addItems(items: AgentInputItem[]): Promise<void> {
-    if (items.length === 0) return;
-    await this.#history.append(items.map(toStored));
+  /** @throws {InvalidInputError} for an item that JSON cannot hold; nothing is stored then. */
+  async addItems(items: AgentInputItem[], run?: Run): Promise<void> {
+    const log = this.#log(run);
+    const messages = items.map((item) => toStored(log, item));
+    if (messages.length > 0) await log.append(() => messages);
   }
 
-  async popItem(): Promise<AgentInputItem | undefined> {
-    const change = await this.#history.change(({ messages }) => {
+  async popItem(run?: Run): Promise<AgentInputItem | undefined> {
+    const log = this.#log(run);
+    const change = await log.change(({ messages }) => {
       const last = messages.at(-1);
       if (last === undefined) return undefined;
-      return { keep: messages.length - 1, append: [], popped: fromStored(last, this.#id) };
+      return { keep: messages.length - 1, append: [], popped: fromStored(log, last) };
     });
     return change?.popped;
   }
 
   /** Removes all items. The session stays, empty; `store.delete(key)` removes that too. */
-  async clearSession(): Promise<void> {
-    await this.#history.change(({ messages, operations }) =>
-      messages.length + operations.length === 0 ? undefined : { keep: 0, append: [], operations: [] },
+  async clearSession(run?: Run): Promise<void> {
+    await this.#log(run).change(({ messages, state }) =>
+      messages.length + Object.keys(state).length === 0 ? undefined : { keep: 0, append: [], state: {} },
     );
   }
 
@@ -122,18 +140,22 @@ export class AgentsSession
    *
    * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
    */
-  async applyHistoryTransaction(args: HistoryTransactionArgs): Promise<void> {
-    await this.#history.change((history) => planTransaction(args, history, this.#id));
+  async applyHistoryTransaction(args: HistoryTransactionArgs, run?: Run): Promise<void> {
+    const log = this.#log(run);
+    await log.change((history) => planTransaction(args, history, log));
   }
 
   /** Replaces function calls in place: what the runner does when a human changed one before approving it. */
-  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs): Promise<void> {
-    await this.#history.change(({ messages }) => planMutations(mutations, messages, this.#id));
+  async applyHistoryMutations({ mutations }: SessionHistoryRewriteArgs, run?: Run): Promise<void> {
+    const log = this.#log(run);
+    await log.change(({ messages }) => planMutations(mutations, messages, log));
   }
 
   /** Replaces the whole history in one commit: what the runner does with a model's own compaction. */
-  async replaceHistoryWithCompaction(items: AgentInputItem[]): Promise<void> {
-    await this.#history.change(() => ({ keep: 0, append: items.map(toStored) }));
+  async replaceHistoryWithCompaction(items: AgentInputItem[], run?: Run): Promise<void> {
+    const log = this.#log(run);
+    const append = items.map((item) => toStored(log, item));
+    await log.change(() => ({ keep: 0, append }));
   }
 
   /**
@@ -142,16 +164,15 @@ export class AgentsSession
    *
    * @returns what the compactor's own model calls cost, or `null` when there were none.
    */
-  async runCompaction({
-    force = false,
-  }: OpenAIResponsesCompactionArgs = {}): Promise<OpenAIResponsesCompactionResult | null> {
+  async runCompaction(
+    { force = false }: OpenAIResponsesCompactionArgs = {},
+    run?: Run,
+  ): Promise<OpenAIResponsesCompactionResult | null> {
     if (this.#compactor === undefined) return null;
-    const compaction = new HistoryCompaction(
-      this.#compactor,
-      force ? 'manual' : 'proactive_budget',
-      this.#id,
-    );
-    const outcome = await this.#compacted(compaction);
+    const log = this.#log(run);
+    const reason = force ? 'manual' : 'proactive_budget';
+    const compaction = new HistoryCompaction(this.#compactor, reason, log);
+    const outcome = await compacted(log, compaction);
     if (outcome !== undefined) this.#onCompaction?.(outcome);
     if (outcome?.usage === undefined) return null;
     const { inputTokens, outputTokens } = outcome.usage;
@@ -159,15 +180,29 @@ export class AgentsSession
     return { usage: new RequestUsage({ inputTokens, outputTokens, totalTokens, endpoint: 'compaction' }) };
   }
 
-  async #compacted(compaction: HistoryCompaction): Promise<CompactionOutcome | undefined> {
-    try {
-      await this.#history.change(({ messages }) => compaction.plan(messages));
-      return compaction.outcome;
-    } catch (error) {
-      // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
-      const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
-      if (!known || compaction.outcome === undefined) throw error;
-      return { ...compaction.outcome, status: 'failed', reason: error.message };
-    }
+  #log(run: Run): ItemLog {
+    const key = typeof this.#key === 'function' ? this.#key(run?.context) : this.#key;
+    const id = key.toString();
+    const log = this.#logs.get(id) ?? new ItemLog(this.#store, key, FRAMEWORK);
+    this.#logs.delete(id);
+    this.#logs.set(id, log);
+    const [oldest] = this.#logs.keys();
+    if (this.#logs.size > MAX_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    return log;
+  }
+}
+
+async function compacted(
+  log: ItemLog,
+  compaction: HistoryCompaction,
+): Promise<CompactionOutcome | undefined> {
+  try {
+    await log.change(({ messages }) => compaction.plan(messages));
+    return compaction.outcome;
+  } catch (error) {
+    // Others write all the time, or the result has no form: the history is as it was, and there is a next turn.
+    const known = SessionConflictError.isInstance(error) || InvalidInputError.isInstance(error);
+    if (!known || compaction.outcome === undefined) throw error;
+    return { ...compaction.outcome, status: 'failed', reason: error.message };
   }
 }

@@ -1,8 +1,15 @@
 import { createHash } from 'node:crypto';
 import type { AgentInputItem } from '@openai/agents';
-import { InvalidInputError, type JsonObject, type JsonValue, type Message } from '@x/core';
+import {
+  InvalidInputError,
+  type ItemChange,
+  type ItemHistory,
+  type ItemLog,
+  type JsonObject,
+  type JsonValue,
+} from '@x/core';
 import { toJson } from './item-json.js';
-import { dataOf, toStored } from './stored-item.js';
+import { toStored } from './stored-item.js';
 
 /** A change of a history, as the SDK asks for it after 0.14.0; described here, so that earlier versions fit, too. */
 export type HistoryTransaction =
@@ -23,14 +30,7 @@ export interface HistoryTransactionArgs {
 const REMEMBERED = 256;
 
 /** Transactions that were applied, oldest first: a digest of each by its operation's id. */
-export type Operations = readonly (readonly [operationId: string, digest: string])[];
-
-/** What a transaction makes of a history. */
-export interface TransactionChange {
-  readonly keep: number;
-  readonly append: readonly Message[];
-  readonly operations: Operations;
-}
+type Operations = readonly (readonly [operationId: string, digest: string])[];
 
 /**
  * What a transaction changes, or `undefined` when it has been applied before.
@@ -40,21 +40,24 @@ export interface TransactionChange {
  */
 export function planTransaction(
   { operationId, transaction }: HistoryTransactionArgs,
-  history: { readonly messages: readonly Message[]; readonly operations: Operations },
-  sessionKey: string,
-): TransactionChange | undefined {
+  { messages, state }: ItemHistory,
+  log: ItemLog,
+): ItemChange | undefined {
   if (typeof operationId !== 'string' || operationId.trim() === '') {
     throw refusal('operationId', 'must be a text that is not blank');
   }
+  refuseUnknownFields(transaction);
   const digest = digestOf(transaction);
-  const known = history.operations.find(([id]) => id === operationId);
+  const before = (state.operations ?? []) as unknown as Operations;
+  const known = before.find(([id]) => id === operationId);
   if (known?.[1] === digest) return undefined;
   if (known !== undefined) throw refusal('operationId', 'was used for another transaction before');
 
-  const operations = [...history.operations, [operationId, digest] as const].slice(-REMEMBERED);
-  const { messages } = history;
+  const operations = [...before, [operationId, digest] as const].slice(-REMEMBERED);
+  const stateAfter = { ...state, operations } as unknown as JsonObject;
+  const stored = (items: readonly AgentInputItem[]) => items.map((item) => toStored(log, item));
   if (transaction.type === 'append_items') {
-    return { keep: messages.length, append: transaction.items.map(toStored), operations };
+    return { keep: messages.length, append: stored(transaction.items), state: stateAfter };
   }
   const { expectedSuffix, replacement } = transaction;
   const keep = messages.length - expectedSuffix.length;
@@ -62,10 +65,28 @@ export function planTransaction(
     keep >= 0 &&
     expectedSuffix.every((item, index) => {
       const message = messages[keep + index];
-      return message !== undefined && canonical(dataOf(message, sessionKey)) === canonical(toJson(item));
+      return message !== undefined && canonical(log.item(message)) === canonical(toJson(item));
     });
   if (!matches) throw refusal('transaction.expectedSuffix', 'is not the end of the history any more');
-  return { keep, append: replacement.map(toStored), operations };
+  return { keep, append: stored(replacement), state: stateAfter };
+}
+
+const FIELDS: { readonly [type: string]: readonly string[] } = {
+  append_items: ['items'],
+  replace_suffix: ['expectedSuffix', 'replacement'],
+};
+
+/** A field that this version does not know could mean a change that it would not make. */
+function refuseUnknownFields(transaction: HistoryTransaction): void {
+  const fields = FIELDS[transaction.type];
+  if (fields === undefined) throw refusal('transaction.type', `must be ${Object.keys(FIELDS).join(' or ')}`);
+  for (const [field, value] of Object.entries(transaction)) {
+    if (field === 'type') continue;
+    if (!fields.includes(field)) throw refusal(`transaction.${field}`, 'is not known');
+    if (!Array.isArray(value)) throw refusal(`transaction.${field}`, 'must be a list of items');
+  }
+  for (const field of fields)
+    if (!(field in transaction)) throw refusal(`transaction.${field}`, 'is missing');
 }
 
 function digestOf(transaction: HistoryTransaction): string {

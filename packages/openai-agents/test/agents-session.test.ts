@@ -290,3 +290,26 @@ it('refuses options that do not fit', () => {
     'SessionKey.of',
   );
 });
+
+it('serves every user by the context of the run, and never shows one what another said', async () => {
+  const store = new InMemorySession();
+  const session = new AgentsSession({
+    store,
+    key: (context) => {
+      const { userId } = context as { readonly userId: string };
+      return SessionKey.of({ userId, sessionId: 's-001' });
+    },
+  });
+  expect(session.acceptsRunContext).toBe(true);
+  // As the runner of later versions calls it.
+  const alice = { context: { userId: 'alice' } };
+  const bob = { context: { userId: 'bob' } };
+  await session.addItems([user('I am Alice')], alice);
+  await session.addItems([user('I am Bob')], bob);
+  expect(await session.getItems(undefined, alice)).toEqual([user('I am Alice')]);
+  await session.clearSession(alice);
+  expect(await session.getItems(undefined, alice)).toEqual([]);
+  expect(await session.popItem(bob)).toEqual(user('I am Bob'));
+  // Without a run there is nobody whose session it could be.
+  await expect(session.getItems()).rejects.toThrow();
+});

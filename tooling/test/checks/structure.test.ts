@@ -104,7 +104,11 @@ test('a source file may reach the limit and not pass it', () => {
 describe('a small file with one importer beside it', () => {
   const imports = (...paths: string[]) => paths.map((path) => `import { a } from '${path}.js';\n`).join('');
   const lines = (count: number) => 'a;\n'.repeat(count);
-  const found = (extra: Record<string, string>, packages?: readonly string[]) =>
+  const found = (
+    extra: Record<string, string>,
+    packages: readonly string[] = ['packages/core'],
+    exceptions: Record<string, string> = {},
+  ) =>
     checkFragments(
       temporaryRepository({
         ...files,
@@ -114,11 +118,23 @@ describe('a small file with one importer beside it', () => {
         ...extra,
       }),
       packages,
+      exceptions,
     ).map(({ file }) => file);
 
   test('belongs there', () => {
     expect(found({})).toEqual(['packages/core/src/deep/part.ts']);
-    expect(found({}, ['packages/core'])).toEqual(['packages/core/src/deep/part.ts']);
+  });
+
+  test('stays as an exception, or with its folder, and no exception is stale', () => {
+    const except = (path: string, extra = {}) => found(extra, undefined, { [path]: 'for a reason' });
+    expect(except('packages/core/src/deep/part.ts')).toEqual([]);
+    expect(except('packages/core/src/deep')).toEqual([]);
+    expect(except('packages/core/src/de')).toEqual([
+      'packages/core/src/deep/part.ts',
+      'packages/core/src/de',
+    ]);
+    const tested = { 'packages/core/test/deep/part.test.ts': '' };
+    expect(except('packages/core/src/deep/part.ts', tested)).toEqual(['packages/core/src/deep/part.ts']);
   });
 
   test.each([

@@ -6,7 +6,7 @@ type LanguageModel = Parameters<typeof fromAiSdk>[0];
 type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Provider {
-  /** What the environment must have. */
+  /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
   create(model: string, environment: Environment): Promise<LanguageModel>;
 }

@@ -25,7 +25,7 @@ export interface OpenAgentOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-/** What holds for the compaction of every agent in a directory. */
+/** The file of compaction settings for every agent in a directory. */
 const COMPACTION_FILE = 'compaction.yaml';
 
 /**

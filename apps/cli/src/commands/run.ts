@@ -47,7 +47,7 @@ export const run = command({
       userId: values.user,
       tenantId: values.tenant,
     });
-    // What the agent says goes where the output goes; what it does, too, if a person looks at both.
+    // The reply goes to the output. Progress goes there too when the output is a terminal.
     const progress = process.stdout.isTTY === true ? output : process.stderr;
     const printer = new EventPrinter({
       reply: output,

@@ -4,10 +4,10 @@ import { printable } from './style.js';
 
 const MAX_INPUT = 2_000;
 
-/** What asks a human one line; `undefined` when there is nobody to answer any more. */
+/** Asks a human for one line. Resolves to `undefined` when the input has ended. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
-/** What a human must have seen to decide on a call, beside its input. */
+/** Makes the text that a human needs beside a call's input to decide on it. */
 export type Preview = (call: PendingCall) => Promise<string | undefined>;
 
 /**

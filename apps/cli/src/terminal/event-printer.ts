@@ -4,9 +4,9 @@ import { printable, type Style } from './style.js';
 const MAX_ARGUMENT = 80;
 
 interface Outputs {
-  /** What the agent says. */
+  /** The stream of the agent's text. */
   readonly reply: NodeJS.WritableStream;
-  /** What it does: the same terminal, or standard error when the reply goes into a pipe. */
+  /** The stream of its steps: the same terminal, or standard error when the reply goes into a pipe. */
   readonly progress: NodeJS.WritableStream;
   readonly style: Style;
 }
@@ -15,7 +15,7 @@ interface Outputs {
 export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
-  /** Whether the reply stands in an unfinished line. */
+  /** True while the reply is in an unfinished line. */
   #inLine = false;
 
   constructor(outputs: Outputs) {

@@ -8,7 +8,7 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to go on where the session stopped. */
   readonly prompt: string;
-  /** What to say to the calls that wait, given their ids. */
+  /** Decides on the calls that wait, by their ids. */
   decide(waiting: readonly string[]): Decisions;
 }
 

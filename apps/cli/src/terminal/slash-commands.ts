@@ -3,13 +3,13 @@ import { formatRule, type HarnessAgent, WorkspaceTaskRepository } from '@x/harne
 import { people } from './event-printer.js';
 import { readPlan } from './read-plan.js';
 
-/** What a command works on. */
+/** The agent and the session that a command works on. */
 export interface ChatScope {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
 }
 
-/** What a command leads to: a line to show, a turn to run, another session, or the end. */
+/** The effect of a command: a line to show, a turn to run, another session, or the end. */
 export type CommandResult =
   | { readonly say: string }
   | { readonly resume: true }
@@ -24,7 +24,7 @@ interface SlashCommand {
 
 const NOTHING_YET = 'This session has no messages yet.';
 
-/** What a session's state says holds only where the agent has the capability that heeds it. */
+/** Says that the agent lacks a capability: without it, a setting in the session's state has no effect. */
 function lacks({ agent }: ChatScope, capability: string): { readonly say: string } | undefined {
   if (agent.capabilities.includes(capability)) return undefined;
   return { say: `This agent has no ${capability}: add it to the capabilities in its file.` };
@@ -148,7 +148,7 @@ const HELP = Object.values(commands)
   .map(({ usage, summary }) => `${usage.padEnd(26)}${summary}`)
   .join('\n');
 
-/** Whether a line is a command, not something to say. */
+/** Tells whether a line is a command rather than a message. */
 export function isCommand(line: string): boolean {
   return /^\/[a-z]*(\s|$)/.test(line);
 }

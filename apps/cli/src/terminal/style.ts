@@ -18,8 +18,8 @@ export function styleFor(
 }
 
 /**
- * What a model or a tool wrote, without the control characters by which it could write over the screen, ask the terminal
- * for things or hide what it did. Line breaks and tabs stay.
+ * Removes control characters from a text of a model or a tool: with them it could write over the screen, ask the terminal
+ * for things or hide its doings. Line breaks and tabs stay.
  */
 export function printable(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

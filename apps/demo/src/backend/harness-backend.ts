@@ -29,7 +29,7 @@ interface HarnessBackendOptions {
 const decoder = new TextDecoder();
 /** How often other servers' sessions are looked at. */
 const WATCH_INTERVAL_MS = 1_000;
-/** Only to learn whether somebody else has the lease. */
+/** Milliseconds of a lease that only probes whether another process holds one. */
 const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
@@ -104,7 +104,7 @@ export class HarnessBackend implements Backend {
     }
   }
 
-  /** Goes on with a call that nobody works at any more. */
+  /** Goes on with a call whose process has ended. */
   async #takeOver(sessionId: string, version: number): Promise<void> {
     const state = await this.#demo.agent.state(this.#context(sessionId));
     if (state?.activeCall === undefined) {
@@ -262,10 +262,10 @@ export class HarnessBackend implements Backend {
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
     const session = await this.#open(sessionId);
-    // What has told its end is as good as over, and need not be seen in between.
+    // A call that has announced its end is about to be over: wait for it in place of refusing.
     if (session.ending) await session.running;
     if (session.busy) throw busyError();
-    // What goes wrong is told by `call.failed`, which the page shows.
+    // Errors reach the page as `call.failed`.
     void this.#exclusively(session, run).catch(() => {});
   }
 
@@ -283,7 +283,7 @@ export class HarnessBackend implements Backend {
     await done;
   }
 
-  /** The stored sessions of the user, and of nobody else. */
+  /** Lists the stored sessions of this user only. */
   async *#sessions(): AsyncIterable<SessionInfo> {
     const userId = this.#userId;
     for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
@@ -323,7 +323,7 @@ export class HarnessBackend implements Backend {
   async #stored(sessionId: string) {
     await this.#requireSession(sessionId);
     const state = await this.#demo.agent.state(this.#context(sessionId));
-    // What has only just begun has said nothing that could be counted.
+    // A session that has only just begun has no state to count.
     if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
     return { state, usage: (await this.#open(sessionId)).feed.transcript.context };
   }

@@ -34,7 +34,7 @@ export class LiveSession {
   readonly journal: EventJournal;
   /** The call or compaction that runs; resolves at its end. */
   running: Promise<void> | undefined;
-  /** Whether what runs has told its end. */
+  /** True once the running call has announced its end. */
   ending = false;
   /** The stored version that the feed tells of; `undefined` when this process made the next one itself. */
   version: number | undefined;
@@ -59,7 +59,7 @@ export class LiveSession {
     return new LiveSession(options, new SessionFeed(key.parts.sessionId, transcript), journal);
   }
 
-  /** Whether the feed has every message that is stored. */
+  /** Tells whether the feed has every message that is stored. */
   async tellsAll(): Promise<boolean> {
     await this.#handled;
     const state = await this.#state();
@@ -153,7 +153,7 @@ async function readTranscript(options: LiveSessionOptions, journal: EventJournal
   const state = await agent.state(context);
   const logged = transcript.entries.flatMap((entry) => (entry.type === 'message' ? [entry.message] : []));
   const lost = neverStored(logged, state?.context ?? []);
-  // What was running when the other process ended runs no more.
+  // Calls and tools that ran when the other process ended are over.
   return {
     ...transcript,
     entries: transcript.entries.filter(({ id }) => !lost.has(id)),

@@ -5,18 +5,18 @@ import type { CompactionPreview } from '../server/inspection.js';
 interface PreviewOptions {
   readonly state: AgentState;
   readonly usage: ContextUsage | undefined;
-  /** As the page has them; whoever makes compactors checks them. */
+  /** The settings as the page sent them; the compactor checks them. */
   readonly settings: Readonly<Record<string, unknown>>;
-  /** Whether to look at what a compaction would do although none is due. */
+  /** Previews a compaction although none is due. */
   readonly force: boolean;
   readonly counter: TokenCounter;
   readonly contextWindow: number;
-  /** What would write summaries; it is not called. */
+  /** The model that would write summaries; it is not called. */
   readonly model: Model | undefined;
 }
 
 /**
- * What a compaction with these settings would do. Nothing is called and nothing is changed.
+ * Previews a compaction with these settings. Calls no model and changes nothing.
  *
  * @throws {InvalidInputError} naming every setting that cannot be.
  */

@@ -6,7 +6,7 @@ import type { BackgroundTask, Plan, SideWork } from '../server/transcript.js';
 const MAX_PLAN_CHARS = 40_000;
 const MAX_TASK_CHARS = 2_000;
 
-/** What there is beside the conversation: the plan, and what subagents do. */
+/** Reads the plan and the tasks of subagents. */
 export async function readSideWork(
   state: AgentState,
   {

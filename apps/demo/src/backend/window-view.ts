@@ -8,7 +8,7 @@ import {
 } from '@x/core';
 import type { WindowMessage, WindowView } from '../server/inspection.js';
 
-/** What the model would be sent now, message by message. */
+/** Shows the next request to the model, message by message. */
 export function windowView(
   state: AgentState,
   usage: ContextUsage | undefined,

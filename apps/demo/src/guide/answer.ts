@@ -71,7 +71,7 @@ function lines(text: string, words: readonly string[], atLeast = SOME): readonly
   return [...new Set(rated.filter(({ fit }) => fit === best).map(({ line }) => line))].slice(0, MAX_LINES);
 }
 
-/** What was found, without the question and my own search for it, which the log has too. */
+/** Leaves out the question, and the guide's own search for it, which the log has too. */
 function withoutMyself(text: string, request: string): string {
   const own = (line: string) =>
     line.includes(request) || line.includes(SEARCHING) || /\bcall \w+ \{/.test(line);

@@ -6,7 +6,7 @@ export interface Wish {
   readonly input: JsonObject;
 }
 
-/** What the guide says and does next; without calls its turn is over. */
+/** The next text and calls of the guide; without calls its turn is over. */
 export interface Decision {
   readonly text: string;
   readonly calls: readonly Wish[];

@@ -11,7 +11,7 @@ export function keywords(question: string): readonly string[] {
   return [...new Set(words.map((word) => word.replace(/[./-]+$/, '')).filter((word) => !COMMON.has(word)))];
 }
 
-/** How well a text answers: the share of the words that it has; a plural also counts as its singular. */
+/** Scores a text: the share of the words that it has. A plural also counts as its singular. */
 export function coverage(text: string, words: readonly string[]): number {
   if (words.length === 0) return 0;
   const lower = text.toLowerCase();

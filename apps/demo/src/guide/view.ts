@@ -8,7 +8,7 @@ import {
   toolUsesOf,
 } from '@x/core';
 
-/** What a tool answered, as far as the view still shows it. */
+/** The result of a tool, as far as the view still shows it. */
 export interface SeenResult {
   readonly text: string;
   readonly isError: boolean;
@@ -16,9 +16,9 @@ export interface SeenResult {
 
 /** All that the guide may look at: the request it was sent, like any model. */
 export interface View {
-  /** What the user last asked for. */
+  /** The user's latest request. */
   readonly request: string;
-  /** Whether nothing has happened since. */
+  /** True when nothing has happened since. */
   readonly isFresh: boolean;
   /** The list in the reminder behind the conversation. */
   readonly todos: readonly Todo[];
@@ -32,13 +32,13 @@ export interface View {
 
 const TODO_LINE = /^\[([ >x])\] (.+)$/gm;
 const STATUS = { ' ': 'pending', '>': 'in_progress', x: 'completed' } as const;
-/** What masking leaves of an output: one line that names the tool and its size. */
+/** The line that masking leaves of an output: it names the tool and its size. */
 const STUB = /^\[[\w-]+ → /;
 
 export function readView({ messages }: ModelRequest): View {
   const conversation = messages.filter((message) => message.kind !== 'synthetic');
   const asked = conversation.findLast((message) => message.role === 'user' && message.kind === undefined);
-  // What an earlier request found out may have changed since.
+  // Findings of an earlier request may be out of date.
   const results = seenResults(conversation.slice(asked ? conversation.indexOf(asked) : 0));
   return {
     request: asked ? textOf(asked).trim() : '',

@@ -2,12 +2,12 @@ import { InvalidInputError, type Issue, XError } from '@x/core';
 import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 
-/** What the page is answered when something went wrong. */
+/** The body of an answer with an error. */
 export interface ApiErrorBody {
   readonly error: {
     readonly code: string;
     readonly message: string;
-    /** Where in what was sent, for the fields of a form. */
+    /** Paths in the request, for the fields of a form. */
     readonly issues?: readonly Issue[];
   };
 }
@@ -44,7 +44,7 @@ export function apiError(
   );
 }
 
-/** Answers with what a backend threw. What is not an `XError` says nothing of the inside. */
+/** Answers with an error of a backend. An error that is no `XError` is answered without its text, which may tell internals. */
 export function thrownError(context: Context, error: unknown): Response {
   if (XError.isInstance(error)) {
     const issues = InvalidInputError.isInstance(error) ? error.issues : undefined;

@@ -5,7 +5,7 @@ import type { MemoryShelf } from './memory-shelf.js';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
 
 /**
- * What the server needs of an agent. Every method may reject with an `XError`, whose code and message reach the page;
+ * The agent as the server sees it. Every method may reject with an `XError`, whose code and message reach the page;
  * `BackendError` has the codes that the page and the status line of the answer know.
  *
  * Sessions are named by the page: `send` to an id that does not exist yet creates it.
@@ -21,12 +21,12 @@ export interface Backend {
    */
   transcript(sessionId: string): Promise<SessionSnapshot>;
   /**
-   * Starts a call with what the user says and resolves once it has been accepted; the rest is told by events.
+   * Starts a call with a message of the user. Resolves once the call is accepted; events tell the rest.
    *
    * @throws {BackendError} `session_busy` while a call or a compaction runs.
    */
   send(sessionId: string, text: string): Promise<void>;
-  /** Interrupts what runs, if anything does; resolves once that has been asked for. */
+  /** Interrupts the running call or compaction, if any. Resolves once the interruption is requested. */
   stop(sessionId: string): Promise<void>;
   /**
    * Starts a compaction and resolves once it has been accepted; `context.compacted` tells the outcome, also a bad one.
@@ -67,13 +67,13 @@ export interface Backend {
    */
   undo?(sessionId: string, compactionId: string): Promise<void>;
   /**
-   * What the model would be sent now, message by message.
+   * Shows the next request to the model, message by message.
    *
    * @throws {BackendError} `session_not_found`.
    */
   windowView(sessionId: string): Promise<WindowView>;
   /**
-   * What a compaction with these settings would do now; nothing is called or changed. `force`: although none is due.
+   * Previews a compaction with these settings. Calls no model and changes nothing. `force` previews one although none is due.
    *
    * @throws {InvalidInputError} naming every setting that cannot be.
    * @throws {BackendError} `session_not_found`.
@@ -83,7 +83,7 @@ export interface Backend {
     settings: Readonly<Record<string, unknown>>,
     force: boolean,
   ): Promise<CompactionPreview>;
-  /** What is remembered over all sessions. Left out by backends without a memory. */
+  /** The memory over all sessions. Left out by backends without one. */
   readonly memory?: MemoryShelf | undefined;
   /**
    * Begins or ends plan mode: while it is on, the agent may only read. Left out by backends without it.
@@ -99,13 +99,13 @@ export interface Backend {
   decide?(sessionId: string, decisions: Decisions): Promise<void>;
 }
 
-/** What answers, and where. */
+/** The model, the window and the abilities behind the page. */
 export interface BackendInfo {
-  /** Of the demo, for example `0.1.0`. */
+  /** The version of the demo, for example `0.1.0`. */
   readonly version: string;
   readonly model: {
     readonly id: string;
-    /** Whether it is the guide that the demo brings along: rules, no LLM. */
+    /** True for the demo's own guide: rules, no LLM. */
     readonly embedded: boolean;
     /** Prices per million tokens, where known; the page then says what a reply cost. */
     readonly pricing?: Pricing | undefined;
@@ -118,16 +118,16 @@ export interface BackendInfo {
   readonly compaction: CompactionSettings;
   /** As configured, for example `auto`. */
   readonly strategy: string;
-  /** Where the agent works, for people. */
+  /** The place where the agent works, for people. */
   readonly workspace: string;
-  /** Which optional methods there are. */
+  /** The optional methods that the backend has. */
   readonly abilities: {
     readonly undo: boolean;
     readonly decide: boolean;
     readonly plan: boolean;
     readonly memory: boolean;
   };
-  /** What an empty page offers to do. */
+  /** Suggestions on an empty page. */
   readonly starters: readonly Starter[];
 }
 
@@ -157,7 +157,7 @@ export interface Starter {
   readonly icon: 'survey' | 'ask' | 'find' | 'compact' | 'write';
   readonly title: string;
   readonly description: string;
-  /** What is sent. */
+  /** The message that a click sends. */
   readonly prompt: string;
 }
 

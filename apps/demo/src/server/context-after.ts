@@ -1,7 +1,7 @@
 import { type ContextUsage, countMessage, type Message, type TokenCounter } from '@x/core';
 
 /**
- * What fills the window after a compaction: the conversation counted anew, all else as it was measured before.
+ * Measures the window after a compaction: counts the conversation anew, and takes all else from the measurement before.
  * `countMessage` remembers, so only what the compaction wrote is counted.
  */
 export function contextAfter(

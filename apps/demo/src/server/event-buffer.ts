@@ -60,7 +60,7 @@ export class EventBuffer<Event> {
     return () => void this.#listeners.delete(listener);
   }
 
-  /** What came after an event, or `undefined` when that is not known any more. */
+  /** Returns the events after an event, or `undefined` when they are not held any more. */
   #after(id: string): readonly Stamped<Event>[] | undefined {
     const separator = id.lastIndexOf('-');
     const position = Number(id.slice(separator + 1));

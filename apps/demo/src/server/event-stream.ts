@@ -52,7 +52,7 @@ export function eventStream(
   });
 }
 
-/** Waits to be woken, for a time at most. Whether it was. */
+/** Waits to be woken, for a time at most. Resolves to false when the time is over. */
 function woken(timeoutMs: number, register: (wake: () => void) => void): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), timeoutMs);

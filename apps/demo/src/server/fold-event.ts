@@ -100,13 +100,13 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     }
     case 'call.failed':
       return withNotice(endedCall(transcript), { level: 'error', at: event.at, ...event.error });
-    // What the page has no place for.
+    // Events that the page does not show.
     default:
       return transcript;
   }
 }
 
-/** What to say of a call that ended otherwise than with an answer. */
+/** Notices for calls that ended without an answer, by stop reason. */
 const endings: Readonly<Record<string, string | undefined>> = {
   interrupted: 'Stopped. What the agent had done up to here is kept.',
   max_iterations: 'The agent used up the steps that one call may take. Say “go on” to continue.',

@@ -1,6 +1,6 @@
 import type { CompactionStatus, CompactionStep, ManifestEntry } from '@x/core';
 
-/** What the model would be sent now, message by message. */
+/** The next request to the model, message by message. */
 export interface WindowView {
   readonly messages: readonly WindowMessage[];
   /** Tokens around the conversation, as the last model call had them. */
@@ -13,11 +13,11 @@ export interface WindowMessage {
   readonly id: string;
   readonly source: 'summary' | 'conversation' | 'toolResults';
   readonly tokens: number;
-  /** What it is, in a line. */
+  /** A description in one line. */
   readonly label: string;
 }
 
-/** What a compaction with other settings would do to a session now. */
+/** The result that a compaction with other settings would have now. */
 export interface CompactionPreview {
   readonly status: CompactionStatus;
   /** Why, in words. */

@@ -1,4 +1,4 @@
-/** What is remembered of a user over all sessions: `MEMORY.md`, the notes of days, and earlier versions. Reading is confined to these. */
+/** The memory of a user over all sessions: `MEMORY.md`, the notes of days, and earlier versions. Reads nothing else. */
 export interface MemoryShelf {
   overview(): Promise<MemoryOverview>;
   /** @throws {BackendError} `not_found` for anything that is no memory file of this user, whatever the path. */

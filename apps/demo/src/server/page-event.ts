@@ -12,15 +12,15 @@ import type { SideWork } from './transcript.js';
 export interface ErrorInfo {
   /** Stable, for programs. */
   readonly code: string;
-  /** What happened and what to do, for people. */
+  /** The problem and the remedy, for people. */
   readonly message: string;
 }
 
 type AgentBody<Type extends AgentEventBody['type']> = Extract<AgentEventBody, { readonly type: Type }>;
 
 /**
- * What the page is told: the agent's events as plain JSON, what they leave out (the summary and the window after a
- * compaction), and what happens to a session outside a call.
+ * An event for the page: the agent's events as plain JSON, with the summary and the window after a compaction, and events of
+ * a session outside a call.
  */
 export type PageEventBody =
   | Exclude<AgentEventBody, AgentBody<'call.failed'> | AgentBody<'context.compacted'>>
@@ -30,7 +30,7 @@ export type PageEventBody =
   | { readonly type: 'work.changed'; readonly work: SideWork }
   | { readonly type: 'todos.changed'; readonly todos: readonly Todo[] };
 
-/** What the agent's `context.compacted` event does not say. */
+/** Facts of a compaction that the agent's `context.compacted` event lacks. */
 export interface CompactionDetails {
   /** The summary that was written, if any. */
   readonly summary?: string | undefined;

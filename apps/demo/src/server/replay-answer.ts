@@ -1,6 +1,6 @@
 import type { ReplayReport } from '@x/replay';
 
-/** What replaying a log came to. */
+/** The result of replaying a log. */
 export interface ReplayAnswer {
   readonly report: ReplayReport;
   /** Tokens of every request, strategy by strategy. */

@@ -45,7 +45,7 @@ const eventsQuery = z.strictObject({ after: z.string().max(200).optional() });
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Of the user who asks. */
+    /** The backend of the user who asks. */
     backend: Backend;
   }
 }
@@ -59,7 +59,7 @@ interface RouteOptions {
   readonly closing: AbortSignal;
 }
 
-/** What the page can ask, as JSON under `/api`. */
+/** Makes the routes of the page: JSON under `/api`. */
 export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
   const api = new Hono();
   const memoryOf = (context: Context): MemoryShelf => {

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 
-/** The page runs its own files and talks to its own server; nothing else, and nobody frames it. */
+/** Lets the page run its own files and talk to its own server only, and forbids framing it. */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -19,11 +19,11 @@ export interface ServerOptions {
   readonly backend: Backend | BackendOf;
   /** The folder of the built page. */
   readonly webRoot: string;
-  /** Where to listen. Default `127.0.0.1`; anything that other machines can reach needs a token. */
+  /** The host to listen on. Default `127.0.0.1`; a host that other machines can reach needs a token. */
   readonly host?: string | undefined;
   /** 0 for any free one. Default 4173. */
   readonly port?: number | undefined;
-  /** What callers must know; none by default. */
+  /** The secret that callers must send; none by default. */
   readonly token?: string | undefined;
   /** Tokens of several users, by their names; in place of `token`. */
   readonly users?: Readonly<Record<string, string>> | undefined;

@@ -2,7 +2,7 @@ import { headOf, type ManifestEntry, type Message, textOf } from '@x/core';
 
 const MAX_CHARS = 1_000;
 
-/** What the model saw right after a compaction of the messages that it altered and left in their place, by message id. */
+/** Collects, by message id, the texts that the model saw right after a compaction of messages that it altered in place. */
 export function stubsAfter(
   manifest: readonly ManifestEntry[],
   context: readonly Message[],

@@ -3,7 +3,7 @@ import type { TimelinePoint, Transcript } from './transcript.js';
 /** Points of the time line that are kept: more would not be told apart. */
 const MAX_TIMELINE = 400;
 
-/** Whether an entry is there already; repeated ones are recent, so the search begins at the end. */
+/** Tells whether an entry is there already. Repeated entries are recent, so the search begins at the end. */
 export function holds(transcript: Transcript, id: string): boolean {
   return transcript.entries.findLastIndex((entry) => entry.id === id) >= 0;
 }

@@ -17,13 +17,13 @@ export interface Transcript {
   readonly title: string;
   /** Every message of the log, and what happened between them, in order. */
   readonly entries: readonly Entry[];
-  /** What became of the messages that the model no longer sees as they were, by message id. */
+  /** Fates of the messages that the model no longer sees unchanged, by message id. */
   readonly fates: Readonly<Record<string, Fate>>;
-  /** What the model calls cost, by the id of the message that they wrote. */
+  /** Usage and duration of model calls, by the id of the message that they wrote. */
   readonly replies: Readonly<Record<string, ReplyFigures>>;
-  /** What is known of tool calls beside their messages, by the call's id. */
+  /** Status and duration of tool calls, by the call's id. */
   readonly toolRuns: Readonly<Record<string, ToolRun>>;
-  /** What fills the model's window now; absent before the first model call. */
+  /** The content of the model's window by source; absent before the first model call. */
   readonly context?: ContextUsage | undefined;
   /** The window over time, oldest first, bounded. */
   readonly timeline: readonly TimelinePoint[];
@@ -43,10 +43,10 @@ export type Entry =
   | { readonly type: 'compaction'; readonly id: string; readonly compaction: CompactionRecord }
   | { readonly type: 'notice'; readonly id: string; readonly notice: Notice };
 
-/** What a compaction did to a message. */
+/** The fate of a message in a compaction. */
 export interface Fate {
   readonly fate: ManifestEntry['fate'];
-  /** The entry that tells of it. */
+  /** The entry of the compaction. */
   readonly compactionId: string;
 }
 
@@ -68,9 +68,9 @@ export interface CompactionRecord {
   readonly manifest: readonly ManifestEntry[];
   /** What the model saw right after it of altered messages that stayed, by message id. */
   readonly stubs?: Readonly<Record<string, string>> | undefined;
-  /** What stands in place of what went, where a summary was written. */
+  /** The summary in place of the removed messages, where one was written. */
   readonly summary?: string | undefined;
-  /** Whether it was taken back. */
+  /** True once it was undone. */
   readonly undone: boolean;
 }
 
@@ -83,17 +83,17 @@ export interface Notice {
   readonly message: string;
 }
 
-/** What there is beside the conversation. */
+/** The plan and the tasks of subagents, beside the conversation. */
 export interface SideWork {
   readonly plan: Plan;
-  /** What was given to subagents, oldest first. */
+  /** Tasks of subagents, oldest first. */
   readonly tasks: readonly BackgroundTask[];
 }
 
 export interface Plan {
-  /** Whether the agent may only read until a human has approved the plan. */
+  /** The agent may only read until a human has approved the plan. */
   readonly active: boolean;
-  /** Where the plan lies in the workspace, once there is one. */
+  /** The path of the plan in the workspace, once there is one. */
   readonly path?: string | undefined;
   readonly text?: string | undefined;
 }
@@ -101,7 +101,7 @@ export interface Plan {
 export interface BackgroundTask {
   readonly taskId: string;
   readonly subagent: string;
-  /** The beginning of what it was told. */
+  /** The beginning of the message that it was given. */
   readonly task: string;
   readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
   readonly createdAt: string;
@@ -118,7 +118,7 @@ export interface ReplyFigures {
 export interface ToolRun {
   readonly status: 'running' | 'done' | 'failed';
   readonly durationMs?: number | undefined;
-  /** Where the full result lies, when it was too large for the window. */
+  /** The file of the full result, when it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }
 
@@ -130,7 +130,7 @@ export type TimelinePoint =
       readonly at: string;
       readonly compactionId: string;
       readonly status: CompactionStatus;
-      /** What filled the window before, all sources together. */
+      /** Tokens in the window before, all sources together. */
       readonly tokensBefore: number;
       /** The window after it. */
       readonly context: ContextUsage;
@@ -147,7 +147,7 @@ export interface RunningCall {
   readonly startedAt: string;
   /** The model call within it, from 1; 0 before the first. */
   readonly step: number;
-  /** What the model has said so far in this step. */
+  /** Text that the model has streamed so far in this step. */
   readonly text: string;
   readonly thinking: string;
   /** Set while a failed model call waits to be made again. */

@@ -1,5 +1,6 @@
 import type { CompactionOutcome, ToolDefinition } from '@x/core';
 import { z } from 'zod';
+import { type ChatOptions, chatShape } from '../ui/chat-key.js';
 
 /** What a compactor is told about the agent whose conversation it reduces. */
 export interface AgentCompactionOptions {
@@ -11,7 +12,12 @@ export interface AgentCompactionOptions {
   readonly contextWindow?: number | undefined;
   /** Told of every run of the compactor. */
   readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
-  /** How many reductions are remembered, over all conversations. Default 2 000. */
+  /**
+   * Remembers reductions for other processes, too: without it each one summarizes a conversation anew. Default: none. Give
+   * `userId` and `tenantId` with it, so that what is kept is kept apart and goes when a person is erased.
+   */
+  readonly remember?: ChatOptions | undefined;
+  /** How many reductions are remembered in this process, over all conversations. Default 2 000. */
   readonly maxReductions?: number | undefined;
 }
 
@@ -25,5 +31,6 @@ export const agentCompactionSchema = z.strictObject({
       'must be a function',
     )
     .optional(),
+  remember: z.strictObject(chatShape).optional(),
   maxReductions: z.int().positive().default(2_000),
 });

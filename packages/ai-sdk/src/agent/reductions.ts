@@ -5,9 +5,11 @@ import {
   InvalidInputError,
   type Message,
 } from '@x/core';
+import type { ChatOptions } from '../ui/chat-key.js';
 import { fingerprints } from './fingerprint.js';
 import { fromMessage } from './from-message.js';
 import type { SdkMessage } from './sdk-message.js';
+import { StoredReductions } from './stored-reductions.js';
 import { toMessage } from './to-message.js';
 
 /** A conversation whose beginning was reduced. */
@@ -33,13 +35,18 @@ export interface ReducedConversation<Source extends SdkMessage> {
 export class Reductions {
   readonly #compactor: Compactor;
   readonly #capacity: number;
+  readonly #stored: StoredReductions | undefined;
   /** By the fingerprint of what was reduced; least recently used first. */
   readonly #known = new Map<string, Reduction>();
 
-  /** @param capacity How many reductions are remembered. */
-  constructor(compactor: Compactor, capacity: number) {
+  /**
+   * @param capacity The number of reductions that are remembered in this process.
+   * @param where The store that remembers them for other processes, too.
+   */
+  constructor(compactor: Compactor, capacity: number, where?: ChatOptions) {
     this.#compactor = compactor;
     this.#capacity = capacity;
+    this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
   /** The conversation with what is known of it reduced; nothing is reduced anew. */
@@ -54,6 +61,8 @@ export class Reductions {
     messages: readonly Source[],
     options: CompactOptions,
   ): Promise<ReducedConversation<Source>> {
+    if (this.#stored !== undefined && this.#find(messages).reduction === undefined)
+      await this.#recollect(messages);
     const { ids, reduction, start } = this.#find(messages);
     const sources = new Map(reduction?.originals);
     const fresh = messages.slice(start).map((source, index) => {
@@ -70,6 +79,7 @@ export class Reductions {
       this.#remember(ids.at(-1) ?? '', next);
       // Later versions of the SDK go on from what a step was sent.
       this.#remember(fingerprints(next.written).at(-1) ?? '', next);
+      await this.#stored?.keep(ids, outcome.messages, sources);
       return { messages: joined(next, messages, messages.length), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
@@ -77,6 +87,15 @@ export class Reductions {
       const failed = { status: 'failed', reason: error.message, messages: view, manifest: [] } as const;
       return { messages: same, outcome: { ...outcome, ...failed } };
     }
+  }
+
+  /** Takes over what another process reduced. */
+  async #recollect(messages: readonly SdkMessage[]): Promise<void> {
+    const ids = fingerprints(messages);
+    const found = await this.#stored?.find(messages, ids);
+    if (found === undefined) return;
+    const sources = new Map(ids.map((id, at) => [id, messages[at] as SdkMessage]));
+    this.#remember(found.id, reductionTo(found.messages, sources));
   }
 
   /** The longest beginning that was reduced before; `start` is where the rest begins. */

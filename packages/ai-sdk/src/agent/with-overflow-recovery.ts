@@ -31,12 +31,12 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   compactor: Compactor,
   options: Omit<AgentCompactionOptions, 'system' | 'tools'> = {},
 ): Model {
-  const { maxReductions, onCompaction, contextWindow } = parseWith(
+  const { maxReductions, onCompaction, contextWindow, remember } = parseWith(
     agentCompactionSchema.omit({ system: true, tools: true }),
     options,
     'withOverflowRecovery options',
   );
-  const reductions = new Reductions(compactor, maxReductions);
+  const reductions = new Reductions(compactor, maxReductions, remember);
 
   /** The prompt of the second request; `undefined` where the compactor cannot help. */
   async function reduced(call: CallOptions): Promise<CallOptions | undefined> {

@@ -1,5 +1,5 @@
 import { createCompactor } from '@x/compaction';
-import type { CompactionOutcome } from '@x/core';
+import { type CompactionOutcome, InMemorySession, type Model } from '@x/core';
 import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { expect, it } from 'vitest';
@@ -233,4 +233,66 @@ it('stays with the conversation when a compactor writes what the SDK has no word
 it('refuses options that it does not know', () => {
   const { compactor } = observed();
   expect(() => prepareStepWith(compactor, { window: 3 } as never)).toThrow('window');
+});
+
+it('finds in another process what one has reduced, and summarizes it once', async () => {
+  const store = new InMemorySession();
+  let summaries = 0;
+  const model: Model = {
+    id: 'summarizer',
+    generate: async () => {
+      summaries += 1;
+      const text = '## SESSION INTENT\nAsk\n## SUMMARY\nAsked\n## ARTIFACTS\nnone\n## NEXT STEPS\nnone';
+      return { content: [{ type: 'text', text }], finishReason: 'stop' };
+    },
+  };
+  const history: ModelMessage[] = Array.from({ length: 60 }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(40)}` }] },
+  ]).flat();
+  const image = { type: 'image' as const, image: new Uint8Array([1, 2, 3]) };
+  const asked: ModelMessage[] = [
+    ...history,
+    { role: 'user', content: [image, { type: 'text', text: 'And this?' }] },
+  ];
+  const instance = (userId: string) => {
+    const compactor = createCompactor({ contextWindow: 8_000, keepMessages: 6, triggerMessages: 0, model });
+    return prepareStepWith(compactor, { remember: { store, userId } });
+  };
+  const first = await instance('alice')({ messages: asked });
+  expect(first.messages.length).toBeLessThan(20);
+  const used = summaries;
+  expect(used).toBeGreaterThan(0);
+  const later: ModelMessage[] = [...structuredClone(asked), { role: 'user', content: 'On' }];
+  const second = await instance('alice')({ messages: later });
+  expect(summaries).toBe(used);
+  expect(second.messages).toEqual([...first.messages, later.at(-1)]);
+  // Unaltered ones are the caller's own objects; what another user has kept is not found.
+  expect(second.messages.at(-2)).toBe(later.at(-2));
+  await instance('bob')({ messages: later });
+  expect(summaries).toBeGreaterThan(used);
+});
+
+it('learns from the usage of steps how the provider counts', async () => {
+  const messages: ModelMessage[] = Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(40)}` }] },
+  ]).flat();
+  const [outcomes, compactor] = [
+    [] as CompactionOutcome[],
+    createCompactor({ keepMessages: 6, triggerMessages: 0, triggerTokens: 0 }),
+  ];
+  const counted = (await compactor.plan([], {})).tokensBefore;
+  const prepareStep = prepareStepWith(compactor, {
+    contextWindow: 10_000,
+    onCompaction: (outcome) => void outcomes.push(outcome),
+  });
+  await prepareStep({ messages });
+  const tokens = outcomes[0]?.tokensBefore ?? counted;
+  expect(outcomes[0]?.status).toBe('skipped');
+  const step = (inputTokens: number) => [{ usage: { inputTokens }, response: { messages: [] } }];
+  await prepareStep({ messages, steps: step(tokens) });
+  expect(outcomes[1]?.status).toBe('skipped');
+  await prepareStep({ messages, steps: step(tokens * 2) });
+  expect(outcomes[2]?.status).toBe('applied');
 });

@@ -78,10 +78,13 @@ describe('a model that copies a stub into a call', () => {
   });
 
   it('may write the words of a cut once a summary stands for whoever said them', async () => {
-    const { may } = await reduced(
-      { strategy: 'summarization', truncateArgs: { keepMessages: 2 } },
-      rounds(30, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })).slice(0, 56),
-    );
+    const { context, may } = await reduced({ strategy: 'summarization', truncateArgs: { keepMessages: 2 } }, [
+      ...rounds(10, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })),
+      ...rounds(30),
+    ]);
+    expect(
+      context.flatMap(({ content }) => (JSON.stringify(content).includes('[truncated]') ? 1 : [])),
+    ).toEqual([]);
     expect(await may(write('... [truncated] ...'))).toBe('run');
   });
 

@@ -80,7 +80,7 @@ export interface Capability {
   readonly tools?: readonly Tool[];
   /** Told once, when the agent is built, what it is part of. */
   install?(agent: AgentComposition): void;
-  /** A section of the system prompt, or nothing. Must not change from step to step without need: it is cached. */
+  /** Makes a section of the system prompt, or none. Keep it the same from step to step: providers cache it. */
   system?(scope: CallScope): string | undefined | Promise<string | undefined>;
   /** Messages for the end of this step's view. They enter neither state nor log. */
   remind?(scope: CallScope): readonly Message[] | Promise<readonly Message[]>;
@@ -100,9 +100,9 @@ export interface Capability {
     next: (request: ModelRequest) => Promise<ModelResponse>,
   ): Promise<ModelResponse>;
   /**
-   * Whether a tool call may run: nothing, or an objection. Asked before anything of its step runs, again when an earlier
-   * call of the step may have changed the answer, and for what a human has edited; so it must not have effects. Of all
-   * capabilities the strictest counts, a denial also against a human's approval. What it throws is a denial.
+   * Judges whether a tool call may run: nothing, or an objection. Must not have effects, since it is asked several times:
+   * before any call of the step runs, again when an earlier call may have changed the answer, and for input that a human
+   * edited. The strictest capability wins, and a denial wins against a human's approval. An error counts as a denial.
    */
   authorize?(call: ToolUseBlock, scope: ToolScope): Objection | undefined | Promise<Objection | undefined>;
   /** Around one tool call that may run. */

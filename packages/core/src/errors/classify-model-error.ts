@@ -63,7 +63,7 @@ const CONTENT_TEXTS = /content (?:management )?(?:policy|filter)|inappropriate c
 const CONTENT_CODES = /content_?(?:filter|policy)|responsibleai|data_?inspection/;
 const PAYLOAD_CODES =
   /invalid_?(?:request|argument|parameter)|validation_?(?:error|exception)|bad_?request|not_?found/;
-/** Of clients that lost the connection, and of servers that could not answer now. */
+/** Codes of clients that lost the connection, and of servers that could not answer now. */
 const TRANSIENT_CODES =
   /^(?:econn(?:reset|refused|aborted)|epipe|e?timed?_?out(?:error)?|enotfound|eai_again|e(?:net|host)unreach|und_err_\w+)$|overloaded|unavailable|server_?(?:error|exception)|not_?ready|deadline_exceeded|^internal$/;
 const TRANSIENT_TEXTS =

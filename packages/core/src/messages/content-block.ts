@@ -122,7 +122,7 @@ export interface OpaqueBlock extends Block {
   readonly data: JsonValue;
   /** The call that the item is a half of, where the provider ran a tool itself: both halves stay or go together. */
   readonly callId?: string | undefined;
-  /** Which half of the call it is. A result may come in a later answer than its call. */
+  /** The half of the call that it is. A result may come in a later answer than its call. */
   readonly half?: 'call' | 'result' | undefined;
 }
 /** One part of a message. */

@@ -1,5 +1,5 @@
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
-import type { Message } from './message.js';
+import { type Message, toolUsesOf } from './message.js';
 
 /** A stretch of messages that stays or goes as one: a tool call with all its results, or one message by itself. */
 export interface MessageGroup {
@@ -10,11 +10,11 @@ export interface MessageGroup {
   readonly open: boolean;
 }
 
-/** How the tool calls and results of a conversation belong together. The one place that knows. */
+/** The pairing of a conversation's tool calls and results. */
 export interface Pairing {
   readonly groups: readonly MessageGroup[];
-  /** Where there are calls that still wait for their results. */
-  readonly open: ReadonlySet<number>;
+  /** Calls that still wait for their results, in the model's order, by message index. */
+  readonly open: ReadonlyMap<number, readonly ToolUseBlock[]>;
   /** Results whose call is nowhere before them: ids by message index. */
   readonly orphanResults: ReadonlyMap<number, ReadonlySet<string>>;
   /** Calls that were never answered although the model has spoken since: ids by message index. */
@@ -45,7 +45,7 @@ interface Calls {
  */
 export function pairingOf(messages: readonly Message[]): Pairing {
   let waiting = new Map<string, Calls>();
-  /** Of each message, the last one that belongs to it. */
+  /** The last message that belongs to each message, by index. */
   const reach = Int32Array.from(messages.keys());
   const orphanResults = new Map<number, Set<string>>();
   const orphanCalls = new Map<number, Set<string>>();
@@ -86,12 +86,19 @@ export function pairingOf(messages: readonly Message[]): Pairing {
       else waiting.set(block.id, { index, blocks: [block], answered: 0 });
     }
   }
-  const open = new Set<number>();
+  const unanswered = new Map<number, Set<ToolUseBlock>>();
   for (const [id, calls] of waiting) {
     if (!isOpen(calls)) continue;
     // No provider takes a user's message behind a call without its result.
     if (calls.index < lastRequest) add(orphanCalls, calls.index, id);
-    else open.add(calls.index);
+    else for (const call of calls.blocks.slice(calls.answered)) add(unanswered, calls.index, call);
+  }
+  const open = new Map<number, readonly ToolUseBlock[]>();
+  for (const [index, calls] of unanswered) {
+    open.set(
+      index,
+      toolUsesOf(messages[index] as Message).filter((call) => calls.has(call)),
+    );
   }
   let groups: readonly MessageGroup[] | undefined;
   return {
@@ -112,7 +119,7 @@ function isOpen({ blocks, answered }: Calls): boolean {
   return answered < blocks.length;
 }
 
-function toGroups(reach: Int32Array, open: ReadonlySet<number>): MessageGroup[] {
+function toGroups(reach: Int32Array, open: Pairing['open']): MessageGroup[] {
   const groups: MessageGroup[] = [];
   let start = 0;
   while (start < reach.length) {
@@ -129,8 +136,8 @@ function toGroups(reach: Int32Array, open: ReadonlySet<number>): MessageGroup[] 
   return groups;
 }
 
-function add(map: Map<number, Set<string>>, index: number, id: string): void {
-  const ids = map.get(index);
-  if (ids) ids.add(id);
-  else map.set(index, new Set([id]));
+function add<Item>(map: Map<number, Set<Item>>, index: number, item: Item): void {
+  const items = map.get(index);
+  if (items) items.add(item);
+  else map.set(index, new Set([item]));
 }

@@ -3,7 +3,7 @@ import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject } from '../lib/json.js';
 
-/** A schema that a model can be told, and by which what it writes is checked. */
+/** A schema that a model can be given, and that checks the input which the model writes. */
 export interface CompiledSchema<Output> {
   /** JSON Schema, draft 7. */
   readonly jsonSchema: JsonObject;

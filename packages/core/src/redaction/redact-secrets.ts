@@ -21,7 +21,7 @@ export function secretRedactor(patterns: readonly SecretPattern[] = []): Redact 
     const rest = own.reduce(replaceAll, text);
     const hinted = hintedPatterns(rest);
     if (hinted === 0) return rest;
-    // What stands for a secret never makes a later pattern match: a bracket ends it.
+    // No later pattern matches a placeholder: its bracket ends every match.
     return SECRET_PATTERNS.reduce(
       (result, pattern, index) => (hinted & (1 << index) ? replaceAll(result, pattern) : result),
       rest,
@@ -79,7 +79,7 @@ SECRET_PATTERNS.forEach(({ hints }, index) => {
 });
 
 /**
- * Which of {@link SECRET_PATTERNS} a text may match, as bits: few texts hold a secret, and to read one once costs a
+ * Finds the {@link SECRET_PATTERNS} that a text may match, as bits. Few texts hold a secret, and reading one once costs a
  * tenth of searching it for every pattern.
  */
 export function hintedPatterns(text: string): number {

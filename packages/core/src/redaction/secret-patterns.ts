@@ -23,7 +23,7 @@ const KEYS = 'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private)[_-]?key
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
 const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');
 
-/** What stands behind such a name without being a secret: a type, a placeholder, a reference. */
+/** Values behind such a name that are no secret: a type, a placeholder, a reference. */
 const HARMLESS =
   '(?!string\\b|number\\b|boolean\\b|unknown\\b|null\\b|undefined\\b|none\\b|true\\b|false\\b|\\[redacted:|\\*{3}|process\\.|os\\.|[$<{])';
 const ASSIGNS = '\\\\?["\']?\\s{0,3}(?:=>|[:=])\\s{0,3}';

@@ -72,7 +72,7 @@ async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderTha
     if (isDamage(error)) return false;
     throw error;
   } finally {
-    // What cannot be released ends by itself.
+    // A lease that cannot be released ends by itself.
     await lease?.release().catch(() => {});
   }
 }

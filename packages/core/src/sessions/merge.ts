@@ -168,7 +168,7 @@ function chooseAnswers(messages: readonly Message[]): ReadonlyMap<string, Answer
   return chosen;
 }
 
-/** What of a message holds its place: results do not, all else does. */
+/** Leaves out results: the rest of a message holds its place, results follow their calls. */
 function withoutResults(message: Message): readonly Message[] {
   if (toolResultsOf(message).length === 0) return [message];
   const content = message.content.filter(({ type }) => type !== 'tool_result');

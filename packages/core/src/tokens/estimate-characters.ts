@@ -1,6 +1,6 @@
 import { CYRILLIC_LETTER, MARKED_LETTER, TWICE_MARKED_LETTER } from './estimate-letter-pairs.js';
 
-/** What the estimate needs to know of a UTF-16 unit, as one byte. */
+/** Classes of UTF-16 units for the estimate, as one byte. */
 export const SYMBOL = 0; // beyond ASCII, neither letter nor space; a surrogate
 export const DRAWING = 1; // box drawing and blocks
 export const PUNCTUATION = 2; // ASCII

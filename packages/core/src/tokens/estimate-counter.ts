@@ -38,7 +38,7 @@ export const estimateCounter: TokenCounter = {
   count: (text) => (text === '' ? 0 : Math.max(1, Math.round(new Estimate(text).run()))),
 };
 
-/** What a word starts from before its letter pairs are added; with a space before it, it is more often one token. */
+/** Tokens of a word before its letter pairs are added. A word behind a space is more often one token. */
 const WORD_AFTER_SPACE = 0.4;
 const WORD = 0.6;
 /** Letter pairs of words with two capitals or more are torn apart that much more often. */

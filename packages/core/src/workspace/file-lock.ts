@@ -46,7 +46,7 @@ export async function withFileLock<T>(
     const entry = await acquire(path, deadline, timeoutMs).catch((error: unknown) => {
       throw toWorkspaceError(path, error);
     });
-    // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
+    // A failed beat has no consequence here: `check` finds out whether the lock was lost.
     const beat = setInterval(
       () => utimes(entry, new Date(), new Date()).catch(() => {}),
       HEARTBEAT_MS,

@@ -214,7 +214,7 @@ export class LocalWorkspace implements Workspace {
     return resolveInside(root, path, segments);
   }
 
-  /** Locks, and temporary files; of these, those whose writer cannot be at work any more are removed. */
+  /** Hides locks and temporary files. Removes a temporary file whose writer cannot be at work any more. */
   async #isHidden(path: string, file: string): Promise<boolean> {
     if (path === LOCKS) return true;
     if (!isTemporaryName(basename(file))) return false;
@@ -283,7 +283,7 @@ async function* listDirectory(
   options: ListOptions,
 ): AsyncGenerator<WorkspaceEntry, void, undefined> {
   const names = (await undefinedOn(ABSENT, readdir(directory))) ?? [];
-  // In the order of whole paths, what lies in `a` comes behind `a.txt`: the contents have a place of their own.
+  // Whole paths sort `a.txt` before `a/b`: the contents of a directory have a place of their own.
   const places = options.recursive ? names.flatMap((name) => [name, `${name}/`]) : names;
   const directories = new Set<string>();
   for (const place of places.sort()) {

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { encodeSegment } from '../lib/encode-segment.js';
 
-/** A process, told apart from a later one that was given the same number. */
+/** A process, distinguishable from a later one with the same number. */
 export interface ProcessIdentity {
   readonly pid: number;
   /** When it began, as the kernel counts; empty where the platform does not tell. */
@@ -46,7 +46,7 @@ export function hasEnded(identity: ProcessIdentity): boolean | undefined {
   try {
     process.kill(identity.pid, 0);
   } catch (error) {
-    // EPERM: it is there and somebody else's.
+    // EPERM: the process exists, and belongs to another user.
     if ((error as NodeJS.ErrnoException).code === 'ESRCH') return true;
   }
   const started = startOf(identity.pid);

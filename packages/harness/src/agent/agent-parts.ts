@@ -22,7 +22,7 @@ export const settingsSchema = z.strictObject({
   checkpoint: z.enum(['call', 'step']).default('call'),
   /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
-  /** What a call does while another one of its session runs: wait for its turn, or fail. */
+  /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
   turns: z.enum(['queue', 'reject']).default('queue'),
   /** Milliseconds that a call waits for the turn of a session that another process has. */
   turnTimeoutMs: z.int().min(0).default(60_000),
@@ -58,7 +58,7 @@ export interface AgentParts {
   readonly listeners: readonly ((event: AgentEvent) => void)[];
 }
 
-/** What this harness tells capabilities of the agent that they are part of. */
+/** The agent as its capabilities see it at installation. */
 export type ComposedAgent = AgentComposition & {
   /** The models that take over when its model fails for good. */
   readonly fallback?: ModelFallback | undefined;

@@ -31,7 +31,7 @@ const decisionSchema = z.discriminatedUnion('type', [
 ]);
 const decisionsSchema = z.record(z.string(), decisionSchema);
 
-/** What a human says to a tool call that waits for them. */
+/** A human's decision on a tool call that waits for approval. */
 export type Decision = z.output<typeof decisionSchema>;
 
 /** Decisions by the id of the tool call. */
@@ -42,15 +42,15 @@ export function parseDecisions(decisions: unknown): Decisions {
   return parseWith(decisionsSchema, decisions, 'decisions');
 }
 
-/** What a user may say: text, a message, or several. */
+/** The input of a call: text, a message, or several messages. */
 export type CallInput = string | Message | readonly Message[];
 
 export interface CallOptions {
   /** Interrupts the call when aborted, as `agent.interrupt` does. */
   readonly signal?: AbortSignal;
   /**
-   * What a human says to the tool calls that wait for them, by the id of the call. Those left out go on waiting, unless
-   * something new is said: then they are denied.
+   * Decisions on tool calls that wait for approval, by the id of the tool call. Calls without a decision go on waiting, or
+   * are denied when the call has new input.
    */
   readonly decisions?: Decisions;
   /**
@@ -58,7 +58,7 @@ export interface CallOptions {
    * `structuredOutput` is given it as its response format, any other as the tool `final_answer`.
    */
   readonly output?: StandardSchema | JsonObject;
-  /** How often the model may correct an answer that is not valid. Default 2. */
+  /** Attempts that the model has to correct an invalid answer. Default 2. */
   readonly outputRepairs?: number;
 }
 
@@ -67,7 +67,11 @@ export type OutputOptions<Output> = CallOptions & { readonly output: OutputSchem
 
 const repairsSchema = z.int().min(0).default(2);
 
-/** @throws {InvalidInputError} for what says nothing: providers refuse it, and would again with every later call. */
+/**
+ * Makes messages of the input of a call.
+ *
+ * @throws {InvalidInputError} for empty messages: providers would refuse them in every later call too.
+ */
 export function toMessages(input: CallInput): readonly Message[] {
   const messages = typeof input === 'string' ? [userMessage(input)] : asList(input);
   for (const [index, { content }] of messages.entries()) {
@@ -96,9 +100,9 @@ export function checkContext(context: RuntimeContext): void {
 }
 
 /**
- * The answer that the options ask for, if they ask for a form.
+ * Prepares the form that the options ask of the answer, if any.
  *
- * @throws {InvalidInputError} when it cannot be told to a model.
+ * @throws {InvalidInputError} when the form cannot be described to a model.
  */
 export function requestedOutput(
   { output, outputRepairs }: CallOptions,
@@ -108,7 +112,7 @@ export function requestedOutput(
   return output === undefined ? undefined : new RequestedOutput(outputFormat(output, toolNames), repairs);
 }
 
-/** What a call ends with. */
+/** The outcome of a call. */
 export interface Reply {
   readonly sessionId: string;
   /** Text of the last assistant message. */
@@ -126,7 +130,7 @@ export interface Reply {
   readonly output?: unknown;
 }
 
-/** What a call ends with that asked for an answer of a certain form. It has one if, and only if, it was completed. */
+/** The outcome of a call with `output`. It has a validated answer if, and only if, the call was completed. */
 export type OutputReply<Output> = Reply &
   (
     | { readonly stopReason: 'completed'; readonly output: Output }

@@ -75,7 +75,7 @@ function makeNow<Made>(make: () => Made, path: string): Made {
   }
 }
 
-/** Bad fields by their paths where the factory names them, else its message. */
+/** Lists bad fields by their paths where the factory names them, else the message of its error. */
 function refused(error: unknown, path: string): HarnessConfigError {
   const issues = InvalidInputError.isInstance(error)
     ? error.issues.map((issue) => ({ ...issue, path: issue.path === '' ? path : `${path}.${issue.path}` }))

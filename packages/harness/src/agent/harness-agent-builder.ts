@@ -331,7 +331,7 @@ function duplicates(path: string, names: readonly string[]): Issue[] {
   return [...new Set(twice)].map((name) => ({ path, message: `"${name}" is there twice` }));
 }
 
-/** What stands in the place of a part that is none, and what to do: for parts that no type checker has seen. */
+/** Says what was given in place of a part, and what to do about it. JavaScript callers have no type checker. */
 function malformedPart(
   value: unknown,
   kind: string,

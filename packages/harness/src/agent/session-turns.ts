@@ -9,6 +9,8 @@ import {
   type SessionLog,
   type SessionTurn,
   takeTurn,
+  type Workspace,
+  WorkspaceSessionLog,
 } from '@x/core';
 import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
@@ -19,7 +21,6 @@ import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import type { AgentParts } from './agent-parts.js';
 import { checkContext } from './call-options.js';
-import { OpenLogs } from './open-logs.js';
 import type { ToolList } from './tool-list.js';
 
 /** A call that runs, or waits for its session's turn: then it has no state yet. */
@@ -128,7 +129,7 @@ export class SessionTurns {
     const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
     const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
     try {
-      // An interruption before the turn began has nothing to wait for, and yet is stored as what was said.
+      // An interruption before the turn begins waits for nothing, but the input is still stored.
       return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
@@ -185,5 +186,27 @@ export class SessionTurns {
       'agent_closed',
       `Agent "${this.#parts.settings.name}" is closed or shutting down and takes no more calls. Nothing was stored; call another instance.`,
     );
+  }
+}
+
+const MAX_OPEN_LOGS = 64;
+
+/** Session logs that are kept ready, the last used: each remembers the ids it holds. */
+class OpenLogs {
+  readonly #workspace: Workspace;
+  readonly #logs = new Map<string, SessionLog>();
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace;
+  }
+
+  of(key: SessionKey): SessionLog {
+    const id = key.toString();
+    const log = this.#logs.get(id) ?? new WorkspaceSessionLog(this.#workspace, key);
+    this.#logs.delete(id);
+    this.#logs.set(id, log);
+    const oldest = this.#logs.keys().next().value;
+    if (this.#logs.size > MAX_OPEN_LOGS && oldest !== undefined) this.#logs.delete(oldest);
+    return log;
   }
 }

@@ -1,11 +1,11 @@
 import { constants } from 'node:os';
 
-/** What a shutdown needs of an agent. */
+/** The part of an agent that a shutdown uses. */
 interface Closable {
   close(): Promise<void>;
 }
 
-/** What a shutdown needs of the process; `process` is one. */
+/** The part of a process that a shutdown uses; `process` is one. */
 export interface SignalSource {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
@@ -21,12 +21,19 @@ export interface ShutdownOptions {
 }
 
 /**
- * Ends the process in an orderly way when it is told to: running calls are brought to a checkpoint and stored, so that
- * any other process can resume them; new calls are refused with `agent_closed`; then the process exits with 128 plus the
- * signal's number, as shells expect, or 1 when an agent could not be closed. A second signal exits at once.
+ * Ends the process in an orderly way at a signal. Running calls are brought to a checkpoint and stored, so that any other
+ * process can resume them; new calls are refused with `agent_closed`. The process then exits with 128 plus the signal's
+ * number, as shells expect, or 1 when an agent could not be closed. A second signal exits at once.
  *
  * A library must not install signal handlers by itself: call this in your program, once, for all its agents.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder().model(model).build();
+ * const release = shutdownOnSignals(agent);
+ * // In a test, take the handlers away again:
+ * release();
+ * ```
  * @returns a function that takes the handlers away again.
  */
 export function shutdownOnSignals(
@@ -54,7 +61,7 @@ export function shutdownOnSignals(
   };
 }
 
-/** What the closings failed with. */
+/** Closes all agents, and collects the errors of those that fail. */
 async function closeAll(agents: readonly Closable[]): Promise<readonly unknown[]> {
   const results = await Promise.allSettled(agents.map((agent) => agent.close()));
   return results.flatMap((result) => (result.status === 'rejected' ? [result.reason] : []));

@@ -33,7 +33,7 @@ export class ToolList {
   }
 }
 
-/** Of two tools with one name the first counts. When the agent was built there were none. */
+/** Indexes tools by name. The first tool wins; only a list that grew after the build has duplicates. */
 function listOf(tools: readonly Tool[]): CurrentTools {
   const byName = new Map<string, Tool>();
   for (const tool of tools) if (!byName.has(tool.definition.name)) byName.set(tool.definition.name, tool);

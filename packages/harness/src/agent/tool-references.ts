@@ -8,7 +8,7 @@ export interface ToolReference {
   readonly path: string;
   /** A name, in which `*` and `?` may stand for characters. */
   readonly tool: string;
-  /** Whether it fits names in upper and lower case alike. */
+  /** Ignores upper and lower case. Default false. */
   readonly anyCase?: boolean | undefined;
 }
 
@@ -17,10 +17,10 @@ interface Unknown extends ToolReference {
 }
 
 /**
- * Finds the tools that a capability's configuration names and no part of its agent brings: such a name does nothing, and
- * nobody would see it. One that is close to a tool's is a slip of the pen, and the agent is not built. Any other may be
- * that of a part that was left out, and MCP servers and subagents bring tools that are not known yet: that is a warning in
- * the agent's first call. A pattern may be written for whatever comes: it is only warned of when there is something close.
+ * Finds tool names in a capability's configuration that no part of the agent brings. A rule for such a name would do nothing,
+ * unnoticed. A name close to that of a tool is taken for a typing error, and refuses the build. Any other name is a warning
+ * in the agent's first call: MCP servers and subagents may still bring the tool. A pattern is only warned of when a tool's
+ * name comes close to it.
  */
 export class ToolReferences {
   readonly #source: string;
@@ -49,7 +49,7 @@ export class ToolReferences {
     this.#unused.set(agent.name, agent);
   }
 
-  /** In the agent's first call: says which names are unknown now. */
+  /** Warns of unknown names, once, in the agent's first call. */
   warn(scope: CallScope): void {
     const agent = this.#unused.get(scope.agentId);
     if (agent === undefined) return;
@@ -69,7 +69,7 @@ export class ToolReferences {
   }
 }
 
-/** The tools that an agent has by now. Those of capabilities may have grown since it was built. */
+/** Lists the names of an agent's tools by now: those of capabilities may have grown since it was built. */
 export function toolNamesOf({
   tools,
   capabilities,
@@ -86,7 +86,7 @@ function isPattern(tool: string): boolean {
   return /[*?]/.test(tool);
 }
 
-/** What is to be said of a name that no tool has, given the names that come close. */
+/** Words the message for a name that no tool has, with the names that come close. */
 export function describeUnknown(tool: string, near: readonly string[]): string {
   const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
@@ -128,8 +128,8 @@ export function nearNames(name: string, known: Iterable<string>): readonly strin
 }
 
 /**
- * How many characters must be left out, put in, exchanged or swapped with their neighbor to make one text of the other:
- * the optimal string alignment distance.
+ * Counts the characters to leave out, put in, exchange or swap with a neighbor until one text becomes the other: the optimal
+ * string alignment distance.
  */
 function distanceOf(left: string, right: string): number {
   let beforeLast: readonly number[] = [];

@@ -9,9 +9,9 @@ const optionsSchema = z.strictObject({
     (value) => typeof value === 'object' && value !== null,
     'must be given',
   ),
-  /** Before the names of queues. Default `x-tasks`; what has another name is another queue. */
+  /** Prefix of the names of queues. Default `x-tasks`. */
   queueName: z.string().min(1).default('x-tasks'),
-  /** Before every key. Default BullMQ's own, `bull`. */
+  /** Prefix of every key. Default BullMQ's own, `bull`. */
   prefix: z.string().min(1).optional(),
   /** Tasks that this process carries out at a time; 0: it gives tasks to others and carries out none. */
   concurrency: z.int().min(0).default(8),
@@ -23,15 +23,15 @@ const optionsSchema = z.strictObject({
 
 export type BullmqTaskRunnerOptions = z.input<typeof optionsSchema>;
 
-/** Why a job is given back: not a failure of the task. */
+/** The reason for which a job is given back: not a failure of the task. */
 const PASSED_ON = 'The process shut down; another one goes on.';
 
 /**
- * Runs subagents wherever a process with the same agent is free: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
+ * Runs subagents in any free process with the same agent: `subagents(…, { runner: bullmqTaskRunner({ connection }) })`.
  * A task survives its process; another one goes on where its session was last stored. All processes need the same
  * subagents, and a workspace and a session store that all of them see.
  *
- * What a call brings along in its runtime context beside the ids of tenant and user does not travel.
+ * Only the ids of tenant and user travel from a call's runtime context; its other values stay behind.
  *
  * @throws {InvalidInputError} for unknown or impossible options.
  */
@@ -91,7 +91,7 @@ class BullmqTaskRunner implements TaskRunner {
 
 async function carryOut(job: Job<TaskOrder>, execute: ExecuteTask): Promise<void> {
   const end = await execute(job.data);
-  // A job that throws is tried again, by whoever is free.
+  // A job that throws is tried again, by any free worker.
   if (end === 'again') throw new Error(PASSED_ON);
 }
 

@@ -13,7 +13,7 @@ import { z } from 'zod';
 const NAME = 'agents_files';
 
 export const agentsFilesConfigSchema = z.strictObject({
-  /** What the files are called. */
+  /** Names of the files. */
   fileName: z.string().min(1).default('AGENTS.md'),
   /** Arguments of tools that name a file or a folder. */
   pathArguments: z.array(z.string().min(1)).default(['path', 'file_path', 'filePath']),
@@ -23,16 +23,16 @@ export const agentsFilesConfigSchema = z.strictObject({
 
 export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
 
-/** Where a file was shown: the result of a call; `seen` once it was in a view. */
+/** A place where a file was shown: the result of a call. `seen` once a view had it. */
 interface Showing {
   readonly toolUseId: string;
   readonly seen?: boolean;
 }
 
 /**
- * AGENTS.md files below the root of the workspace: when a tool touches a file, those of the folders above it are added to the
- * tool's result, the outermost first, each once. One that a compaction took out of view is added again when a tool next
- * touches a file below its folder. The file in the root is none of them: it belongs into the system prompt.
+ * Shows AGENTS.md files below the root of the workspace. When a tool touches a file, the AGENTS.md of each folder above it is
+ * added to the tool's result, the outermost first, each once. After a compaction removed one from view, the next touch below
+ * its folder adds it again. Leaves out the file in the root, which belongs into the system prompt.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -73,7 +73,7 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
   };
 }
 
-/** The folders from below the root down to what a call names; the last may be the name of a file, which harms nothing. */
+/** Lists the folders from below the root down to the path of a call. The last may be a file, which has no AGENTS.md. */
 function foldersOf(input: unknown, names: readonly string[]): readonly string[] {
   if (typeof input !== 'object' || input === null) return [];
   const path = names
@@ -136,7 +136,7 @@ function opening(path: string): string {
   return `<agents_file path=${JSON.stringify(path)}>`;
 }
 
-/** What nobody but this module writes. */
+/** Reads the stored state. Its form is trusted: only this module writes it. */
 function showingsIn(state: AgentState): Readonly<Record<string, Showing>> {
   return (state.extensions[NAME]?.shown ?? {}) as unknown as Readonly<Record<string, Showing>>;
 }

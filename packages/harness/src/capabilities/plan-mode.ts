@@ -21,9 +21,9 @@ const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';
 
 export const planModeConfigSchema = z.strictObject({
-  /** Whether a human must approve the plan before plan mode ends. */
+  /** Requires a human to approve the plan before plan mode ends. */
   approval: z.boolean().default(true),
-  /** What may be done while planning beside reading, as permission rules: for example `execute(git log *)`. */
+  /** Calls allowed while planning beside reading, as permission rules: for example `execute(git log *)`. */
   allow: z.array(z.string()).default([]),
 });
 
@@ -34,9 +34,9 @@ const UNREADABLE =
   'workspaceTools(), or a read_file of your own.';
 
 /**
- * `plan_enter`, `plan_write` and `plan_exit`. While plan mode is on, tools that may change something are denied, whatever
- * else allows them. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
- * approval. Whether it is on, and where the plan is, stands in `state.planModeContext`, and in front of the model in every step.
+ * Brings plan mode: `plan_enter`, `plan_write` and `plan_exit`. While it is on, tools that may change something are denied
+ * against every rule. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
+ * approval. `state.planModeContext` says whether it is on, and names the plan's file; a reminder tells the model in every step.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -93,7 +93,7 @@ function askToLeave({ state }: ToolScope) {
   return { type: 'ask', reason: `Carry out the plan in ${state.planModeContext.planFile}?` } as const;
 }
 
-/** Without a plan there is nothing to ask: the tool itself tells the model. */
+/** Tells whether there is a plan to ask about; without one the tool itself tells the model. */
 async function hasPlan({ state, workspace }: ToolScope): Promise<boolean> {
   const { planFile } = state.planModeContext;
   return planFile !== undefined && (await workspace.stat(planFile)) !== undefined;
@@ -107,7 +107,7 @@ function reminder(planFile: string | undefined): string {
   );
 }
 
-/** Where the plan of a session lies in the workspace: below `plans/`, apart from every other session's. */
+/** Returns the path of a session's plan in the workspace: below `plans/`, apart from every other session's. */
 function planFileOf(agentId: string, { tenantId, userId, sessionId }: AgentState): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `plans/${sessionPrefix(key)}${fileSegment(sessionId)}.md`;

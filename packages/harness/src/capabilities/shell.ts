@@ -2,11 +2,11 @@ import { spawn } from 'node:child_process';
 import { type Capability, defineTool, headOf, parseWith, type Tool, tailOf, WorkspaceError } from '@x/core';
 import { z } from 'zod';
 
-/** What a command needs of the environment to behave; nothing else is passed on, secrets least of all. */
+/** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
 
 export const shellConfigSchema = z.strictObject({
-  /** Where commands run. Default: the root of a local workspace. */
+  /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
   /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
   timeoutMs: z.int().min(1).default(60_000),

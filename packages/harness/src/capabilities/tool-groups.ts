@@ -15,11 +15,11 @@ const NAME = 'tool_groups';
 
 /** Tools that are offered together. */
 export interface ToolGroup {
-  /** When it is of use: what the model goes by. */
+  /** The use of the group, by which the model chooses. */
   readonly description: string;
   /** Tools, or names of tools that others bring, in which `*` stands for any characters. */
   readonly tools: readonly (Tool | string)[];
-  /** Whether it is active until it is deactivated. Default false. */
+  /** Active from the start, until the model deactivates it. Default false. */
   readonly active?: boolean | undefined;
 }
 
@@ -37,12 +37,19 @@ export const groupsSchema = z
   .refine((groups) => Object.keys(groups).length > 0, 'has no groups; leave toolGroups out');
 
 /**
- * Tools in groups, of which the model is only told those that are active; it switches them with `tool_groups`. Which are,
- * stands in `state.toolContext`. A tool in several groups is offered while one of them is active; a tool in none, always.
+ * Offers tools in groups. The model sees only tools of active groups, and switches groups with `tool_groups`; the active ones
+ * are in `state.toolContext`. A tool in several groups is offered while one of them is active; a tool in none, always.
  *
- * A name that no tool has is reported by a warning in the agent's first call; one that is close to that of a tool keeps the
- * agent from being built.
+ * A name that no tool has is a warning in the agent's first call. A name close to that of a tool refuses the build.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder()
+ *   .model(model)
+ *   .use(workspaceTools(), shell())
+ *   .use(toolGroups({ system: { description: 'Runs commands.', tools: ['execute'] } }))
+ *   .build();
+ * ```
  * @throws {InvalidInputError} for a malformed group.
  */
 export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capability {
@@ -118,7 +125,7 @@ function isTool(value: unknown): boolean {
 interface Switchable {
   readonly name: string;
   readonly description: string;
-  /** By itself. */
+  /** Active from the start. */
   readonly active: boolean;
 }
 

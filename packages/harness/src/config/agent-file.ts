@@ -9,9 +9,16 @@ const name = z.string().min(1);
 /** A part by name, with its configuration where it takes one. */
 export type PartReference = string | { readonly ref: string; readonly config?: unknown };
 
-const reference = z.union([name, z.strictObject({ ref: name, config: z.unknown().optional() })]);
+const reference = z.union([
+  name,
+  z.strictObject({
+    ref: name,
+    /** The configuration of the part, which the part checks. */
+    config: z.unknown().optional(),
+  }),
+]);
 
-/** What the file says of a model. */
+/** A model as the file names it. */
 export interface ModelReference {
   /** As the program names models, for example `openai:gpt-5`. */
   readonly id: string;
@@ -39,7 +46,7 @@ const schema = z.strictObject({
   name: agentName,
   system_prompt: systemPrompt,
   model,
-  /** What takes over, in this order, when the model fails for good. */
+  /** Models that take over, in this order, when the model fails for good. */
   fallback: z.array(model).default([]),
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
@@ -55,7 +62,7 @@ const schema = z.strictObject({
   ...settingsShape,
 });
 
-/** What an agent's file said. */
+/** The parsed content of an agent's file. */
 export interface AgentConfig {
   readonly settings: Partial<AgentSettings>;
   readonly model: ModelReference;
@@ -63,21 +70,21 @@ export interface AgentConfig {
   readonly workspace?: PartReference | undefined;
   readonly session?: PartReference | undefined;
   readonly capabilities: readonly CapabilityReference[];
-  /** Where the file speaks of each of them. */
+  /** Paths in the file, one for each capability. */
   readonly places: readonly CapabilityPlace[];
 }
 
-/** Where a file speaks of a capability. */
+/** The paths of a capability in a file, for messages of errors. */
 export interface CapabilityPlace {
   readonly path: string;
-  /** Where its configuration is. */
+  /** The path of its configuration. */
   readonly config: string;
-  /** What of the configuration's own paths is not written there. */
+  /** The part of the configuration's own paths that the file leaves out. */
   readonly omitted?: string | undefined;
 }
 
 export interface ParseAgentOptions {
-  /** What `${NAME}` is looked up in. Default `process.env`. */
+  /** Values of `${NAME}`. Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 

@@ -21,7 +21,7 @@ import {
   parseAgentConfig,
 } from './agent-file.js';
 
-/** What a program offers to those who configure its agents by file. */
+/** Models, capabilities and stores that a program offers to configuration files. */
 export interface PartProviders {
   model(reference: ModelReference): Model | Promise<Model>;
   readonly registry: CapabilityRegistry;
@@ -32,14 +32,21 @@ export interface PartProviders {
 }
 
 export interface AgentFromConfigOptions extends ParseAgentOptions {
-  /** What relative directories in the file start from. Default: the current directory. */
+  /** The base of relative directories in the file. Default: the current directory. */
   readonly directory?: string;
 }
 
 /**
- * Makes a builder out of an agent's configuration; the program may add what only code can say, and builds.
+ * Makes a builder out of an agent's configuration. The program may add parts that only code can give, and builds.
  *
- * @param config What the file holds, once it is parsed as JSON or YAML.
+ * @example
+ * ```ts
+ * const config = JSON.parse(await readFile('agent.json', 'utf8'));
+ * const registry = new CapabilityRegistry().register('todo_list', todoList);
+ * const builder = await agentFromConfig(config, { model: () => model, registry });
+ * const agent = builder.build();
+ * ```
+ * @param config The content of the file, parsed as JSON or YAML.
  * @throws {InvalidInputError} naming the path of every bad field and every variable that is not set.
  * @throws {HarnessConfigError} naming every part that could not be made, and why.
  */

@@ -14,7 +14,7 @@ import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-g
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
 
-/** What a program adds to what files say of subagents. */
+/** Options of `subagents` that only a program can give. */
 export type SubagentsInFiles = Pick<
   SubagentsConfig,
   'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent'

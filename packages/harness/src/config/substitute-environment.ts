@@ -30,7 +30,7 @@ function substitute(
       REFERENCE,
       (reference, name: string | undefined, otherwise: string | undefined) => {
         if (name === undefined) return '${';
-        // As in a shell: what stands in counts for an empty variable too.
+        // As in a shell, the default replaces an empty variable too.
         const found = environment[name];
         if (found !== undefined && (found !== '' || otherwise === undefined)) return found;
         if (otherwise !== undefined) return otherwise;

@@ -2,7 +2,7 @@ import { hasBrand, type Issue, XError } from '@x/core';
 
 /** The parts of an agent do not fit together, or one of them is missing or malformed. */
 export class HarnessConfigError extends XError {
-  /** What is wrong, each with the builder method or configuration key that it concerns. */
+  /** The problems, each with its builder method or configuration key. */
   readonly issues: readonly Issue[];
 
   constructor(issues: readonly Issue[], options: { cause?: unknown } = {}) {

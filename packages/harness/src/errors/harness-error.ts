@@ -2,7 +2,7 @@ import { hasBrand, type SessionKey, SessionLeaseError, XError } from '@x/core';
 
 export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume' | 'not_pending' | 'no_plan';
 
-/** What the agent, or a tool of the harness, refuses to do as things stand. */
+/** A refusal of the agent, or of a tool of the harness, in the present state. */
 export class HarnessError extends XError {
   constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
     super(code, message, { cause: options.cause, brands: ['HarnessError'] });
@@ -13,7 +13,7 @@ export class HarnessError extends XError {
   }
 }
 
-/** What a call is refused with while another one of its session runs in this process. */
+/** Makes the error of a call while another call of its session runs in this process. */
 export function sessionBusy(key: SessionKey): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',

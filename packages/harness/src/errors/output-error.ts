@@ -6,7 +6,7 @@ export class OutputError extends XError {
   readonly text: string;
   /** Answers that were refused. */
   readonly attempts: number;
-  /** What is wrong with the last one. */
+  /** The problems of the last answer. */
   readonly issues: readonly Issue[];
 
   constructor(text: string, attempts: number, cause: InvalidInputError) {

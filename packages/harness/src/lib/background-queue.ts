@@ -3,7 +3,7 @@ export class BackgroundQueue {
   readonly #running = new Set<Promise<void>>();
   readonly #abort = new AbortController();
 
-  /** Starts `task`; what it throws goes to `report`. */
+  /** Starts `task`; its error goes to `report`. */
   add(task: (signal: AbortSignal) => Promise<void>, report: (error: unknown) => void): void {
     const running = Promise.resolve()
       .then(() => task(this.#abort.signal))

@@ -1,7 +1,7 @@
 import { errorText, InvalidInputError } from '@x/core';
 import { parseDocument } from 'yaml';
 
-/** What a Markdown file says about itself, and what it says. */
+/** The front matter of a Markdown file, and its text. */
 export interface FrontMatter {
   /** Empty without front matter. */
   readonly data: Readonly<Record<string, unknown>>;

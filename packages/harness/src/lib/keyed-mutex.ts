@@ -14,7 +14,7 @@ export class KeyedMutex {
     }
   }
 
-  /** Whether a task of this key runs or waits. */
+  /** Tells whether a task of this key runs or waits. */
   isBusy(key: string): boolean {
     return this.#tails.has(key);
   }

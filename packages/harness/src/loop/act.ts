@@ -40,7 +40,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         }),
       );
       rest = rest.slice(batch.length);
-      // What ran may have changed what is allowed: plan mode, a tool group.
+      // The calls that ran may have changed what is allowed: plan mode, a tool group.
       if (rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(
           call,
@@ -52,7 +52,7 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   } catch (error) {
     const { signal } = call.scope;
     const reason = signal.reason instanceof Interruption ? signal.reason.kind : 'interrupted';
-    // Who interrupts wants nothing of this step any more; a shutdown or an error keeps what waits for a human.
+    // An interruption gives up the whole step; a shutdown or an error keeps the calls that wait for a human.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
       uses.flatMap((use): readonly Message[] => {
@@ -106,7 +106,7 @@ function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBloc
   return { ...result, output: [{ type: 'text', text }, ...result.output] };
 }
 
-/** What comes next: one call, or several read-only ones; nothing when the first must wait. */
+/** Picks the next batch: one call, or several read-only ones; none when the first must wait. */
 function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowed | Denied)[] {
   const [first] = rest;
   if (first === undefined || first.type === 'wait') return [];
@@ -132,7 +132,7 @@ function resultMessage(result: ToolResultBlock): Message {
 }
 
 /**
- * Runs one tool and turns whatever happens into a result that the model can act on: unknown tools, invalid input,
+ * Runs one tool, and turns every outcome into a result that the model can act on: unknown tools, invalid input,
  * time-outs and thrown errors become error results. Rejects only when the call as a whole is interrupted.
  */
 async function runTool(

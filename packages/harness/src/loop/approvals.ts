@@ -14,14 +14,14 @@ import { parseRule, sameRule } from '../capabilities/permissions/rule.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { openCalls } from './open-calls.js';
 
-/** Keeps what is asked of a human in the state. */
+/** Keeps pending approvals in the state. */
 export function setPending(state: AgentState, approvals: readonly PendingApproval[]): void {
   const { pending, ...rest } = state.permissionContext;
   if (approvals.length === 0 && pending === undefined) return;
   state.permissionContext = approvals.length === 0 ? rest : { ...rest, pending: [...approvals] };
 }
 
-/** Forgets the approvals of calls that have their result, or are gone. */
+/** Removes approvals of calls that have their result, or are gone. */
 export function prunePending(state: AgentState): void {
   const { pending } = state.permissionContext;
   if (pending === undefined) return;
@@ -61,7 +61,7 @@ type Outcome = Extract<AgentEventBody, { type: 'permission.decided' }>['decision
 
 const OUTCOMES = { approve: 'approved', edit: 'edited', deny: 'denied' } as const;
 
-/** What the model reads of a call that nobody approved. */
+/** Texts that the model reads in place of the result of a call that was not approved. */
 const DENIED = {
   denied: 'The user denied this call. Do not try the same in another form: ask, or go on without it.',
   expired: 'Not run: nobody decided on this call in time. Ask again only if it is still needed.',
@@ -78,8 +78,8 @@ interface RecordOptions {
 }
 
 /**
- * Writes decisions into the state, where they wait until their calls' turn comes; and what time or a new message has
- * decided. Answers what to announce.
+ * Writes decisions into the state, where they wait for the turn of their calls: those given, and those that time or a new
+ * message has made. Returns the events to announce.
  *
  * @throws {HarnessError} `not_pending` for a decision on a call that does not wait for one.
  * @throws {InvalidInputError} for an `always` that cannot be kept.
@@ -155,7 +155,7 @@ function ruleOf(
 ): PermissionRule | undefined {
   if (given?.type !== 'approve' || !given.always) return undefined;
   const path = `${call.id}.always`;
-  // What each call is asked for is asked for by a rule that outranks whatever were kept here.
+  // Without a suggestion, a rule asks for every call and outranks any rule that could be kept here.
   if (approval.suggestion === undefined) {
     throw new InvalidInputError('decisions', [
       { path, message: `a call of ${call.name} can only be approved once at a time: leave it out` },

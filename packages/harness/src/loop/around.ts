@@ -4,7 +4,7 @@ type AroundHook = 'aroundCall' | 'aroundReason' | 'aroundModel' | 'aroundTool';
 type Hook<Name extends AroundHook> = NonNullable<Capability[Name]>;
 type ScopeOf<Name extends AroundHook> =
   Parameters<Hook<Name>> extends [...unknown[], infer Scope, unknown] ? Scope : never;
-/** The hook's `next`: takes a request or a call where the hook does, else nothing. */
+/** The `next` of a hook, with the same first argument as the hook, if it has one. */
 type NextOf<Name extends AroundHook> =
   Parameters<Hook<Name>> extends [...unknown[], infer Next] ? Next : never;
 

@@ -21,11 +21,11 @@ export interface Allowed {
 export interface Denied {
   readonly type: 'deny';
   readonly use: ToolUseBlock;
-  /** What the model reads. */
+  /** The text for the model. */
   readonly message: string;
 }
 
-/** What is to become of one tool call; `wait` for a human. */
+/** The verdict on one tool call; `wait` for a human. */
 export type CallVerdict = Allowed | Denied | { readonly type: 'wait'; readonly use: ToolUseBlock };
 
 /** Finds out which of these calls may run, and keeps in the state which of them a human must decide on. */
@@ -68,7 +68,7 @@ export async function authorizeCalls(
   return cleared;
 }
 
-/** The strictest objection of all capabilities: a denial before a question before none. */
+/** Finds the strictest objection of all capabilities: a denial, else a question, else none. */
 async function authorize(
   call: RunningCall,
   use: ToolUseBlock,
@@ -89,7 +89,7 @@ async function authorize(
   return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}) };
 }
 
-/** What cannot be judged is not allowed. */
+/** Denies calls whose judgment fails: an error never allows. */
 async function ask(
   call: RunningCall,
   source: string,

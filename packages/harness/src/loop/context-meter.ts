@@ -1,6 +1,7 @@
 import {
   type ContextUsage,
   countMessage,
+  countSystem,
   countTool,
   type Message,
   type TokenCounter,
@@ -30,7 +31,7 @@ export class ContextMeter {
     readonly contextWindow: number | undefined;
   }): ContextUsage {
     if (view.system !== this.#system.text) {
-      this.#system = { text: view.system, tokens: this.#counter.count(view.system) };
+      this.#system = { text: view.system, tokens: countSystem(this.#counter, view.system) };
     }
     if (view.tools !== this.#tools.list) {
       this.#tools = { list: view.tools, tokens: sum(view.tools, (tool) => countTool(this.#counter, tool)) };

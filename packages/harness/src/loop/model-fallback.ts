@@ -15,7 +15,7 @@ export interface ModelFallback {
   readonly when: (failure: ModelFailure) => boolean;
 }
 
-/** What another model may get right: everything but a request that is refused as it is, anywhere. */
+/** Errors after which another model may succeed: all but that of a request which any model would refuse. */
 const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
   'rate_limit',
   'quota',
@@ -25,8 +25,8 @@ const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
 ]);
 
 /**
- * The default: outages, rate limits, exhausted quotas and refused keys, after the retries of what may pass; a request
- * that is too large, when the next model has a larger window. Not a request that is refused for what it says.
+ * The default condition for a fallback: outages, rate limits, exhausted quotas and refused keys, once retries have failed;
+ * also a request that is too large, when the next model has a larger window. Never a request that is refused for its content.
  */
 export function isWorthAnother({ kind, model, next }: ModelFailure): boolean {
   if (kind !== 'overflow') return WORTH_ANOTHER.has(kind);
@@ -48,7 +48,7 @@ export class ModelChoice {
     return this.#current;
   }
 
-  /** Goes on to the next model that is worth a try after this error; `undefined` when there is none. */
+  /** Switches to the next model that may succeed after this error; `undefined` when there is none. */
   advance(error: unknown): ModelFailure | undefined {
     const kind = classifyModelError(error);
     const { models, when } = this.#fallback;

@@ -1,25 +1,13 @@
-import {
-  type AgentState,
-  type Message,
-  type ToolUseBlock,
-  toolResultMessage,
-  toolResultsOf,
-  toolUsesOf,
-} from '@x/core';
+import { type AgentState, type Message, pairingOf, type ToolUseBlock, toolResultMessage } from '@x/core';
 
-/** The tool calls at the end of a conversation that have no result yet. */
+/** Finds the tool calls at the end of a conversation that have no result yet. Looks at the last step alone: it runs every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {
-  const answered = new Set<string>();
-  for (let index = context.length - 1; index >= 0; index--) {
-    const message = context[index];
-    if (message?.role === 'assistant') return toolUsesOf(message).filter(({ id }) => !answered.has(id));
-    if (message?.role !== 'tool') return [];
-    for (const { toolUseId } of toolResultsOf(message)) answered.add(toolUseId);
-  }
-  return [];
+  const last = context.findLastIndex(({ role }) => role !== 'tool');
+  if (context[last]?.role !== 'assistant') return [];
+  return pairingOf(context.slice(last)).open.get(0) ?? [];
 }
 
-/** The open calls from the first that a human has yet to decide on: of these, nothing has begun. */
+/** Finds the open calls from the first that waits for a decision. None of them has begun. */
 export function waitingCalls({ context, permissionContext }: AgentState): readonly ToolUseBlock[] {
   const undecided = new Set(
     permissionContext.pending?.flatMap((entry) => (entry.decision ? [] : [entry.toolUseId])),
@@ -29,13 +17,13 @@ export function waitingCalls({ context, permissionContext }: AgentState): readon
   return first === -1 ? [] : open.slice(first);
 }
 
-/** The open calls that nobody will finish: they may have begun when the process stopped. */
+/** Finds the open calls that nobody will finish: they may have begun when the process stopped. */
 export function abandonedCalls(state: AgentState): readonly ToolUseBlock[] {
   const waiting = new Set(waitingCalls(state));
   return openCalls(state.context).filter((call) => !waiting.has(call));
 }
 
-/** What the model reads in place of a result that never came. */
+/** Texts that the model reads in place of a result that never came. */
 const INTERRUPTED = {
   crash:
     'No result: the process stopped while this call was running. It may or may not have taken effect; check before you repeat it.',
@@ -45,7 +33,7 @@ const INTERRUPTED = {
     'No result: the agent was shut down before this call finished. It may or may not have taken effect.',
 } as const;
 
-/** Error results for calls that will not finish. */
+/** Makes error results for calls that will not finish. */
 export function errorResultsFor(
   calls: readonly ToolUseBlock[],
   reason: keyof typeof INTERRUPTED,
@@ -54,38 +42,36 @@ export function errorResultsFor(
 }
 
 /**
- * Makes calls and results a bijection again, each result right behind its call: gives every unanswered call an error
- * result and leaves out results that answer nothing. With `waiting`, calls at the very end stay open. Returns the very list
- * when nothing was wrong.
+ * Makes calls and results a bijection again, each result right behind its call: leaves out results that stand alone or
+ * apart, and gives every call without a result an error result. With `waiting`, calls at the very end stay open. Returns
+ * the same list when nothing was wrong.
  */
 export function repairPairing(context: readonly Message[], waiting: boolean): readonly Message[] {
-  const repaired: Message[] = [];
-  let open = new Map<string, ToolUseBlock>();
-  let changed = false;
-  const closeOpen = () => {
-    if (open.size === 0) return;
-    changed = true;
-    repaired.push(...errorResultsFor([...open.values()], 'crash'));
-    open = new Map();
-  };
-  for (const message of context) {
-    const results = toolResultsOf(message);
-    if (results.length === 0) {
-      closeOpen();
-      repaired.push(message);
-      open = new Map(toolUsesOf(message).map((call) => [call.id, call]));
-      continue;
-    }
-    const matching = results.filter((result) => open.delete(result.toolUseId));
-    if (matching.length === results.length) repaired.push(message);
-    else {
-      changed = true;
-      const content = message.content.filter(
-        (block) => block.type !== 'tool_result' || matching.includes(block),
-      );
-      if (content.length > 0) repaired.push({ ...message, content });
-    }
+  const kept = withoutStrayResults(context);
+  const { orphanCalls, open } = pairingOf(kept);
+  const missing = new Map<number, readonly Message[]>();
+  for (const index of [...orphanCalls.keys(), ...open.keys()]) {
+    let end = index + 1;
+    while (kept[end]?.role === 'tool') end++;
+    if (waiting && end === kept.length) continue;
+    missing.set(end - 1, errorResultsFor(openCalls(kept.slice(index, end)), 'crash'));
   }
-  if (!waiting) closeOpen();
-  return changed ? repaired : context;
+  if (missing.size === 0) return kept;
+  return kept.flatMap((message, index) => [message, ...(missing.get(index) ?? [])]);
+}
+
+function withoutStrayResults(context: readonly Message[]): readonly Message[] {
+  const { orphanResults, scattered } = pairingOf(context);
+  if (orphanResults.size + scattered.size === 0) return context;
+  return context.flatMap((message, index) => {
+    const orphans = orphanResults.get(index);
+    const isApart = scattered.has(index);
+    if (orphans === undefined && !isApart) return [message];
+    const content = message.content.filter((block) => {
+      if (block.type === 'tool_result') return !isApart && !orphans?.has(block.toolUseId);
+      if (block.type === 'opaque' && block.half === 'result') return !orphans?.has(block.callId ?? '');
+      return true;
+    });
+    return content.length === 0 ? [] : [{ ...message, content }];
+  });
 }

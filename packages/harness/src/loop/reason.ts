@@ -36,7 +36,7 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   return response.content.length > 0 ? message : undefined;
 }
 
-/** The model's response, or that of the next one when it failed for good: then for a view that fits the new window. */
+/** Asks the model, or the next one when it failed for good, with a view that fits the new window. */
 async function respond(call: RunningCall, streaming: boolean): Promise<ModelResponse> {
   for (;;) {
     const scope = await call.reasonScope();
@@ -49,14 +49,14 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
   }
 }
 
-/** Whether a compaction has tried to make the request fit, and could not. One that was skipped was not to try. */
+/** Tells whether a compaction tried to make the request fit, and failed. A skipped compaction did not try. */
 function isUnrescued(call: RunningCall, error: unknown): boolean {
   const { lastRescue, modelFailure } = call;
   if (error !== modelFailure || lastRescue === undefined || lastRescue.status === 'skipped') return false;
   return isContextOverflow(error);
 }
 
-/** The innermost layer: the view as it is now, through the hooks around the request, to the model. */
+/** Sends the present view through the hooks around the request to the model. The innermost layer. */
 async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
   const { settings, capabilities } = call;
   const { output } = call.options;
@@ -95,7 +95,7 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
   return send(request);
 }
 
-/** Where a message says which model wrote it. */
+/** The key in a message's metadata that names the model which wrote it. */
 const KEY = 'modelId';
 
 /** Names the author of an answer that holds what only its author can read: thoughts, signatures, opaque items. */
@@ -104,9 +104,9 @@ function authorship(content: readonly ContentBlock[], model: Model): { metadata?
 }
 
 /**
- * The conversation as `model` may read it: of answers that another model wrote, thoughts and opaque items are left out
- * whole, never just their signature, and so is what the provider attached. A message that is nothing else is left out.
- * The very list when there is nothing to leave out.
+ * Returns the conversation as `model` may read it. Answers of other models lose their thoughts and opaque items (whole, never
+ * just a signature) and the metadata of their provider. A message with nothing else is left out. Returns the same list when
+ * there is nothing to leave out.
  */
 function readableBy(model: Model, messages: readonly Message[]): readonly Message[] {
   const isForeign = ({ metadata }: Message) => metadata?.[KEY] !== undefined && metadata[KEY] !== model.id;

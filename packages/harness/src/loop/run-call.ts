@@ -22,9 +22,9 @@ import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {
-  /** What the user says; nothing to go on where an earlier call stopped. */
+  /** The user's messages; none to go on where an earlier call stopped. */
   readonly input: readonly Message[];
-  /** What a human says to the tool calls that wait for them. */
+  /** Decisions on tool calls that wait for approval. */
   readonly decisions: Decisions;
   readonly streaming: boolean;
   readonly tools: ReadonlyMap<string, Tool>;
@@ -54,12 +54,12 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     call.add(unsaid);
     unsaid = [];
   };
-  // What was allowed in the step before comes before what is said now.
+  // Calls that were approved in the step before run before the new messages are read.
   if (openCalls(state.context).length === 0) say();
 
   let stopReason: StopReason = 'completed';
   try {
-    // What a human has allowed is done once at most: another process that was told the same fails here, before it.
+    // An approved call runs once at most: a second process with the same decision fails at this save, before the call.
     if (decided.length > 0) await call.save();
     else await call.scope.checkpoint();
     const run = around(call.capabilities, 'aroundCall', call.scope, async () => {
@@ -114,7 +114,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
       refuseEarlyAnswer(call, uses);
       if (!(await act(call, tools))) return askHuman(call);
     }
-    // What was said meanwhile is answered too, if there are steps left for it.
+    // Messages that came meanwhile are answered too, if steps are left.
     else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {
       return 'completed';
     }
@@ -123,7 +123,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   return 'max_iterations';
 }
 
-/** Runs what a human has decided on. A reason to stop when they must be asked again. */
+/** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */
 async function finishStep(
   call: RunningCall,
   { input, tools }: RunCallOptions,
@@ -132,7 +132,7 @@ async function finishStep(
   if (openCalls(state.context).length === 0) return undefined;
   while (!(await act(call, tools))) {
     if (input.length === 0) return askHuman(call);
-    // Nobody will answer what is asked only now: the user has gone on.
+    // The user has gone on, so new questions are denied at once.
     const denied = recordDecisions(state, { decisions: {}, superseding: true, timeoutMs: 0 });
     for (const announcement of denied) call.emit(announcement);
   }
@@ -145,7 +145,7 @@ function askHuman(call: RunningCall): StopReason {
   return 'permission_required';
 }
 
-/** Makes the conversation sound before anything is added: an earlier process may have died between call and result. */
+/** Repairs the conversation before anything is added: an earlier process may have died between call and result. */
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();
@@ -154,12 +154,12 @@ function settleEarlierCall(call: RunningCall): void {
   if (repaired !== context) call.replace(repaired);
 }
 
-/** An interruption is an orderly end; any other error is passed on, once what there is has been stored. */
+/** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */
 async function settleFailure(call: RunningCall, error: unknown, say: () => void): Promise<StopReason> {
   const { signal, state, callId } = call.scope;
   const lost = [signal.reason, error].find((reason) => SessionLeaseError.isInstance(reason));
   if (lost !== undefined) {
-    // The session is somebody else's now: nothing more is written, neither to it nor to its log.
+    // Another process holds the session now: nothing more is written, neither to it nor to its log.
     call.emit({ type: 'call.failed', callId, error: lost });
     throw lost;
   }
@@ -200,7 +200,7 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean): void {
     last?.role === 'tool' ||
     last?.role === 'user' ||
     openCalls(state.context).length > 0;
-  // What cannot be sent, results without their calls, leaves nothing to ask a model about.
+  // A context of results without their calls is empty once it is repaired: no model could be asked.
   const isEmpty = repairPairing(state.context, true).length === 0;
   if (!isNew && isOpen && !isEmpty) return;
   throw new HarnessError('nothing_to_resume', `Session "${state.sessionId}" ${why(isNew, isEmpty)}`);

@@ -29,14 +29,14 @@ export interface RunningCallOptions {
   readonly parts: AgentParts;
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly session: Session;
-  /** What was said since the session was last stored; kept up to date here, read by the session when it merges. */
+  /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: SessionLog;
   readonly runtime: RuntimeContext;
   readonly callId: string;
   readonly signal: AbortSignal;
   readonly background: BackgroundQueue;
-  /** What is said to the call while it runs. */
+  /** Messages that come in while the call runs. */
   readonly steering: Steering;
   /** The form that the answer must have, where one was asked for. */
   readonly output?: RequestedOutput | undefined;
@@ -58,9 +58,9 @@ export class RunningCall {
   lastAssistant: Message | undefined;
   /** Text that the model has streamed in the current step. */
   partialText = '';
-  /** What the model itself failed with last, in distinction to what hooks throw. */
+  /** The last error of the model itself, as opposed to errors of hooks. */
   modelFailure: unknown;
-  /** What came of the last compaction after a request was too large. */
+  /** The outcome of the last compaction that a too large request caused. */
   lastRescue: { readonly status: CompactionStatus; readonly detail: string } | undefined;
   readonly #models: ModelChoice;
   readonly #observers: readonly Capability[];
@@ -112,7 +112,7 @@ export class RunningCall {
     this.options.emit({ ...event, sessionId: session.state.sessionId, at: new Date().toISOString() });
   }
 
-  /** Goes on with another model for the rest of the call, if this is the model's failure and one is worth a try. */
+  /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   fallBack(error: unknown): boolean {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
     const failure = this.#models.advance(error);
@@ -130,7 +130,7 @@ export class RunningCall {
     return true;
   }
 
-  /** The tool by which the model is to give its answer, where it has no other way to be told the form. */
+  /** The tool that takes the answer, for models that have no response format. */
   get answerTool(): ToolDefinition | undefined {
     return this.scope.model.structuredOutput ? undefined : this.options.output?.format.tool;
   }
@@ -147,7 +147,7 @@ export class RunningCall {
     }
   }
 
-  /** Puts another list in place of the conversation; what is new in it reaches the log too. */
+  /** Replaces the conversation. New messages in the list reach the log too. */
   replace(messages: readonly Message[]): void {
     const context = this.scope.state.contextMutable();
     const known = new Set(context);
@@ -156,8 +156,8 @@ export class RunningCall {
   }
 
   /**
-   * A session that ends with its process gains nothing from a log that reaches further than itself: then the log waits
-   * for the end of the call, or for what is about to be reduced.
+   * Stores the session as a checkpoint. A store that ends with its process survives no crash, so the log can wait there for
+   * the end of the call, or for a reduction.
    */
   #checkpoint(): Promise<void> {
     return this.options.parts.session.reach === 'process' ? this.#commit() : this.save();
@@ -202,7 +202,7 @@ export class RunningCall {
     });
   }
 
-  /** What the hooks of one reasoning step see. */
+  /** Makes the scope that the hooks of one reasoning step see. */
   async reasonScope(): Promise<ReasonScope> {
     const sections = [this.settings.systemPrompt];
     const reminders: Message[] = [];
@@ -221,7 +221,7 @@ export class RunningCall {
     };
   }
 
-  /** The same list as long as nothing changes: what measures it remembers it. */
+  /** The tools with `final_answer`. The same list until the tools change: the meter remembers counts by list. */
   #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
     let offered = this.options.toolDefinitions;
     for (const capability of this.capabilities) {

@@ -5,17 +5,17 @@ interface Waiting {
   readonly settle: (seen: boolean) => void;
 }
 
-/** What is said to a call while it runs, until its next step. */
+/** Messages that come in while a call runs, until its next step. */
 export class Steering {
   #waiting: Waiting[] = [];
   #closed = false;
 
-  /** Whether nothing waits. */
+  /** True when no message waits. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0;
   }
 
-  /** Whether the messages entered the conversation: settled when they do, or when the call ends without them. */
+  /** Adds messages. Resolves to true when they enter the conversation, to false when the call ends without them. */
   send(messages: readonly Message[]): Promise<boolean> {
     if (this.#closed) return Promise.resolve(false);
     return new Promise((settle) => {
@@ -23,7 +23,7 @@ export class Steering {
     });
   }
 
-  /** Hands over everything that waits, in the order in which it was said. Whether there was anything. */
+  /** Hands over all waiting messages in order. Returns false when there was none. */
   deliver(add: (messages: readonly Message[]) => void): boolean {
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -34,7 +34,7 @@ export class Steering {
     return waiting.length > 0;
   }
 
-  /** Nothing is taken any more. */
+  /** Refuses further messages. */
   close(): void {
     this.#closed = true;
     for (const { settle } of this.#waiting.splice(0)) settle(false);

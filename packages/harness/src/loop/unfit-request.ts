@@ -8,7 +8,7 @@ import {
 } from '@x/core';
 import type { RunningCall } from './running-call.js';
 
-/** What a caller is told when compaction could not make a request fit: what fills it, and what would help. */
+/** Makes the error for a request that compaction could not make fit. It says what fills the window, and what would help. */
 export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unknown): ContextOverflowError {
   const { lastRescue } = call;
   const { model, state } = scope;
@@ -31,7 +31,7 @@ export function unfitRequest(call: RunningCall, scope: ReasonScope, cause: unkno
 }
 
 interface Largest {
-  /** In words. */
+  /** A description of the message. */
   readonly what: string;
   readonly tokens: number;
   readonly isResult: boolean;
@@ -44,7 +44,7 @@ function contents({ system, tools, reminders, total }: ContextUsage, largest: La
   return `By estimate it has ${total} tokens: system prompt ${system}, tool schemas ${tools}, messages ${messages}${most}${others}.`;
 }
 
-/** About whatever fills the most of it: nothing else would help as much. */
+/** Advises on the part that fills the most: nothing else would help as much. */
 function remedy({ system, tools, reminders, total }: ContextUsage, largest: Largest | undefined): string {
   const messages = total - system - tools - reminders;
   const alternative = 'or use a model with a larger window.';

@@ -15,11 +15,11 @@ export interface McpTool {
   readonly annotations?: unknown;
 }
 
-/** What a tool of a server answers. */
+/** The answer of a server's tool. */
 export interface McpResult {
   readonly content?: unknown;
   readonly structuredContent?: unknown;
-  /** What servers of the first protocol answer. */
+  /** The answer in the first version of the protocol. */
   readonly toolResult?: unknown;
   readonly isError?: unknown;
 }
@@ -52,12 +52,12 @@ const listSchema = z.looseObject({
 });
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
 
-/** Characters of what a program wrote to its standard error that are kept, to say why it could not be begun. */
+/** Characters kept of a program's standard error, to say why it did not start. */
 const STDERR_CHARS = 2_000;
-/** The limit is kept by the caller. */
+/** No limit of the SDK's own: the connection keeps the limit. */
 const NO_TIMEOUT = 2 ** 31 - 1;
 
-/** Where a server is: a program to start, or an address. */
+/** The place of a server: a program to start, or an address. */
 interface McpServerAddress {
   readonly command?: string | undefined;
   readonly args?: string[] | undefined;
@@ -72,7 +72,7 @@ interface ClientListener {
   readonly closed: () => void;
 }
 
-/** Begins or reaches a server, by the official SDK. Rejects with what went wrong, and what the program said of it. */
+/** Starts or reaches a server, by the official SDK. Rejects with the error, and with the program's standard error. */
 export async function openClient(
   server: McpServerAddress,
   listener: ClientListener,
@@ -82,7 +82,7 @@ export async function openClient(
   const { transport, stderr } = transportOf(server);
   client.setNotificationHandler(ToolListChangedNotificationSchema, listener.toolsChanged);
   client.onclose = listener.closed;
-  // Without it, what fails between calls would end the process.
+  // Without a listener, an error between calls would end the process.
   client.onerror = () => {};
   try {
     await client.connect(transport, { signal, timeout: NO_TIMEOUT });

@@ -9,19 +9,19 @@ const serverSchema = z.strictObject({
   /** A program to start, which is spoken to over its standard input and output. */
   command: z.string().min(1).optional(),
   args: z.array(z.string()).optional(),
-  /** What the program sees beside a minimal environment. */
+  /** Variables for the program, beside a minimal environment. */
   env: strings.optional(),
   cwd: z.string().min(1).optional(),
   /** A server to connect to by streamable HTTP. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   headers: strings.optional(),
-  /** Something that lists and calls tools already. It stays the caller's: it is never closed. */
+  /** A connected client. It stays the caller's: it is never closed. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns of the tools to offer, by the server's own names. Default: all. */
   tools: z.array(z.string().min(1)).optional(),
-  /** Whether what the server says of its tools (that they only read, that they destroy) is believed. */
+  /** Believes the server's annotations of its tools (read-only, destructive). */
   trustAnnotations: z.boolean().default(true),
-  /** Whether the agent cannot do without it: then `mcp()` fails when it cannot be reached. */
+  /** Lets `mcp()` fail when the server cannot be reached. */
   required: z.boolean().default(true),
 });
 
@@ -49,13 +49,13 @@ export type McpConfig = z.input<typeof mcpConfigSchema>;
 export type McpSettings = z.output<typeof mcpConfigSchema>;
 export type McpServerSettings = McpSettings['servers'][string];
 
-/** The configuration with its references to environment variables replaced, and what hides their values again. */
+/** Replaces references to environment variables, and makes the function that hides their values in messages. */
 export function parseMcpConfig(
   config: McpConfig,
   environment: Readonly<Record<string, string | undefined>>,
 ): { readonly settings: McpSettings; readonly redact: Redact } {
   const subject = 'mcp configuration';
-  // A client is an object of somebody else: it is carried past the substitution.
+  // A client is an object of the caller: it is carried past the substitution.
   const servers = Object.entries(config.servers ?? {});
   const plain = {
     ...config,
@@ -88,7 +88,7 @@ function isClient(value: unknown): boolean {
   return typeof client?.listTools === 'function' && typeof client.callTool === 'function';
 }
 
-/** Hides secrets in a text that somebody may read. */
+/** Hides secrets in a text for people or models. */
 export type Redact = (text: string) => string;
 
 const NAMES = /\$\{([A-Za-z_][A-Za-z0-9_]*)/g;

@@ -18,8 +18,8 @@ export class McpServerError extends XError {
 }
 
 /**
- * What a failed request says of its server: it never got it (`unsent`), it went away while it may have been working on it
- * (`lost`), or it is there and said no (`answered`).
+ * The kind of a failed request: the server never got it (`unsent`), went away while it may have worked on it (`lost`), or
+ * answered with an error (`answered`).
  */
 type FailureKind = 'unsent' | 'lost' | 'answered';
 

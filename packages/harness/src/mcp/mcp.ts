@@ -15,7 +15,7 @@ import { ServerConnection } from './server-connection.js';
 import { toOutput, toolNames, toTool } from './to-tool.js';
 
 export interface McpOptions {
-  /** What `${NAME}` in the configuration refers to. Default: `process.env`. */
+  /** Values of `${NAME}` in the configuration. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
 }
@@ -27,12 +27,19 @@ interface Server {
 }
 
 /**
- * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. What servers say of their tools counts for
- * permissions (`readOnlyHint`, `destructiveHint`), what they return is bounded, and one that dies is begun anew for the
- * next call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
+ * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. Annotations of tools count for
+ * permissions (`readOnlyHint`, `destructiveHint`), results are bounded, and a server that dies is started again for the next
+ * call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
  *
  * Strings of the configuration may hold `${NAME}`: secrets come from the environment, and no message shows them.
  *
+ * @example
+ * ```ts
+ * const files = await mcp({
+ *   servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } },
+ * });
+ * const agent = HarnessAgent.builder().model(model).use(files).build();
+ * ```
  * @throws {InvalidInputError} for a malformed configuration, or a variable that is not set.
  * @throws {McpServerError} when a required server cannot be reached.
  */

@@ -39,7 +39,7 @@ export class ServerConnection {
     return this.#client !== undefined;
   }
 
-  /** Whether an attempt to connect would not fail at once. */
+  /** Tells whether it may connect now: not once it is closed, nor in the pause after a failure. */
   get mayConnect(): boolean {
     return !this.#closed && this.#clock.now() >= this.#retryAt;
   }
@@ -77,7 +77,7 @@ export class ServerConnection {
     await this.#connecting?.catch(() => {});
     const client = this.#client;
     this.#client = undefined;
-    // A client that was given is its giver's.
+    // A given client belongs to the caller.
     if (this.#options.server.client === undefined) await client?.close?.().catch(() => {});
   }
 
@@ -118,7 +118,7 @@ export class ServerConnection {
     }
   }
 
-  /** What ignores its signal must not hold up the call either. */
+  /** Stops waiting at the signal, even when the request ignores it. */
   async #within<T>(
     timeoutMs: number,
     signal: AbortSignal | undefined,

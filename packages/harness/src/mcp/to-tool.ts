@@ -35,7 +35,7 @@ export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, c
     // The server's own limit is kept where it is called.
     timeoutMs: 0,
   };
-  // What is sent is what the model wrote: checking it must not change it.
+  // The input is sent as the model wrote it: the check must not change it.
   const run = (context: ToolContext) => call(context.call.input as JsonObject, context);
   try {
     const checked = defineTool({
@@ -75,8 +75,8 @@ interface OutputLimits {
 }
 
 /**
- * What a server answered, as output of a tool: text, and files for all that is none. Text beyond the limit is left out,
- * and so is a file that is too large; either way the model is told.
+ * Converts a server's answer to the output of a tool: text, and files for all other content. Leaves out text beyond the
+ * limit and files that are too large, with a word for the model.
  */
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
   const content = Array.isArray(result.content) ? result.content : [];
@@ -140,12 +140,12 @@ function withinLimit(blocks: readonly ToolOutputBlock[], maxChars: number): read
   return [...kept, { type: 'text', text: note }];
 }
 
-/** What providers take: 64 of these characters. */
+/** Characters of a name that every provider takes. */
 const MAX_LENGTH = 64;
 const NOT_ALLOWED = /[^a-zA-Z0-9_-]/g;
 const HASH_LENGTH = 8;
 
-/** How each tool of a server is named to the model: `mcp__server__tool`, made to fit where it does not, no two alike. */
+/** Names each tool of a server for the model: `mcp__server__tool`, shortened where too long, no two alike. */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const plain = tools.map((tool) => `mcp__${server}__${tool.replace(NOT_ALLOWED, '_')}`);
   return new Map(

@@ -42,9 +42,8 @@ const LIST = ['anyOf', 'oneOf', 'allOf', 'items', 'prefixItems'];
 const NAMED = ['properties', 'definitions', '$defs'];
 
 /**
- * The schema with objects closed to fields that it does not name, where it does not say otherwise: providers' strict
- * modes require it, and what a schema does not name nobody would read. Objects that are combined by `allOf` stay open,
- * or each would refuse the fields of the others.
+ * Closes objects to fields that the schema does not name, unless it says otherwise: providers' strict modes require it, and
+ * no caller would read such fields. Objects that `allOf` combines stay open, or each would refuse the fields of the others.
  */
 export function closeObjects(schema: JsonObject): JsonObject {
   return close(schema, true);

@@ -7,7 +7,7 @@ import {
 } from '@x/core';
 import type { RunningCall } from '../loop/running-call.js';
 
-/** Whether the answer will do. If it has not the form that was asked for, the model is told so. */
+/** Tells whether the answer has the form that was asked for. If not, a message for the model says so. */
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;
@@ -29,8 +29,8 @@ export function refuseEarlyAnswer(call: RunningCall, uses: readonly ToolUseBlock
 }
 
 /**
- * An answer that was given through its tool, as the text that a model with a response format would have written: the
- * conversation is the same either way, and holds no call that a later request has no tool for. Thoughts go with the
+ * Turns an answer given through the answer's tool into the text that a model with a response format would have written. So the
+ * conversation is the same either way, and holds no call of a tool that later requests lack. Thoughts go with the
  * call that they led to: providers refuse one without the other. Other responses are left as they are.
  */
 export function answerAsText(response: ModelResponse, toolName: string): ModelResponse {

@@ -11,12 +11,12 @@ import {
 } from '@x/core';
 import { closeObjects, wrapSchema } from './answer-schema.js';
 
-/** What an answer must look like: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
+/** The form of an answer: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
-/** How an answer of a certain form is asked for, and read. */
+/** The request for an answer of a certain form, and the reader of it. */
 export interface OutputFormat<Output = unknown> {
-  /** For models that keep to it. */
+  /** For models with `structuredOutput`. */
   readonly responseFormat: ResponseFormat;
   /** For all others: the answer is the input of this tool. */
   readonly tool: ToolDefinition;
@@ -29,7 +29,7 @@ export interface OutputFormat<Output = unknown> {
 }
 
 const NAME = 'final_answer';
-/** The field that holds what is no object: providers and tools take objects alone. */
+/** The field that wraps an answer which is no object: providers and tools take objects only. */
 const WRAPPER = 'value';
 
 /**
@@ -66,7 +66,7 @@ function freeName(taken: ReadonlySet<string>): string {
   return name;
 }
 
-/** The wrapped value; a model that left the wrapper out is understood too. */
+/** Unwraps the value. Accepts an answer without the wrapper too. */
 function unwrapped(answer: JsonValue): JsonValue {
   if (!isObject(answer)) return answer;
   const { [WRAPPER]: value, ...rest } = answer;

@@ -2,7 +2,7 @@ import { InvalidInputError, type Message, textOf, userMessage } from '@x/core';
 import { OutputError } from '../errors/output-error.js';
 import type { OutputFormat } from './output-format.js';
 
-/** What became of an answer: taken, or to be given again, with what the model is told. */
+/** The verdict on an answer: taken, or refused with a message for the model. */
 export type Judgment =
   | { readonly taken: true }
   | { readonly taken: false; readonly attempt: number; readonly error: string; readonly complaint: Message };

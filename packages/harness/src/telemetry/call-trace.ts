@@ -1,7 +1,7 @@
 import { type Context, context, type Span, type Tracer, trace } from '@opentelemetry/api';
 import type { AgentState, CallScope } from '@x/core';
 
-/** What is under way in one call. */
+/** Spans and measurements under way in one call. */
 export interface CallTrace {
   /** The parent of everything that belongs to the call. */
   readonly context: Context;

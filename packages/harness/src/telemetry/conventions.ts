@@ -3,7 +3,7 @@ import type { Counter, Histogram, Meter } from '@opentelemetry/api';
 /**
  * The names of the OpenTelemetry semantic conventions for generative AI, in one table, as they stood in
  * open-telemetry/semantic-conventions-genai in autumn 2026 (status "Development", on top of core conventions 1.44).
- * What they have no name for yet is called `x.*`.
+ * Names that they lack begin with `x.`.
  */
 export const CONVENTIONS_VERSION = 'gen-ai/2026-09+1.44.0';
 
@@ -13,7 +13,7 @@ export const OPERATION = {
   executeTool: 'execute_tool',
   createMemory: 'create_memory',
   updateMemory: 'update_memory',
-  /** Not in the conventions: frameworks' own compaction is left open there. */
+  /** Our own name: the conventions leave compaction by frameworks open. */
   compact: 'compact',
 } as const;
 
@@ -33,7 +33,7 @@ export const ATTRIBUTE = {
   outputTokens: 'gen_ai.usage.output_tokens',
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
   cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
-  /** What `cacheWriteTokens` was called before; many backends still read it. */
+  /** The earlier name of `cacheWriteTokens`, which many backends still read. */
   cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   tokenType: 'gen_ai.token.type',
@@ -75,7 +75,7 @@ const METRIC = {
   cacheReadTokens: 'gen_ai.client.inference.usage.cache_read.input_tokens',
   cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
   reasoningTokens: 'gen_ai.client.inference.usage.reasoning.output_tokens',
-  /** What the token metrics were before they were counters; most dashboards still read it. */
+  /** The earlier histogram of tokens, which most dashboards still read. */
   tokenUsage: 'gen_ai.client.token.usage',
   cacheShare: 'x.agent.cache.share',
   compactions: 'x.agent.compactions',

@@ -13,7 +13,7 @@ import {
   usageAttributes,
 } from './recorder.js';
 
-/** The span of an agent call, and what is said while its model is called. */
+/** Records the span of an agent call, and events of its model calls. */
 export function observeCall(recorder: Recorder, event: AgentEventBody, scope: CallScope): void {
   const { instruments, traces, tracer } = recorder;
   switch (event.type) {
@@ -138,7 +138,7 @@ export function observeContext(recorder: Recorder, event: AgentEventBody, scope:
   }
 }
 
-/** A span of what is over already: memory is worked on in the background, and reports when it is done. */
+/** Records a span after the fact: work on the memory goes on in the background, and reports at its end. */
 function addPast(
   { tracer, traces }: Recorder,
   scope: CallScope,

@@ -3,7 +3,7 @@ import { type CallScope, type Model, type Usage, XError } from '@x/core';
 import { CallTraces } from './call-trace.js';
 import { ATTRIBUTE, type Instruments, OPERATION } from './conventions.js';
 
-/** What the parts of this capability share. */
+/** Dependencies and settings that the parts of this capability share. */
 export interface Recorder {
   readonly tracer: Tracer;
   readonly instruments: Instruments;
@@ -16,7 +16,7 @@ export function createRecorder(parts: Omit<Recorder, 'traces'>): Recorder {
   return { ...parts, traces: new CallTraces() };
 }
 
-/** What every measurement of a model has in common. */
+/** Makes the attributes that every measurement of a model has. */
 export function modelAttributes(recorder: Recorder, model: Pick<Model, 'id'>, operation: string): Attributes {
   const names = modelNames(model.id);
   return {
@@ -26,7 +26,7 @@ export function modelAttributes(recorder: Recorder, model: Pick<Model, 'id'>, op
   };
 }
 
-/** What every span of a call says of the call. */
+/** Makes the attributes that name agent and session on every span of a call. */
 export function callAttributes(scope: CallScope): Attributes {
   return {
     [ATTRIBUTE.agentName]: scope.agentId,
@@ -34,7 +34,7 @@ export function callAttributes(scope: CallScope): Attributes {
   };
 }
 
-/** What an agent call's measurements have in common. */
+/** Makes the attributes that every measurement of an agent call has. */
 export function agentAttributes(recorder: Recorder, scope: CallScope): Attributes {
   return {
     ...modelAttributes(recorder, scope.model, OPERATION.invokeAgent),
@@ -46,7 +46,7 @@ export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1_000;
 }
 
-/** Usage as attributes of a span. What the provider did not report is left out. */
+/** Makes attributes of a span from usage. Omits figures that the provider did not report. */
 export function usageAttributes(usage: Usage | undefined): Attributes {
   if (usage === undefined) return {};
   const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
@@ -67,7 +67,7 @@ export function usageAttributes(usage: Usage | undefined): Attributes {
 /** Counts the tokens of one model call. */
 export function recordUsage(instruments: Instruments, usage: Usage, attributes: Attributes): void {
   const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
-  // Providers say what was text and what an image for hardly any of these.
+  // Providers hardly ever say how many of these were text or images.
   const counted = { ...attributes, [ATTRIBUTE.tokenModality]: 'unknown' };
   instruments.inputTokens.add(inputTokens, counted);
   instruments.outputTokens.add(outputTokens, counted);
@@ -104,7 +104,7 @@ function modelNames(id: string): { readonly provider: string; readonly model: st
   return { provider: PROVIDERS[family] ?? family, model: id.slice(colon + 1) };
 }
 
-/** The class of an error: its stable code, or its name. Never its message, which may quote anything. */
+/** Returns the class of an error: its stable code, or its name. Never its message, which may quote content. */
 function errorType(error: unknown): string {
   if (XError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : '_OTHER';

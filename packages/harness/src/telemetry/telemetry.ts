@@ -8,10 +8,19 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api';
-import { type Capability, type ModelRequest, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import {
+  type Capability,
+  type ContentBlock,
+  type Message,
+  type ModelRequest,
+  type ModelResponse,
+  parseWith,
+  type ReasonScope,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
 import { z } from 'zod';
 import { within } from './call-trace.js';
-import { answerJson, instructionsJson, messagesJson, resultText } from './content.js';
 import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
 import { observeCall, observeContext } from './observe.js';
 import {
@@ -37,7 +46,7 @@ const telemetryConfigSchema = z.strictObject({
   tracer: withMethod<Tracer>('startSpan', 'a tracer').optional(),
   /** Default: that of the globally registered provider, if one ever is. */
   meter: withMethod<Meter>('createHistogram', 'a meter').optional(),
-  /** Also write what was said, what tools were given and answered, and the messages of errors. Default false. */
+  /** Also records messages, inputs and results of tools, and the messages of errors. Default false. */
   captureContent: z.boolean().default(false),
   /** The provider's name, where the models' ids do not begin with it (`openai.responses:gpt-5`). */
   provider: z.string().min(1).optional(),
@@ -50,11 +59,15 @@ const SCOPE = '@x/harness';
 /**
  * Traces and measures an agent with the OpenTelemetry API, by the semantic conventions for generative AI: a span for each
  * call, model call, tool call, compaction and work on the memory; metrics for tokens, the cache's share, durations,
- * compactions and conflicts. Without an SDK nothing is recorded. Nothing that was said is written unless
- * `captureContent` is set: by default names, counts, ids and classes of errors alone.
+ * compactions and conflicts. Without an SDK nothing is recorded. By default only names, counts, ids and classes of errors are
+ * recorded; `captureContent` adds the conversation.
  *
- * Install it first: what is installed before it is not part of the times.
+ * Install it first: its times leave out capabilities installed before it.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder().model(model).use(telemetry(), compaction()).build();
+ * ```
  * @throws {InvalidInputError} naming every unknown key.
  */
 export function telemetry(config: TelemetryConfig = {}): Capability {
@@ -171,4 +184,40 @@ function requestAttributes(request: ModelRequest, compacted: boolean) {
 function captureRequest(span: Span, { system, messages }: ModelRequest): void {
   span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
   if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
+}
+
+/** Renders messages in the form of the conventions' JSON schemas, as the text of an attribute. */
+function messagesJson(messages: readonly Message[]): string {
+  return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
+}
+
+/** Renders an answer in the same form. */
+function answerJson(content: readonly ContentBlock[], finishReason: string): string {
+  return JSON.stringify([{ role: 'assistant', parts: content.map(partOf), finish_reason: finishReason }]);
+}
+
+function instructionsJson(system: string): string {
+  return JSON.stringify([{ type: 'text', content: system }]);
+}
+
+function resultText(result: ToolResultBlock): string {
+  return textOf([result]);
+}
+
+function partOf(block: ContentBlock): object {
+  switch (block.type) {
+    case 'text':
+      return { type: 'text', content: block.text };
+    case 'thinking':
+      return { type: 'reasoning', content: block.thinking };
+    case 'tool_use':
+      return { type: 'tool_call', id: block.id, name: block.name, arguments: block.input };
+    case 'tool_result':
+      return { type: 'tool_call_response', id: block.toolUseId, response: resultText(block) };
+    // Bytes have no place in a trace; that there was a file has.
+    case 'file':
+      return { type: 'file', mime_type: block.mediaType };
+    case 'opaque':
+      return { type: 'opaque', provider: block.provider };
+  }
 }

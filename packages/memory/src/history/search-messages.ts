@@ -1,9 +1,13 @@
-import { Bm25Scan } from '../index/bm25-scan.js';
+import type { Workspace } from '@x/core';
+import { dateOf, dayOf } from '../index/dates.js';
+import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
 import type { LoggedSession } from '../logged-sessions.js';
+import type { MemoryIndex } from '../memory-index.js';
+import { MemoryIndexError } from '../memory-index-error.js';
 import { excerpt, searchableText } from '../message-text.js';
 import type { HistorySettings } from './history-config.js';
-import { heading, numbered } from './numbered-message.js';
+import { numbered } from './numbered-message.js';
 
 const EXCERPT_CHARS = 300;
 
@@ -16,40 +20,109 @@ export interface SearchOptions {
   readonly signal: AbortSignal;
 }
 
-/** Searches the logs of sessions, and answers the best hits as text. */
+/** An index of the logs of one agent, and where these lie. */
+export interface IndexedLogs {
+  readonly index: MemoryIndex;
+  readonly workspace: Workspace;
+  /** Where its `sessions/` lies. */
+  readonly prefix: string;
+}
+
+interface MessageHit {
+  readonly session: LoggedSession;
+  readonly number: number;
+  readonly date: string | undefined;
+  readonly excerpt: string;
+}
+
+/** Searches the logs of sessions, through an index where there is one, and answers the best messages as text. */
 export async function searchMessages(
   query: string,
   sessions: readonly LoggedSession[],
   options: SearchOptions,
   settings: HistorySettings,
+  logs?: IndexedLogs,
 ): Promise<string> {
-  const { limit, offset, from = 1, to = Number.POSITIVE_INFINITY, signal } = options;
-  const { terms } = parseQuery(query);
-  if (terms.length === 0) return 'The query has no word to search for.';
-  const scan = new Bm25Scan<string>(terms);
+  const { limit, offset } = options;
+  if (parseQuery(query).terms.length === 0) return 'The query has no word to search for.';
+  // A range is a part of one log: reading that is as quick.
+  const isIndexed = logs !== undefined && options.from === undefined && options.to === undefined;
+  const { hits, stale } = isIndexed
+    ? await findIndexed(query, sessions, options, logs)
+    : { hits: await scan(query, sessions, options), stale: undefined };
+  const texts: string[] = [];
+  let chars = 0;
+  for (const { session, number, date, excerpt: text } of hits.slice(0, limit)) {
+    const place = `session ${JSON.stringify(session.id)} #${number}${date === undefined ? '' : `, ${date}`}`;
+    const hit = `${place}\n${text}`;
+    chars += hit.length + 2;
+    if (texts.length > 0 && chars > settings.maxOutputChars) break;
+    texts.push(hit);
+  }
+  const warning =
+    stale === undefined ? '' : `The index is not up to date, so newer messages may be missing: ${stale}\n\n`;
+  if (texts.length === 0) return `${warning}Nothing found.`;
+  const shown = offset + texts.length;
+  const more = texts.length < hits.length ? ` More: the same query with offset ${shown}.` : '';
+  return `${warning}${offset + 1} to ${shown}, the best first.${more}\n\n${texts.join('\n\n')}`;
+}
+
+/** The hits of a page, and one to know whether there are others. */
+async function scan(
+  query: string,
+  sessions: readonly LoggedSession[],
+  { limit, offset, from = 1, to = Number.POSITIVE_INFINITY, signal }: SearchOptions,
+): Promise<readonly MessageHit[]> {
+  const parsed = parseQuery(query);
+  const lines = new LineScan<MessageHit>(parsed);
   // The last changed session comes last, so that of equal hits its are the first.
   for (const session of sessions.toReversed()) {
     signal.throwIfAborted();
-    for await (const entry of numbered(session.read())) {
-      if (entry.number < from) continue;
-      if (entry.number > to) break;
-      const text = searchableText(entry.message);
-      scan.add(
-        text,
-        () =>
-          `session ${JSON.stringify(session.id)} ${heading(entry)}\n${excerpt(text, terms, EXCERPT_CHARS)}`,
-      );
+    for await (const { number, message } of numbered(session.read())) {
+      if (number < from) continue;
+      if (number > to) break;
+      const day = dayOf(message.createdAt) ?? null;
+      const date = day === null ? undefined : dateOf(day);
+      const text = searchableText(message);
+      lines.add({ file: session.location, number, day, text }, (piece) => ({
+        session,
+        number,
+        date,
+        excerpt: excerpt(piece, parsed.terms, EXCERPT_CHARS),
+      }));
     }
   }
-  const hits: string[] = [];
-  let chars = 0;
-  for (const hit of scan.best(limit, offset)) {
-    chars += hit.length + 2;
-    if (hits.length > 0 && chars > settings.maxOutputChars) break;
-    hits.push(hit);
-  }
-  if (hits.length === 0) return 'Nothing found.';
-  const shown = offset + hits.length;
-  const more = shown < scan.matched ? ` More: the same query with offset ${shown}.` : '';
-  return `${scan.matched} messages match; ${offset + 1} to ${shown}, the best first.${more}\n\n${hits.join('\n\n')}`;
+  return lines.best().slice(offset, offset + limit + 1);
+}
+
+async function findIndexed(
+  query: string,
+  sessions: readonly LoggedSession[],
+  { limit, offset }: SearchOptions,
+  { index, workspace, prefix }: IndexedLogs,
+): Promise<{ readonly hits: readonly MessageHit[]; readonly stale: string | undefined }> {
+  const [only] = sessions;
+  const search = async () => {
+    const stale = await index.update(workspace, { prefix, logs: true });
+    const rows = await index.search(query, {
+      limit: limit + 1,
+      offset,
+      prefix,
+      sources: ['sessions'],
+      snippetChars: EXCERPT_CHARS,
+      ...(sessions.length === 1 && only !== undefined ? { path: only.location } : {}),
+    });
+    return { rows, stale };
+  };
+  const { rows, stale } = await search().catch((error: unknown) => {
+    // A damaged index has been made anew by now: once more, from the logs.
+    if (MemoryIndexError.isInstance(error)) return search();
+    throw error;
+  });
+  const byLocation = new Map(sessions.map((session) => [session.location, session]));
+  const hits = rows.flatMap(({ path, lineNumber, date, snippet = '' }) => {
+    const session = byLocation.get(path);
+    return session === undefined ? [] : [{ session, number: lineNumber, date, excerpt: snippet }];
+  });
+  return { hits, stale };
 }

@@ -1,9 +1,9 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import { currentSession, findSession, listSessions } from '../logged-sessions.js';
-import { agentFieldOf } from './agent-field.js';
+import { agentFieldOf, noSessionsOf } from './agent-field.js';
 import type { HistorySettings } from './history-config.js';
-import { noSessionsOf } from './no-sessions-of.js';
+
 import { type NumberedMessage, numbered, renderNewest } from './numbered-message.js';
 import { wholeMessage } from './whole-message.js';
 

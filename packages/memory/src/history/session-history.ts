@@ -1,10 +1,9 @@
 import { type Capability, parseWith } from '@x/core';
 import { MemoryIndex } from '../memory-index.js';
 import { historyConfigSchema, type SessionHistoryConfig } from './history-config.js';
-import { queryHistoryTool } from './query-history-tool.js';
+import { queryHistoryTool, sessionSearchTool } from './search-tools.js';
 import { sessionHistoryTool } from './session-history-tool.js';
 import { sessionListTool } from './session-list-tool.js';
-import { sessionSearchTool } from './session-search-tool.js';
 
 /**
  * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what

@@ -2,9 +2,8 @@ import { defineTool, type Tool, type ToolContext } from '@x/core';
 import { z } from 'zod';
 import { type LoggedSession, listSessions } from '../logged-sessions.js';
 import { excerpt, messageText } from '../message-text.js';
-import { agentFieldOf } from './agent-field.js';
+import { agentFieldOf, noSessionsOf } from './agent-field.js';
 import type { HistorySettings } from './history-config.js';
-import { noSessionsOf } from './no-sessions-of.js';
 
 /** Messages looked at for the one that a session began with. */
 const OPENING = 10;

@@ -1,26 +1,31 @@
 import { existsSync } from 'node:fs';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { errorText } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 3;
+const SCHEMA_VERSION = 4;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
 /** So much of the file is kept in memory at most. */
 const CACHE_KILOBYTES = 32_000;
-
 /** The full-text index rewrites a part of which so much was deleted; its default, 10, has it do so all the time. */
 const DELETED_PERCENT = 50;
+/** A lock that is held longer is waited for without standing still. */
+const BUSY_TIMEOUT_MS = 20;
+const RETRY_MS = 30;
+const PATIENCE_MS = 10_000;
 
 /**
- * Lines stand in a table, their terms in a full-text index that keeps no text of its own. They are made by
- * `lineTermsOf`; SQLite only takes them apart at the spaces.
+ * Lines stand in a table, their terms in a full-text index that keeps no text of its own; SQLite only takes them apart at
+ * the spaces. `mark` tells whether a file has to be read again, `hash` whether it then says something new.
  */
 const SCHEMA = `
+  CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE scopes (
     id INTEGER PRIMARY KEY,
     prefix TEXT NOT NULL,
@@ -33,7 +38,8 @@ const SCHEMA = `
     id INTEGER PRIMARY KEY,
     scope_id INTEGER NOT NULL,
     path TEXT NOT NULL UNIQUE,
-    hash TEXT NOT NULL
+    hash TEXT NOT NULL,
+    mark TEXT
   );
   CREATE TABLE lines (
     id INTEGER PRIMARY KEY,
@@ -42,23 +48,27 @@ const SCHEMA = `
     day INTEGER,
     content TEXT NOT NULL
   );
-  CREATE INDEX lines_by_file ON lines (file_id);
+  CREATE INDEX lines_by_file ON lines (file_id, number);
   CREATE TABLE log_messages (file_id INTEGER, message_id TEXT, PRIMARY KEY (file_id, message_id)) WITHOUT ROWID;
   CREATE TABLE vectors (
-    hash BLOB NOT NULL,
-    model TEXT NOT NULL,
-    vector BLOB NOT NULL,
-    PRIMARY KEY (hash, model)
-  ) WITHOUT ROWID;
-  CREATE TABLE line_vectors (line_id INTEGER PRIMARY KEY, hash BLOB NOT NULL);
-  CREATE TRIGGER line_deleted AFTER DELETE ON lines BEGIN
-    DELETE FROM line_vectors WHERE line_id = old.id;
-  END;
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
+    line_id INTEGER NOT NULL UNIQUE,
+    vector BLOB NOT NULL
+  );
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
   );
   INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT});`;
-const TABLES = ['line_terms', 'line_vectors', 'vectors', 'log_messages', 'lines', 'files', 'scopes'];
+const TABLES = [
+  'line_terms',
+  'line_vectors',
+  'vectors',
+  'log_messages',
+  'lines',
+  'files',
+  'scopes',
+  'settings',
+];
 
 /**
  * Opens or creates an index's database; one that is damaged is made anew. SQLite is loaded here and nowhere else.
@@ -85,6 +95,27 @@ export function isDamage(error: unknown): boolean {
   );
 }
 
+/** Whether an error says that another connection is writing. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^SQLITE_BUSY/.test(String(error.code));
+}
+
+/**
+ * Tries again while another connection is writing, without holding up this process.
+ *
+ * @throws what the task throws, also that the database is busy, after `patienceMs`.
+ */
+export async function patiently<T>(task: () => T, patienceMs = PATIENCE_MS): Promise<T> {
+  for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
+    try {
+      return task();
+    } catch (error) {
+      if (!isBusy(error) || waited >= patienceMs) throw error;
+      await setTimeout(RETRY_MS);
+    }
+  }
+}
+
 export async function deleteIndexFile(path: string): Promise<void> {
   for (const suffix of ['', '-wal', '-shm']) await rm(`${path}${suffix}`, { force: true });
 }
@@ -93,17 +124,20 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   const { default: Sqlite } = await import('better-sqlite3');
   const inMemory = path === ':memory:';
   if (!inMemory && !readOnly) await mkdir(dirname(path), { recursive: true });
-  const database = new Sqlite(path, { readonly: readOnly });
+  const database = new Sqlite(path, { readonly: readOnly, timeout: BUSY_TIMEOUT_MS });
   try {
-    database.pragma('busy_timeout = 10000');
     database.pragma(`cache_size = ${-CACHE_KILOBYTES}`);
     if (!readOnly) {
-      database.pragma('journal_mode = WAL');
+      await patiently(() => database.pragma('journal_mode = WAL'));
       // A crash of the machine may cost the last changes, which the next indexing makes again.
       database.pragma('synchronous = NORMAL');
+      // What is deleted is overwritten, not only forgotten.
+      database.pragma('secure_delete = ON');
     }
     if (readOnly) assertCurrent(database, path);
-    else database.transaction(prepare).immediate(database, path);
+    else if (!isCurrent(database)) {
+      await patiently(() => database.transaction(prepare).immediate(database, path));
+    }
     // Fails when the full-text index cannot even be opened.
     database.prepare('SELECT rowid FROM line_terms LIMIT 1').get();
     return database;
@@ -113,17 +147,19 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
   }
 }
 
-function versionOf(database: Database) {
-  const read = (name: string) => database.pragma(name, { simple: true });
-  return {
-    isOwn: read('application_id') === APPLICATION_ID,
-    isCurrent: read('user_version') === SCHEMA_VERSION,
-  };
+function readHeader(database: Database, name: 'application_id' | 'user_version'): unknown {
+  return database.pragma(name, { simple: true });
+}
+
+function isCurrent(database: Database): boolean {
+  return (
+    readHeader(database, 'application_id') === APPLICATION_ID &&
+    readHeader(database, 'user_version') === SCHEMA_VERSION
+  );
 }
 
 function assertCurrent(database: Database, path: string): void {
-  const { isOwn, isCurrent } = versionOf(database);
-  if (isOwn && isCurrent) return;
+  if (isCurrent(database)) return;
   throw new MemoryIndexError(
     path,
     `The memory index ${path} is of another version, or none: open it once without readOnly, which makes it.`,
@@ -131,15 +167,11 @@ function assertCurrent(database: Database, path: string): void {
 }
 
 function prepare(database: Database, path: string): void {
-  const tables = database
-    .prepare<[], string>(`SELECT name FROM sqlite_master WHERE type = 'table'`)
-    .pluck()
-    .all();
-  const { isOwn, isCurrent } = versionOf(database);
-  if (!isOwn && tables.length > 0) {
+  if (isCurrent(database)) return;
+  const tables = database.prepare(`SELECT name FROM sqlite_master WHERE type = 'table'`).all();
+  if (readHeader(database, 'application_id') !== APPLICATION_ID && tables.length > 0) {
     throw new MemoryIndexError(path, `The database ${path} is no memory index: use another path.`);
   }
-  if (isOwn && isCurrent) return;
   for (const table of TABLES) database.exec(`DROP TABLE IF EXISTS ${table}`);
   database.exec(SCHEMA);
   database.pragma(`application_id = ${APPLICATION_ID}`);

@@ -1,6 +1,25 @@
 import type { Database } from 'better-sqlite3';
+import { isMemoryPath } from '../memory-files.js';
 import { type IdRange, idsOfScope } from './line-id.js';
-import type { MemorySource } from './scope-of-path.js';
+
+/** What a file is: curated memory, the log of a session, or anything else that was indexed. */
+export type MemorySource = 'memory' | 'sessions' | 'other';
+
+/** Whose a file is, and what it is. Lines of different scopes are ranked apart and never meet in a scoped search. */
+export interface IndexScope {
+  /** The tenant's, user's and agent's directory: empty, or ends with `/`. */
+  readonly prefix: string;
+  readonly source: MemorySource;
+}
+
+const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
+
+export function scopeOfPath(path: string): IndexScope {
+  const prefix = PREFIX.exec(path)?.[0] ?? '';
+  const rest = path.slice(prefix.length);
+  if (isMemoryPath(rest)) return { prefix, source: 'memory' };
+  return { prefix, source: rest.startsWith('sessions/') ? 'sessions' : 'other' };
+}
 
 /** Which lines a search may find. */
 export interface LineFilter {
@@ -15,23 +34,21 @@ export interface LineFilter {
 }
 
 /** The part of an index that a search looks at. */
-export interface Collection {
+export interface SearchedLines {
   readonly ranges: readonly IdRange[];
   readonly lines: number;
   /** Terms of a line, on average. */
   readonly averageLength: number;
 }
 
-interface ScopeRow {
+interface ScopeRow extends IndexScope {
   readonly id: number;
-  readonly prefix: string;
-  readonly source: MemorySource;
   readonly lines: number;
   readonly terms: number;
 }
 
 /** The scopes that a filter allows: what is outside of them is neither found nor counted. */
-export function collectionOf(database: Database, filter: LineFilter): Collection {
+export function searchedLines(database: Database, filter: LineFilter): SearchedLines {
   const rows = database
     .prepare<[{ prefix: string | null }], ScopeRow>(
       'SELECT id, prefix, source, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',

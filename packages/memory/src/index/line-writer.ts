@@ -1,10 +1,25 @@
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
-import { dayOfPath } from './day.js';
+import { dateTermsOf, dayOfPath } from './dates.js';
+import { patiently } from './index-database.js';
+import { type IndexScope, type MemorySource, scopeOfPath } from './line-filter.js';
 import { exactLengthOf, idsOfLength, MAX_SCOPES } from './line-id.js';
-import { lineTermsOf } from './line-terms.js';
-import { type IndexScope, scopeOfPath } from './scope-of-path.js';
+import { piecesOf } from './pieces.js';
+import { indexTermsOf } from './terms.js';
+
+/** No term has it: letters, digits and underscores are all that they are made of. */
+const REPEAT_MARK = '+';
+const MAX_REPEATS = 6;
+/** How often a term may be said to be repeated. */
+export const repeatLevels: readonly number[] = Array.from({ length: MAX_REPEATS }, (_, index) => index + 1);
+
+/** So long this process is held up at a time, about. */
+const SLICE_MS = 12;
+const ROWS_PER_SLICE = 100;
+/** Pages that the full-text index merges at a time. */
+const MERGED_PAGES = 200;
 
 interface IndexedLine {
   readonly id: number;
@@ -21,31 +36,44 @@ export interface NewLine {
   readonly day: number | null;
 }
 
+/** What is stored of a file beside its lines. */
+export interface FileRecord {
+  /** What its content was, or how much of it is indexed. */
+  readonly hash: string;
+  /** Its size and the time of its last change; `null` when they cannot tell whether it changed. */
+  readonly mark: string | null;
+}
+
 /** How much a change adds to the figures of a scope. */
 interface Change {
   lines: number;
   terms: number;
 }
 
-/** Writes files into an index, each in one transaction. */
+/** The entry of a line in which a term occurs so often, or more often. */
+export function repeated(term: string, times: number): string {
+  return term + REPEAT_MARK.repeat(times - 1);
+}
+
+/** Writes files into an index, each in one transaction. While much is written, others get their turn. */
 export class LineWriter {
   readonly #database: Database;
   readonly #path: string;
-  readonly #replaceText: (path: string, hash: string, text: string) => void;
+  readonly #fileOf: Statement<[string], FileRecord>;
   readonly #lastId: Statement<[number, number], number | null>;
   readonly #insertLine: Statement<[number, number, number, number | null, string]>;
   readonly #insertTerms: Statement<[number, string]>;
   readonly #moveLine: Statement<[number, number]>;
   readonly #deletions: readonly Statement<[string]>[];
+  readonly #noteDeletion: Statement<[]>;
+  #idle: Promise<unknown> = Promise.resolve();
+  #sliceBegan = 0;
 
   /** @param path of the index, for errors. */
   constructor(database: Database, path: string) {
     this.#database = database;
     this.#path = path;
-    const replace = database.transaction((file: string, hash: string, text: string) =>
-      this.#replace(file, hash, text),
-    );
-    this.#replaceText = (file, hash, text) => replace.immediate(file, hash, text);
+    this.#fileOf = database.prepare('SELECT hash, mark FROM files WHERE path = ?');
     this.#lastId = database
       .prepare<[number, number], number | null>('SELECT max(id) FROM lines WHERE id BETWEEN ? AND ?')
       .pluck();
@@ -54,38 +82,104 @@ export class LineWriter {
     );
     this.#insertTerms = database.prepare('INSERT INTO line_terms (rowid, terms) VALUES (?, ?)');
     this.#moveLine = database.prepare('UPDATE lines SET number = ? WHERE id = ?');
+    this.#noteDeletion = database.prepare(`INSERT OR IGNORE INTO settings VALUES ('deleted', '1')`);
     // All in one go: to begin a statement costs about as much as to delete a line.
-    this.#deletions = ['lines WHERE id', 'line_terms WHERE rowid'].map((rest) =>
+    this.#deletions = ['lines WHERE id', 'line_terms WHERE rowid', 'vectors WHERE line_id'].map((rest) =>
       database.prepare<[string]>(`DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`),
     );
   }
 
-  /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
-  replaceText(path: string, text: string): void {
-    const hash = createHash('sha256').update(text).digest('base64');
-    const known = this.hashOf(path);
-    const isSame = text === '' ? known === undefined : known === hash;
-    if (!isSame) this.#replaceText(path, hash, text);
+  /** Resolves when no transaction is open. */
+  get idle(): Promise<unknown> {
+    return this.#idle;
   }
 
-  hashOf(path: string): string | undefined {
+  /**
+   * Runs a task in a transaction, behind those that were asked for before.
+   *
+   * @throws what the task throws, after undoing what it did; that the database is busy.
+   */
+  transaction<T>(task: () => Promise<T> | T, patienceMs?: number): Promise<T> {
+    const result = this.#idle.then(async () => {
+      await patiently(() => this.#database.exec('BEGIN IMMEDIATE'), patienceMs);
+      this.#sliceBegan = performance.now();
+      try {
+        const value = await task();
+        await patiently(() => this.#database.exec('COMMIT'));
+        return value;
+      } catch (error) {
+        if (this.#database.open && this.#database.inTransaction) this.#database.exec('ROLLBACK');
+        throw error;
+      }
+    });
+    this.#idle = result.catch(() => {});
+    return result;
+  }
+
+  /** Replaces a file's lines by those of `text`; empty, the file is forgotten. Lines that stay are not touched. */
+  async replaceText(path: string, text: string, mark: string | null = null): Promise<void> {
+    const hash = createHash('sha256').update(text).digest('base64');
+    const known = this.fileOf(path);
+    const isSame = text === '' ? known === undefined : known?.hash === hash && known.mark === mark;
+    if (isSame) return;
+    if (known?.hash === hash) {
+      const update = this.#database.prepare('UPDATE files SET mark = ? WHERE path = ?');
+      await this.transaction(() => update.run(mark, path));
+    } else await this.transaction(() => this.#replace(path, { hash, mark }, text));
+  }
+
+  fileOf(path: string): FileRecord | undefined {
+    return this.#fileOf.get(path);
+  }
+
+  /** The files of a scope. */
+  pathsOf(prefix: string, source: MemorySource): string[] {
     return this.#database
-      .prepare<[string], string>('SELECT hash FROM files WHERE path = ?')
+      .prepare<[string, string], string>(
+        'SELECT path FROM files JOIN scopes ON scopes.id = files.scope_id WHERE prefix = ? AND source = ?',
+      )
       .pluck()
-      .get(path);
+      .all(prefix, source);
+  }
+
+  /** All scopes that hold lines. */
+  scopes(): readonly IndexScope[] {
+    return this.#database.prepare<[], IndexScope>('SELECT prefix, source FROM scopes WHERE lines > 0').all();
   }
 
   /** Adds lines to a file within the caller's transaction. */
-  append(path: string, hash: string, lines: readonly NewLine[]): number {
-    const { fileId, scopeId } = this.#file(path, hash);
+  async append(path: string, record: FileRecord, lines: readonly NewLine[]): Promise<number> {
+    const { fileId, scopeId } = this.#file(path, record);
     const change = { lines: 0, terms: 0 };
-    this.#add(fileId, scopeId, lines, change);
+    await this.#add(fileId, scopeId, lines, change);
     this.#record(scopeId, change);
     return fileId;
   }
 
-  #replace(path: string, hash: string, text: string): void {
-    const { fileId, scopeId } = this.#file(path, hash);
+  /**
+   * Clears the file of text that was deleted: the full-text index keeps deleted words until it is merged, and the log of
+   * changes keeps everything until it is written back.
+   */
+  async purge(): Promise<void> {
+    const database = this.#database;
+    const deleted = database.prepare(`SELECT 1 FROM settings WHERE name = 'deleted'`).get();
+    if (deleted === undefined) return;
+    const merge = database.prepare(`INSERT INTO line_terms (line_terms, rank) VALUES ('merge', ?)`);
+    const changes = database.prepare<[], number>('SELECT total_changes()').pluck();
+    for (let pages = -MERGED_PAGES; ; pages = MERGED_PAGES) {
+      const before = changes.get() ?? 0;
+      await this.transaction(() => merge.run(pages));
+      // As SQLite's manual has it: a merge that found work changes more than the row that asks for it.
+      if ((changes.get() ?? 0) - before < 2) break;
+      await setImmediate();
+    }
+    await this.transaction(() => database.prepare(`DELETE FROM settings WHERE name = 'deleted'`).run());
+    await this.transaction(() => {});
+    database.pragma('wal_checkpoint(TRUNCATE)');
+  }
+
+  async #replace(path: string, record: FileRecord, text: string): Promise<void> {
+    const { fileId, scopeId } = this.#file(path, record);
     const change = { lines: 0, terms: 0 };
     const day = dayOfPath(path) ?? null;
     const stored = new LinesByContent(
@@ -96,15 +190,17 @@ export class LineWriter {
         .all(fileId),
     );
     const added: NewLine[] = [];
-    for (const [index, content] of text.split(/\r\n|\n|\r/).entries()) {
-      if (content.trim() === '') continue;
+    for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
       const number = index + 1;
-      const line = stored.take(content);
-      if (line === undefined) added.push({ number, content, day });
-      else if (line.number !== number) this.#moveLine.run(number, line.id);
+      for (const content of piecesOf(line)) {
+        const known = stored.take(content);
+        if (known === undefined) added.push({ number, content, day });
+        else if (known.number !== number) this.#moveLine.run(number, known.id);
+      }
+      if (number % ROWS_PER_SLICE === 0) await this.#giveWay();
     }
     this.#remove(stored.left(), change);
-    this.#add(fileId, scopeId, added, change);
+    await this.#add(fileId, scopeId, added, change);
     if (text === '') {
       this.#database.prepare('DELETE FROM log_messages WHERE file_id = ?').run(fileId);
       this.#database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
@@ -112,15 +208,15 @@ export class LineWriter {
     this.#record(scopeId, change);
   }
 
-  #file(path: string, hash: string): { readonly fileId: number; readonly scopeId: number } {
+  #file(path: string, { hash, mark }: FileRecord): { readonly fileId: number; readonly scopeId: number } {
     const scopeId = this.#scope(scopeOfPath(path));
     const fileId = this.#database
-      .prepare<[number, string, string], number>(
-        `INSERT INTO files (scope_id, path, hash) VALUES (?, ?, ?)
-         ON CONFLICT (path) DO UPDATE SET hash = excluded.hash RETURNING id`,
+      .prepare<[number, string, string, string | null], number>(
+        `INSERT INTO files (scope_id, path, hash, mark) VALUES (?, ?, ?, ?)
+         ON CONFLICT (path) DO UPDATE SET hash = excluded.hash, mark = excluded.mark RETURNING id`,
       )
       .pluck()
-      .get(scopeId, path, hash);
+      .get(scopeId, path, hash, mark);
     return { fileId: fileId ?? 0, scopeId };
   }
 
@@ -141,20 +237,24 @@ export class LineWriter {
     );
   }
 
-  #add(fileId: number, scopeId: number, lines: readonly NewLine[], change: Change): void {
+  async #add(fileId: number, scopeId: number, lines: readonly NewLine[], change: Change): Promise<void> {
     const lastIds = new Map<number, number>();
-    const rows = lines.map(({ number, content, day }) => {
-      const { entries, length } = lineTermsOf(content);
-      const { first, last } = idsOfLength(scopeId, length);
+    const rows: { id: number; line: NewLine; terms: string }[] = [];
+    for (const [index, line] of lines.entries()) {
+      if (index % ROWS_PER_SLICE === 0) await this.#giveWay();
+      const terms = indexTermsOf(line.content);
+      const { first, last } = idsOfLength(scopeId, terms.length);
       const id = (lastIds.get(first) ?? this.#lastId.get(first, last) ?? first) + 1;
       lastIds.set(first, id);
       change.lines++;
-      change.terms += length;
-      return { id, number, content, day, terms: entries.join(' ') };
-    });
+      change.terms += terms.length;
+      rows.push({ id, line, terms: [...withRepeats(terms), ...dateTermsOf(line.day)].join(' ') });
+    }
+    rows.sort((left, right) => left.id - right.id);
     // In order of their ids: SQLite collects what comes in order, and writes at once what does not.
-    for (const { id, number, content, day, terms } of rows.sort((left, right) => left.id - right.id)) {
-      this.#insertLine.run(id, fileId, number, day, content);
+    for (const [index, { id, line, terms }] of rows.entries()) {
+      if (index % ROWS_PER_SLICE === 0) await this.#giveWay();
+      this.#insertLine.run(id, fileId, line.number, line.day, line.content);
       this.#insertTerms.run(id, terms);
     }
   }
@@ -163,8 +263,9 @@ export class LineWriter {
     if (lines.length === 0) return;
     const ids = JSON.stringify(lines.map(({ id }) => id));
     for (const statement of this.#deletions) statement.run(ids);
+    this.#noteDeletion.run();
     change.lines -= lines.length;
-    for (const { id, content } of lines) change.terms -= exactLengthOf(id) ?? lineTermsOf(content).length;
+    for (const { id, content } of lines) change.terms -= exactLengthOf(id) ?? indexTermsOf(content).length;
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {
@@ -172,6 +273,24 @@ export class LineWriter {
       .prepare('UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?')
       .run(lines, terms, scopeId);
   }
+
+  async #giveWay(): Promise<void> {
+    if (performance.now() - this.#sliceBegan < SLICE_MS) return;
+    await setImmediate();
+    this.#sliceBegan = performance.now();
+  }
+}
+
+/** The terms of a line in their order; behind them, those that repeat with a mark for every further time. */
+function withRepeats(terms: readonly string[]): readonly string[] {
+  const frequencies = new Map<string, number>();
+  const entries = [...terms];
+  for (const term of terms) {
+    const frequency = (frequencies.get(term) ?? 0) + 1;
+    frequencies.set(term, frequency);
+    if (frequency > 1 && frequency <= MAX_REPEATS) entries.push(repeated(term, frequency));
+  }
+  return entries;
 }
 
 /** Lines that are indexed already, to be found again by what they say. */

@@ -1,83 +1,106 @@
-import { headOf, type Message, type Workspace } from '@x/core';
+import { createHash } from 'node:crypto';
+import type { Workspace, WorkspaceEntry } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { searchableText } from '../message-text.js';
 import { type LogLine, readLogFrom } from '../read-log-file.js';
-import { dayOf } from './day.js';
+import { dayOf } from './dates.js';
+import { markOf } from './file-mark.js';
 import type { LineWriter, NewLine } from './line-writer.js';
+import { piecesOf } from './pieces.js';
 
-/** Characters of a message that make one row; longer ones are several, under the same number. */
-const MAX_ROW_CHARS = 2_000;
 /** Lines of a log that are written in one transaction. */
-const BATCH = 500;
+const BATCH = 200;
+/** Bytes at the beginning of what is indexed of a log, and at its end, by which it is known again. */
+const KNOWN_BYTES = 1_024;
 
-/** How far a log is indexed, as it is stored for the file. */
+/** How far a log is indexed. */
 interface Progress {
   /** Bytes. */
   readonly offset: number;
   /** Messages, each counted once. */
   readonly messages: number;
+  /** A hash of what stands before the offset, in part. */
+  readonly fingerprint: string;
 }
 
-/** Indexes what was added to a session log since the last time. A log that became shorter is indexed anew. */
+/**
+ * Indexes what was added to a session log since the last time. A log that does not go on from there, because it was
+ * replaced by that of a new session of the same id, is indexed anew.
+ */
 export async function indexLog(
   workspace: Workspace,
-  path: string,
-  { database, writer }: { readonly database: Database; readonly writer: LineWriter },
+  entry: WorkspaceEntry,
+  {
+    database,
+    writer,
+    patienceMs,
+  }: { readonly database: Database; readonly writer: LineWriter; readonly patienceMs?: number | undefined },
 ): Promise<void> {
-  const size = (await workspace.stat(path))?.size ?? 0;
-  const known = progressOf(writer.hashOf(path));
-  if (known !== undefined && size < known.offset) writer.replaceText(path, '');
-  else if (known?.offset === size) return;
-  const append = database.transaction((lines: readonly LogLine[]) =>
-    appendLines(database, writer, path, lines),
-  );
+  const { path, size } = entry;
+  const stored = writer.fileOf(path);
+  const mark = markOf(entry);
+  if (mark !== null && stored?.mark === mark) return;
+  let progress = progressOf(stored?.hash);
+  if (progress !== undefined) {
+    const goesOn =
+      size >= progress.offset &&
+      (await fingerprintOf(workspace, path, progress.offset)) === progress.fingerprint;
+    if (!goesOn) await writer.replaceText(path, '');
+    if (!goesOn) progress = undefined;
+  }
+  const append = async (lines: readonly LogLine[]) => {
+    const end = lines.at(-1)?.end ?? progress?.offset ?? 0;
+    const fingerprint = await fingerprintOf(workspace, path, end);
+    await writer.transaction(() => appendLines(database, writer, path, lines, fingerprint), patienceMs);
+  };
   let batch: LogLine[] = [];
-  for await (const line of readLogFrom(workspace, path, progressOf(writer.hashOf(path))?.offset ?? 0)) {
+  for await (const line of readLogFrom(workspace, path, progress?.offset ?? 0)) {
     batch.push(line);
     if (batch.length < BATCH) continue;
-    append.immediate(batch);
+    await append(batch);
     batch = [];
   }
-  if (batch.length > 0) append.immediate(batch);
+  if (batch.length > 0) await append(batch);
+  if (mark !== null) {
+    await writer.transaction(() =>
+      database.prepare('UPDATE files SET mark = ? WHERE path = ?').run(mark, path),
+    );
+  }
 }
 
-function appendLines(database: Database, writer: LineWriter, path: string, lines: readonly LogLine[]): void {
-  const { offset, messages } = progressOf(writer.hashOf(path)) ?? { offset: 0, messages: 0 };
+async function appendLines(
+  database: Database,
+  writer: LineWriter,
+  path: string,
+  lines: readonly LogLine[],
+  fingerprint: string,
+): Promise<void> {
+  const { offset, messages } = progressOf(writer.fileOf(path)?.hash) ?? { offset: 0, messages: 0 };
   // Another process may have been faster.
   const missing = lines.filter(({ end }) => end > offset);
   const last = missing.at(-1);
   if (last === undefined) return;
-  const fileId = writer.append(path, `${offset}:${messages}`, []);
+  const fileId = await writer.append(path, { hash: `${offset}:${messages}:${fingerprint}`, mark: null }, []);
   const remember = database.prepare<[number, string]>('INSERT OR IGNORE INTO log_messages VALUES (?, ?)');
   const rows: NewLine[] = [];
   let number = messages;
   for (const { message } of missing) {
     if (message === undefined || remember.run(fileId, message.id).changes === 0) continue;
     number++;
-    rows.push(...rowsOf(message, number));
+    const day = dayOf(message.createdAt) ?? null;
+    for (const content of piecesOf(searchableText(message))) rows.push({ number, content, day });
   }
-  writer.append(path, `${last.end}:${number}`, rows);
+  await writer.append(path, { hash: `${last.end}:${number}:${fingerprint}`, mark: null }, rows);
 }
 
-function rowsOf(message: Message, number: number): NewLine[] {
-  const day = dayOf(message.createdAt) ?? null;
-  return piecesOf(searchableText(message)).map((content) => ({ number, content, day }));
-}
-
-/** Cut at a line break or a space where there is one in the second half of a piece. */
-function piecesOf(text: string): string[] {
-  const pieces: string[] = [];
-  for (let rest = text.trim(); rest !== ''; ) {
-    const head = headOf(rest, MAX_ROW_CHARS);
-    const space = Math.max(head.lastIndexOf('\n'), head.lastIndexOf(' '));
-    const end = head.length < rest.length && space > MAX_ROW_CHARS / 2 ? space : head.length;
-    pieces.push(rest.slice(0, end));
-    rest = rest.slice(end).trimStart();
-  }
-  return pieces;
+async function fingerprintOf(workspace: Workspace, path: string, end: number): Promise<string> {
+  const length = Math.min(end, KNOWN_BYTES);
+  const hash = createHash('sha256').update(await workspace.read(path, { offset: 0, length }));
+  return hash.update(await workspace.read(path, { offset: end - length, length })).digest('base64url');
 }
 
 function progressOf(hash: string | undefined): Progress | undefined {
-  const [offset, messages] = hash?.split(':') ?? [];
-  return offset === undefined ? undefined : { offset: Number(offset), messages: Number(messages) };
+  const [offset, messages, fingerprint] = hash?.split(':') ?? [];
+  if (offset === undefined || fingerprint === undefined) return undefined;
+  return { offset: Number(offset), messages: Number(messages), fingerprint };
 }

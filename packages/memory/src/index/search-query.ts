@@ -1,9 +1,15 @@
-import { isFunctionWord } from './function-words.js';
-import { repeated } from './line-terms.js';
+import { datesIn, dateTermsOf } from './dates.js';
 import { stem } from './stem.js';
 import { indexTermsOf, queryTermsOf } from './terms.js';
 
-/** What a function word of a question counts beside the words that it is about. */
+/** English words that say how a question is put, not what it is about; and what an apostrophe leaves of them. */
+const FUNCTION_WORDS: ReadonlySet<string> = new Set(
+  `a about am an and are as at be been being but by can could d did do does doing done for from had has have having he
+  her here him his how i if in into is it its ll m may me might mine must my no nor not of on or our out over re s shall
+  she should so t than that the their them then there these they this those to up us ve was we were what when where which
+  who whom whose why will with would you your yours`.split(/\s+/),
+);
+/** The weight of a function word in a question. */
 const FUNCTION_WORD_WEIGHT = 0.35;
 /** Shorter queries are keywords, whatever the words. */
 const MIN_QUESTION_TERMS = 4;
@@ -14,10 +20,12 @@ const BEGINNING = /(?<![\p{L}\p{N}_])([\p{L}\p{N}_]+)\*/gu;
 const NAME = /(?<![^\s"'`(),;])[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
 const MIN_NAME = 3;
 
-/** A stem to look for, or the beginning of one. */
+/** A stem to look for, the beginning of one, or a date. */
 export interface SearchTerm {
   readonly text: string;
   readonly prefix: boolean;
+  /** Matches the day of a line, not its text. */
+  readonly isDate: boolean;
   /** What a match counts beside the others; 1 is usual. */
   readonly weight: number;
 }
@@ -25,33 +33,54 @@ export interface SearchTerm {
 export interface SearchQuery {
   /** Distinct; none when the query has no word. */
   readonly terms: readonly SearchTerm[];
-  /** Full-text expressions of what stood in double quotes. */
-  readonly phrases: readonly string[];
+  /** What stood in double quotes, as terms in their order. */
+  readonly phrases: readonly (readonly string[])[];
   /** Names in lower case, as they were written. */
   readonly names: readonly string[];
   /** A sentence in words: no line needs to have all of them. */
   readonly isQuestion: boolean;
 }
 
+/** What a text and a query have in common. */
+export interface TermMatch {
+  /** How often each term of the query occurs. */
+  readonly frequencies: readonly number[];
+  /** Whether it has a term that says what the query is about. */
+  readonly isHit: boolean;
+  /** Terms of the text. */
+  readonly length: number;
+  /** The share of the query's names that the text literally has. */
+  readonly names: number;
+  /** Whether it has all phrases. */
+  readonly hasPhrases: boolean;
+}
+
 /**
  * Any text is a query. `"…"` asks for the words in that order, a `*` behind a word for what begins with it; no other
- * character is an operator.
+ * character is an operator. A date finds what was said on that day.
  */
 export function parseQuery(text: string): SearchQuery {
   const beginnings = [...text.matchAll(BEGINNING)].flatMap(([, word = '']) => queryTermsOf(word).slice(-1));
   const isBeginning = new Set(beginnings.map((term) => term.text));
   const found = queryTermsOf(text);
-  const isQuestion = found.length >= MIN_QUESTION_TERMS && found.some((term) => isFunctionWord(term.text));
+  const isQuestion =
+    found.length >= MIN_QUESTION_TERMS && found.some((term) => FUNCTION_WORDS.has(term.text));
   const terms = new Map<string, SearchTerm>();
   for (const term of found) {
     const prefix = term.prefix || isBeginning.has(term.text);
     const value = prefix ? term.text : stem(term.text);
-    const weight = isQuestion && isFunctionWord(term.text) ? FUNCTION_WORD_WEIGHT : 1;
-    terms.set(`${value}${prefix ? '*' : ''}`, { text: value, prefix, weight });
+    const weight = isQuestion && FUNCTION_WORDS.has(term.text) ? FUNCTION_WORD_WEIGHT : 1;
+    terms.set(`${value}${prefix ? '*' : ''}`, { text: value, prefix, isDate: false, weight });
+  }
+  for (const date of datesIn(text.slice(0, 1_000))) {
+    terms.set(date, { text: date, prefix: false, isDate: true, weight: 1 });
   }
   return {
     terms: [...terms.values()],
-    phrases: [...text.matchAll(QUOTED)].flatMap(([, words = '']) => phraseOf(words)),
+    // The last character of an unspaced script begins another pair in a text that goes on.
+    phrases: [...text.matchAll(QUOTED)]
+      .map(([, words = '']) => indexTermsOf(words))
+      .filter(({ length }) => length > 1),
     names: (text.match(NAME) ?? [])
       .filter((name) => name.length >= MIN_NAME)
       .map((name) => name.toLowerCase()),
@@ -59,23 +88,57 @@ export function parseQuery(text: string): SearchQuery {
   };
 }
 
-/** Whether a term of a line is one that is looked for. */
-export function matchesTerm({ text, prefix }: SearchTerm, term: string): boolean {
-  return term === text || (prefix && (term.startsWith(text) || term === stem(text)));
+/** Compares texts with one query. */
+export class TermMatcher {
+  readonly #query: SearchQuery;
+  readonly #mostWeight: number;
+  readonly #exact = new Map<string, number>();
+  readonly #beginnings: (readonly [text: string, whole: string, index: number])[] = [];
+
+  constructor(query: SearchQuery) {
+    this.#query = query;
+    this.#mostWeight = Math.max(...query.terms.map(({ weight }) => weight));
+    for (const [index, { text, prefix }] of query.terms.entries()) {
+      if (prefix) this.#beginnings.push([text, stem(text), index]);
+      else this.#exact.set(text, index);
+    }
+  }
+
+  match(text: string, day: number | null): TermMatch {
+    const terms = indexTermsOf(text);
+    const frequencies = this.#query.terms.map(() => 0);
+    let isHit = false;
+    const count = (index: number | undefined) => {
+      if (index === undefined) return;
+      frequencies[index] = (frequencies[index] ?? 0) + 1;
+      isHit ||= this.#query.terms[index]?.weight === this.#mostWeight;
+    };
+    for (const term of terms) {
+      count(this.#exact.get(term));
+      for (const [beginning, whole, index] of this.#beginnings) {
+        if (term.startsWith(beginning) || term === whole) count(index);
+      }
+    }
+    for (const date of dateTermsOf(day)) count(this.#exact.get(date));
+    const { names, phrases } = this.#query;
+    const lower = names.length === 0 || !isHit ? '' : text.toLowerCase();
+    return {
+      frequencies,
+      length: terms.length,
+      isHit,
+      names: names.length === 0 ? 0 : names.filter((name) => lower.includes(name)).length / names.length,
+      hasPhrases: isHit && phrases.every((phrase) => holds(terms, phrase)),
+    };
+  }
 }
 
-/**
- * A term as a full-text expression, for lines that have it so often at least. Terms have no quotes: they are letters,
- * digits and underscores.
- */
-export function expressionOf({ text, prefix }: SearchTerm, times = 1): string {
-  if (!prefix) return `"${repeated(text, times)}"`;
-  const whole = stem(text);
-  return whole === text ? `"${text}"*` : `("${text}"* OR "${whole}")`;
-}
-
-// The last character of an unspaced script begins another pair in a text that goes on.
-function phraseOf(words: string): string[] {
-  const terms = indexTermsOf(words);
-  return terms.length < 2 ? [] : [`"${terms.join(' ')}"*`];
+/** Whether the terms stand in that order; of the last one, the beginning is enough. */
+function holds(terms: readonly string[], phrase: readonly string[]): boolean {
+  const last = phrase.length - 1;
+  return terms.some((_, start) =>
+    phrase.every((term, index) => {
+      const other = terms[start + index];
+      return other === term || (index === last && other?.startsWith(term) === true);
+    }),
+  );
 }

@@ -6,12 +6,9 @@ import { clockSchema, workspaceSchema } from '../flush/flush-config.js';
 const SIX_HOURS_MS = 21_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** Whatever can index the memory files below a prefix, as a `MemoryIndex` does. */
-export interface Reindexer {
-  indexAllFromWorkspace(
-    workspace: z.output<typeof workspaceSchema>,
-    options: { readonly prefix: string },
-  ): Promise<void>;
+/** An index that can be looked after, as a `MemoryIndex` can. */
+export interface MaintainedIndex {
+  maintain(workspace: z.output<typeof workspaceSchema>, prefixes: readonly string[]): Promise<void>;
 }
 
 export const maintenanceShape = {
@@ -32,8 +29,8 @@ export const maintenanceSchema = z.strictObject({
     'must be a MemoryConsolidator',
   ),
   index: z
-    .custom<Reindexer>(
-      (value) => typeof value === 'object' && value !== null && 'indexAllFromWorkspace' in value,
+    .custom<MaintainedIndex>(
+      (value) => typeof value === 'object' && value !== null && 'maintain' in value,
       'must be an index',
     )
     .optional(),

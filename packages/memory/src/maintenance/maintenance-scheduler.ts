@@ -152,6 +152,7 @@ export class MemoryMaintenanceScheduler {
       }
     };
     const now = clock.now();
+    const prefixes: string[] = [];
     for await (const prefix of memoryPrefixes(workspace)) {
       if (signal.aborted) break;
       count.scopes++;
@@ -165,8 +166,9 @@ export class MemoryMaintenanceScheduler {
       await attempt('pruning', prefix, async () => {
         count.pruned += await pruneSessions(workspace, prefix, { now, days: pruneSessionsAfterDays });
       });
-      await attempt('indexing', prefix, async () => index?.indexAllFromWorkspace(workspace, { prefix }));
+      prefixes.push(prefix);
     }
+    await attempt('indexing', '', async () => index?.maintain(workspace, prefixes));
     if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };

@@ -1,5 +1,7 @@
 import type { Workspace } from '@x/core';
+import { CORE_FILE } from '../memory-files.js';
 
+const OWN: ReadonlySet<string> = new Set([CORE_FILE, 'memory', 'sessions']);
 const LEVELS = ['tenants', 'users', 'agents'] as const;
 
 /** All places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
@@ -10,7 +12,7 @@ export async function* memoryPrefixes(
 ): AsyncGenerator<string, void, undefined> {
   for await (const { path } of workspace.list(prefix)) {
     const name = path.slice(prefix.length);
-    if (name !== 'memory' && name !== 'sessions') continue;
+    if (!OWN.has(name)) continue;
     yield prefix;
     break;
   }

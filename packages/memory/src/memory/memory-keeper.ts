@@ -76,9 +76,9 @@ export class MemoryKeeper {
       store,
       consolidator,
       index: {
-        indexAllFromWorkspace: async (...parameters) => {
+        maintain: async (...parameters) => {
           const index = await openIndex();
-          if (!index.readOnly) await index.indexAllFromWorkspace(...parameters);
+          if (!index.readOnly) await index.maintain(...parameters);
         },
       },
       consolidationGapMs: settings.consolidationGapMs,

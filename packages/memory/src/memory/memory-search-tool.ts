@@ -7,6 +7,11 @@ import type { MemorySettings } from './memory-config.js';
 import { memoryPrefix } from './memory-prefix.js';
 
 const MAX_LINE = 500;
+/** Checked when it is used: as JSON Schema, the pattern of a date is half a page. */
+const day = z
+  .string()
+  .max(10)
+  .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
 export function memorySearchTool(settings: MemorySettings, open: () => Promise<MemoryIndex>): Tool {
   return defineTool({
@@ -18,19 +23,18 @@ export function memorySearchTool(settings: MemorySettings, open: () => Promise<M
       query: z.string().min(1).max(1_000).describe('Words to look for'),
       limit: z.int().min(1).max(50).default(10).describe('How many lines'),
       offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
-      since: z.iso.date().optional().describe('Only notes of this day or later, as 2026-01-31'),
-      until: z.iso.date().optional().describe('Only notes of this day or earlier'),
+      since: day.optional().describe('Only notes of this day or later, as 2026-01-31'),
+      until: day.optional().describe('Only notes of this day or earlier'),
     }),
     async execute({ query, limit, offset, since, until }, context: ToolContext) {
       const prefix = memoryPrefix(context);
       const index = await open();
       const search = async () => {
-        // Files may have been changed by anybody since; those that were not cost their reading alone.
-        if (!index.readOnly) await index.indexAllFromWorkspace(context.workspace, { prefix });
+        const stale = await index.update(context.workspace, { prefix });
         const options = { limit: limit + 1, offset, prefix, since, until, sources: ['memory'] as const };
-        return index.search(query, options);
+        return { hits: await index.search(query, options), stale };
       };
-      const hits = await search().catch((error: unknown) => {
+      const { hits, stale } = await search().catch((error: unknown) => {
         // A damaged index has been made anew by now: once more, from the files.
         if (MemoryIndexError.isInstance(error)) return search();
         throw error;
@@ -45,7 +49,9 @@ export function memorySearchTool(settings: MemorySettings, open: () => Promise<M
       }
       const more =
         lines.length < hits.length ? `\nMore: the same query with offset ${offset + lines.length}.` : '';
-      return lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`;
+      const warning =
+        stale === undefined ? '' : `The index is not up to date, so newer notes may be missing: ${stale}\n`;
+      return `${warning}${lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`}`;
     },
   });
 }

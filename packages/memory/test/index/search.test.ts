@@ -4,6 +4,9 @@ import { type Message, userMessage } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { dayOf } from '../../src/index/dates.js';
+import { LineScan } from '../../src/index/line-scan.js';
+import { parseQuery } from '../../src/index/search-query.js';
 import { MemoryIndex, MemoryIndexError, type MemorySearchOptions } from '../../src/index.js';
 import { logSession, temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
@@ -55,37 +58,97 @@ describe('words', () => {
     expect(await found(index, 'tea')).toEqual(['memory/2026-01-01.md:1', 'memory/2025-01-01.md:1']);
   });
 
-  it('ranks as SQLite does, whatever lines there are', async () => {
-    const directory = await temporaryDirectory();
-    let runs = 0;
-    const word = fc.constantFrom('red', 'green', 'blue', 'gray', 'pink', 'dark', 'light', 'loud', 'soft');
-    const line = fc.array(word, { minLength: 1, maxLength: 12 }).map((words) => words.join(' '));
+  it('ranks as a scan without an index does, and cuts one ranking into pages', async () => {
+    const word = fc.constantFrom('red', 'green', 'blue', 'gray', 'is', 'the', 'where', 'loud', 'red green');
+    const line = fc.array(word, { minLength: 0, maxLength: 12 }).map((words) => words.join(' '));
+    const dates = fc.uniqueArray(fc.constantFrom('2026-01-03', '2026-02-03', '2025-02-03'), { minLength: 1 });
     await fc.assert(
       fc.asyncProperty(
-        fc.array(line, { minLength: 30, maxLength: 300 }),
-        fc.uniqueArray(word, { minLength: 2, maxLength: 3 }),
-        async (lines, query) => {
-          const path = join(directory, `${runs++}.db`);
-          const index = await MemoryIndex.open(path);
-          await index.indexFromString('a.md', lines.join('\n'));
-          const database = new Sqlite(path, { readonly: true });
-          const expected = database
-            .prepare<[string], number>(
-              'SELECT rank FROM line_terms WHERE line_terms MATCH ? ORDER BY rank LIMIT 10',
-            )
-            .pluck()
-            .all(query.join(' AND '));
-          database.close();
-          const hits = await index.search(query.join(' '));
-          index.close();
-          const ranks = hits.map(({ rank }) => rank).slice(0, expected.length);
-          expect(ranks.map((rank) => rank.toPrecision(6))).toEqual(
-            expected.map((rank) => rank.toPrecision(6)),
-          );
+        dates,
+        fc.array(line, { minLength: 30, maxLength: 120 }),
+        fc.array(fc.oneof(word, fc.constantFrom('gr*', '"red green"', 'February 3')), {
+          minLength: 1,
+          maxLength: 6,
+        }),
+        async (days, lines, words) => {
+          const query = words.join(' ');
+          const index = await openIndex();
+          const scan = new LineScan<string>(parseQuery(query));
+          for (const date of days) {
+            const file = `memory/${date}.md`;
+            await index.indexFromString(file, lines.join('\n'));
+            for (const [at, text] of lines.entries()) {
+              scan.add({ file, number: at + 1, day: dayOf(date) ?? null, text }, () => text);
+            }
+          }
+          const hits = await index.search(query, { limit: 1_000 });
+          if (scan.best().length < 50) expect(hits).toHaveLength(scan.best().length);
+          // Of equals either may come first: they are compared by their scores.
+          const places = new Map(hits.map(({ path, lineNumber, rank }) => [`${path}:${lineNumber}`, rank]));
+          expect(places.size).toBe(hits.length);
+          const firstLines = hits.slice(0, 10).map(({ content }) => content.split(' ').sort().join(' '));
+          const scanned = scan
+            .best()
+            .slice(0, 10)
+            .map((text) => text.split(' ').sort().join(' '));
+          expect(firstLines[0]).toBe(scanned[0]);
+          const paged: string[] = [];
+          for (let offset = 0; offset < hits.length; offset += 10) {
+            for (const hit of await index.search(query, { offset }))
+              paged.push(`${hit.path}:${hit.lineNumber}`);
+          }
+          expect(paged).toEqual([...places.keys()]);
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 40 },
     );
+  });
+
+  it('shows every line of a topic among many others that share its words', async () => {
+    const index = await openIndex();
+    const topic = [
+      'The staging database of the shop runs on port 5433',
+      'Its user is shop_stage',
+      'Staging is reset every Sunday',
+    ];
+    const others = Array.from(
+      { length: 60 },
+      (_, number) => `Release ${number} of the shop went out on time`,
+    );
+    await index.indexFromString(
+      'MEMORY.md',
+      [...others.slice(0, 30), '## Staging', ...topic, '## Releases', ...others.slice(30)]
+        .map((text) => (text.startsWith('#') ? text : `- ${text}`))
+        .join('\n'),
+    );
+    const contents = (await index.search('which port is the staging database of the shop on?')).map(
+      ({ content }) => content,
+    );
+    expect(contents[0]).toContain('5433');
+    for (const text of topic) expect(contents).toContain(`- ${text}`);
+  });
+
+  it('finds what was said on a day by its date, however that is written', async () => {
+    const index = await openIndex();
+    for (const date of ['2026-04-27', '2026-04-28', '2025-04-27']) {
+      await index.indexFromString(`memory/${date}.md`, `- ran in the park (${date.length})\n- nothing else`);
+    }
+    const first = async (query: string) => (await index.search(query))[0]?.path;
+    for (const date of ['April 27th', '27 April', '27 of April 2026', '4月27号', '2026-04-27']) {
+      expect(await first(`On ${date}, how long did I run in the park?`)).toBe('memory/2026-04-27.md');
+    }
+    expect(await first('who ran in the park on April 27, 2025?')).toBe('memory/2025-04-27.md');
+  });
+
+  it('answers a message of many rows once, and hides no other behind it', async () => {
+    const workspace = await testWorkspace();
+    const long = Array.from({ length: 4_000 }, () => 'needle and more of it').join(' ');
+    const short = Array.from({ length: 12 }, (_, number) => userMessage(`a needle, number ${number}`));
+    await logSession(workspace, { sessionId: 's' }, [userMessage(long), ...short]);
+    const index = await openIndex();
+    await index.indexSessionLogs(workspace);
+    expect(new Set(await found(index, 'needle', { sources: ['sessions'], limit: 20 })).size).toBe(13);
+    expect(await found(index, 'needle', { sources: ['sessions'], limit: 20 })).toHaveLength(13);
   });
 });
 

@@ -38,28 +38,33 @@ describe('an index with vectors', () => {
     const { embedding } = testEmbedding();
     const index = await openIndex(embedding);
     await index.indexFromString('a.md', 'the hound sleeps\nmy automobile is red\nthe car wash\nred paint');
+    await index.embedded();
     const hits = await index.search('car', { limit: 2 });
     expect(hits.map(({ content }) => content)).toEqual(['the car wash', 'my automobile is red']);
     const scoped = await index.search('car', { path: 'b.md' });
     expect(scoped).toEqual([]);
   });
 
-  it('embeds each content once, in batches, and again for another model', async () => {
+  it('embeds each line once, in batches, and again for another model', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const { embedding, embedded } = testEmbedding({ batchSize: 7 });
     const index = await openIndex(embedding, path);
     const lines = Array.from({ length: 30 }, (_, number) => `line ${number}`);
     await index.indexFromString('a.md', lines.join('\n'));
-    await index.indexFromString('b.md', lines.join('\n'));
+    await index.embedded();
     await index.search('dog');
     expect(embedded.sort()).toEqual([...lines, 'dog'].sort());
     await index.indexFromString('a.md', ['a hound', ...lines.slice(1)].join('\n'));
+    await index.embedded();
     const [hit] = await index.search('dog');
     expect(hit?.content).toBe('a hound');
     expect(embedded).toHaveLength(30 + 1 + 2);
     const other = testEmbedding({ model: 'other' });
-    await (await openIndex(other.embedding, path)).search('dog');
-    expect(other.embedded).toHaveLength(31 + 1);
+    const again = await openIndex(other.embedding, path);
+    expect(await again.search('dog')).toEqual([]);
+    await again.embedded();
+    expect((await again.search('dog'))[0]?.content).toBe('a hound');
+    expect(other.embedded).toHaveLength(30 + 2);
   });
 
   it('searches by words when the embedding fails, and says so', async () => {

@@ -1,5 +1,4 @@
-import type { CompactionOutcome, CompactionReason, Compactor, Message } from '@x/core';
-import type { HistoryChange } from '../stored-history.js';
+import type { CompactionOutcome, CompactionReason, Compactor, ItemChange, ItemLog, Message } from '@x/core';
 import { fromView } from './from-view.js';
 import { toView } from './view.js';
 
@@ -7,19 +6,19 @@ import { toView } from './view.js';
 export class HistoryCompaction {
   readonly #compactor: Compactor;
   readonly #reason: CompactionReason;
-  readonly #sessionKey: string;
+  readonly #log: ItemLog;
   #done: { readonly ids: readonly string[]; readonly result: readonly Message[] } | undefined;
   /** Of the last run. */
   outcome: CompactionOutcome | undefined;
 
-  constructor(compactor: Compactor, reason: CompactionReason, sessionKey: string) {
+  constructor(compactor: Compactor, reason: CompactionReason, log: ItemLog) {
     this.#compactor = compactor;
     this.#reason = reason;
-    this.#sessionKey = sessionKey;
+    this.#log = log;
   }
 
   /** What becomes of a history; `undefined` when nothing is to change. */
-  async plan(messages: readonly Message[]): Promise<HistoryChange | undefined> {
+  async plan(messages: readonly Message[]): Promise<ItemChange | undefined> {
     const result = this.#forGrown(messages) ?? (await this.#reduced(messages));
     if (result === undefined) return undefined;
     const differs = messages.findIndex((message, index) => message !== result[index]);
@@ -35,11 +34,11 @@ export class HistoryCompaction {
   }
 
   async #reduced(messages: readonly Message[]): Promise<readonly Message[] | undefined> {
-    const entries = toView(messages, this.#sessionKey);
+    const entries = toView(messages, this.#log);
     const view = entries.map(({ message }) => message);
     this.outcome = await this.#compactor.compact(view, { reason: this.#reason });
     if (this.outcome.status !== 'applied') return undefined;
-    const result = fromView(this.outcome.messages, entries);
+    const result = fromView(this.outcome.messages, entries, this.#log);
     this.#done = { ids: messages.map(({ id }) => id), result };
     return result;
   }

@@ -1,5 +1,12 @@
 import type { AgentInputItem } from '@openai/agents';
-import { type ContentBlock, InvalidInputError, type JsonObject, type Message, textOf } from '@x/core';
+import {
+  type ContentBlock,
+  InvalidInputError,
+  type ItemLog,
+  type JsonObject,
+  type Message,
+  textOf,
+} from '@x/core';
 import { fromJson } from '../item-json.js';
 import { toStored } from '../stored-item.js';
 import type { ViewEntry, ViewPart } from './view.js';
@@ -9,18 +16,22 @@ import type { ViewEntry, ViewPart } from './view.js';
  *
  * @throws {InvalidInputError} for a message that the compactor made and no item can say.
  */
-export function fromView(reduced: readonly Message[], entries: readonly ViewEntry[]): readonly Message[] {
+export function fromView(
+  reduced: readonly Message[],
+  entries: readonly ViewEntry[],
+  log: ItemLog,
+): readonly Message[] {
   const byId = new Map(entries.map((entry) => [entry.message.id, entry]));
   return reduced.flatMap((message) => {
     const entry = byId.get(message.id);
-    if (entry === undefined) return [made(message)];
+    if (entry === undefined) return [made(message, log)];
     if (entry.message === message) return entry.parts.map(({ stored }) => stored);
-    return altered(message, entry);
+    return altered(message, entry, log);
   });
 }
 
 /** A message that was not there before: a summary, a note. */
-function made({ id, role, content, createdAt, kind, metadata }: Message): Message {
+function made({ id, role, content, createdAt, kind, metadata }: Message, log: ItemLog): Message {
   if (role === 'tool' || content.some((block) => block.type !== 'text')) {
     const message = `a ${role} message of ${content.map(({ type }) => type)} cannot be an item; use reducers that write text`;
     throw new InvalidInputError('reduced history', [{ path: 'content', message }]);
@@ -32,10 +43,10 @@ function made({ id, role, content, createdAt, kind, metadata }: Message): Messag
       : role === 'system'
         ? { type: 'message', role, content: text }
         : { type: 'message', role, status: 'completed', content: [{ type: 'output_text', text }] };
-  return marked({ ...toStored(item), id, createdAt }, { kind, metadata });
+  return marked({ ...toStored(log, item), id, createdAt }, { kind, metadata });
 }
 
-function altered(message: Message, { message: before, parts }: ViewEntry): readonly Message[] {
+function altered(message: Message, { message: before, parts }: ViewEntry, log: ItemLog): readonly Message[] {
   const { content } = message;
   // Reducers change blocks in their places or take some out; those that moved up are still the same objects.
   const inPlace = content.length === before.content.length;
@@ -49,7 +60,7 @@ function altered(message: Message, { message: before, parts }: ViewEntry): reado
       return [part.stored];
     }
     const item = changedItem(part, blocks);
-    return item === part.item ? [part.stored] : [restored(part.stored, item)];
+    return item === part.item ? [part.stored] : [restored(part.stored, item, log)];
   });
   const [first, ...others] = kept;
   return first === undefined ? [] : [marked(first, message), ...others];
@@ -84,8 +95,8 @@ function changedItem({ item, blocks: before }: ViewPart, blocks: readonly Conten
   return { ...item, content: parts };
 }
 
-function restored(stored: Message, item: JsonObject): Message {
-  return { ...stored, content: toStored(fromJson(item) as AgentInputItem).content };
+function restored(stored: Message, item: JsonObject, log: ItemLog): Message {
+  return { ...stored, content: toStored(log, fromJson(item) as AgentInputItem).content };
 }
 
 function marked(stored: Message, { kind, metadata }: Pick<Message, 'kind' | 'metadata'>): Message {

@@ -1,5 +1,4 @@
-import type { ContentBlock, JsonObject, Message } from '@x/core';
-import { dataOf } from '../stored-item.js';
+import type { ContentBlock, ItemLog, JsonObject, Message } from '@x/core';
 import { itemBlocks, itemRole } from './item-blocks.js';
 
 /** A stored item with the blocks that it is in the view. */
@@ -19,10 +18,10 @@ export interface ViewEntry {
  * A stored history as a compactor reads it: what a model did in a row (thoughts, words, calls) is one message, so that
  * reasoning stays or goes with the calls that it led to.
  */
-export function toView(history: readonly Message[], sessionKey: string): readonly ViewEntry[] {
+export function toView(history: readonly Message[], log: ItemLog): readonly ViewEntry[] {
   const entries: { role: Message['role']; parts: ViewPart[] }[] = [];
   for (const stored of history) {
-    const item = dataOf(stored, sessionKey);
+    const item = log.item(stored);
     const role = itemRole(item);
     const part = { stored, item, blocks: itemBlocks(item) };
     const last = entries.at(-1);

@@ -76,7 +76,7 @@ async function compare(
   }
 }
 
-/** What was read, and with what it was replayed. */
+/** Describes the recordings and the settings of a replay. */
 function describe(comparisons: readonly Comparison[], files: readonly string[]): string {
   const lines = comparisons.map(({ conversation, everything }, index) => {
     const unread = Object.entries(conversation.unread).map(

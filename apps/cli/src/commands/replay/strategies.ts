@@ -3,7 +3,7 @@ import { keepTail, maskOutputs, maskThenTail, type Strategy, withCompactor } fro
 import { parse } from 'yaml';
 import { readInput } from '../../read-input.js';
 
-/** What recordings are compared by. None calls a model. */
+/** The strategies that recordings are compared by. None calls a model. */
 export const strategies: Readonly<Record<string, Strategy>> = {
   'tail-20': keepTail(20),
   'mask-5': maskOutputs(5),

@@ -11,7 +11,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   delete: deleteSession,
 };
 
-/** What can be done with stored sessions, whatever the store. Without a subcommand it lists them. */
+/** Lists, reads, exports and deletes stored sessions, in any store. Without a subcommand it lists them. */
 export const sessions: Command = {
   usage: Object.values(COMMANDS)
     .map(({ usage }) => usage)

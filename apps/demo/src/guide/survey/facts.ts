@@ -2,7 +2,7 @@ import type { Wish } from '../decision.js';
 import type { View } from '../view.js';
 import { AREAS, HISTORY, KINDS, MEASURE, statsOf } from './commands.js';
 
-/** Where the repository is mounted in the guide's workspace. */
+/** The folder of the repository in the guide's workspace. */
 export const REPO = 'repo';
 
 /** Something to find out: the call that tells it, and how to read the answer. */
@@ -102,7 +102,7 @@ export const listing = (area: string): Fact<readonly string[]> => ({
   read: (text) => text.split('\n').map((line) => line.replace(`${REPO}/${area}/`, '').replace(/ \d+$/, '')),
 });
 
-/** What an area says it is for: the first paragraph of its README, or its manifest's description. */
+/** Finds the purpose of an area: the first paragraph of its README, or its manifest's description. */
 export const purpose = (area: string, file: string): Fact<string> => ({
   wish: { name: 'read_file', input: { path: `${REPO}/${area}/${file}`, limit: 40 } },
   read: (text) =>

@@ -8,7 +8,7 @@ import { sessionPrefix } from './session-files.js';
 const CHUNK_BYTES = 1 << 20;
 const NEWLINE = 10;
 
-/** Where a line lies, in bytes. */
+/** The position of a line, in bytes. */
 interface Place {
   readonly offset: number;
   readonly length: number;
@@ -26,9 +26,9 @@ export class WorkspaceSessionLog implements SessionLog {
   readonly #workspace: Workspace;
   /** By message id, where its line lies. */
   readonly #index = new Map<string, Place>();
-  /** How far the file has been indexed: the end of a line. */
+  /** The end of the last line that was indexed. */
   #indexed = 0;
-  /** What this log appended last, if nobody else has appended to the file since: then it ends at `end`. */
+  /** The last append of this log. It is the file's last as long as the file ends at `end`. */
   #own:
     | { readonly places: readonly (readonly [id: string, place: Place])[]; readonly end: number }
     | undefined;
@@ -132,7 +132,7 @@ function parseLine({ bytes }: Line): Message | undefined {
 /** A line of a file, without its end. */
 export interface Line {
   readonly bytes: Buffer;
-  /** Where it begins in the file. */
+  /** Its beginning in the file. */
   readonly offset: number;
 }
 

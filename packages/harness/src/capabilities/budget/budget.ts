@@ -49,11 +49,18 @@ export type BudgetConfig = z.input<typeof budgetConfigSchema>;
 type Limits = z.output<typeof budgetConfigSchema>;
 
 /**
- * Limits what a call and a session may use up. It is looked at before each model call, so that a round of tools is never
- * cut in half: at a limit the call ends with `budget_exceeded`, and an answer may overrun the limit by itself. Counted is
- * what providers report (an estimate where one reports nothing), also of compactions and of whatever else reports its
- * usage. Sessions are counted in their state, over calls and processes; a resumed call begins anew.
+ * Limits the tokens and the cost of a call and of a session. Checks before each model call, so that a round of tools is never
+ * cut in half: at a limit the call ends with `budget_exceeded`, and one answer may overrun the limit. Counts the usage that
+ * providers report (an estimate where one reports nothing), compactions included. A session's spending is in its state, over
+ * calls and processes; a resumed call begins anew.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder()
+ *   .model(model)
+ *   .use(budget({ maxCostPerSession: 5, prices: { '*': { input: 1.25, output: 10 } } }))
+ *   .build();
+ * ```
  * @throws {InvalidInputError} naming every unknown key; without any limit; for a limit of 0, and a cost without prices.
  */
 export function budget(config: BudgetConfig): Capability {
@@ -139,7 +146,7 @@ function priceOf({ prices }: Limits, modelId: string): Price | undefined {
   return Object.hasOwn(prices, modelId) ? prices[modelId] : prices['*'];
 }
 
-/** A cost that nobody can work out is no cost that anybody agreed to. */
+/** Refuses a model without a price when cost is limited: its cost could not be counted. */
 function refuseUnpriced(limits: Limits, modelId: string): void {
   if (!isCostLimited(limits) || priceOf(limits, modelId) !== undefined) return;
   const message =

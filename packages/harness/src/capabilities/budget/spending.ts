@@ -16,7 +16,7 @@ export const priceSchema = z.strictObject({
 });
 export type Price = z.output<typeof priceSchema>;
 
-/** What was used up. */
+/** Tokens and cost used up. */
 export interface Spending {
   /** Input and output together. */
   readonly tokens: number;
@@ -30,7 +30,7 @@ function plus(left: Spending, right: Spending): Spending {
   return { tokens: left.tokens + right.tokens, cost: left.cost + right.cost };
 }
 
-/** What a session has used up so far, over all its calls and processes: with the `budget` capability, else nothing. */
+/** Returns the spending of a session over all its calls and processes: 0 without the `budget` capability. */
 export function spendingOf(state: AgentState): Spending {
   const { counters } = state.extensions[EXTENSION] ?? {};
   const { tokens, cost } = (counters ?? {}) as Readonly<Record<string, unknown>>;
@@ -46,7 +46,7 @@ function spend(state: AgentState, spent: Spending): void {
   state.extensions[EXTENSION] = { counters: { ...plus(spendingOf(state), spent) } };
 }
 
-/** What one model call used up. `inputTokens` includes what was read from and written to the cache. */
+/** Computes the spending of one model call. `inputTokens` includes tokens read from and written to the cache. */
 export function spendingFor(usage: Usage, price: Price | undefined): Spending {
   const { inputTokens, outputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 } = usage;
   const tokens = inputTokens + outputTokens;
@@ -100,7 +100,7 @@ export class SessionSpending {
     if (running !== undefined) this.#running.set(callId, plus(running, spent));
   }
 
-  /** What the call has used up so far. */
+  /** Returns the spending of the call so far. */
   ofCall({ callId }: CallScope): Spending {
     return this.#running.get(callId) ?? NOTHING;
   }

@@ -10,12 +10,12 @@ const WRAPPERS = new Set(
 );
 const MAX_DEPTH = 3;
 
-/** Whether a command that begins with this word is worth a look. */
+/** Tells whether a command that begins with this word may fit. */
 type Begins = (word: string) => boolean;
 
 /**
- * Whether every command of a line fits one of the patterns. A line that is not surely understood fits only a pattern
- * without wildcards that is the very same text.
+ * Tells whether every command of a line fits one of the patterns. A line that is not understood with certainty fits only
+ * a pattern without wildcards that is the very same text.
  */
 export function allowsCommand(patterns: readonly string[], line: string): boolean {
   if (patterns.some((pattern) => literalOf(pattern) === line.trim())) return true;
@@ -28,12 +28,11 @@ export function allowsCommand(patterns: readonly string[], line: string): boolea
 }
 
 /**
- * Whether a pattern fits anything that a line may run: any of its commands, also within substitutions, behind
- * assignments, paths and wrappers such as `sudo` or `sh -c`. Errs on the side of yes, and yet cannot see through everything
- * that a shell can do.
+ * Tells whether a pattern fits any command that a line may run, also within substitutions and behind assignments, paths and
+ * wrappers such as `sudo` or `sh -c`. Errs on the side of yes, and still cannot see through everything that a shell can do.
  */
 export function catchesCommand(pattern: string, line: string): boolean {
-  // What a pattern begins with; one that begins with `*` fits the whole line wherever it fits.
+  // The literal beginning of the pattern. One that begins with `*` has none, and fits the whole line where it fits at all.
   const head = /^[^*?\\ ]*/.exec(pattern)?.[0] ?? '';
   const begins = (word: string) => head !== '' && baseName(word).startsWith(head);
   for (const candidate of candidates(line, begins, 0)) if (matchCommand(pattern, candidate)) return true;

@@ -16,7 +16,7 @@ export interface Policy {
   readonly editTools: readonly string[];
 }
 
-/** What a policy has against a call: rules that deny come first, then those that ask, those that allow, then the mode. */
+/** Judges a call by a policy: rules that deny come first, then those that ask, those that allow, then the mode. */
 export function judge(policy: Policy, call: ToolUseBlock, tool: Tool): Objection | undefined {
   const { mode } = policy;
   const denied = policy.deny.find((rule) => concerns(rule, call, tool));
@@ -64,7 +64,7 @@ function formatPath(path: string): string {
   return `${absolute ? '/' : ''}${names.join('/') || '.'}`;
 }
 
-/** Whether a tool says of itself that it changes nothing, or nothing but the session's own notes, and destroys nothing. */
+/** Tells whether a tool is declared to change nothing beyond the session's own notes, and to destroy nothing. */
 export function isHarmless({ readOnly, sessionOnly, destructive }: Tool): boolean {
   return readOnly || (sessionOnly === true && destructive !== true);
 }

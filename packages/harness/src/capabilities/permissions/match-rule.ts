@@ -14,8 +14,8 @@ interface Condition {
 }
 
 /**
- * Whether a rule that forbids or asks concerns a call. In doubt it does: letters count alike in upper and lower case, a
- * search in a directory concerns what is in it, and an argument that cannot be judged is taken for one that fits.
+ * Tells whether a rule that denies or asks applies to a call. In doubt it does: upper and lower case are the same, a search
+ * in a directory touches everything in it, and an argument that cannot be judged is taken to fit.
  */
 export function concerns(rule: PermissionRule, call: ToolUseBlock, tool: Tool | undefined): boolean {
   if (!matchWildcard(folded(rule.tool), folded(call.name))) return false;
@@ -32,8 +32,8 @@ export function concerns(rule: PermissionRule, call: ToolUseBlock, tool: Tool | 
 }
 
 /**
- * Whether rules that allow cover a call. In doubt they do not. The commands of one command line may be covered by several
- * rules; anything else by one.
+ * Tells whether rules that allow cover a call. In doubt they do not. Several rules together may cover the commands of one
+ * command line; anything else needs one rule.
  */
 export function covers(
   rules: readonly PermissionRule[],
@@ -90,7 +90,7 @@ function folded(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** How patterns read an argument: as commands for a shell, as a path, or as any text. */
+/** The way patterns read an argument: as commands for a shell, as a path, or as any text. */
 type ArgumentKind = 'command' | 'path' | 'text';
 
 const MAIN = ['command', 'path', 'file_path'];

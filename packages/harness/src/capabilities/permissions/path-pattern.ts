@@ -20,7 +20,7 @@ export function plainPath(path: string): PlainPath {
   return { names, absolute };
 }
 
-/** Whether a path fits a pattern by names: `**` stands for any number of them, `*` and `?` for characters within one. */
+/** Tells whether a path fits a pattern: `**` stands for any number of names, `*` and `?` for characters within one. */
 export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   return matchSequence(pattern.names, path.names, {
     isAny: (name) => name === '**',
@@ -28,10 +28,10 @@ export function matchPath(pattern: PlainPath, path: PlainPath): boolean {
   });
 }
 
-/** Whether something in this directory, however deep, may fit a pattern. */
+/** Tells whether a path in this directory, however deep, may fit a pattern. */
 export function mayHold(pattern: PlainPath, directory: PlainPath): boolean {
   const { names } = pattern;
-  // What of the pattern may come next, after each name of the directory.
+  // The rests of the pattern that may come next, after each name of the directory.
   let places = withSkipped([0]);
   for (const name of directory.names) {
     const next = [...places].flatMap((place) => {

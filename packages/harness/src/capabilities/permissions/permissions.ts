@@ -31,7 +31,7 @@ const rulesSchema = z
   .default([]);
 
 export const permissionsConfigSchema = z.strictObject({
-  /** What happens to calls that no rule is about. A session's own mode outranks it. */
+  /** The mode for calls that no rule is about. A session's own mode outranks it. */
   mode: z.enum(PERMISSION_MODES).default('default'),
   allow: rulesSchema,
   deny: rulesSchema,
@@ -39,8 +39,8 @@ export const permissionsConfigSchema = z.strictObject({
   /** Names of the tools that `accept_edits` allows. */
   editTools: z.array(z.string().min(1)).default(['write_file', 'edit_file']),
   /**
-   * Paths that `editTools` change only with approval, whatever allows it. Default: where the harness keeps sessions, their
-   * logs and tasks, so that an agent cannot give itself permissions.
+   * Paths that `editTools` change only with approval, against every rule that allows it. Default: the harness's folders of
+   * sessions, logs and tasks, so that an agent cannot give itself permissions.
    */
   protect: z.array(z.string().min(1)).default(OWN_FILES),
 });
@@ -48,14 +48,21 @@ export const permissionsConfigSchema = z.strictObject({
 export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
 
 /**
- * Rules for tool calls. `deny` comes before `ask` before `allow`; what none is about goes by the mode: `default` asks a
- * human for everything but reading, `accept_edits` allows editing files too, `explore` denies all but reading, `bypass`
- * allows all, `dont_ask` denies what would be asked. The session's own rules and mode in `state.permissionContext` count
- * as well; an approval for always adds one.
+ * Judges tool calls by rules. `deny` comes before `ask` before `allow`. Calls that no rule is about go by the mode:
+ * `default` asks a human for everything but reading, `accept_edits` allows editing files too, `explore` denies all but
+ * reading, `bypass` allows all, `dont_ask` denies each call that would be asked. The session's own rules and mode in
+ * `state.permissionContext` count as well; an approval for always adds a rule there.
  *
- * A rule about a tool that the agent does not have is reported by a warning in its first call; one whose name is close to
- * that of a tool keeps the agent from being built.
+ * A rule for a tool that the agent lacks is a warning in its first call. A name close to that of a tool refuses the build.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder()
+ *   .model(model)
+ *   .use(shell(), workspaceTools())
+ *   .use(permissions({ allow: ['execute(git status*)'], ask: ['execute(git push*)'], deny: ['read_file(.env)'] }))
+ *   .build();
+ * ```
  * @throws {InvalidInputError} naming every unknown key and malformed rule.
  */
 export function permissions(config: PermissionsConfig = {}): Capability {
@@ -81,7 +88,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       return next();
     },
     authorize(call, { state, tool }) {
-      // A tool that does not exist harms nobody: the model is told so.
+      // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;
       const { mode = settings.mode, allow, deny, ask } = state.permissionContext;
       const policy = {

@@ -2,7 +2,7 @@
 export interface ShellPart {
   /** As it was written, with single spaces between words. */
   readonly text: string;
-  /** What the shell makes of it, before it expands variables and file names. */
+  /** The word without its quotes, before the shell expands variables and file names. */
   readonly words: readonly string[];
 }
 
@@ -37,7 +37,7 @@ class Reader {
   #simple = true;
   #raw: string[] = [];
   #words: string[] = [];
-  /** The word being read, as it is written and as it will be; undefined between words. */
+  /** The word being read, with its quotes and without; undefined between words. */
   #word: { raw: string; plain: string } | undefined;
 
   constructor(line: string) {

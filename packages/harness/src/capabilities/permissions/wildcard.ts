@@ -3,7 +3,7 @@ interface Token {
   readonly text: string;
 }
 
-/** Whether a text fits a pattern: `*` stands for any characters, `?` for one, `\` takes the next one as it is. */
+/** Tells whether a text fits a pattern: `*` stands for any characters, `?` for one, and `\` escapes the next one. */
 export function matchWildcard(pattern: string, text: string): boolean {
   return matchSequence(tokensOf(pattern), text, {
     isAny: ({ type }) => type === 'any',
@@ -11,7 +11,7 @@ export function matchWildcard(pattern: string, text: string): boolean {
   });
 }
 
-/** What a pattern says when nothing in it stands for anything else; else `undefined`. */
+/** Returns the one text that a pattern without wildcards fits, or `undefined` for one with wildcards. */
 export function literalOf(pattern: string): string | undefined {
   const tokens = tokensOf(pattern);
   if (tokens.some(({ type }) => type !== 'literal')) return undefined;
@@ -37,7 +37,7 @@ function tokensOf(pattern: string): readonly Token[] {
 }
 
 /**
- * Whether items fit a pattern in which some elements (`isAny`) stand for any number of items, and each other one for
+ * Tells whether items fit a pattern in which some elements (`isAny`) stand for any number of items, and each other one for
  * exactly one. Takes time in proportion to the product of both lengths at most: such patterns never blow up.
  */
 export function matchSequence<Element, Item>(
@@ -47,7 +47,7 @@ export function matchSequence<Element, Item>(
 ): boolean {
   let element = 0;
   let item = 0;
-  // Where the last "any" stands, and how far it reaches: it alone has to be tried again, and longer.
+  // The position of the last "any" and its reach: it alone has to be tried again, and longer.
   let any = -1;
   let reach = 0;
   while (item < items.length) {

@@ -15,21 +15,21 @@ export const LOAD_SKILL = 'load_skill';
 /** One loading of a skill. */
 interface Loading {
   readonly name: string;
-  /** Of the whole text. */
+  /** Hash of the whole text. */
   readonly hash: string;
-  /** Whether the model ever had it whole; absent until it has been looked at. */
+  /** True once the model had the whole text; absent until that was checked. */
   readonly whole?: boolean;
 }
 
-/** Whether blocks are whole, by block: they never change. */
+/** Remembers by block whether it holds a whole skill: blocks never change. */
 const compared = new WeakMap<ToolResultBlock, boolean>();
 
-/** Remembers that a call loaded a skill, so that its text can be told from a part of it. */
+/** Remembers that a call loaded a skill, so that the whole text can be told apart from a part of it. */
 export function rememberLoading(state: AgentState, toolUseId: string, name: string, text: string): void {
   store(state, { ...loadingsIn(state), [toolUseId]: { name, hash: hashOf(text) } });
 }
 
-/** Whether the whole text of a skill stands in these messages. */
+/** Tells whether the whole text of a skill is in these messages. */
 export function isInView(state: AgentState, messages: readonly Message[], name: string): boolean {
   const loadings = loadingsIn(state);
   return resultsIn(messages).some((block) => {
@@ -39,8 +39,8 @@ export function isInView(state: AgentState, messages: readonly Message[], name: 
 }
 
 /**
- * The view with every loaded skill either whole or reduced to a pointer: what a reduction left of one is no instruction any
- * more. At the end stands which skills were loaded and are not there. The very list when nothing is to be changed.
+ * Makes a view in which every loaded skill is whole or a pointer: the rest that a reduction left of one is no instruction any
+ * more. A message at the end names loaded skills that are gone. Returns the same list when nothing changes.
  */
 export function wholeOrPointer(state: AgentState, messages: readonly Message[]): readonly Message[] {
   const loadings = loadingsIn(state);
@@ -108,7 +108,7 @@ function note(state: AgentState, toolUseId: string, whole: boolean): void {
   if (loading !== undefined) store(state, { ...loadings, [toolUseId]: { ...loading, whole } });
 }
 
-/** What nobody but this module writes. */
+/** Reads the stored state. Its form is trusted: only this module writes it. */
 function loadingsIn(state: AgentState): Readonly<Record<string, Loading>> {
   return (state.extensions[SKILLS]?.loaded ?? {}) as unknown as Readonly<Record<string, Loading>>;
 }

@@ -2,6 +2,7 @@ import {
   type AgentState,
   type Capability,
   defineTool,
+  errorText,
   headOf,
   parseWith,
   pathSegments,
@@ -10,8 +11,8 @@ import {
   type Workspace,
 } from '@x/core';
 import { z } from 'zod';
+import { parseFrontMatter } from '../../lib/front-matter.js';
 import { isInView, LOAD_SKILL, rememberLoading, SKILLS, wholeOrPointer } from './loaded-skills.js';
-import { type FoundSkills, findSkills, readSkill, type Skill } from './skill.js';
 
 export const skillsConfigSchema = z.strictObject({
   /** Folders of the workspace whose subfolders with a SKILL.md are skills; the first has precedence. */
@@ -27,8 +28,8 @@ export const skillsConfigSchema = z.strictObject({
 export type SkillsConfig = z.input<typeof skillsConfigSchema>;
 
 /**
- * Skills: folders with a SKILL.md, as the ecosystem knows them. Their names and descriptions stand in the system prompt;
- * `load_skill` reads one, `read_skill_file` the files that belong to it. In every view a loaded skill is either whole, or
+ * Brings skills: folders with a SKILL.md. The system prompt lists their names and descriptions; `load_skill` reads one,
+ * `read_skill_file` reads its files. In every view a loaded skill is either whole, or
  * reduced to a pointer that says how to load it again: no compaction leaves half of it.
  *
  * @throws {InvalidInputError} for a malformed configuration.
@@ -149,4 +150,56 @@ async function filesOf(workspace: Workspace, folder: string): Promise<readonly s
     files.push(`- ${name} (${size} bytes)`);
   }
   return files;
+}
+
+/** The fields of a SKILL.md that the agent reads; others of the ecosystem are ignored. */
+const frontMatterSchema = z.looseObject({
+  name: z.string().regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most'),
+  description: z.string().trim().min(1).max(2_000),
+});
+
+/** A folder with a SKILL.md: instructions for one kind of work, and files that they refer to. */
+interface Skill {
+  readonly name: string;
+  /** When to use it. */
+  readonly description: string;
+  /** In the workspace. */
+  readonly folder: string;
+}
+
+interface FoundSkills {
+  /** By name, sorted. */
+  readonly skills: ReadonlyMap<string, Skill>;
+  readonly problems: readonly string[];
+}
+
+const FILE = 'SKILL.md';
+
+/** Finds the skills in folders of a workspace. The first of several skills with one name wins. */
+async function findSkills(workspace: Workspace, folders: readonly string[]): Promise<FoundSkills> {
+  const found = new Map<string, Skill>();
+  const problems: string[] = [];
+  for (const root of folders) {
+    for await (const { path: folder, type } of workspace.list(root)) {
+      if (type !== 'directory' || (await workspace.stat(`${folder}/${FILE}`)) === undefined) continue;
+      try {
+        const { name, description } = (await readSkill(workspace, folder)).about;
+        if (!found.has(name)) found.set(name, { name, description, folder });
+      } catch (error) {
+        problems.push(errorText(error));
+      }
+    }
+  }
+  const byName = [...found].sort(([left], [right]) => (left < right ? -1 : 1));
+  return { skills: new Map(byName), problems };
+}
+
+/** @throws {InvalidInputError} naming the file and what is wrong with its front matter. */
+async function readSkill(
+  workspace: Workspace,
+  folder: string,
+): Promise<{ readonly about: Pick<Skill, 'name' | 'description'>; readonly body: string }> {
+  const path = `${folder}/${FILE}`;
+  const { data, body } = parseFrontMatter(await readText(workspace, path), path);
+  return { about: parseWith(frontMatterSchema, data, path), body };
 }

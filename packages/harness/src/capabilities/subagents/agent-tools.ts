@@ -36,7 +36,7 @@ export function agentSpawnTool(team: Team): Tool {
       'Gives a task to a new subagent, which has a context window of its own and knows nothing of this conversation, and ' +
       'returns its final answer. Several calls in one step run side by side. One that takes longer than timeoutMs goes on in ' +
       'the background, as one with background does from the start: you are told when it ends.',
-    // What a subagent does is held to the permissions and the plan mode of its parent; giving it work changes nothing.
+    // Giving work changes nothing by itself: the parent's permissions and plan mode hold for each call of the subagent.
     readOnly: true,
     timeoutMs: 0,
     input: z.strictObject({
@@ -84,7 +84,7 @@ export function agentSendTool(team: Team): Tool {
   });
 }
 
-/** How long a tool waits for a subagent, as the model may say it. */
+/** Makes the inputs by which the model says how long a tool waits for a subagent. */
 function waitingInput({ timeoutMs, maxTimeoutMs }: SubagentsSettings) {
   return {
     background: z.boolean().default(false).describe('Return at once'),
@@ -103,8 +103,8 @@ interface Waiting {
 }
 
 /**
- * Gives work and waits for its end; what takes longer goes on in the background. Whoever interrupts the wait interrupts the
- * work, unless the agent as a whole is shutting down: then the task is recorded as one that can be gone on with.
+ * Gives work and waits for its end. Longer work goes on in the background. An interruption of the wait interrupts the work,
+ * unless the agent as a whole is shutting down: then the task is recorded as one that can be resumed.
  */
 async function awaitTask(
   team: Team,

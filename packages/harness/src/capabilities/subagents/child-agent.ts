@@ -8,7 +8,7 @@ import { inheritance } from './inherited-context.js';
 import type { Subagent } from './subagent-definition.js';
 import { TASK_TOOLS } from './subagents-config.js';
 
-/** Leaving plan mode is between the parent and its user. */
+/** Tools of the parent that no subagent gets: leaving plan mode, for one, is between the parent and its user. */
 const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
 
 interface ChildAgentOptions {
@@ -21,7 +21,7 @@ interface ChildAgentOptions {
   readonly withhold: readonly string[];
   /** The subagents of the subagent, where it may have some. */
   readonly nested: Capability | undefined;
-  /** Whether the capabilities in definitions are this agent's to install and close; else a team above has done so. */
+  /** True when this agent installs and closes the capabilities in definitions; else a team above does. */
   readonly isOwner: boolean;
   readonly onEvent: ((event: AgentEvent) => void) | undefined;
 }
@@ -109,7 +109,7 @@ function modelOf({ name, model }: Subagent, { parent, models }: ChildAgentOption
   ]);
 }
 
-/** What takes over from its parent's model takes over from its own: an outage does not ask whose call it is. */
+/** Lets the parent's fallback models take over from the child's model too: an outage hits both alike. */
 function fallbackOf({ fallback }: ComposedAgent, model: Model) {
   if (fallback === undefined) return {};
   return { fallback: fallback.models.filter((other) => other !== model), fallbackWhen: fallback.when };
@@ -125,7 +125,7 @@ function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Parti
   };
 }
 
-/** What a shared capability does not do again: its owner installs and closes it, and hands its tools down one by one. */
+/** Hides the hooks of a shared capability that its owner runs: installation, closing and tools. */
 const WITHHELD: ReadonlySet<PropertyKey> = new Set<keyof Capability>(['tools', 'install', 'close']);
 
 /** A capability of one agent as part of another: the same hooks, on the same object. */

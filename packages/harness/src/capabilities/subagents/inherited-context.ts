@@ -2,7 +2,7 @@ import type { AgentState, Capability, JsonObject, PermissionContext, PlanModeCon
 
 export const INHERITANCE = 'subagent_inheritance';
 
-/** What a call to a subagent takes over from its parent; a key of the runtime context. */
+/** Permissions and plan mode that a subagent's call takes over from its parent; a key of the runtime context. */
 export class InheritedContext {
   readonly permissionContext: PermissionContext;
   readonly planModeContext: PlanModeContext;
@@ -15,7 +15,7 @@ export class InheritedContext {
   }
 }
 
-/** Where a call to a subagent reports what it uses up, model call by model call; a key of the runtime context. */
+/** A receiver of the usage of a subagent's call, model call by model call; a key of the runtime context. */
 export class UsageSink {
   readonly report: (modelId: string, usage: Usage) => void;
 
@@ -24,10 +24,10 @@ export class UsageSink {
   }
 }
 
-/** What a parent in this state hands down. */
+/** Makes the context that a parent in this state hands down. */
 export function inheritedFrom(state: AgentState, deny: PermissionContext['deny']): JsonObject {
   const { permissionContext, planModeContext } = state;
-  // What the parent waits for is its own.
+  // The parent's pending approvals are its own.
   const { pending: _, ...rules } = permissionContext;
   return JSON.parse(
     JSON.stringify({

@@ -3,7 +3,7 @@ import type { TaskRecord } from './task-repository.js';
 
 /** Characters of each result in a reminder: it names results, tools hand them out. */
 const REMINDER_CHARS = 1_500;
-/** Of all of them together, as far as each then has a few words left: no compaction could make room for a reminder. */
+/** Characters of all results together: no compaction could make room for a reminder. Each keeps a few words at least. */
 const REMINDERS_CHARS = 6_000;
 const FEWEST_CHARS = 100;
 const TASK_CHARS = 100;
@@ -29,7 +29,7 @@ export function taskReport(record: TaskRecord): string {
   return lines.join('\n');
 }
 
-/** What stands in the view, once, when tasks have ended. */
+/** Words the reminder that tasks have ended. */
 export function tasksReminder(records: readonly TaskRecord[]): string {
   const share = Math.max(FEWEST_CHARS, Math.floor(REMINDERS_CHARS / records.length));
   const chars = Math.min(REMINDER_CHARS, share);

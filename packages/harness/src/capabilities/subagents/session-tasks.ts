@@ -3,8 +3,8 @@ import { NAME } from './subagents-config.js';
 import { isEnded, type TaskRecord } from './task-repository.js';
 
 /**
- * Which tasks of a session its model has been told the end of. Kept in the state, so that it is stored in the very commit
- * that stores what the model said to it: the end of a task is told once, also across a crash.
+ * Finished tasks that the model already knows of. They are part of the state, so one commit stores them together with the
+ * model's answer: the model hears of each end exactly once, also across a crash.
  */
 export class SessionTasks {
   readonly #state: AgentState;
@@ -18,7 +18,7 @@ export class SessionTasks {
     this.#state = state;
     const announced = announcedIn(state);
     this.#open = new Set(records.map(({ taskId }) => taskId).filter((taskId) => !announced.includes(taskId)));
-    // What was forgotten there need not be remembered here.
+    // Tasks that the repository has forgotten need not be remembered here.
     const known = new Set(records.map(({ taskId }) => taskId));
     if (announced.some((taskId) => !known.has(taskId))) {
       this.#store(announced.filter((taskId) => known.has(taskId)));
@@ -46,7 +46,7 @@ export class SessionTasks {
     this.#showing = [];
   }
 
-  /** The model is told the end of these tasks, in a tool's result. */
+  /** Records that a tool's result told the model of the end of these tasks. */
   told(taskIds: readonly string[]): void {
     const news = taskIds.filter((taskId) => this.#open.delete(taskId));
     if (news.length > 0) this.#store([...announcedIn(this.#state), ...news]);

@@ -89,7 +89,7 @@ function isModel(value: unknown): boolean {
   return typeof (value as { generate?: unknown } | null)?.generate === 'function';
 }
 
-/** What a folder of subagents holds, and what is wrong with the rest of it. */
+/** The subagents of a folder, and the problems of files that define none. */
 export interface LoadedSubagents {
   readonly subagents: readonly Subagent[];
   readonly problems: readonly string[];

@@ -24,7 +24,7 @@ const milliseconds = z.int().min(0);
 export const subagentsConfigSchema = z.strictObject({
   /** A folder of the workspace with one Markdown file a subagent; empty: none is read. */
   folder: z.string().default('subagents'),
-  /** Whether there is a subagent for any task, named `general-purpose`. */
+  /** Adds a subagent for any task, named `general-purpose`. */
   generalPurpose: z.boolean().default(true),
   /** Levels of subagents below the agent; 1: subagents have none of their own. */
   maxDepth: z.int().min(1).max(5).default(2),
@@ -63,15 +63,15 @@ export interface SubagentsConfig
     Parsed,
     'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent' | 'clock'
   > {
-  /** Where subagents run. Default: in this process. */
+  /** The place where subagents run. Default: this process. */
   readonly runner?: TaskRunner | undefined;
-  /** Where tasks are kept. Default: files of the workspace, a `WorkspaceTaskRepository`. */
+  /** The store of tasks. Default: files of the workspace, a `WorkspaceTaskRepository`. */
   readonly repository?: TaskRepository | undefined;
-  /** Where the sessions of subagents are kept. Default: where the agent keeps its own. */
+  /** The store of subagents' sessions. Default: that of the agent. */
   readonly session?: SessionStore | undefined;
   /** Models that definitions name. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** What configures capabilities that definitions name in `features`. */
+  /** Options of capabilities that definitions name in `features`. */
   readonly registry?: CapabilityRegistry | undefined;
   /** Settings of every subagent, such as `toolTimeoutMs`. */
   readonly settings?: Partial<AgentSettings> | undefined;

@@ -15,13 +15,21 @@ import { type SubTeam, Team } from './team.js';
 const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
 
 /**
- * Lets the agent give work to subagents: agents made of its own parts, each with a window, a compaction and a session of
- * its own, held to the permissions and the plan mode that it is held to. They come from `definitions`, from Markdown files
- * in `subagents/` of the workspace, and one is built in (`general-purpose`).
+ * Lets the agent give work to subagents. They are made of its own parts, each with a window, a compaction and a session of
+ * its own, and keep to its permissions and plan mode. They come from `definitions` and from Markdown files in `subagents/`
+ * of the workspace; one is built in (`general-purpose`).
  *
- * Work takes the model's time, or goes on in the background; its records survive the process, and the end of each task is
- * told the model exactly once.
+ * The model waits for the work, or lets it go on in the background. Records of tasks survive the process, and the model
+ * hears of the end of each task exactly once.
  *
+ * @example
+ * ```ts
+ * const agent = HarnessAgent.builder()
+ *   .model(model)
+ *   .use(workspaceTools())
+ *   .use(subagents([{ name: 'reviewer', description: 'Reviews a change.', systemPrompt: 'You review code.' }]))
+ *   .build();
+ * ```
  * @throws {InvalidInputError} for a malformed definition or configuration.
  */
 export function subagents(
@@ -33,7 +41,7 @@ export function subagents(
 }
 
 function subagentsAt(depth: number, declared: readonly Subagent[], settings: SubagentsSettings): SubTeam {
-  // What a subagent gives to others runs where it runs itself.
+  // A subagent's own subagents run in its process.
   const below = { ...settings, runner: undefined };
   const team = new Team(
     declared,

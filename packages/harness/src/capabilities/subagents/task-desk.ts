@@ -3,7 +3,7 @@ import { type Clock, errorText, headOf, type RuntimeContext, SessionKey } from '
 import { isEnded, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
-/** How a subagent's work ended. */
+/** The outcome of a subagent's work. */
 export interface TaskOutcome {
   readonly status: 'completed' | 'failed' | 'cancelled' | 'shutdown';
   readonly result?: string | undefined;
@@ -25,7 +25,7 @@ export interface TaskDeskOptions {
     runtime: RuntimeContext | undefined,
     signal: AbortSignal,
   ) => Promise<TaskOutcome>;
-  /** Told once the end of a task that ran here has been recorded. */
+  /** Called once the end of a task that ran here is recorded. */
   readonly ended: (order: TaskOrder, status: TaskStatus) => void;
 }
 
@@ -43,12 +43,12 @@ const SHUT_DOWN =
   'The process shut down before it was done. What it had done by then is in its session: agent_send lets it go on.';
 
 /**
- * Keeps the books of tasks: gives them to the runner, records how they end, shows that they live, and takes those of
- * processes that died for failed. A record that has ended never changes again.
+ * Keeps the records of tasks: gives tasks to the runner, records their ends and heartbeats, and takes tasks of processes that
+ * died for failed. A record that has ended never changes again.
  */
 export class TaskDesk {
   readonly #options: TaskDeskOptions;
-  /** Of this process: a record with another one was begun elsewhere. */
+  /** The id of this process: a record with another one was begun elsewhere. */
   readonly #runnerId = randomUUID();
   readonly #live = new Map<string, LiveTask>();
   #beating = false;
@@ -57,7 +57,7 @@ export class TaskDesk {
     this.#options = options;
   }
 
-  /** Whether the task runs in this process. */
+  /** Tells whether the task runs in this process. */
   isLive(taskId: string): boolean {
     return this.#live.has(taskId);
   }
@@ -105,7 +105,7 @@ export class TaskDesk {
     return end;
   }
 
-  /** The tasks of a session, oldest first, those that died taken for failed. */
+  /** Lists the tasks of a session, oldest first. Tasks whose process died count as failed. */
   async list(owner: SessionKey): Promise<readonly TaskRecord[]> {
     const records = await this.#options.repository.list(owner);
     if (!records.some((record) => this.#isOrphan(record))) return records;
@@ -118,7 +118,7 @@ export class TaskDesk {
     );
   }
 
-  /** Resolves when these tasks have ended, or the time is up; to the records as they are then. */
+  /** Waits until these tasks have ended or the time is up. Resolves to their records. */
   async wait(
     owner: SessionKey,
     taskIds: readonly string[],
@@ -145,7 +145,7 @@ export class TaskDesk {
     }
   }
 
-  /** Asks a task to stop, wherever it runs; at once when it runs here. Whether it had not ended yet. */
+  /** Asks a task to stop, in any process; at once when it runs here. Resolves to false when it had ended already. */
   async cancel(owner: SessionKey, taskId: string): Promise<boolean> {
     let found = false;
     await this.#options.repository.change(owner, (records) => {
@@ -153,7 +153,7 @@ export class TaskDesk {
       if (!found) return records;
       return records.map((record) => {
         if (record.taskId !== taskId) return record;
-        // Nobody has begun it: then nobody needs to be told.
+        // No process has begun it, so none has to stop it.
         const ending = record.status === 'pending' ? this.#ending({ status: 'cancelled' }) : {};
         return { ...record, cancelRequested: true, ...ending };
       });
@@ -187,13 +187,13 @@ export class TaskDesk {
       }
       await this.#end(owner, taskId, outcome);
     } catch (error) {
-      // The record stays as it is; its heartbeat stops, and whoever reads it next takes it for failed.
+      // The record is left alone. Its heartbeat stops, so the next reader takes it for failed.
       process.emitWarning(`The end of task ${taskId} could not be recorded: ${errorText(error)}`);
     }
     return { end: 'ended', status: outcome.status === 'shutdown' ? 'failed' : outcome.status };
   }
 
-  /** Whether it is to be done at all: it may have been cancelled before it began. */
+  /** Tells whether to begin the task: it may have been cancelled meanwhile. */
   async #begin(owner: SessionKey, taskId: string): Promise<boolean> {
     const { runner, repository } = this.#options;
     if (!runner.durable) return true;
@@ -232,7 +232,7 @@ export class TaskDesk {
     );
   }
 
-  /** Shows, as long as anything runs here, that it does; and sees what others want to be stopped. */
+  /** Writes heartbeats while tasks run here, and stops tasks that another process wants stopped. */
   async #beat(): Promise<void> {
     if (this.#beating) return;
     this.#beating = true;
@@ -242,7 +242,7 @@ export class TaskDesk {
         await clock.sleep(heartbeatMs, { background: true });
         if (this.#live.size === 0) return;
         const owners = new Map([...this.#live.values()].map(({ owner }) => [owner.toString(), owner]));
-        // A beat that fails is made up by the next one.
+        // The next beat makes up for one that fails.
         for (const owner of owners.values()) await this.#beatFor(owner).catch(() => {});
       }
     } finally {
@@ -274,7 +274,7 @@ export class TaskDesk {
   }
 }
 
-/** Without the oldest that have ended, so that a list of at most `max` can take one more. */
+/** Drops the oldest ended tasks, so that a list of at most `max` can take one more. */
 function pruned(records: readonly TaskRecord[], max: number): readonly TaskRecord[] {
   let excess = records.length + 1 - max;
   return records.filter((record) => excess <= 0 || !isEnded(record) || excess-- <= 0);

@@ -19,7 +19,7 @@ const taskRecordSchema = z.looseObject({
   /** The subagent's own session, as tools name it: `explorer-1a2b3c`. */
   agentId: z.string().min(1),
   subagent: z.string().min(1),
-  /** The beginning of what it was told. */
+  /** The beginning of the message that it was given. */
   task: z.string(),
   status,
   /** The process that runs it. */
@@ -40,18 +40,18 @@ const taskRecordSchema = z.looseObject({
 export type TaskRecord = Readonly<z.output<typeof taskRecordSchema>>;
 export type TaskStatus = z.output<typeof status>;
 
-/** Whether nothing more will happen to it. */
+/** Tells whether a task has ended for good. */
 export function isEnded({ status }: Pick<TaskRecord, 'status'>): boolean {
   return status !== 'pending' && status !== 'running';
 }
 
-/** Where the tasks of sessions are kept. `owner` is the session whose agent gave them. */
+/** A store of the tasks of sessions. `owner` is the session whose agent gave them. */
 export interface TaskRepository {
   /** Oldest first. */
   list(owner: SessionKey): Promise<readonly TaskRecord[]>;
   /**
-   * Replaces the list by what `change` makes of it, with nobody else in between. Nothing is written when it returns the
-   * very list that it was given. Resolves to the list as it is then.
+   * Replaces the list by the result of `change`, atomically. Writes nothing when `change` returns the list that it was
+   * given. Resolves to the new list.
    */
   change(
     owner: SessionKey,

@@ -1,6 +1,6 @@
 import type { JsonObject, RuntimeContext } from '@x/core';
 
-/** What a subagent is to do, as it can travel to another process. */
+/** Work for a subagent, in a form that can travel to another process. */
 export interface TaskOrder {
   readonly taskId: string;
   /** The session that gave it: `SessionKey.toString()`. */
@@ -8,17 +8,17 @@ export interface TaskOrder {
   readonly agentId: string;
   readonly subagent: string;
   readonly message: string;
-  /** What the subagent must not do because its parent must not. */
+  /** Limits of the parent, which hold for the subagent too. */
   readonly inherited: JsonObject;
 }
 
-/** How an order ended: for good, or to be carried out again by another process because this one stops. */
+/** The end of an order: final, or to be carried out again by another process because this one stops. */
 export type TaskEnd = 'ended' | 'again';
 
 /** Carries out an order in this process. Never rejects. `runtime` is there where the order was given in this process. */
 export type ExecuteTask = (order: TaskOrder, runtime?: RuntimeContext) => Promise<TaskEnd>;
 
-/** Where subagents run: in this process, or wherever a worker is free. */
+/** A place where subagents run: this process, or any free worker. */
 export interface TaskRunner {
   /** Orders may be carried out by another process, and are kept when this one dies. */
   readonly durable: boolean;

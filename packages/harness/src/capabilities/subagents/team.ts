@@ -28,7 +28,7 @@ import { isEnded, type TaskRecord, type TaskStatus, WorkspaceTaskRepository } fr
 import { LocalTaskRunner, type TaskOrder, type TaskRunner } from './task-runner.js';
 import { workAt } from './work-at.js';
 
-/** What one call of the parent knows of its subagents. */
+/** The subagents and tasks that one call of the parent knows of. */
 export interface TeamSession {
   readonly scope: CallScope;
   readonly owner: SessionKey;
@@ -36,7 +36,7 @@ export interface TeamSession {
   readonly tasks: SessionTasks;
 }
 
-/** What a subagent is to do. */
+/** Work for a subagent. */
 export interface GivenWork {
   readonly subagent: Subagent;
   readonly message: string;
@@ -62,7 +62,7 @@ interface Installed {
   readonly runner: TaskRunner;
 }
 
-/** The subagents of one agent: who they are, the agents that were made of them, and their tasks. */
+/** The subagents of one agent: their definitions, the agents made of them, and their tasks. */
 export class Team {
   readonly #declared: readonly Subagent[];
   readonly #settings: SubagentsSettings;
@@ -133,7 +133,7 @@ export class Team {
     return session;
   }
 
-  /** The same, for a tool: it runs in a call that has begun. */
+  /** Returns the subagents and tasks of a session to a tool, whose call has read them. */
   sessionOf(state: AgentState): Promise<TeamSession> {
     const session = this.#sessions.get(state);
     return session ?? Promise.reject(new Error('Subagents work only within a call of their agent.'));
@@ -162,7 +162,7 @@ export class Team {
       );
     }
     this.#memberFor(subagent);
-    // Whoever stops this session stops what it has begun: nothing may be begun behind their back.
+    // A stop of this session also stops its tasks, so no task may begin after it.
     scope.signal.throwIfAborted();
     const order: TaskOrder = {
       taskId: `task-${shortId()}`,
@@ -189,8 +189,8 @@ export class Team {
   }
 
   /**
-   * Stops a task, wherever it runs, and all that its subagent has given to others, also when it has ended itself. Whether
-   * it had not ended yet.
+   * Stops a task, in any process, and all tasks that its subagent gave to others, even when it has ended itself. Resolves to
+   * false when it had ended already.
    */
   async cancel(owner: SessionKey, record: TaskRecord): Promise<boolean> {
     const wasOpen = !isEnded(record) && (await this.desk.cancel(owner, record.taskId));
@@ -207,7 +207,7 @@ export class Team {
     });
   }
 
-  /** What a subagent has given to others runs where it ran itself: one that was never made here has left nothing here. */
+  /** Cancels the work that a subagent gave to its own. A subagent that was never made in this process has none here. */
   async #cancelBelow(
     owner: SessionKey,
     { subagent, agentId }: Pick<TaskRecord, 'subagent' | 'agentId'>,
@@ -219,7 +219,7 @@ export class Team {
     await below.cancelAll(SessionKey.of(key));
   }
 
-  /** Stops what runs, so that it can be gone on with, and waits until that is recorded. */
+  /** Stops running tasks so that they can be resumed, and waits until that is recorded. */
   async close(): Promise<void> {
     const agents = [...this.#members.values()].map(({ agent }) => agent);
     await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
@@ -331,7 +331,7 @@ export class Team {
   }
 }
 
-/** Names of tools that its parent cannot hand down: the subagent would go without them, and nobody would see why. */
+/** Finds names of tools that the parent cannot hand down: the subagent would go without them, unnoticed. */
 function unknownToolsOf({ name, tools = [] }: Subagent, known: readonly string[]): readonly string[] {
   return tools
     .filter((tool) => /^[\w.:-]+$/.test(tool) && !known.includes(tool))

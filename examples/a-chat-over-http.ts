@@ -1,0 +1,107 @@
+// A chat of useChat over HTTP, kept in a session store and resumable: the same two handlers serve Hono and Next.js.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ResumableStreams, toUIMessageStream, UIMessageStore } from '@x/ai-sdk';
+import { JsonSession, RuntimeContext } from '@x/core';
+import { HarnessAgent } from '@x/harness';
+import { ScriptedModel } from '@x/testkit';
+import {
+  createUIMessageStream,
+  createUIMessageStreamResponse,
+  readUIMessageStream,
+  type UIMessage,
+} from 'ai';
+import { Hono } from 'hono';
+
+const directory = mkdtempSync(join(tmpdir(), 'x-example-'));
+const store = new JsonSession({ directory: join(directory, 'sessions') });
+const agent = HarnessAgent.builder()
+  .model(new ScriptedModel([{ text: 'Bern, said an agent that remembers.' }, { text: 'And still Bern.' }]))
+  .workspace(join(directory, 'workspace'))
+  .session(store)
+  .build();
+
+/** Whoever signed in: here, the header says it. A chat of one user is out of reach of every other. */
+const userOf = (request: Request) => request.headers.get('x-user') ?? 'nobody';
+
+/** POST /api/chat: `useChat` sends the chat's id and messages. */
+export async function POST(request: Request): Promise<Response> {
+  const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
+  const userId = userOf(request);
+  const question = messages
+    .at(-1)
+    ?.parts.flatMap((part) => (part.type === 'text' ? [part.text] : []))
+    .join('\n');
+  const chats = new UIMessageStore<UIMessage>({ store, userId });
+  await chats.save(id, messages);
+  const stream = createUIMessageStream<UIMessage>({
+    originalMessages: messages,
+    execute: ({ writer }) =>
+      writer.merge(
+        toUIMessageStream(
+          agent.stream(question ?? '', RuntimeContext.of({ userId, sessionId: id })),
+        ) as ReadableStream,
+      ),
+    onFinish: ({ messages: whole }) => chats.save(id, whole),
+  });
+  return createUIMessageStreamResponse({
+    stream: await new ResumableStreams({ store, userId }).record(id, stream),
+  });
+}
+
+/** GET /api/chat/:id/stream: `useChat({ resume: true })` asks for it when a page is loaded anew. */
+export async function GET(
+  request: Request,
+  { params }: { params: Promise<{ id: string }> },
+): Promise<Response> {
+  const streams = new ResumableStreams({ store, userId: userOf(request) });
+  const stream = await streams.resume((await params).id);
+  return stream === undefined
+    ? new Response(null, { status: 204 })
+    : createUIMessageStreamResponse({ stream });
+}
+
+// Next.js: these two are app/api/chat/route.ts and app/api/chat/[id]/stream/route.ts as they stand. Hono:
+const app = new Hono();
+app.post('/api/chat', ({ req }) => POST(req.raw));
+app.get('/api/chat/:id/stream', ({ req }) =>
+  GET(req.raw, { params: Promise.resolve({ id: req.param('id') }) }),
+);
+
+/** As the page reads an answer. */
+async function answerOf(response: Response): Promise<UIMessage | undefined> {
+  const chunks = (await response.text())
+    .split('\n\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => JSON.parse(line.slice('data: '.length)));
+  let message: UIMessage | undefined;
+  for await (const state of readUIMessageStream({ stream: ReadableStream.from(chunks) as never }))
+    message = state;
+  return message;
+}
+const post = (id: string, messages: UIMessage[]) =>
+  app.request('/api/chat', {
+    method: 'POST',
+    headers: { 'x-user': 'alice' },
+    body: JSON.stringify({ id, messages }),
+  });
+
+const asked: UIMessage = { id: 'q1', role: 'user', parts: [{ type: 'text', text: 'Which capital?' }] };
+const first = await answerOf(await post('chat-1', [asked]));
+console.log(first?.parts);
+
+const chats = new UIMessageStore<UIMessage>({ store, userId: 'alice' });
+const kept = await chats.load('chat-1');
+const second = await answerOf(
+  await post('chat-1', [...kept, { id: 'q2', role: 'user', parts: [{ type: 'text', text: 'Still?' }] }]),
+);
+const over = await app.request('/api/chat/chat-1/stream', { headers: { 'x-user': 'alice' } });
+console.log(second?.parts, over.status, (await chats.load('chat-1')).length, 'messages kept');
+
+const others = await new UIMessageStore({ store, userId: 'bob' }).load('chat-1');
+if (kept.length !== 2 || over.status !== 204 || others.length !== 0)
+  throw new Error('The chat was not kept.');
+if (!JSON.stringify(second?.parts).includes('And still Bern.')) throw new Error('The answer did not come.');
+await agent.close();
+rmSync(directory, { recursive: true, maxRetries: 20 });

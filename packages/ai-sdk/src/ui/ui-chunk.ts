@@ -1,0 +1,23 @@
+/** A part of a streamed UI message, in the words of `UIMessageChunk` of version 5 of the AI SDK and later. */
+export type UIChunk =
+  | { type: 'start'; messageId?: string }
+  | { type: 'start-step' | 'finish-step' }
+  | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
+  | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
+  | { type: 'file'; url: string; mediaType: string }
+  | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
+  | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
+  | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
+  | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
+  | { type: `data-${string}`; data: unknown; transient?: boolean }
+  | { type: 'error'; errorText: string }
+  | { type: 'finish'; finishReason: UIFinishReason; messageMetadata?: unknown };
+
+export type UIFinishReason = 'stop' | 'length' | 'content-filter' | 'tool-calls' | 'error' | 'other';
+
+/** A message of `useChat`, as far as it is read here; every field is kept. */
+export interface UIMessageLike {
+  readonly id: string;
+  readonly role: string;
+  readonly parts: readonly unknown[];
+}

@@ -1,0 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ItemLog, type JsonObject, parseWith } from '@x/core';
+import { z } from 'zod';
+import { type ChatOptions, chatKey, chatShape } from './chat-key.js';
+import type { UIMessageLike } from './ui-chunk.js';
+
+const AGENT = 'ai-sdk-ui';
+const optionsSchema = z.strictObject(chatShape);
+const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z.array(z.unknown()) });
+
+/**
+ * Keeps the messages of `useChat` in any session store, one item each, as `JSON.stringify` writes them. Saving a chat
+ * writes what changed: an answer that was added, or regenerated, and nothing before it.
+ *
+ * @example
+ * ```ts
+ * import { UIMessageStore } from '@x/ai-sdk';
+ * import { JsonSession } from '@x/core';
+ * import type { UIMessage } from 'ai';
+ *
+ * const chats = new UIMessageStore<UIMessage>({ store: new JsonSession({ directory: './chats' }), userId: 'alice' });
+ * const messages = await chats.load('chat-1');
+ * await chats.save('chat-1', [...messages, { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }]);
+ * ```
+ */
+export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
+  readonly #options: ChatOptions;
+
+  /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
+  constructor(options: ChatOptions) {
+    this.#options = parseWith(optionsSchema, options, 'UIMessageStore options');
+  }
+
+  /** The messages of a chat in their order; none where there is no such chat of this user. */
+  async load(chatId: string): Promise<Message[]> {
+    const log = this.#log(chatId);
+    const { messages } = await log.read();
+    return messages.map((message) => log.item(message) as unknown as Message);
+  }
+
+  /**
+   * Makes `messages` the whole chat. Of two who save at once, the later one decides; to add without that, use `append`.
+   *
+   * @throws {InvalidInputError} for what is no UI message; nothing is stored then.
+   */
+  async save(chatId: string, messages: readonly Message[]): Promise<void> {
+    const items = itemsOf(messages);
+    const log = this.#log(chatId);
+    await log.change(({ messages: stored }) => {
+      const differs = items.findIndex((item, at) => {
+        const before = stored[at];
+        return before === undefined || !isDeepStrictEqual(log.item(before), item);
+      });
+      const keep = differs === -1 ? items.length : differs;
+      if (keep === stored.length && keep === items.length) return undefined;
+      return { keep, append: items.slice(keep).map((item) => log.message(item, roleOf(item))) };
+    });
+  }
+
+  /** Adds messages to the end, whoever else adds some meanwhile. */
+  async append(chatId: string, messages: readonly Message[]): Promise<void> {
+    const items = itemsOf(messages);
+    const log = this.#log(chatId);
+    await log.append(() => items.map((item) => log.message(item, roleOf(item))));
+  }
+
+  /** Tells whether there was a chat to delete. */
+  delete(chatId: string): Promise<boolean> {
+    return this.#options.store.delete(chatKey(this.#options, AGENT, chatId));
+  }
+
+  #log(chatId: string): ItemLog {
+    return new ItemLog(this.#options.store, chatKey(this.#options, AGENT, chatId), AGENT);
+  }
+}
+
+function itemsOf(messages: readonly UIMessageLike[]): readonly JsonObject[] {
+  return parseWith(
+    z.array(messageSchema),
+    JSON.parse(JSON.stringify(messages)),
+    'UI messages',
+  ) as JsonObject[];
+}
+
+function roleOf({ role }: JsonObject): 'user' | 'system' | 'assistant' {
+  return role === 'user' || role === 'system' ? role : 'assistant';
+}

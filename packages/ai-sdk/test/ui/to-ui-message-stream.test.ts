@@ -1,0 +1,165 @@
+import { type AgentEvent, type AgentEventBody, assistantMessage, toolResultBlock } from '@x/core';
+import { readUIMessageStream, type UIMessage, type UIMessageChunk, uiMessageChunkSchema } from 'ai';
+import { expect, it } from 'vitest';
+import { toUIMessageStream } from '../../src/index.js';
+
+const context = {
+  system: 0,
+  tools: 0,
+  summary: 0,
+  conversation: 0,
+  toolResults: 0,
+  reminders: 0,
+  total: 0,
+} as const;
+const usage = { inputTokens: 1, outputTokens: 1 };
+const read = { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'a.ts' } } as const;
+
+async function* eventsOf(...bodies: readonly AgentEventBody[]): AsyncGenerator<AgentEvent> {
+  for (const body of bodies) yield { ...body, sessionId: 's', at: new Date(0).toISOString() };
+}
+const started = (step: number): AgentEventBody => ({ type: 'model.started', step, context });
+const completed = (step: number, content: Parameters<typeof assistantMessage>[0]): AgentEventBody => ({
+  type: 'model.completed',
+  step,
+  message: assistantMessage(content),
+  finishReason: 'stop',
+  durationMs: 1,
+});
+const ended = (stopReason: 'completed' | 'permission_required'): AgentEventBody => ({
+  type: 'call.completed',
+  callId: 'c',
+  stopReason,
+  usage,
+});
+
+async function told(
+  events: AsyncIterable<AgentEvent>,
+  options: Parameters<typeof toUIMessageStream>[1] = {},
+) {
+  const chunks: UIMessageChunk[] = [];
+  const [kept, shown] = (toUIMessageStream(events, options) as ReadableStream<UIMessageChunk>).tee();
+  const reader = kept.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
+  let message: UIMessage | undefined;
+  const errors: unknown[] = [];
+  const onError = (error: unknown) => void errors.push(error);
+  for await (const state of readUIMessageStream({ stream: shown, onError })) message = state;
+  for (const chunk of chunks) {
+    const schema = await uiMessageChunkSchema();
+    expect((await schema.validate?.(chunk))?.success).toBe(true);
+  }
+  return { chunks, types: chunks.map(({ type }) => type), message, errors };
+}
+
+it('tells steps, thoughts, texts and tools in the words of the SDK, each once', async () => {
+  const { message, errors, chunks } = await told(
+    eventsOf(
+      { type: 'call.started', callId: 'c', resumed: false },
+      started(1),
+      { type: 'thinking.delta', text: 'Hm' },
+      { type: 'text.delta', text: 'Rea' },
+      { type: 'text.delta', text: 'ding.' },
+      completed(1, [{ type: 'thinking', thinking: 'Hm' }, { type: 'text', text: 'Reading.' }, read]),
+      { type: 'tool.call', call: read },
+      { type: 'tool.result', result: toolResultBlock(read, 'export {}'), durationMs: 1 },
+      started(2),
+      { type: 'text.delta', text: 'Done.' },
+      completed(2, 'Done.'),
+      ended('completed'),
+    ),
+    { messageId: 'm1' },
+  );
+  expect(errors).toEqual([]);
+  expect(message?.id).toBe('m1');
+  expect(message?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'reasoning', text: 'Hm', state: 'done' },
+    { type: 'text', text: 'Reading.', state: 'done' },
+    {
+      type: 'dynamic-tool',
+      toolName: 'read_file',
+      state: 'output-available',
+      input: { path: 'a.ts' },
+      output: 'export {}',
+    },
+    { type: 'step-start' },
+    { type: 'text', text: 'Done.', state: 'done' },
+  ]);
+  expect(message?.metadata).toEqual({ stopReason: 'completed', usage });
+  expect(chunks.filter(({ type }) => type === 'finish-step')).toHaveLength(2);
+});
+
+it('tells an answer whole that was not streamed, its files too', async () => {
+  const image = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AAAA' } } as const;
+  const { message } = await told(
+    eventsOf(started(1), completed(1, [{ type: 'text', text: 'Here.' }, image]), ended('completed')),
+  );
+  expect(message?.parts).toMatchObject([
+    { type: 'step-start' },
+    { type: 'text', text: 'Here.' },
+    { type: 'file', url: 'data:image/png;base64,AAAA' },
+  ]);
+});
+
+it('asks for approval, and tells the result of a call that an earlier answer made', async () => {
+  const asked = await told(
+    eventsOf(
+      started(1),
+      completed(1, [read]),
+      { type: 'permission.required', calls: [{ ...read, askedAt: '' }] },
+      ended('permission_required'),
+    ),
+  );
+  expect(asked.message?.parts.at(-1)).toMatchObject({
+    state: 'approval-requested',
+    toolCallId: 'call-1',
+    approval: { id: 'call-1' },
+  });
+  expect(asked.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' });
+  const resumed = await told(
+    eventsOf(
+      { type: 'tool.result', result: toolResultBlock(read, 'no', true), durationMs: 1 },
+      ended('completed'),
+    ),
+  );
+  expect(resumed.errors).toEqual([]);
+  expect(resumed.message?.parts).toMatchObject([{ state: 'output-error', errorText: 'no' }]);
+});
+
+it('says which parts a retry made void, and nothing of the server in an error', async () => {
+  async function* failing() {
+    yield* eventsOf(started(1), { type: 'text.delta', text: 'Half' });
+    yield* eventsOf({ type: 'model.retrying', attempt: 1, delayMs: 1, error: 'cut' });
+    yield* eventsOf({ type: 'text.delta', text: 'Whole' });
+    throw new Error('password=hunter2');
+  }
+  const { chunks, types } = await told(failing());
+  expect(chunks).toContainEqual({ type: 'data-retry', data: { void: ['1'], error: 'cut' }, transient: true });
+  expect(chunks).toContainEqual({ type: 'text-start', id: '2' });
+  expect(JSON.stringify(chunks)).not.toContain('hunter2');
+  expect(types.slice(-4)).toEqual(['text-end', 'finish-step', 'error', 'finish']);
+  const worded = await told(failing(), { onError: (error) => `Sorry: ${(error as Error).name}` });
+  expect(worded.chunks).toContainEqual({ type: 'error', errorText: 'Sorry: Error' });
+});
+
+it('ends the agent’s call when its reader leaves, and asks for nothing before it is read', async () => {
+  let isOver = false;
+  let asked = 0;
+  async function* endless() {
+    try {
+      for (;;) {
+        asked += 1;
+        yield* eventsOf({ type: 'text.delta', text: '.' });
+      }
+    } finally {
+      isOver = true;
+    }
+  }
+  const reader = toUIMessageStream(endless()).getReader();
+  await reader.read();
+  expect(asked).toBe(0);
+  await reader.read();
+  await reader.cancel();
+  expect(isOver).toBe(true);
+});

@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { InMemorySession, InvalidInputError, JsonSession, type SessionChange } from '@x/core';
+import { convertToModelMessages, type UIMessage } from 'ai';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { UIMessageStore } from '../../src/index.js';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'x-chats-'));
+});
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
+
+const says = (id: string, role: UIMessage['role'], text: string): UIMessage => ({
+  id,
+  role,
+  parts: [{ type: 'text', text }],
+});
+const chat = (turns: number): UIMessage[] =>
+  Array.from({ length: turns }, (_, turn) => [
+    says(`u${turn}`, 'user', `Question ${turn}`),
+    says(`a${turn}`, 'assistant', `Answer ${turn}`),
+  ]).flat();
+
+it('keeps a chat for the next request, in another process', async () => {
+  const open = () =>
+    new UIMessageStore<UIMessage>({ store: new JsonSession({ directory }), userId: 'alice' });
+  expect(await open().load('c')).toEqual([]);
+  await open().save('c', chat(2));
+  const loaded = await open().load('c');
+  expect(loaded).toEqual(chat(2));
+  expect(await convertToModelMessages(loaded)).toHaveLength(4);
+  expect(await open().delete('c')).toBe(true);
+  expect(await open().load('c')).toEqual([]);
+});
+
+it('writes what changed: an answer that was added or regenerated, and nothing before it', async () => {
+  const changes: Pick<SessionChange, 'keep' | 'append'>[] = [];
+  const store = new InMemorySession();
+  const commit = store.commit.bind(store);
+  store.commit = (key, change) => {
+    changes.push({ keep: change.keep, append: change.append });
+    return commit(key, change);
+  };
+  const chats = new UIMessageStore<UIMessage>({ store });
+  await chats.save('c', chat(50));
+  await chats.save('c', chat(51));
+  await chats.save('c', [...chat(50), says('u50', 'user', 'Question 50'), says('b50', 'assistant', 'Anew')]);
+  await chats.save('c', chat(50));
+  await chats.save('c', chat(50));
+  expect(changes.map(({ keep, append }) => [keep, append.length])).toEqual([
+    [0, 100],
+    [100, 2],
+    [101, 1],
+    [100, 0],
+  ]);
+});
+
+it('shows no user another’s chat of the same id', async () => {
+  const store = new InMemorySession();
+  const alice = new UIMessageStore<UIMessage>({ store, userId: 'alice' });
+  await alice.save('c', chat(1));
+  for (const other of [{ userId: 'bob' }, {}, { userId: 'alice', tenantId: 'acme' }]) {
+    const chats = new UIMessageStore<UIMessage>({ store, ...other });
+    expect(await chats.load('c')).toEqual([]);
+    expect(await chats.delete('c')).toBe(false);
+  }
+  expect(await alice.load('c')).toHaveLength(2);
+});
+
+it('loses nothing that two append at once', async () => {
+  const store = new InMemorySession();
+  await Promise.all(
+    Array.from({ length: 10 }, (_, at) =>
+      new UIMessageStore<UIMessage>({ store }).append('c', [says(`m${at}`, 'user', 'Hi')]),
+    ),
+  );
+  expect(new Set((await new UIMessageStore({ store }).load('c')).map(({ id }) => id)).size).toBe(10);
+});
+
+it('refuses what is no UI message, and stores nothing of it', async () => {
+  const chats = new UIMessageStore({ store: new InMemorySession() });
+  const wrong = chats.save('c', [says('a', 'user', 'Hi'), { role: 'user', content: 'Hi' } as never]);
+  await expect(wrong).rejects.toSatisfy(InvalidInputError.isInstance);
+  expect(await chats.load('c')).toEqual([]);
+  expect(() => new UIMessageStore({ stor: 1 } as never)).toThrow('stor');
+});

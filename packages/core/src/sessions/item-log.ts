@@ -1,0 +1,170 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { AgentState } from '../agent/agent-state.js';
+import { SessionConflictError } from '../errors/session-conflict-error.js';
+import { SessionStoreError } from '../errors/session-store-error.js';
+import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
+import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
+import type { SessionKey } from './session-key.js';
+import type { SessionStore } from './session-store.js';
+
+/** How often a change is worked out anew when others commit at the same time. */
+const MAX_ATTEMPTS = 20;
+const LONGEST_PAUSE_MS = 50;
+
+/** The content of a log at one moment. */
+export interface ItemHistory {
+  readonly messages: readonly Message[];
+  /** Whatever else the owner keeps beside its items. */
+  readonly state: JsonObject;
+}
+
+/** A new history: the first `keep` messages, followed by `append`. */
+export interface ItemChange {
+  readonly keep: number;
+  readonly append: readonly Message[];
+  /** Default: as it was. */
+  readonly state?: JsonObject;
+}
+
+/** Version, length and head of the last read or write: enough to add to the log without reading it again. */
+interface Known {
+  readonly version: number;
+  readonly count: number;
+  readonly head: JsonObject;
+}
+
+/**
+ * A list of another framework's items in one session of any store, each in a message of its own. Changes are compared and
+ * set: whoever comes second works its change out anew from what the first has left, so that no item of either is lost.
+ *
+ * @example
+ * ```ts
+ * const log = new ItemLog(store, SessionKey.of('s-001'), 'my-framework');
+ * await log.append(() => [log.message({ text: 'Hi' })]);
+ * const { messages } = await log.read();
+ * console.log(messages.map((message) => log.item(message)));
+ * ```
+ */
+export class ItemLog {
+  readonly #store: SessionStore;
+  readonly #key: SessionKey;
+  readonly #name: string;
+  #known: Known | undefined;
+  /** Settles when the last change that was asked for is done. */
+  #changing: Promise<unknown> = Promise.resolve();
+
+  /** @param name The framework's name: marks its items and keeps its state apart. */
+  constructor(store: SessionStore, key: SessionKey, name: string) {
+    this.#store = store;
+    this.#key = key;
+    this.#name = name;
+  }
+
+  /** Makes the message that holds an item. The role is for listings and inspectors alone. */
+  message(item: JsonValue, role: 'user' | 'system' | 'assistant' = 'assistant'): Message {
+    const make = { user: userMessage, system: systemMessage, assistant: assistantMessage }[role];
+    return make([{ type: 'opaque', provider: this.#name, data: item }]);
+  }
+
+  /**
+   * Finds the item that a message holds.
+   *
+   * @throws {SessionStoreError} when the message was written by something else.
+   */
+  item(message: Message): JsonObject {
+    const [block, ...others] = message.content;
+    if (
+      block?.type === 'opaque' &&
+      block.provider === this.#name &&
+      others.length === 0 &&
+      isObject(block.data)
+    )
+      return block.data;
+    const sessionKey = this.#key.toString();
+    throw new SessionStoreError(
+      'session_corrupt',
+      `Session ${sessionKey} holds message ${message.id}, which is no item of ${this.#name}: another agent uses this ` +
+        'key. Nothing was changed; give each a key of its own.',
+      { sessionKey },
+    );
+  }
+
+  /** Reads the log, after all changes that were asked for before. */
+  async read(): Promise<ItemHistory> {
+    await this.#changing;
+    return (await this.#load()).history;
+  }
+
+  /**
+   * Adds to the end. Reads nothing as long as nobody else writes.
+   *
+   * @param make Makes the messages. `loaded` is the log where it had to be read since the last call.
+   */
+  append(make: (loaded: ItemHistory | undefined) => readonly Message[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const loaded = this.#known === undefined ? await this.#load() : undefined;
+      const known = loaded?.known ?? (this.#known as Known);
+      const append = make(loaded?.history);
+      if (append.length > 0) await this.#commit(known, { keep: known.count, append });
+    });
+  }
+
+  /** Changes the log as `plan` says, or not at all when it gives `undefined`. `plan` may be called several times. */
+  change<Change extends ItemChange>(
+    plan: (history: ItemHistory) => Change | undefined | Promise<Change | undefined>,
+  ): Promise<Change | undefined> {
+    return this.#inTurn(async () => {
+      const { known, history } = await this.#load();
+      const change = await plan(history);
+      if (change !== undefined) await this.#commit(known, change);
+      return change;
+    });
+  }
+
+  /** One after the other, or a session would be in conflict with itself. */
+  #inTurn<Result>(task: () => Promise<Result>): Promise<Result> {
+    const done = this.#changing.then(() => this.#retrying(task));
+    this.#changing = done.catch(() => {});
+    return done;
+  }
+
+  async #retrying<Result>(task: () => Promise<Result>): Promise<Result> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await task();
+      } catch (error) {
+        this.#known = undefined;
+        if (!SessionConflictError.isInstance(error) || attempt >= MAX_ATTEMPTS) throw error;
+        // With jitter, so that writers who met once do not meet again.
+        await sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
+      }
+    }
+  }
+
+  async #load(): Promise<{ readonly known: Known; readonly history: ItemHistory }> {
+    const stored = await this.#store.load(this.#key);
+    // The head of an agent's state, so that whatever lists, opens or inspects sessions can read this one, too.
+    const { sessionId, userId, tenantId } = this.#key.parts;
+    const head = stored?.head ?? AgentState.create({ sessionId, userId, tenantId }).head();
+    const messages = stored?.messages ?? [];
+    const extensions = isObject(head.extensions) ? head.extensions : {};
+    const state = extensions[this.#name];
+    this.#known = { version: stored?.version ?? 0, count: messages.length, head };
+    return { known: this.#known, history: { messages, state: isObject(state) ? state : {} } };
+  }
+
+  async #commit(known: Known, { keep, append, state }: ItemChange): Promise<void> {
+    const extensions = known.head.extensions as JsonObject | undefined;
+    const head =
+      state === undefined
+        ? known.head
+        : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
+    const version = await this.#store.commit(this.#key, {
+      expectedVersion: known.version,
+      head,
+      keep,
+      append,
+    });
+    this.#known = { version, count: keep + append.length, head };
+  }
+}

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import type { JsonObject } from '@x/core';
+
+/** Shorter texts stand where they are; longer ones once for the whole thread. */
+const INLINE = 64;
+
+/** A serialized value: a text, the digest of one, a list whose elements are such, or what another serializer wrote. */
+export type Ref =
+  | { readonly text: string }
+  | { readonly of: string }
+  | { readonly list: readonly Ref[] }
+  | { readonly type: string; readonly base64: string };
+
+/** Texts of values by digest, each kept once. */
+type Items = { readonly [digest: string]: string };
+
+/** A checkpoint with the channel values that are new with it. */
+export interface CheckpointRecord {
+  readonly kind: 'checkpoint';
+  readonly id: string;
+  readonly parent?: string | undefined;
+  readonly checkpoint: Ref;
+  readonly metadata: Ref;
+  readonly values: readonly (readonly [channel: string, version: string, value: Ref])[];
+  readonly items: Items;
+}
+
+/** What a task wrote beside a checkpoint. */
+export interface WritesRecord {
+  readonly kind: 'writes';
+  readonly id: string;
+  readonly task: string;
+  readonly path: string;
+  readonly writes: readonly (readonly [index: number, channel: string, value: Ref])[];
+  readonly items: Items;
+}
+
+/** Channel values whose checkpoints retention has removed. */
+interface ValuesRecord {
+  readonly kind: 'values';
+  readonly values: CheckpointRecord['values'];
+  readonly items: Items;
+}
+
+export type ThreadRecord = CheckpointRecord | WritesRecord | ValuesRecord;
+
+/** A value as a serializer of LangGraph writes it. */
+export type Serialized = readonly [type: string, data: Uint8Array | string];
+
+/** Turns serialized values into references, and collects the texts that the thread does not hold yet. */
+export class Encoder {
+  readonly items: Record<string, string> = {};
+  readonly #known: ReadonlySet<string>;
+
+  constructor(known: ReadonlySet<string>) {
+    this.#known = known;
+  }
+
+  encode([type, data]: Serialized): Ref {
+    const bytes = Buffer.from(data as Uint8Array);
+    if (type !== 'json') return { type, base64: bytes.toString('base64') };
+    const text = bytes.toString('utf8');
+    // A list of messages grows by a few: each element is kept once.
+    if (!text.startsWith('[') || text.length <= INLINE) return this.#text(text);
+    return { list: (JSON.parse(text) as unknown[]).map((element) => this.#text(JSON.stringify(element))) };
+  }
+
+  #text(text: string): Ref {
+    if (text.length <= INLINE) return { text };
+    const digest = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+    if (!this.#known.has(digest)) this.items[digest] = text;
+    return { of: digest };
+  }
+}
+
+/** Everything that the records of a thread say, by what it is asked for. */
+export class ThreadIndex {
+  /** By id. */
+  readonly checkpoints = new Map<string, CheckpointRecord>();
+  /** By the id of their checkpoint, in the order in which they came. */
+  readonly writes = new Map<string, WritesRecord[]>();
+  readonly items = new Map<string, string>();
+  readonly #values = new Map<string, Ref>();
+
+  constructor(records: Iterable<ThreadRecord>) {
+    for (const record of records) {
+      for (const [digest, text] of Object.entries(record.items)) this.items.set(digest, text);
+      if (record.kind === 'writes') {
+        const own = this.writes.get(record.id);
+        if (own) own.push(record);
+        else this.writes.set(record.id, [record]);
+        continue;
+      }
+      if (record.kind === 'checkpoint') this.checkpoints.set(record.id, record);
+      for (const [channel, version, value] of record.values) this.#values.set(keyOf(channel, version), value);
+    }
+  }
+
+  /** Ids of the checkpoints, newest first. */
+  get ids(): readonly string[] {
+    return [...this.checkpoints.keys()].sort().reverse();
+  }
+
+  value(channel: string, version: string): Ref | undefined {
+    return this.#values.get(keyOf(channel, version));
+  }
+
+  decode(ref: Ref): Serialized {
+    return 'base64' in ref ? [ref.type, Buffer.from(ref.base64, 'base64')] : ['json', this.#textOf(ref)];
+  }
+
+  /**
+   * The records of a thread that holds the newest `keep` checkpoints alone; `undefined` where an older one is still needed
+   * to make up a value.
+   */
+  newest(
+    keep: number,
+    versionsOf: (record: CheckpointRecord) => JsonObject,
+  ): readonly ThreadRecord[] | undefined {
+    const kept = this.ids.slice(0, keep).reverse();
+    const values = new Map<string, CheckpointRecord['values'][number]>();
+    const records: ThreadRecord[] = [];
+    for (const id of kept) {
+      const record = this.checkpoints.get(id) as CheckpointRecord;
+      for (const [channel, version] of Object.entries(versionsOf(record))) {
+        const value = this.value(channel, String(version));
+        // Channels of deltas have no value of their own but what their ancestors wrote.
+        if (value !== undefined)
+          values.set(keyOf(channel, String(version)), [channel, String(version), value]);
+        else if (record.id === kept[0] && this.#isWritten(channel)) return undefined;
+      }
+      records.push({ ...record, values: [], items: {} });
+      for (const writes of this.writes.get(id) ?? []) records.push({ ...writes, items: {} });
+    }
+    const items = Object.fromEntries(
+      [...digestsIn([...values.values(), ...records])].map((digest) => [
+        digest,
+        this.items.get(digest) ?? '',
+      ]),
+    );
+    return [{ kind: 'values', values: [...values.values()], items }, ...records];
+  }
+
+  #isWritten(channel: string): boolean {
+    return [...this.writes.values()].flat().some(({ writes }) => writes.some(([, name]) => name === channel));
+  }
+
+  #textOf(ref: Ref): string {
+    if ('text' in ref) return ref.text;
+    if ('list' in ref) return `[${ref.list.map((element) => this.#textOf(element)).join(',')}]`;
+    const text = 'of' in ref ? this.items.get(ref.of) : undefined;
+    if (text === undefined) throw new Error('A value of the thread is missing.');
+    return text;
+  }
+}
+
+function keyOf(channel: string, version: string): string {
+  return JSON.stringify([channel, version]);
+}
+
+function digestsIn(value: unknown): Set<string> {
+  const found = new Set<string>();
+  JSON.stringify(value, (key, child: unknown) => {
+    if (key === 'of' && typeof child === 'string') found.add(child);
+    return child;
+  });
+  return found;
+}

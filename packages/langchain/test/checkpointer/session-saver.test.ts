@@ -1,0 +1,218 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AIMessage, HumanMessage } from '@langchain/core/messages';
+import { Command, END, interrupt, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint';
+import { InMemorySession, InvalidInputError, JsonSession, SessionKey, type SessionStore } from '@x/core';
+import { SessionSaver } from '@x/langchain';
+import { createAgent, fakeModel } from 'langchain';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'x-saver-'));
+});
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
+
+const thread = (id: string) => ({ configurable: { thread_id: id } });
+
+/** A graph that answers what it is told, `count` words long. */
+function echo(store: SessionStore, more: object = {}) {
+  return new StateGraph(MessagesAnnotation)
+    .addNode('answer', ({ messages }) => ({
+      messages: [new AIMessage(`You said ${messages.at(-1)?.text}. ${'More of it. '.repeat(20)}`)],
+    }))
+    .addEdge(START, 'answer')
+    .addEdge('answer', END)
+    .compile({ checkpointer: new SessionSaver({ store, ...more }) });
+}
+
+const textsOf = (values: unknown) =>
+  (values as typeof MessagesAnnotation.State).messages.map(({ text }) => text.split('.')[0]);
+
+describe.each([
+  ['memory', () => new InMemorySession()],
+  ['files', () => new JsonSession({ directory })],
+])('over %s', (_, makeStore: () => SessionStore) => {
+  it('goes on in another process, and from every step back', async () => {
+    const store = makeStore();
+    for (const word of ['one', 'two', 'three']) {
+      await echo(store).invoke({ messages: [new HumanMessage(word)] }, thread('t'));
+    }
+    const graph = echo(store);
+    expect(textsOf((await graph.getState(thread('t'))).values)).toHaveLength(6);
+    const history = [];
+    for await (const state of graph.getStateHistory(thread('t'))) history.push(state);
+    expect(history).toHaveLength(9);
+    const afterOne = history.find(({ values, next }) => next.length === 0 && textsOf(values).length === 2);
+    const fork = await graph.invoke({ messages: [new HumanMessage('other')] }, afterOne?.config);
+    expect(textsOf(fork)).toEqual(['one', 'You said one', 'other', 'You said other']);
+    // The branch that was there before is whole.
+    const newest = history[0]?.config as never;
+    expect(textsOf((await graph.getState(newest)).values)).toHaveLength(6);
+  });
+
+  it('shows, lists and deletes nothing of another user or tenant', async () => {
+    const store = makeStore();
+    const savers = {
+      alice: new SessionSaver({ store, userId: 'alice' }),
+      bob: new SessionSaver({ store, userId: 'bob' }),
+      nobody: new SessionSaver({ store }),
+      other: new SessionSaver({ store, userId: 'alice', tenantId: 'acme' }),
+    };
+    await echo(store, { userId: 'alice' }).invoke(
+      { messages: [new HumanMessage('I am Alice')] },
+      thread('1'),
+    );
+    for (const [name, saver] of Object.entries(savers)) {
+      const found = [];
+      for await (const tuple of saver.list({})) found.push(tuple);
+      expect(found.length > 0).toBe(name === 'alice');
+      if (name === 'alice') continue;
+      expect(await saver.getTuple(thread('1'))).toBeUndefined();
+      await saver.deleteThread('1');
+    }
+    expect(await savers.alice.getTuple(thread('1'))).toBeDefined();
+    await savers.alice.deleteThread('1');
+    expect(await savers.alice.getTuple(thread('1'))).toBeUndefined();
+  });
+
+  it('keeps what two processes write to one thread at once', async () => {
+    const store = makeStore();
+    const savers = [new SessionSaver({ store }), new SessionSaver({ store })] as const;
+    const config = await savers[0].put(
+      thread('t'),
+      { ...emptyCheckpoint(), id: uuid6(0) },
+      { source: 'input', step: -1, parents: {} },
+      {},
+    );
+    await Promise.all(
+      Array.from({ length: 12 }, (_, task) =>
+        savers[task % 2]?.putWrites(config, [['channel', `value ${task}`]], `task-${task}`),
+      ),
+    );
+    const tuple = await savers[1].getTuple(config);
+    expect(tuple?.pendingWrites?.map(([, , value]) => value).sort()).toEqual(
+      Array.from({ length: 12 }, (_, task) => `value ${task}`).sort(),
+    );
+  });
+
+  it('waits for a human and goes on with the answer, in another process', async () => {
+    const store = makeStore();
+    const build = () =>
+      new StateGraph(MessagesAnnotation)
+        .addNode('ask', () => ({ messages: [new AIMessage(`Approved: ${interrupt('Sure?')}`)] }))
+        .addEdge(START, 'ask')
+        .compile({ checkpointer: new SessionSaver({ store }) });
+    const asked = await build().invoke({ messages: [new HumanMessage('Delete it')] }, thread('t'));
+    expect(JSON.stringify(asked)).toContain('Sure?');
+    const done = await build().invoke(new Command({ resume: 'yes' }), thread('t'));
+    expect(textsOf(done)).toEqual(['Delete it', 'Approved: yes']);
+  });
+});
+
+it('writes what a step adds, however long the thread is, and reads nothing to write it', async () => {
+  const store = new InMemorySession();
+  const written: number[] = [];
+  let reads = 0;
+  const counting: SessionStore = {
+    reach: store.reach,
+    load: (key) => {
+      reads += 1;
+      return store.load(key);
+    },
+    commit: (key, change) => {
+      written.push(JSON.stringify(change.append).length);
+      return store.commit(key, change);
+    },
+    delete: (key) => store.delete(key),
+    list: (scope) => store.list(scope),
+    close: () => store.close(),
+  };
+  const saver = new SessionSaver({ store: counting });
+  const text = (at: number) => ({ role: 'user', content: `${at} ${'word '.repeat(400)}` });
+  let config = thread('t') as { configurable: Record<string, unknown> };
+  let version: number | undefined;
+  for (let step = 0; step < 100; step++) {
+    version = saver.getNextVersion(version);
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(step),
+      channel_values: { messages: Array.from({ length: step + 1 }, (_, at) => text(at)) },
+      channel_versions: { messages: version },
+    };
+    config = (await saver.put(
+      config,
+      checkpoint,
+      { source: 'loop', step, parents: {} },
+      { messages: version },
+    )) as never;
+  }
+  expect(reads).toBe(1);
+  // Of the 99 earlier messages a checkpoint holds digests alone.
+  expect(written[99]).toBeLessThan((written[1] as number) + 100 * 40);
+  const last = await saver.getTuple(thread('t'));
+  expect(last?.checkpoint.channel_values.messages).toEqual(Array.from({ length: 100 }, (_, at) => text(at)));
+});
+
+it('keeps as many checkpoints as it is asked to, each of them whole', async () => {
+  const store = new InMemorySession();
+  const graph = echo(store, { keep: 6 });
+  for (let turn = 0; turn < 20; turn++) {
+    await graph.invoke({ messages: [new HumanMessage(`turn ${turn}`)] }, thread('t'));
+  }
+  const other = echo(store, { keep: 6 });
+  const history = [];
+  for await (const state of other.getStateHistory(thread('t'))) history.push(state);
+  expect(history.length).toBeGreaterThanOrEqual(6);
+  expect(history.length).toBeLessThan(12);
+  expect(textsOf(history[0]?.values)).toHaveLength(40);
+  expect(textsOf(history.at(-1)?.values).length).toBeGreaterThan(30);
+  const stored = await store.load(SessionKey.of({ agentId: 'langgraph', sessionId: 't' }));
+  expect(stored?.messages.length).toBeLessThan(40);
+});
+
+it('never brings a thread back whole or in part that was deleted meanwhile', async () => {
+  const store = new InMemorySession();
+  const graph = echo(store);
+  await graph.invoke({ messages: [new HumanMessage('one')] }, thread('t'));
+  await new SessionSaver({ store }).deleteThread('t');
+  const after = await graph.invoke({ messages: [new HumanMessage('two')] }, thread('t'));
+  expect(textsOf(after)).toEqual(['two', 'You said two']);
+  expect(textsOf((await echo(store).getState(thread('t'))).values)).toEqual(['two', 'You said two']);
+});
+
+it('keeps threads of any name apart, whatever their namespaces', async () => {
+  const saver = new SessionSaver({ store: new InMemorySession() });
+  const put = (thread_id: string, checkpoint_ns: string) =>
+    saver.put(
+      { configurable: { thread_id, checkpoint_ns } },
+      { ...emptyCheckpoint(), id: uuid6(0) },
+      { source: 'input', step: -1, parents: {} },
+      {},
+    );
+  const names = ['a', 'a/b', 'a:b', '__proto__', '../x', '%2e', 'ü', '1'];
+  for (const name of names) for (const ns of ['', 'b', 'b:c']) await put(name, ns);
+  for (const name of names) {
+    for (const ns of ['', 'b', 'b:c']) {
+      const config = { configurable: { thread_id: name, checkpoint_ns: ns } };
+      const found = [];
+      for await (const tuple of saver.list(config)) found.push(tuple.config.configurable);
+      expect(found).toMatchObject([config.configurable]);
+    }
+  }
+  await expect(put('', '')).rejects.toSatisfy(InvalidInputError.isInstance);
+  expect(() => new SessionSaver({ store: {} } as never)).toThrow('must be a SessionStore');
+});
+
+it('carries an agent with our middleware', async () => {
+  const store = new JsonSession({ directory });
+  const ask = (text: string) => {
+    const model = fakeModel().respond(new AIMessage('Yes.'));
+    const agent = createAgent({ model, tools: [], checkpointer: new SessionSaver({ store }) });
+    return agent.invoke({ messages: [new HumanMessage(text)] }, thread('t'));
+  };
+  await ask('One?');
+  expect((await ask('Two?')).messages.map(({ text }) => text)).toEqual(['One?', 'Yes.', 'Two?', 'Yes.']);
+});

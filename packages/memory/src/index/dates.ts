@@ -1,0 +1,65 @@
+const DAY_MS = 86_400_000;
+
+const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const MONTH =
+  '(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)';
+const DAY = String.raw`(\d{1,2})(?:st|nd|rd|th)?`;
+const YEAR = String.raw`(?:,?\s+(\d{4}))?`;
+
+/** How dates are written, and the places of year, month and day among the groups; 0 for a part that is not said. */
+const FORMS: readonly (readonly [pattern: RegExp, year: number, month: number, day: number])[] = [
+  [/\b(\d{4})-(\d{1,2})-(\d{1,2})\b/g, 1, 2, 3],
+  [new RegExp(String.raw`\b${MONTH}\.?\s+(?:the\s+)?${DAY}\b${YEAR}`, 'gi'), 3, 1, 2],
+  [new RegExp(String.raw`\b${DAY}\s+(?:of\s+)?${MONTH}\b\.?${YEAR}`, 'gi'), 3, 2, 1],
+  // A month alone may be a verb or a name: it needs a word in front that only a time has.
+  [
+    new RegExp(
+      String.raw`\b(?:in|since|during|last|this|next|of|early|late)\s+${MONTH}\b${YEAR}(?!\s+\d)`,
+      'gi',
+    ),
+    2,
+    1,
+    0,
+  ],
+  [/(?:(\d{4})\s*年)?\s*(\d{1,2})\s*月(?:\s*(\d{1,2})\s*[日号號])?/g, 1, 2, 3],
+];
+
+/** Days since 1970, in UTC, of a date or time in ISO 8601; `undefined` for any other text. */
+export function dayOf(text: string): number | undefined {
+  const time = Date.parse(text);
+  return Number.isNaN(time) ? undefined : Math.floor(time / DAY_MS);
+}
+
+/** The date of a day, `2026-01-31`. */
+export function dateOf(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10);
+}
+
+/** The day that a file is named after, as `memory/2026-01-31.md` is. */
+export function dayOfPath(path: string): number | undefined {
+  const name = /(?:^|\/)(\d{4}-\d\d-\d\d)[^/]*$/.exec(path)?.[1];
+  return name === undefined ? undefined : dayOf(name);
+}
+
+/** The terms by which a line of that day is found when a query names a date: the whole date, and its parts. */
+export function dateTermsOf(day: number | null): readonly string[] {
+  if (day === null) return [];
+  const [year = '', month = '', date = ''] = dateOf(day).split('-');
+  return [`_d${year}${month}${date}`, `_d${year}${month}`, `_d_${month}${date}`, `_d_${month}`];
+}
+
+/** The same terms for the dates that a query names, each as precise as the query is. */
+export function datesIn(query: string): readonly string[] {
+  const terms = new Set<string>();
+  for (const [pattern, yearAt, monthAt, dayAt] of FORMS) {
+    for (const found of query.matchAll(pattern)) {
+      const year = found[yearAt] ?? '_';
+      const word = found[monthAt] ?? '';
+      const month = /^\d/.test(word) ? Number(word) : MONTHS.indexOf(word.slice(0, 3).toLowerCase()) + 1;
+      const day = dayAt === 0 ? undefined : found[dayAt];
+      if (month < 1 || month > 12 || Number(day ?? 1) < 1 || Number(day ?? 1) > 31) continue;
+      terms.add(`_d${year}${String(month).padStart(2, '0')}${day?.padStart(2, '0') ?? ''}`);
+    }
+  }
+  return [...terms];
+}

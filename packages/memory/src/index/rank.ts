@@ -1,0 +1,145 @@
+import type { SearchQuery, TermMatch } from './search-query.js';
+
+/** The usual parameters of BM25. They, and those below, are the same for every query and were chosen on one half of the data. */
+const K1 = 1.2;
+const B = 0.75;
+/** What the scores of the lines beside a line count for it: those next to it, and one further. */
+export const NEIGHBORS = [0.25, 0.1] as const;
+/** So much of that is taken back once the neighbor stands in the ranking itself, so that one passage does not fill it. */
+const TAKEN_BACK = 0.1;
+/** Places that are filled one by one for that reason, and lines that are looked at for them. */
+const PICKED = 20;
+const CONSIDERED = 100;
+/** A line that literally has all names of the query counts so much more. */
+const NAME_BOOST = 0.5;
+/** The newest dated line counts so much more than one without a date, and half as much more every `HALF_LIFE` days. */
+const RECENCY_BOOST = 0.1;
+const HALF_LIFE_DAYS = 30;
+
+/** A line, message or part of one, compared with a query. */
+export interface Match extends TermMatch {
+  /** What tells its file or session from others. */
+  readonly file: string | number;
+  /** Its place there. Matches with one number are parts of one text, of which the best counts. */
+  readonly number: number;
+  /** Days since 1970. */
+  readonly day: number | null;
+  /** Of equal matches the one with the greater order comes first. */
+  readonly order: number;
+}
+
+/** What a match is compared with. */
+export interface Collection {
+  readonly lines: number;
+  /** Terms of a line, on average. */
+  readonly averageLength: number;
+  /** Of each term of the query, how many lines have it. */
+  readonly counts: readonly number[];
+}
+
+export interface Ranked<M> {
+  readonly match: M;
+  /** The greater, the better. */
+  readonly score: number;
+}
+
+interface Place<M> {
+  readonly match: M;
+  /** By its own words. */
+  readonly own: number;
+  readonly tier: number;
+  /** With what stands beside it. */
+  score: number;
+}
+
+/** What each term of a query weighs: rare ones more (Robertson and Zaragoza, 2009); never negative. */
+export function termWeights({ terms }: SearchQuery, { counts, lines }: Collection): readonly number[] {
+  return terms.map(({ weight }, index) => {
+    const matching = counts[index] ?? 0;
+    return weight * Math.log(1 + Math.max(0, lines - matching + 0.5) / (matching + 0.5));
+  });
+}
+
+/** What `frequency` occurrences of a term count in a text, before the term's weight. */
+export function saturation(frequency: number, length: number, averageLength: number): number {
+  return (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / Math.max(1, averageLength)));
+}
+
+/**
+ * Ranks lines, the best first: Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of a line
+ * and, for less, of the lines beside it, since an answer often stands beside the words that were asked for. To a question,
+ * lines beside others may be answers without any word of it. Of keywords, lines with all of them come before lines with
+ * some; when some lines have the quoted phrases, only these are left.
+ */
+export function rankMatches<M extends Match>(
+  matches: readonly M[],
+  query: SearchQuery,
+  collection: Collection,
+): readonly Ranked<M>[] {
+  const quoted = query.phrases.length > 0 && matches.some(({ hasPhrases }) => hasPhrases);
+  const allowed = quoted ? matches.filter(({ hasPhrases }) => hasPhrases) : matches;
+  const places = ownScores(allowed, query, collection);
+  const at = (file: string | number, number: number) => places.get(file)?.get(number);
+  const ranked: Place<M>[] = [];
+  for (const [file, numbers] of places) {
+    for (const [number, place] of numbers) {
+      let isBeside = false;
+      for (const [index, share] of NEIGHBORS.entries()) {
+        for (const neighbor of [at(file, number - index - 1), at(file, number + index + 1)]) {
+          place.score += share * (neighbor?.own ?? 0);
+          isBeside ||= neighbor?.match.isHit === true;
+        }
+      }
+      if (place.match.isHit || (query.isQuestion && isBeside)) ranked.push(place);
+    }
+  }
+  ranked.sort(compare);
+  const pool = ranked.splice(0, CONSIDERED);
+  const best: Place<M>[] = [];
+  while (best.length < PICKED && pool.length > 0) {
+    const index = pool.reduce((top, place, at) => (compare(place, pool[top] as Place<M>) < 0 ? at : top), 0);
+    const [place] = pool.splice(index, 1) as [Place<M>];
+    best.push(place);
+    for (const number of [place.match.number - 1, place.match.number + 1]) {
+      const beside = at(place.match.file, number);
+      if (beside !== undefined) beside.score -= TAKEN_BACK * place.own;
+    }
+  }
+  return [...best, ...pool, ...ranked].map(({ match, score }) => ({ match, score }));
+}
+
+function compare(left: Place<Match>, right: Place<Match>): number {
+  return right.tier - left.tier || right.score - left.score || right.match.order - left.match.order;
+}
+
+/** By file and number, the best of each number. */
+function ownScores<M extends Match>(
+  matches: readonly M[],
+  query: SearchQuery,
+  collection: Collection,
+): ReadonlyMap<string | number, ReadonlyMap<number, Place<M>>> {
+  const weights = termWeights(query, collection);
+  const newest = matches.reduce(
+    (latest, { day }) => Math.max(latest, day ?? latest),
+    Number.NEGATIVE_INFINITY,
+  );
+  const files = new Map<string | number, Map<number, Place<M>>>();
+  for (const match of matches) {
+    const { file, number, frequencies, length, names, day } = match;
+    let own = 0;
+    let all = !query.isQuestion;
+    for (const [index, weight] of weights.entries()) {
+      const frequency = frequencies[index] ?? 0;
+      if (frequency > 0) own += weight * saturation(frequency, length, collection.averageLength);
+      else if (query.terms[index]?.isDate !== true) all = false;
+    }
+    own *= 1 + NAME_BOOST * names;
+    if (day !== null) own *= 1 + RECENCY_BOOST * 2 ** ((day - newest) / HALF_LIFE_DAYS);
+    const place = { match, own, score: own, tier: Number(all) };
+    const numbers = files.get(file) ?? new Map<number, Place<M>>();
+    files.set(file, numbers);
+    const known = numbers.get(number);
+    if (known === undefined || compare(place, known) < 0) numbers.set(number, place);
+  }
+  return files;
+}

@@ -1,0 +1,246 @@
+// What left its file is gone, what did not change is not read, and a search works while writing does not.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { userMessage, type Workspace } from '@x/core';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  MemoryConsolidator,
+  MemoryIndex,
+  MemoryMaintenanceScheduler,
+  memory,
+  sessionHistory,
+} from '../../src/index.js';
+import { ManualClock } from '../support/manual-clock.js';
+import {
+  logSession,
+  runTool,
+  temporaryDirectory,
+  testWorkspace,
+  toolContext,
+} from '../support/test-context.js';
+
+const DAY_MS = 86_400_000;
+const alice = { userId: 'alice', agentId: 'coder', sessionId: 's' };
+const prefix = 'users/alice/agents/coder/';
+const everything = ['memory', 'sessions', 'other'] as const;
+
+async function openIndex(path: string, options = {}): Promise<MemoryIndex> {
+  const index = await MemoryIndex.open(path, options);
+  onTestFinished(() => index.close());
+  return index;
+}
+
+/** The bytes of an index: of its file and of the log of changes beside it. */
+async function bytesOf(path: string): Promise<string> {
+  const parts = await Promise.all(
+    ['', '-wal'].map((end) => readFile(`${path}${end}`).catch(() => Buffer.alloc(0))),
+  );
+  return Buffer.concat(parts).toString('latin1');
+}
+
+/** A workspace that counts what is read of it. */
+function counting<Target extends Workspace>(workspace: Target): { workspace: Target; reads: string[] } {
+  const reads: string[] = [];
+  const proxy = new Proxy(workspace, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (typeof value !== 'function') return value;
+      return (...parameters: unknown[]) => {
+        if (name === 'read') reads.push(String(parameters[0]));
+        return value.apply(target, parameters);
+      };
+    },
+  });
+  return { workspace: proxy, reads };
+}
+
+describe('text that left its file', () => {
+  it('leaves index, vectors and the bytes of the database in the same pass', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const workspace = await testWorkspace();
+    const embed = async (texts: readonly string[]) => texts.map(({ length }) => [1, length]);
+    const index = await openIndex(path, { embedding: { model: 'm', dimensions: 2, embed, share: 0 } });
+    const words = Array.from({ length: 500 }, (_, number) => `- xylophone${number} belongs to Quetzalcoatl`);
+    await workspace.write(`${prefix}memory/2026-01-01.md`, words.join('\n'));
+    await workspace.write('users/bob/memory/2026-01-01.md', '- stays with bob');
+    await logSession(workspace, alice, [userMessage('my passport number is zanzibar77')]);
+    await index.indexAllFromWorkspace(workspace, { prefix });
+    await index.indexAllFromWorkspace(workspace, { prefix: 'users/bob/' });
+    await index.indexSessionLogs(workspace, { prefix });
+    await index.embedded();
+    expect(await bytesOf(path)).toMatch(/Quetzalcoatl/);
+
+    await workspace.delete('users/alice');
+    const consolidator = new MemoryConsolidator({ workspace, model: null });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, index });
+    onTestFinished(() => scheduler.close());
+    expect((await scheduler.run()).failures).toEqual([]);
+    expect(await index.search('xylophone7 zanzibar77', { sources: everything, prefix })).toEqual([]);
+    const bytes = await bytesOf(path);
+    for (const word of ['Quetzalcoatl', 'quetzalcoatl', 'xylophon', 'zanzibar', 'passport']) {
+      expect(bytes).not.toContain(word);
+    }
+    expect(bytes).toContain('stays with bob');
+    const database = new Sqlite(path, { readonly: true });
+    onTestFinished(() => void database.close());
+    expect(database.prepare('SELECT count(*) FROM vectors').pluck().get()).toBe(1);
+  });
+
+  it('leaves the index when its log is pruned', async () => {
+    const workspace = await testWorkspace();
+    const index = await openIndex(':memory:');
+    await logSession(workspace, alice, [userMessage('my passport number is 77')]);
+    await index.indexSessionLogs(workspace, { prefix });
+    const clock = new ManualClock(Date.now());
+    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, index, clock });
+    onTestFinished(() => scheduler.close());
+    await clock.pass(181 * DAY_MS);
+    await scheduler.run();
+    expect(await index.search('passport', { sources: everything })).toEqual([]);
+  });
+
+  it('is not found in a new session of the same id, whose own text is', async () => {
+    const workspace = await testWorkspace();
+    const index = await openIndex(':memory:');
+    await logSession(workspace, alice, [userMessage('my secret is zebra'), userMessage('and more')]);
+    await index.indexSessionLogs(workspace, { prefix });
+    await workspace.delete(`${prefix}sessions/s.log.jsonl`);
+    const talk = Array.from({ length: 5 }, (_, number) => userMessage(`giraffe number ${number}`));
+    await logSession(workspace, alice, talk);
+    await index.indexSessionLogs(workspace, { prefix });
+    expect(await index.search('zebra', { sources: everything })).toEqual([]);
+    const found = await index.search('giraffe', { sources: everything });
+    expect(found.map(({ lineNumber }) => lineNumber).sort()).toEqual([1, 2, 3, 4, 5]);
+  });
+});
+
+it('reads no file again that did not change, and of 300 notes the one that did', async () => {
+  const { workspace, reads } = counting(await testWorkspace());
+  const index = await openIndex(':memory:');
+  for (let day = 0; day < 300; day++) {
+    const name = new Date(day * DAY_MS).toISOString().slice(0, 10);
+    await workspace.write(`${prefix}memory/${name}.md`, `- needle ${day}`);
+  }
+  await setTimeout(30);
+  await index.update(workspace, { prefix });
+  reads.length = 0;
+  await index.update(workspace, { prefix });
+  expect(reads).toEqual([]);
+  await workspace.write(`${prefix}memory/1970-01-08.md`, '- changed 7');
+  await setTimeout(30);
+  await index.update(workspace, { prefix });
+  expect(reads).toEqual([`${prefix}memory/1970-01-08.md`]);
+  expect(await index.search('changed')).toHaveLength(1);
+  await index.update(workspace, { prefix });
+  expect(reads).toHaveLength(1);
+});
+
+describe('while another connection writes', () => {
+  it('searches what is there, says so, and holds nothing up', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const workspace = await testWorkspace();
+    const capability = memory({ index: path });
+    const history = sessionHistory({ index: path });
+    onTestFinished(async () => {
+      await capability.close?.();
+      await history.close?.();
+    });
+    const context = toolContext(workspace, alice);
+    await workspace.write(`${prefix}MEMORY.md`, '- likes tea\n');
+    await logSession(workspace, alice, [userMessage('we drink tea')]);
+    await runTool(capability, 'memory_search', { query: 'tea' }, context);
+    await runTool(history, 'session_search', { query: 'tea' }, context);
+
+    const other = new Sqlite(path);
+    onTestFinished(() => void other.close());
+    other.exec('BEGIN IMMEDIATE');
+    await workspace.append(`${prefix}MEMORY.md`, '- likes cats\n');
+    let longest = 0;
+    let last = performance.now();
+    const timer = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 5);
+    const found = await runTool(capability, 'memory_search', { query: 'tea' }, context);
+    clearInterval(timer);
+    expect(found).toMatch(/^The index is not up to date.*\nMEMORY\.md:1: - likes tea$/);
+    expect(longest).toBeLessThan(1_000);
+    expect(await runTool(history, 'session_search', { query: 'tea' }, context)).toContain('we drink tea');
+    other.exec('COMMIT');
+    const later = async (): Promise<string> =>
+      runTool(capability, 'memory_search', { query: 'cats' }, context);
+    await expect.poll(later, { timeout: 15_000 }).toBe('MEMORY.md:2: - likes cats');
+  });
+
+  it('never mixes two states of a file in one answer', async () => {
+    const path = join(await temporaryDirectory(), 'index.db');
+    const [writer, reader] = [await openIndex(path), await openIndex(path)];
+    const state = (name: string) => Array.from({ length: 300 }, (_, at) => `needle ${name} ${at}`).join('\n');
+    await writer.indexFromString('a.md', state('red'));
+    let done = false;
+    const writing = (async () => {
+      for (let round = 0; round < 20; round++)
+        await writer.indexFromString('a.md', state(round % 2 ? 'red' : 'blue'));
+      done = true;
+    })();
+    let searches = 0;
+    while (!done) {
+      for (const index of [reader, writer]) {
+        const hits = await index.search('needle', { limit: 20 });
+        expect(new Set(hits.map(({ content }) => content.split(' ')[1])).size).toBe(1);
+      }
+      searches++;
+      await setTimeout(1);
+    }
+    await writing;
+    expect(searches).toBeGreaterThan(0);
+  });
+});
+
+it('a line of megabytes is cut, found by any part, and lets others work meanwhile', async () => {
+  const index = await openIndex(':memory:');
+  const words = Array.from({ length: 200_000 }, (_, number) => `word${number}`);
+  let turns = 0;
+  const counter = setInterval(() => turns++, 1);
+  await index.indexFromString('memory/a.md', `first\n${words.join(' ')}\nlast`);
+  clearInterval(counter);
+  expect(turns).toBeGreaterThan(10);
+  const [hit] = await index.search('word123456');
+  expect(hit).toMatchObject({ path: 'memory/a.md', lineNumber: 2 });
+  expect(hit?.content.length).toBeLessThanOrEqual(2_000);
+});
+
+describe('vectors', () => {
+  const lines = Array.from({ length: 40 }, (_, number) => `the needle number ${number}`);
+
+  it('of a weak embedding take no more than their share of the places', async () => {
+    const random = (text: string) =>
+      [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 997, 7);
+    const embed = async (texts: readonly string[]) =>
+      texts.map((text) => [random(text), 500, random(`${text}x`)]);
+    const weak = await openIndex(':memory:', { embedding: { model: 'weak', dimensions: 3, embed } });
+    const plain = await openIndex(':memory:');
+    for (const index of [weak, plain]) {
+      await index.indexFromString('a.md', lines.join('\n'));
+      await index.indexFromString('b.md', Array.from({ length: 40 }, (_, at) => `hay ${at}`).join('\n'));
+    }
+    await weak.embedded();
+    const places = async (index: MemoryIndex) =>
+      (await index.search('needle number', { limit: 9 })).map(
+        ({ path, lineNumber }) => `${path}:${lineNumber}`,
+      );
+    const [words, both] = [await places(plain), await places(weak)];
+    expect(both).toHaveLength(9);
+    for (const best of words.slice(0, 6)) expect(both).toContain(best);
+    expect(both[0]).toBe(words[0]);
+    const paged: string[] = [];
+    for (let offset = 0; offset < 40; offset += 10) {
+      for (const { path, lineNumber } of await weak.search('needle number', { offset }))
+        paged.push(`${path}:${lineNumber}`);
+    }
+    expect(new Set(paged).size).toBe(paged.length);
+  });
+});
