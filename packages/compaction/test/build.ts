@@ -51,7 +51,6 @@ export function budgetOf(budget: Partial<ReductionTarget> = {}): ReductionTarget
     contextWindow: 32_000,
     dueTokens: 16_000,
     mostTokens: 30_000,
-    mostTokens: 28_000,
     enoughTokens: 14_000,
     targetTokens: 14_000,
     targetMessages: Number.POSITIVE_INFINITY,

@@ -116,6 +116,7 @@ export {
   type Usage,
 } from './model/model.js';
 export { defineTool, type Tool, type ToolContext, type ToolReturn } from './model/tool.js';
+export { type RetryOptions, withRetries } from './model/with-retries.js';
 export {
   type Redact,
   redactJson,

@@ -240,6 +240,7 @@ export function recallTool(
       'a message in a record or stub, it gives that message whole; with query the passages that fit best.',
     input: inputSchema,
     readOnly: true,
+    paged: true,
     execute: answer,
   });
 }

@@ -92,7 +92,7 @@ function shareOut(
 }
 
 /** Two arguments that begin and end alike are a text before and after a change: only the change is shown. */
-function changeIn(
+export function changeIn(
   entries: readonly (readonly [string, JsonValue | undefined])[],
   length: number,
 ): { readonly keys: readonly string[]; readonly text: string } | undefined {

@@ -13,7 +13,7 @@ import { latestUserRequest, startOfUnseen } from '../conversation/regions.js';
 import { evictedBlock, evictedPath } from '../eviction/evict-text.js';
 import type { Meter } from '../meter.js';
 import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
-import { mediaReference } from './stubs.js';
+import { mediaReference, placesIn } from './stubs.js';
 
 /** What may be condensed keeps this share of the room: a summary needs some. */
 const REST_SHARE = 0.1;
@@ -29,15 +29,17 @@ export function cutUnseen(): Reducer {
   return {
     name: 'cut_unseen',
     cost: 'free',
-    async reduce(view, budget, { meter, logLocation }) {
+    async reduce(view, budget, context) {
+      const { meter } = context;
       const cap = capOfUnseen(view, budget.mostTokens, meter);
       if (cap === undefined) return unchanged(view, 'the results that no model has seen fit');
       const fates: Fate[] = [];
       const start = startOfUnseen(view.messages);
+      const places = placesIn(view.messages, context);
       const messages = view.messages.map((message, index) => {
         if (index <= start) return message;
-        const logged = logLocation && `full text: message ${message.id} in ${logLocation}`;
-        const elsewhere = { words: logged || 'ask for a part of it, or for something narrower' };
+        const where = places(message);
+        const elsewhere = { words: where ? `full text: ${where}` : 'ask for a part of it, or for something narrower' };
         const cut = cutMessage(message, cap, meter, (block) => fileOf(evictedPath(block)) ?? elsewhere);
         if (cut !== message) fates.push({ messageId: message.id, fate: 'truncated' });
         return cut;

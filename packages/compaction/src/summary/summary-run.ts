@@ -168,12 +168,15 @@ export class SummaryRun {
         maxTokens: this.#maxNarrative,
         previous: this.#narrativeFor(part),
         messages: fresh.map((message) => this.#redactedOriginal(message)),
+        requests: this.#view.messages.filter(isUserRequest).map((message) => this.#redactedOriginal(message)),
         instructions,
         appendix,
         signal,
         redact: this.#redact,
+        onUsage: (usage) => {
+          this.#usage = this.#usage ? addUsage(this.#usage, usage) : usage;
+        },
       });
-      if (result.usage) this.#usage = this.#usage ? addUsage(this.#usage, result.usage) : result.usage;
       if (result.ok) {
         this.#narrative = result.text;
         this.#narrated = part.covered.length;

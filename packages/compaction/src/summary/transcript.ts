@@ -1,30 +1,51 @@
 import { createHash } from 'node:crypto';
-import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
+import {
+  type ContentBlock,
+  headOf,
+  type Message,
+  pairingOf,
+  type ToolUseBlock,
+  tailOf,
+  textOf,
+} from '@x/core';
+import { isObject } from '../conversation/marks.js';
+import { cutMiddle, mapStrings } from '../conversation/text.js';
+import { outcomeOf } from '../conversation/tool-calls.js';
+import type { Meter } from '../meter.js';
+import { changeIn } from '../record/calls.js';
 
 /** A message as a summarizer reads it: data behind marks that its content cannot forge. */
 export interface TranscriptEntry {
-  readonly message: Message;
   readonly text: string;
+  /** Where the batch of calls and results ends that the message belongs to: the index behind its last entry. */
+  readonly end: number;
 }
 
+/** A failed result keeps so many times the length of another. */
+const FAILED_LENGTH = 8;
+/** UTF-16 units of an argument that a summarizer sees, however short results are cut. */
+const ARGUMENT_LENGTH = 500;
+
 /**
- * Renders messages for a summarizer: thinking left out, tool results cut to `toolResultMaxLength` UTF-16 units, tool
- * names, arguments and outcomes included. Every line that structures the transcript carries `nonce`.
+ * Renders messages for a summarizer: thinking left out, results cut to `resultLength` UTF-16 units, failed ones to eight
+ * times as many, edits as what they changed. Every line that structures the transcript carries `nonce`.
  */
 export function renderTranscript(
   messages: readonly Message[],
   nonce: string,
-  toolResultMaxLength: number,
+  resultLength: number,
 ): readonly TranscriptEntry[] {
-  return messages.map((message) => {
-    const parts = message.content.flatMap((block) => renderBlock(block, nonce, toolResultMaxLength) ?? []);
-    const label = message.kind === 'synthetic' ? 'injected' : message.role;
-    const body = parts.length > 0 ? parts.join('\n') : '(nothing)';
-    return { message, text: `[${nonce} ${label}]\n${body}` };
-  });
+  return pairingOf(messages).groups.flatMap(({ start, end }) =>
+    messages.slice(start, end).map((message) => {
+      const parts = message.content.flatMap((block) => renderBlock(block, nonce, resultLength) ?? []);
+      const label = message.kind === 'synthetic' ? 'injected' : message.role;
+      const body = parts.length > 0 ? parts.join('\n') : '(nothing)';
+      return { text: `[${nonce} ${label}]\n${body}`, end };
+    }),
+  );
 }
 
-/** A mark that depends on all of the content, so that no content can contain it. */
+/** Makes a mark that depends on all of the content, so that no content can contain it. */
 export function nonceFor(messages: readonly Message[]): string {
   const hash = createHash('sha256');
   for (const message of messages) hash.update(JSON.stringify(message.content) ?? '').update(message.id);
@@ -45,19 +66,30 @@ function renderBlock(block: ContentBlock, nonce: string, resultLength: number): 
     case 'file':
       return `[${nonce} file ${block.mediaType}] ${withoutNonce(block.filename ?? block.source.type, nonce)}`;
     case 'tool_use':
-      return `[${nonce} call ${block.name}] ${withoutNonce(JSON.stringify(block.input) ?? '', nonce)}`;
+      return `[${nonce} call ${block.name}] ${withoutNonce(argumentsOf(block, Math.max(ARGUMENT_LENGTH, resultLength)), nonce)}`;
     case 'tool_result': {
-      const outcome = block.isError ? 'failed' : 'ok';
-      const texts = block.output.map((part) =>
-        part.type === 'text' ? part.text : `(file ${part.mediaType})`,
+      const { failed, exitCode } = outcomeOf(block);
+      const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
+      const full = textOf([block]);
+      const cut = withoutNonce(edges(full, failed ? resultLength * FAILED_LENGTH : resultLength), nonce);
+      const files = block.output.flatMap((part) =>
+        part.type === 'file' ? [` (file ${part.mediaType})`] : [],
       );
-      const full = texts.join('\n');
-      const cut = withoutNonce(edges(full, resultLength), nonce);
-      return `[${nonce} result of ${block.toolName}, ${outcome}, ${full.length} characters] ${cut}`;
+      const outcome = failed ? `failed${code}` : 'ok';
+      return `[${nonce} result of ${block.toolName}, ${outcome}, ${full.length} characters] ${cut}${files.join('')}`;
     }
     case 'opaque':
       return `[${nonce} provider item]`;
   }
+}
+
+/** The arguments of a call as JSON, long texts cut; of a text before and after a change only the change. */
+function argumentsOf({ input }: ToolUseBlock, length: number): string {
+  const entries = isObject(input) ? Object.entries(input) : [];
+  const change = changeIn(entries, length);
+  const shown = change ? Object.fromEntries(entries.filter(([key]) => !change.keys.includes(key))) : input;
+  const json = JSON.stringify(mapStrings(shown, (text) => edges(text, length))) ?? '';
+  return change ? `${json} ${change.text}` : json;
 }
 
 /** Head and tail of a text: how a tool's output begins and how it ended. */
@@ -68,4 +100,53 @@ function edges(text: string, length: number): string {
   const room = length - marker.length;
   const tail = Math.floor(room / 2);
   return headOf(text, room - tail) + marker + tailOf(text, tail);
+}
+
+/**
+ * Finds where the chunk that begins at `start` ends: after `count` entries or `room` tokens, but never between a tool call
+ * and its results unless that batch alone exceeds the room. At least one entry.
+ */
+export function takeChunk(
+  entries: readonly TranscriptEntry[],
+  start: number,
+  count: number,
+  room: number,
+  meter: Meter,
+): number {
+  let end = start;
+  let tokens = 0;
+  while (end < entries.length) {
+    const next = (entries[end] as TranscriptEntry).end;
+    const members = entries.slice(end, next);
+    const size = members.reduce((sum, { text }) => sum + meter.text(text), 0);
+    if (end > start && (end - start >= count || tokens + size > room)) break;
+    if (end === start && size > room) return start + fitting(members, room, meter);
+    tokens += size;
+    end = next;
+  }
+  return end;
+}
+
+/** How many entries fit, one at least. */
+function fitting(entries: readonly TranscriptEntry[], room: number, meter: Meter): number {
+  let tokens = 0;
+  let count = 0;
+  for (const { text } of entries) {
+    tokens += meter.text(text);
+    if (count > 0 && tokens > room) break;
+    count++;
+  }
+  return Math.max(1, count);
+}
+
+/** Cuts a text in its middle until it has at most `room` tokens. */
+export function fitToTokens(text: string, room: number, meter: Meter): string {
+  let cut = text;
+  let tokens = meter.text(cut);
+  while (tokens > room && cut.length > 0) {
+    const length = Math.floor(cut.length * Math.min(0.9, room / tokens));
+    cut = cutMiddle(text, length, '\n[… cut …]\n');
+    tokens = meter.text(cut);
+  }
+  return cut;
 }

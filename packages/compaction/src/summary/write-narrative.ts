@@ -1,18 +1,18 @@
 import {
-  addUsage,
   isContextOverflow,
   type Message,
   type Model,
+  type ModelRequest,
   type Redact,
+  textOf,
   type Usage,
   userMessage,
+  withRetries,
 } from '@x/core';
 import type { SummarizeOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
-import { checkAnswer, type Verdict } from './check-answer.js';
-import { fitToTokens, takeChunk } from './chunks.js';
-import { buildPrompt, type SummaryPrompt } from './prompt.js';
-import { nonceFor, renderTranscript } from './transcript.js';
+import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
+import { fitToTokens, nonceFor, renderTranscript, takeChunk } from './transcript.js';
 
 /** What to summarize, by whom, how long. */
 export interface NarrativeTask {
@@ -26,15 +26,16 @@ export interface NarrativeTask {
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
+  /** What the user asked, oldest first: the model is shown the first and the latest of it. */
+  readonly requests: readonly Message[];
   readonly instructions: string | undefined;
   readonly appendix: string | undefined;
   readonly signal: AbortSignal | undefined;
   /** Takes secrets out of what the model writes. */
   readonly redact: Redact;
+  /** Told what every call cost, also of those that came to nothing. */
+  readonly onUsage: (usage: Usage) => void;
 }
-
-/** A narrative, or why there is none. */
-export type NarrativeResult = Verdict & { readonly usage: Usage | undefined };
 
 /** Room for what the counter misjudges. */
 const SAFETY = 0.85;
@@ -42,99 +43,118 @@ const SAFETY = 0.85;
 const TOLERANCE = 1.25;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
+/** The share of the window in which the model is shown what the user asked. */
+const REQUESTS_SHARE = 0.15;
+/** An answer has this share of the tokens that it stands for at least, up to so many. */
+const LEAST_SHARE = 0.01;
+const MOST_FLOOR = 30;
+/** As an agent's own calls are retried. */
+const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
  * Has a model write the narrative of a summary: in as many chunks as its window asks for, each updating the one before.
  * When it overflows, tool results are cut further and chunks halved; what has been written stays. An answer that
- * cannot be used gets one repair attempt.
+ * cannot be used gets one repair attempt; a failure that may pass gets three retries.
  *
  * @throws what the model throws, except overflows.
  */
-export async function writeNarrative(task: NarrativeTask): Promise<NarrativeResult> {
+export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const { options, messages, meter } = task;
   const nonce = nonceFor(messages);
+  const requests = requestsShown(task);
   const lengths = [
     options.toolResultLength,
     ...options.truncationRetries.filter((length) => length < options.toolResultLength),
   ];
-  let usage: Usage | undefined;
   let narrative = task.previous;
   let done = 0;
   let shrink = 1;
   let perChunk = Math.ceil(messages.length / options.chunks);
 
+  const promptFor = (transcript: string, last: boolean): SummaryPrompt =>
+    buildPrompt(options, {
+      transcript,
+      nonce,
+      previous: narrative,
+      requests,
+      instructions: task.instructions,
+      appendix: last ? task.appendix : undefined,
+      maxTokens: task.maxTokens,
+    });
+
   for (const length of lengths) {
     const entries = renderTranscript(messages, nonce, length);
     try {
       while (done < entries.length) {
-        const room = chunkRoom(task, narrative, nonce) * shrink;
-        if (room < SMALLEST_CHUNK)
-          return { ok: false, problem: 'the summarizer’s window is too small', usage };
+        const { system, user } = promptFor('', true);
+        const room = ((task.window - task.maxTokens) * SAFETY - meter.text(system + user)) * shrink;
+        if (room < SMALLEST_CHUNK) return { ok: false, problem: 'the summarizer’s window is too small' };
         const end = takeChunk(entries, done, perChunk, room, meter);
-        const transcript = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
-        const prompt = promptFor(task, narrative, nonce, transcript.join('\n\n'), end === entries.length);
-        const result = await ask(task, prompt);
-        if (result.usage) usage = usage ? addUsage(usage, result.usage) : result.usage;
-        if (!result.ok) return { ...result, usage };
+        const parts = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
+        const transcript = parts.join('\n\n');
+        const result = await ask(task, promptFor(transcript, end === entries.length), meter.text(transcript));
+        if (!result.ok) return result;
         narrative = task.redact(result.text);
         done = end;
       }
-      return { ok: true, text: narrative ?? '', usage };
+      return { ok: true, text: narrative ?? '' };
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
       shrink /= 2;
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
     }
   }
-  return { ok: false, problem: 'the summarizer overflowed even without tool results', usage };
+  return { ok: false, problem: 'the summarizer overflowed even without tool results' };
 }
 
-function promptFor(
-  task: NarrativeTask,
-  previous: string | undefined,
-  nonce: string,
-  transcript: string,
-  last: boolean,
-): SummaryPrompt {
-  const { instructions, maxTokens } = task;
-  const appendix = last ? task.appendix : undefined;
-  return buildPrompt(task.options, { transcript, nonce, previous, instructions, appendix, maxTokens });
+/** The first request and the latest ones, as many as have room; each is cut where one alone has none. */
+function requestsShown({ requests, window, meter }: NarrativeTask): string {
+  const [first, ...rest] = requests.map((message) => textOf(message.content)).filter((text) => text !== '');
+  if (first === undefined) return '';
+  let room = window * REQUESTS_SHARE;
+  const take = (text: string) => {
+    const fitted = fitToTokens(text, room, meter);
+    room -= meter.text(fitted);
+    return fitted;
+  };
+  const latest = rest.length > 0 ? [take(rest.at(-1) ?? '')] : [];
+  const shown = [take(first)];
+  for (const text of rest.slice(0, -1).toReversed()) {
+    if (meter.text(text) > room) break;
+    latest.unshift(take(text));
+  }
+  if (latest.length < rest.length) shown.push('[…]');
+  return [...shown, ...latest].map((text) => `- ${text}`).join('\n');
 }
 
-/** Tokens left for the transcript in one request. */
-function chunkRoom(task: NarrativeTask, previous: string | undefined, nonce: string): number {
-  const empty = promptFor(task, previous, nonce, '', true);
-  const frame = task.meter.text(empty.system + empty.user);
-  return (task.window - task.maxTokens) * SAFETY - frame;
-}
-
-async function ask(task: NarrativeTask, prompt: SummaryPrompt): Promise<NarrativeResult> {
-  const request = (text: string, maxOutputTokens: number) =>
-    task.model.generate({
+async function ask(task: NarrativeTask, prompt: SummaryPrompt, read: number): Promise<Verdict> {
+  const { model, signal, maxTokens, meter } = task;
+  const request = async (text: string, maxOutputTokens: number) => {
+    const asked: ModelRequest = {
       system: prompt.system,
       messages: [userMessage(text)],
       tools: [],
       maxOutputTokens,
-      ...(task.signal ? { signal: task.signal } : {}),
-    });
+      ...(signal ? { signal } : {}),
+    };
+    const response = await withRetries(() => model.generate(asked), { ...RETRIES, signal });
+    if (response.usage) task.onUsage(response.usage);
+    return response;
+  };
 
   const limits = {
-    headings: prompt.headings,
-    longest: Math.floor(task.maxTokens * TOLERANCE),
-    count: (text: string) => task.meter.text(text),
+    sections: prompt.sections,
+    shortest: Math.min(MOST_FLOOR, maxTokens / 2, read * LEAST_SHARE),
+    longest: Math.floor(maxTokens * TOLERANCE),
+    count: (text: string) => meter.text(text),
   };
-  const first = await request(prompt.user, task.maxTokens);
+  const first = await request(prompt.user, maxTokens);
   const verdict = checkAnswer(first, limits);
-  if (verdict.ok) return { ...verdict, usage: first.usage };
+  if (verdict.ok) return verdict;
 
-  task.signal?.throwIfAborted();
+  signal?.throwIfAborted();
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
   // Models that reason spend output on it: a second attempt after a cut-off answer gets twice the room.
-  const second = await request(
-    complaint,
-    first.finishReason === 'length' ? task.maxTokens * 2 : task.maxTokens,
-  );
-  const usage =
-    first.usage && second.usage ? addUsage(first.usage, second.usage) : (second.usage ?? first.usage);
-  return { ...checkAnswer(second, limits), usage };
+  const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);
+  return checkAnswer(second, limits);
 }

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type AgentEventBody,
   ContextOverflowError,
@@ -6,9 +5,8 @@ import {
   ModelError,
   type ModelRequest,
   type ModelResponse,
+  withRetries,
 } from '@x/core';
-
-const MAX_DELAY_MS = 30_000;
 
 interface CallModelOptions {
   readonly model: Model;
@@ -30,23 +28,23 @@ interface CallModelOptions {
  * @throws {ContextOverflowError} also when the reported input exceeds the window: a provider that cuts silently.
  */
 export async function callModel(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
-  const { model, signal, maxRetries } = options;
-  for (let attempt = 1; ; attempt++) {
-    signal.throwIfAborted();
-    try {
+  const { model, signal, maxRetries, retryDelayMs } = options;
+  return withRetries(
+    async () => {
       const response = await once(request, options);
       refuseSilentOverflow(model, response);
       return response;
-    } catch (error) {
-      signal.throwIfAborted();
-      if (!ModelError.isInstance(error) || !error.retryable || attempt > maxRetries) throw error;
-      const backoff = options.retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-      const delayMs = Math.round(Math.min(MAX_DELAY_MS, error.retryAfterMs ?? backoff));
-      options.onText(undefined);
-      options.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
-      await sleep(delayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
-    }
-  }
+    },
+    {
+      maxRetries,
+      retryDelayMs,
+      signal,
+      onRetry: (attempt, delayMs, error) => {
+        options.onText(undefined);
+        options.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
+      },
+    },
+  );
 }
 
 async function once(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {

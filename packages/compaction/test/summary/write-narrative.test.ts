@@ -1,0 +1,154 @@
+import { assistantMessage, type Message, type Model, ModelError, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { type CompactionConfig, compaction, createCompactor, summarize } from '../../src/index.js';
+import { nonceFor, renderTranscript, takeChunk } from '../../src/summary/transcript.js';
+import { lines, meter, round, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
+import { scopeOf } from '../scope.js';
+
+const run = (): Message[] => [
+  userMessage('Move the shop to the new tax rules, and never touch src/legacy.'),
+  ...rounds(40, () => ({ output: lines(20) })),
+];
+
+async function compact(
+  model: Model,
+  messages: readonly Message[] = run(),
+  more: Partial<Extract<CompactionConfig, { preset?: undefined }>> = {},
+) {
+  return createCompactor({ model, keep: { tokens: 200 }, ...more }).compact(messages);
+}
+
+const narrativeIn = (messages: readonly Message[]) =>
+  textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
+
+describe('what a summarizer is asked', () => {
+  it('holds the request, also when only work since an earlier summary is to be told', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const first = await compact(model);
+    expect(promptOf(model.requests.at(-1))).toMatch(/<requests-\w+>\\n- Move the shop to the new tax rules/);
+    const second = await compact(model, [...first.messages, ...rounds(40, () => ({ output: lines(20) }))]);
+    expect(promptOf(model.requests.at(-1))).toMatch(/<requests-\w+>\\n- Move the shop to the new tax rules/);
+    const [request, summary] = second.messages;
+    expect(request).toMatchObject({
+      role: 'user',
+      content: [{ text: expect.stringContaining('never touch src/legacy') }],
+    });
+    expect(summary?.kind).toBe('summary');
+  });
+
+  it('holds the first and the latest of many requests, within a share of its window', async () => {
+    const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 8_000 });
+    const chat = Array.from({ length: 200 }, (_, index) => [
+      userMessage(`request ${index}: ${'please '.repeat(40)}`),
+      assistantMessage(`answer ${index} ${'yes '.repeat(30)}`),
+    ]).flat();
+    await compact(model, chat, { contextWindow: 64_000 });
+    for (const asked of model.requests) {
+      const shown = /<requests-\w+>(.*?)<\/requests-/s.exec(promptOf(asked))?.[1] ?? '';
+      expect(shown).toContain('request 0:');
+      expect(shown).toContain('request 199:');
+      expect(shown).toContain('[…]');
+      expect(meter.text(shown)).toBeLessThan(8_000 * 0.2);
+    }
+  });
+
+  it('shows 2 000 characters of a result, errors whole, how a command ended, and edits as what they changed', () => {
+    const body = (at: number) =>
+      `${'same line of code\n'.repeat(60)}const rate = ${at};\n${'more code below\n'.repeat(60)}`;
+    const messages = [
+      ...round({ name: 'fetch', output: `${'a'.repeat(900)}MIDDLE${'b'.repeat(900)}` }),
+      ...round({
+        name: 'execute',
+        input: { command: 'npm test' },
+        output: `${'x'.repeat(5_000)}CAUSE${'y'.repeat(5_000)}\nexit 1`,
+      }),
+      ...round({
+        name: 'edit_file',
+        input: { path: 'src/tax.ts', old_string: body(19), new_string: body(21) },
+      }),
+    ];
+    const text = renderTranscript(messages, 'n0', 2_000)
+      .map((entry) => entry.text)
+      .join('\n');
+    expect(text).toContain('MIDDLE');
+    expect(text).toContain('CAUSE');
+    expect(text).toContain('result of execute, failed with exit 1');
+    expect(text).toMatch(/call edit_file\] \{"path":"src\/tax.ts"\} −“[^”]*19[^”]*” \+“[^”]*21/);
+    expect(text.match(/same line of code/g)?.length ?? 0).toBeLessThan(3);
+  });
+
+  it('tells what may be left out first', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    await compact(model);
+    expect(promptOf(model.requests[0])).toContain('leave out first');
+  });
+});
+
+describe('a summarizer that fails', () => {
+  it('is asked again when the failure passes, and its narrative is used', async () => {
+    const model = modelOf((_, index) => {
+      if (index < 2) throw new ModelError('busy', { retryable: true, retryAfterMs: 1 });
+      return GOOD_SUMMARY;
+    });
+    const outcome = await compact(model);
+    expect(model.requests).toHaveLength(3);
+    expect(narrativeIn(outcome.messages)).toContain('Read the code, found the cause.');
+  });
+
+  it('is not asked again when it fails for good', async () => {
+    const model = modelOf(() => Promise.reject(new ModelError('no such model', { retryable: false })));
+    const outcome = await compact(model);
+    expect(model.requests).toHaveLength(1);
+    expect(outcome.status).toBe('applied');
+    expect(outcome.reason).toContain('no such model');
+  });
+
+  it('has the usage of the parts that it wrote reported', async () => {
+    const model = modelOf((_, index) => (index < 2 ? GOOD_SUMMARY : Promise.reject(new Error('down'))));
+    const outcome = await compact(model, run(), {
+      stages: [summarize({ chunks: 3, keep: { tokens: 200 } })],
+    });
+    expect(model.requests).toHaveLength(3);
+    expect(outcome.usage).toEqual({ inputTokens: 20, outputTokens: 10 });
+  });
+});
+
+describe('chunks', () => {
+  it('cost what there is to read: every entry is looked at a fixed number of times', () => {
+    const looksAt = (rows: number) => {
+      const messages = rounds(rows, () => ({ output: 'done' }));
+      let looks = 0;
+      const entries = new Proxy(renderTranscript(messages, nonceFor(messages), 2_000), {
+        get(target, key, receiver) {
+          if (typeof key === 'string' && /^\d+$/.test(key)) looks++;
+          return Reflect.get(target, key, receiver) as unknown;
+        },
+      });
+      let chunks = 0;
+      for (let done = 0; done < entries.length; chunks++)
+        done = takeChunk(entries, done, entries.length, 500, meter);
+      expect(chunks).toBeGreaterThan(rows / 20);
+      return looks;
+    };
+    expect(looksAt(2_000) / looksAt(500)).toBeLessThan(4.2);
+  });
+});
+
+describe('twenty compactions in a row', () => {
+  it('keep every requirement that is open, whatever the model forgets', async () => {
+    const forgetful = modelOf(() => GOOD_SUMMARY.replace('Fix the login.', 'Something about the shop.'));
+    const capability = compaction({ model: forgetful, contextWindow: 32_000 });
+    const orders = ['Never push to main.', 'Use tabs, never spaces.', 'All prices are integers in cents.'];
+    const scope = scopeOf(orders.map((order) => userMessage(order)));
+    for (let turn = 0; turn < 20; turn++) {
+      scope.state
+        .contextMutable()
+        .push(...rounds(12, () => ({ output: lines(60) })), assistantMessage(`Step ${turn} is done.`));
+      const outcome = await capability.compact?.(scope, {});
+      expect(outcome?.status).toBe('applied');
+      const view = scope.state.context.map((message) => textOf(message)).join('\n');
+      for (const order of orders) expect(view).toContain(order);
+    }
+  });
+});
