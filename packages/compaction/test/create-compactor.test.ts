@@ -187,7 +187,7 @@ describe('createCompactor', () => {
     expect(rest).toHaveLength(14);
     expect(rest.slice(-4)).toEqual(messages.slice(-4));
     for (const message of rest.slice(0, 10)) {
-      if (message.role === 'tool') expect(textOf(message)).toMatch(/^\[read_file .* full text: log message/);
+      if (message.role === 'tool') expect(textOf(message)).toMatch(/^\[read_file .* bytes\]$/);
     }
   });
 });

@@ -44,6 +44,6 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
     .map((message) => textOf(message));
   expect(dropped).toMatch(/^\[drop_tables → ok, 41 lines, .*; done, do not repeat; /);
   expect(older).toMatch(/^\[weather rain.csv → ok; superseded by the newer call /);
-  expect(tidied).toMatch(/^\[tidy → ok, 41 lines, \d+ bytes; full text: log message /);
+  expect(tidied).toMatch(/^\[tidy → ok, 41 lines, \d+ bytes; full text: recall r\d+\]$/);
   await agent.close();
 });

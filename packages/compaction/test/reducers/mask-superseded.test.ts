@@ -17,7 +17,12 @@ const changed = async (messages: readonly Message[]) =>
 describe('maskSuperseded', () => {
   it('leaves a stub that names the newer call and the original, where a file was read again', async () => {
     const messages = [...reading(), ...reading(), done];
-    const { messages: after, fates } = await reduceWith(maskSuperseded(), messages);
+    const { messages: after, fates } = await reduceWith(
+      maskSuperseded(),
+      messages,
+      {},
+      { logLocation: 'log' },
+    );
     expect(fates).toEqual([{ messageId: messages[1]?.id, fate: 'superseded' }]);
     const [newer] = toolUsesOf(at(messages, 2));
     expect(said(after, 1)).toBe(

@@ -24,8 +24,9 @@ const turn = (...files: FileBlock[]): Message[] => [
   assistantMessage('I see'),
 ];
 const fileCount = (message: Message) => message.content.filter((block) => block.type === 'file').length;
+const logged = { logLocation: 'log' };
 const reduced = async (messages: readonly Message[], keepUserTurns = 2) =>
-  (await reduceWith(referenceMedia({ keepUserTurns }), messages)).messages;
+  (await reduceWith(referenceMedia({ keepUserTurns }), messages, {}, logged)).messages;
 
 describe('referenceMedia', () => {
   it('turns files older than two turns into a text: type, size, name, place', async () => {
@@ -34,7 +35,7 @@ describe('referenceMedia', () => {
       ...turn(image('BBBB')),
       ...turn(image('CC==')),
     ];
-    const { messages: after, fates } = await reduceWith(referenceMedia(), messages);
+    const { messages: after, fates } = await reduceWith(referenceMedia(), messages, {}, logged);
     expect(textOf(at(after, 0))).toBe(
       `look\n[image/png, 3.0 KB, login.png; in full: log message ${messages[0]?.id}]`,
     );
