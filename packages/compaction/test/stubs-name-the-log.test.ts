@@ -52,7 +52,7 @@ describe('a stub', () => {
       const [, ref = ''] = /full text: recall (r\d+)\]$/.exec(stub) ?? [];
       expect(textOf(await recall.answer({ ref }))).toContain('line 59');
     }
-    const { messages: left } = await createCompactor({ model: null, keepMessages: 2 }).compact(messages, {
+    const { messages: left } = await createCompactor({ model: null, keep: { messages: 2 } }).compact(messages, {
       recall: RECALL_HINT,
     });
     expect(left.map((message) => textOf(message)).join('\n')).toContain(RECALL_HINT);

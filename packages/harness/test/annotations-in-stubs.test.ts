@@ -1,4 +1,4 @@
-import { compaction } from '@x/compaction';
+import { compaction, maskOutputs } from '@x/compaction';
 import { defineTool, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
@@ -30,7 +30,7 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
     .use(
       compaction({
         model: null,
-        stages: [maskOutputs({ keepRecentToolOutputs: 0 }), 'drop_oldest'],
+        stages: ['mask_superseded', maskOutputs({ keepRecentToolOutputs: 0 }), 'drop_oldest'],
       }),
     )
     .build();

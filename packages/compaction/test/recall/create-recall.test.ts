@@ -52,7 +52,7 @@ describe('recall by reference', () => {
           maxLength: 40,
         }),
         async (steps) => {
-          const compactor = createCompactor({ model: null, contextWindow: 20_000, keepMessages: 2 });
+          const compactor = createCompactor({ model: null, contextWindow: 20_000, keep: { messages: 2 } });
           const log: Message[] = [];
           let view: readonly Message[] = [];
           let serial = 0;
