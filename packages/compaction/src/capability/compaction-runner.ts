@@ -5,7 +5,6 @@ import {
   type CompactionReason,
   ContextOverflowError,
   estimateCounter,
-  type JsonValue,
   type Message,
   type Model,
   type ReasonScope,
@@ -22,7 +21,7 @@ import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { SessionTracker } from './session-tracker.js';
 import { calibrate, calibrationOf, changeNotes, heldUntil, holdOff } from './stored-state.js';
-import { swapContext, undoCompaction, undoRecordOf } from './undo.js';
+import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js';
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
@@ -146,7 +145,7 @@ export class CompactionRunner {
     return outcome;
   }
 
-  /** Restores the list from before the last compaction, and leaves it alone until it has grown. */
+  /** Restores the list from before the last summary, and leaves it alone until it has grown. */
   async undo(scope: ReasonScope): Promise<boolean> {
     const tracker = this.#tracker(scope.state);
     if (tracker.busy) return false;
@@ -197,12 +196,19 @@ export class CompactionRunner {
     if (outcome.status !== 'applied') return outcome;
 
     await flushRemoved(this.#config, scope, before, outcome);
-    const undo = await undoRecordOf(before, outcome.messages, scope.log);
+    const altered =
+      reason === 'proactive_budget' &&
+      outcome.messagesAfter === before.length &&
+      outcome.messages.every(({ id }, index) => id === before[index]?.id);
+    const undo = await undoRecordOf(before, outcome.messages, scope.log, altered);
     if (scope.signal.aborted) return { ...refuse('skipped', 'aborted'), status: 'aborted' };
     const restore = swapContext(scope.state, before, outcome.messages);
     if (!restore) return refuse('failed', 'the conversation was rewritten by somebody else in the meantime');
     // A hold is over with the next reduction.
-    const forget = changeNotes(scope.state, { undo: undo as unknown as JsonValue, heldUntil: undefined });
+    const forget = changeNotes(scope.state, {
+      undo: withRecord(scope.state, undo),
+      heldUntil: undefined,
+    });
     this.#tracker(scope.state).rewritten();
     try {
       await scope.checkpoint();

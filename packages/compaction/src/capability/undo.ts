@@ -1,13 +1,15 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { type AgentState, type Message, messageSchema, type SessionLog } from '@x/core';
+import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
 import { z } from 'zod';
 import { countSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { changeNotes, notesIn } from './stored-state.js';
 
-/** UTF-16 units that a record may have: the state is stored often, and a record with it. */
+/** UTF-16 units that the records may have together: the state is stored often, and they with it. */
 const LONGEST = 200_000;
+/** So many compactions can be undone, one after the other. */
+const DEEPEST = 10;
 
 /** Where messages of the list before a compaction are to be found. */
 const entrySchema = z.union([
@@ -28,6 +30,8 @@ const recordSchema = z.object({
   /** How many messages the compaction left, and what tells them from others. */
   length: countSchema,
   digest: z.string(),
+  /** Nothing was condensed, and nobody had asked: undone together with the summary before it. */
+  minor: z.boolean(),
 });
 
 /** What it takes to restore the list from before a compaction. */
@@ -38,12 +42,14 @@ type UndoRecord = z.infer<typeof recordSchema>;
  * log holds as it is is named, by the summary that covers it where there is one. Whatever altered a message since it
  * was logged, the record has a copy of it.
  *
+ * @param minor Whether messages were only altered, and nobody had asked for it.
  * @returns `undefined` when so much was altered that the copies would be a burden to every save of the state.
  */
 export async function undoRecordOf(
   before: readonly Message[],
   after: readonly Message[],
   log: SessionLog,
+  minor: boolean,
 ): Promise<UndoRecord | undefined> {
   const position = new Map(after.map((message, index) => [message, index]));
   const covering = new Map<string, readonly [place: number, index: number]>();
@@ -64,7 +70,7 @@ export async function undoRecordOf(
       entries.push(place ? { covered: [...place, 1] } : { logged: message.id });
     }
   }
-  const record = { before: joined(entries), length: after.length, digest: digestOf(after) };
+  const record = { before: joined(entries), length: after.length, digest: digestOf(after), minor };
   return JSON.stringify(record).length <= LONGEST ? record : undefined;
 }
 
@@ -90,11 +96,22 @@ async function listBefore(
   return restored;
 }
 
-/** The note of the last compaction, if it still describes the beginning of the conversation. */
-function readUndo(state: AgentState): UndoRecord | undefined {
-  const { success, data } = recordSchema.safeParse(notesIn(state).undo);
-  if (!success || state.context.length < data.length) return undefined;
-  return digestOf(state.context.slice(0, data.length)) === data.digest ? data : undefined;
+/** The records of a state, oldest first. */
+function recordsIn(state: AgentState): readonly UndoRecord[] {
+  const { success, data } = z.array(recordSchema).safeParse(notesIn(state).undo);
+  return success ? data : [];
+}
+
+/**
+ * The records of a state with one more. The oldest go when they are too many; without the newest none can be undone.
+ *
+ * @param record What {@link undoRecordOf} answered.
+ */
+export function withRecord(state: AgentState, record: UndoRecord | undefined): JsonValue | undefined {
+  if (record === undefined) return undefined;
+  const records = [...recordsIn(state), record].slice(-DEEPEST);
+  while (records.length > 1 && JSON.stringify(records).length > LONGEST) records.shift();
+  return records as unknown as JsonValue;
 }
 
 /** Neighbors of one list become one entry. */
@@ -158,20 +175,28 @@ export interface UndoScope {
 }
 
 /**
- * Restores the exact list from before the last compaction; what was added since stays behind it. Only the last one can
- * be undone, and only once. It can be undone after a restart too, as long as the log holds the messages.
+ * Restores the exact list from before the last summary; what was added since stays behind it. What only altered messages
+ * since, unasked, is undone with it. Called again it undoes the summary before, up to ten of them. Works after a restart too,
+ * as long as the log holds the messages.
  *
  * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
  * rewritten since by somebody else, or when the log lacks a message.
  * @throws what reading the log throws; nothing is changed then.
  */
 export async function undoCompaction({ state, log }: UndoScope): Promise<boolean> {
-  const record = readUndo(state);
-  if (record === undefined) return false;
-  const after = state.context.slice(0, record.length);
-  const restored = await listBefore(record, after, log);
-  if (!restored || !swapContext(state, after, restored)) return false;
-  changeNotes(state, { undo: undefined });
+  const records = [...recordsIn(state)];
+  const now = [...state.context];
+  let restored: readonly Message[] = now;
+  for (let record = records.pop(); record; record = records.pop()) {
+    const after = restored.slice(0, record.length);
+    if (after.length < record.length || digestOf(after) !== record.digest) return false;
+    const before = await listBefore(record, after, log);
+    if (!before) return false;
+    restored = [...before, ...restored.slice(record.length)];
+    if (!record.minor) break;
+  }
+  if (restored === now || !swapContext(state, now, restored)) return false;
+  changeNotes(state, { undo: records.length > 0 ? (records as unknown as JsonValue) : undefined });
   return true;
 }
 
