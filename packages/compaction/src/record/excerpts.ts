@@ -84,7 +84,10 @@ function extract(message: Message): Excerpts {
       passed.push(text, ...longStringsIn(block.input).map(within));
     } else if (block.type === 'tool_result') {
       const text = textOf([block]);
-      const worth = text.length <= SHORT_RESULT ? WORTH.shortResult : WORTH.found;
+      const worth = Math.max(
+        WORTH.found,
+        WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
+      );
       for (const part of joinLines(linesOf(text))) add('found', part, worth, block.toolUseId);
     }
   }

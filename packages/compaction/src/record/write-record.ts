@@ -59,6 +59,7 @@ const REQUESTS_SHARE = 0.35;
 const WORTH_OF_REQUEST = 4;
 /** How much more a statement counts that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
+const LONGEST_QUESTION = 160;
 /** UTF-16 units of the arguments of a call that changed nothing. */
 const MOST_LOOKED = 50;
 /** The share of a record for names that nothing else in it holds. */
@@ -66,9 +67,9 @@ const NAMES_SHARE = 0.1;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.35;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
-const MOST_CALLS = 0.5;
+const MOST_CALLS = 0.65;
 /** UTF-16 units of a request that stands in full elsewhere, and of one that does not. */
-const STANDING_REQUEST = 48;
+const STANDING_REQUEST = 32;
 const FOLDED_REQUEST = 400;
 /** A reply of fewer UTF-16 units says little without what it answers. */
 const SHORT_REPLY = 60;
@@ -210,7 +211,7 @@ function draftsOf(
   folder: CommonFolder,
   cost: (text: string) => number,
 ): readonly Draft[] {
-  const drafts = allDrafts(input, turnsOf(input), folder, cost);
+  const drafts = withoutRepeats(allDrafts(input, turnsOf(input), folder, cost), cost);
   const { room } = input;
   const calls = (lengths: CallLengths) => {
     let sum = 0;
@@ -227,6 +228,28 @@ function draftsOf(
   }
   leaveOldRequests(drafts, room * REQUESTS_SHARE);
   return countOldest(drafts, room * MOST_CALLS, cost);
+}
+
+/** A call that was made again in the same words, with the same outcome, stands once, with the numbers of all. */
+function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
+  const first = new Map<string, { readonly index: number; readonly again: number[] }>();
+  const kept: Draft[] = [];
+  for (const draft of drafts) {
+    const key = isCall(draft.kind) ? `${draft.kind} ${draft.text}` : undefined;
+    const known = key === undefined ? undefined : first.get(key);
+    if (known) known.again.push(draft.at);
+    else {
+      if (key !== undefined) first.set(key, { index: kept.length, again: [] });
+      kept.push(draft);
+    }
+  }
+  for (const { index, again } of first.values()) {
+    if (again.length === 0) continue;
+    const draft = kept[index] as Draft;
+    const text = `${draft.text} (again: ${again.map((at) => `r${at}`).join(' ')})`;
+    kept[index] = { ...draft, text, cost: cost(text) };
+  }
+  return kept;
 }
 
 /** Where requests that nothing else holds are too many, the oldest enter only as far as others leave room. */
@@ -333,7 +356,13 @@ function allDrafts(
       const text = textOf(message).trim() || '(a file)';
       if (text.length <= SHORT_REPLY && lastSaid !== undefined) {
         const said = drafts[lastSaid] as Draft;
-        drafts[lastSaid] = { ...said, worth: said.worth * WORTH_OF_QUESTION };
+        const question = cutLine(said.text, LONGEST_QUESTION);
+        drafts[lastSaid] = {
+          ...said,
+          text: question,
+          cost: cost(question),
+          worth: said.worth * WORTH_OF_QUESTION,
+        };
       }
       const length = standing.has(message) ? STANDING_REQUEST : FOLDED_REQUEST;
       add({ kind: 'asked', at, text: `user: ${clean(cutLine(text, length))}`, must: true });

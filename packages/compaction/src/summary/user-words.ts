@@ -11,6 +11,8 @@ export interface KeptRequest {
 
 /** Tokens that a shortened request keeps. */
 const SHORTEST = 80;
+/** How far the room may be exceeded before anything is shortened. */
+const SLACK = 1.25;
 /** UTF-16 units from which on a paragraph that was said before is boilerplate. */
 const BOILERPLATE = 400;
 
@@ -49,6 +51,8 @@ export function keepUserWords(
     sizes[index] = now;
     total -= size - now;
   };
+  // A few words less are no gain.
+  if (total <= room * SLACK) return kept;
   for (let index = 1; index < kept.length && total > room; index++) {
     shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
   }
