@@ -69,7 +69,14 @@ export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-erro
 export { hasBrand, XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
-export { isObject, type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from './lib/json.js';
+export {
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObjectSchema,
+  jsonText,
+  jsonValueSchema,
+} from './lib/json.js';
 export { errorText, headOf, tailOf } from './lib/text.js';
 export { unlessAborted } from './lib/unless-aborted.js';
 export {

@@ -98,13 +98,24 @@ const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was inte
 export function outcomeOf(result: ToolResultBlock): CommandOutcome {
   // What a file or a page says of exits is about others.
   if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
-  const text = textOf([result]);
+  const text = textOf([result]).replace(EVICTED, '');
+  const stub = STUB.exec(text.slice(-TAIL - HEAD));
+  if (stub)
+    return {
+      failed: result.isError || stub[1] !== undefined,
+      exitCode: stub[2] === undefined ? undefined : Number(stub[2]),
+    };
   if (TOLD.test(text.slice(0, HEAD)) || TOLD.test(text.slice(-TAIL))) return { failed: true };
   const head = text.slice(0, HEAD);
   const code = codeIn(head, STATUS) ?? codeIn(text.slice(-TAIL), STATUS, MENTION);
   if (code !== undefined) return { failed: result.isError || code !== 0, exitCode: code };
   return { failed: result.isError || KILLED.test(head) };
 }
+
+/** What stands for a masked result ends so, and says how its call ended. */
+const STUB = /\[[^\n]* → (?:ok|(failed)(?: with exit (-?\d+))?)(?:[,;:][^\n]*)?\]$/;
+/** What stands for an evicted result begins so, in front of how the text began. */
+const EVICTED = /^\[The result of [^\n]*\]\n/;
 
 /** An MCP result inside a result: some tools pass on what another server answered. */
 const TOLD = /"is_?error"\s*:\s*true/i;

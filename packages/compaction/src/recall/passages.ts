@@ -1,4 +1,4 @@
-import { type ContentBlock, type JsonValue, type Message, textOf } from '@x/core';
+import { type ContentBlock, type JsonValue, jsonText, type Message, textOf } from '@x/core';
 import { isObject } from '../conversation/marks.js';
 import { linesOf } from '../record/excerpts.js';
 
@@ -61,7 +61,7 @@ function inputText(input: JsonValue): string {
 function valueText(value: JsonValue): string {
   if (typeof value === 'string') return value;
   try {
-    return JSON.stringify(value);
+    return jsonText(value);
   } catch {
     return '(nested too deep to be shown)';
   }

@@ -1,4 +1,12 @@
-import { headOf, type JsonValue, type ToolResultBlock, type ToolUseBlock, tailOf, textOf } from '@x/core';
+import {
+  headOf,
+  type JsonValue,
+  jsonText,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  tailOf,
+  textOf,
+} from '@x/core';
 import { isObject } from '../conversation/marks.js';
 import { commandOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { errorLine } from '../reducers/stubs.js';
@@ -71,7 +79,7 @@ function oneLine(text: string, length: number): string {
 function valueText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null || value === false) return '';
-  return JSON.stringify(value);
+  return jsonText(value);
 }
 
 /** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */

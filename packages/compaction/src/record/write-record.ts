@@ -1,4 +1,5 @@
 import {
+  jsonText,
   type Message,
   type Redact,
   type ToolDefinition,
@@ -300,7 +301,7 @@ function turnsOf({ covered, tools }: RecordInput): readonly Turn[] {
       const call = open.get(block.toolUseId);
       if (!call) continue;
       call.result = { block, numbered };
-      const key = `${call.use.name} ${pathOf(call.use) ?? commandOf(call.use) ?? JSON.stringify(call.use.input)}`;
+      const key = `${call.use.name} ${pathOf(call.use) ?? commandOf(call.use) ?? jsonText(call.use.input)}`;
       if (outcomeText(block, 1).startsWith('f') && outcomeText(block, 40).startsWith('failed'))
         failed.set(key, call);
       else {
@@ -457,7 +458,7 @@ function countsIn(text: string): ReadonlyMap<string, number> {
 function* pathTexts({ earlier, covered }: RecordInput): Iterable<string> {
   for (const { text } of earlier) yield text;
   for (const { message } of covered) {
-    for (const { input } of toolUsesOf(message)) yield JSON.stringify(input).slice(0, 2_000);
+    for (const { input } of toolUsesOf(message)) yield jsonText(input).slice(0, 2_000);
   }
 }
 

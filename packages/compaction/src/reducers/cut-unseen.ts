@@ -39,7 +39,9 @@ export function cutUnseen(): Reducer {
       const messages = view.messages.map((message, index) => {
         if (index <= start) return message;
         const where = places(message);
-        const elsewhere = { words: where ? `full text: ${where}` : 'ask for a part of it, or for something narrower' };
+        const elsewhere = {
+          words: where ? `full text: ${where}` : 'ask for a part of it, or for something narrower',
+        };
         const cut = cutMessage(message, cap, meter, (block) => fileOf(evictedPath(block)) ?? elsewhere);
         if (cut !== message) fates.push({ messageId: message.id, fate: 'truncated' });
         return cut;

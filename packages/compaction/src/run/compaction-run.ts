@@ -39,6 +39,14 @@ const TRIFLE = { tokens: 200, share: 0.01 };
 
 /** Reduces a conversation once. Never throws: whatever goes wrong is an outcome, with the list as it was given. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
+  try {
+    return await reduceOnce(input);
+  } catch (error) {
+    return unchangedOutcome('failed', describe(error), input.messages, 0);
+  }
+}
+
+async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
   const startedAt = performance.now();
   const { config, meter, messages, options, model } = input;
   const { reason = 'manual', system, tools, reminders, signal } = options;

@@ -220,7 +220,10 @@ export class SummaryRun {
     const record =
       room > 0
         ? writeRecord({
-            earlier: withFolded(earlier, part, requests),
+            earlier: withFolded(earlier, part, requests).map((entry) => ({
+              ...entry,
+              text: this.#redact(entry.text),
+            })),
             covered: numbered
               .filter(({ message }) => !earlier.standing.has(message.id))
               .map(({ at, message }) => ({ at, message: this.#context.original(message) })),

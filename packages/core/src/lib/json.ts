@@ -30,3 +30,38 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
 export function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * Writes a value as JSON, however deep it is nested: `JSON.stringify` throws from some thousands of levels on. Without
+ * `toJSON`: the value is plain.
+ */
+export function jsonText(value: JsonValue): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch (error) {
+    if (error instanceof RangeError) return deepJsonText(value);
+    throw error;
+  }
+}
+
+function deepJsonText(value: JsonValue): string {
+  const parts: string[] = [];
+  const open: ({ readonly text: string } | { readonly value: JsonValue })[] = [{ value }];
+  for (let next = open.pop(); next; next = open.pop()) {
+    if ('text' in next) parts.push(next.text);
+    else if (typeof next.value !== 'object' || next.value === null) parts.push(JSON.stringify(next.value));
+    else {
+      const list = Array.isArray(next.value);
+      open.push({ text: list ? ']' : '}' });
+      const entries = Object.entries(next.value as JsonObject).filter(([, inner]) => inner !== undefined);
+      for (const [index, [key, inner]] of [...entries.entries()].reverse()) {
+        open.push(
+          { value: inner },
+          { text: `${index > 0 ? ',' : ''}${list ? '' : `${JSON.stringify(key)}:`}` },
+        );
+      }
+      open.push({ text: list ? '[' : '{' });
+    }
+  }
+  return parts.join('');
+}

@@ -19,7 +19,10 @@ interface HintedPattern extends SecretPattern {
 const PASSWORDS = 'pass(?:word|wd|phrase)|pwd';
 const PASSWORD_HINTS = ['ssw', 'ssp', 'pwd'];
 /** Names of settings whose value is another secret, which has a digit in it. */
-const KEYS = 'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private)[_-]?key|token|credentials?';
+const KEYS =
+  'secret(?:[_-]?(?:access[_-]?)?key)?|(?:api|access|private)[_-]?key|' +
+  // The place in a listing at which to go on is no secret, and lost without its value.
+  '(?<!(?:page|next|sync|continue|continuation|cursor|start|starting|resume|delta|skip|iterator)[_-]?)token|credentials?';
 const KEY_HINTS = ['ecr', 'key', 'tok', 'ede'];
 const NAMED = new RegExp(`(?:${PASSWORDS}|${KEYS})$`, 'i');
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../lib/json.js';
 import type { ContentBlock, FileBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
@@ -73,14 +74,14 @@ export function countBlock(counter: TokenCounter, block: ContentBlock): number {
     case 'file':
       return countFile(block);
     case 'tool_use':
-      return BLOCK_OVERHEAD + counter.count(block.name) + counter.count(JSON.stringify(block.input) ?? '');
+      return BLOCK_OVERHEAD + counter.count(block.name) + counter.count(jsonText(block.input));
     case 'tool_result': {
       let total = BLOCK_OVERHEAD;
       for (const part of block.output) total += countBlock(counter, part);
       return total;
     }
     case 'opaque':
-      return counter.count(JSON.stringify(block.data) ?? '');
+      return counter.count(jsonText(block.data));
   }
 }
 

@@ -77,6 +77,25 @@ describe('redact', () => {
     );
   });
 
+  it.each([
+    'page_token',
+    'nextPageToken',
+    'next_token',
+    'sync-token',
+    'continuation_token',
+    'cursor_token',
+    'pageToken',
+  ])('leaves %s, with which an agent goes on in a listing', (name) => {
+    for (const text of [
+      `{"${name}":"CAUQAA1234567890"}`,
+      `${name}=CAUQAA1234567890`,
+      `${name}: 'CAUQAA1234567890'`,
+    ]) {
+      expect(redact(text)).toBe(text);
+    }
+    expect(redact('{"access_token":"CAUQAA1234567890"}')).not.toContain('CAUQAA');
+  });
+
   it('gets through long inputs that nearly match, again and again', () => {
     const near = [
       'eyJ',
