@@ -41,7 +41,7 @@ const FOUND_TOKENS = 2_000;
 /** UTF-16 units of a query that are looked at, at each end. */
 const QUERY_EDGE = 1_500;
 /** UTF-16 units that are indexed between two turns of others. */
-const UNITS_A_TURN = 400_000;
+const UNITS_A_TURN = 100_000;
 
 const inputSchema = z.strictObject({
   ref: z

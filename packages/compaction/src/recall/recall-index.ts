@@ -34,7 +34,8 @@ const MOST_UNITS = 32_000_000;
 /** After so many passages in a row that do not fit there is no room left. */
 const MOST_MISFITS = 16;
 /** Passages between two turns of others. */
-const PASSAGES_A_TURN = 20_000;
+const PASSAGES_A_TURN = 4_000;
+const NONE: readonly [word: number, count: number][] = [];
 
 /** The passages of a conversation, ranked for a query. Grows by message; memory is bounded. */
 export class RecallIndex {
@@ -93,6 +94,9 @@ export class RecallIndex {
     { skip, turn }: { skip?: (messageId: string) => boolean; turn?: () => Promise<void> } = {},
   ): Promise<readonly Passage[]> {
     const wanted = new Map([...new Set(wordsOf(query))].map((word, index) => [word, index]));
+    // Most words are none of these: told without a look at the map.
+    const maybe = new Uint8Array(0x10000);
+    for (const word of wanted.keys()) maybe[word & 0xffff] = 1;
     const places: [message: number, passage: number][] = [];
     const counts: (readonly [word: number, count: number][])[] = [];
     const holding = new Float64Array(wanted.size);
@@ -101,13 +105,16 @@ export class RecallIndex {
       for (const [index, own] of words.entries()) {
         places.push([number, index]);
         total += own.length;
-        const found = new Map<number, number>();
+        let found: Map<number, number> | undefined;
         for (const word of own) {
+          if (maybe[word & 0xffff] === 0) continue;
           const known = wanted.get(word);
-          if (known !== undefined) found.set(known, (found.get(known) ?? 0) + 1);
+          if (known === undefined) continue;
+          found ??= new Map();
+          found.set(known, (found.get(known) ?? 0) + 1);
         }
-        for (const word of found.keys()) holding[word] = (holding[word] as number) + 1;
-        counts.push([...found]);
+        for (const word of found?.keys() ?? []) holding[word] = (holding[word] as number) + 1;
+        counts.push(found ? [...found] : NONE);
         if (places.length % PASSAGES_A_TURN === 0) await turn?.();
       }
     }
@@ -135,12 +142,16 @@ export class RecallIndex {
       })
       .sort((one, other) => (near[other] as number) - (near[one] as number));
     const chosen: Passage[] = [];
+    /** What was read twice stands there twice. */
+    const taken = new Set<string>();
     let misfits = 0;
     for (const place of order) {
       const [number, index] = places[place] as [number, number];
       const { messageId, at, source, texts } = this.#messages[number] as Indexed;
       const passage = { messageId, at, place, source, text: texts[index] as string };
+      if (taken.has(passage.text)) continue;
       if (fits(passage)) {
+        taken.add(passage.text);
         chosen.push(passage);
         misfits = 0;
       } else if (++misfits === MOST_MISFITS) break;

@@ -59,13 +59,13 @@ const PRIME = 0x01000193;
 /** UTF-16 units of a word that count: encoded data makes words of any length. */
 const LONGEST_WORD = 60;
 
-const WORD = 1;
-const UNSPACED = 2;
+export const WORD = 1;
+export const UNSPACED = 2;
 
 let kindsOfCharacters: Uint8Array | undefined;
 
 /** One byte for every UTF-16 unit, made when first needed. */
-function characterKinds(): Uint8Array {
+export function characterKinds(): Uint8Array {
   if (kindsOfCharacters) return kindsOfCharacters;
   const kinds = new Uint8Array(0x10000);
   const unspaced =
@@ -81,6 +81,6 @@ function characterKinds(): Uint8Array {
   return kinds;
 }
 
-function lowerCase(unit: number): number {
+export function lowerCase(unit: number): number {
   return String.fromCharCode(unit).toLowerCase().charCodeAt(0);
 }
