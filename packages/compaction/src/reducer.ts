@@ -39,6 +39,8 @@ export interface ReducerContext {
   readonly summarizer?: Model | undefined;
   /** The model that will read the result, where known: for its own compaction endpoint. */
   readonly model?: Model | undefined;
+  /** The conversation is sent to the summarizer itself, with this system prompt and these tools: its cache holds the beginning. */
+  readonly live?: boolean | undefined;
   readonly system?: string | undefined;
   readonly tools?: readonly ToolDefinition[] | undefined;
   /** What the caller asks a summary to keep. */

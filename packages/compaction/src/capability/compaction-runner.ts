@@ -246,6 +246,7 @@ export class CompactionRunner {
         recall: tools.some(({ name }) => name === RECALL) ? RECALL_HINT : undefined,
       },
       summarizer: this.#summarizer(model),
+      live: this.#config.model === undefined,
       // "No model" means that none is called, unless the stages name the provider's own compaction.
       model: this.#summarizer(model) || this.#config.stages ? model : undefined,
       dryRun: false,

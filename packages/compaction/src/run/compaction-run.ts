@@ -30,6 +30,8 @@ interface RunInput {
   /** Reads the result. */
   readonly model: Model | undefined;
   readonly dryRun: boolean;
+  /** The summarizer is the model that the conversation is sent to. */
+  readonly live?: boolean | undefined;
   /** Told of every message of a conversation that need not be reduced yet. */
   readonly observe?: ((message: Message) => void) | undefined;
 }
@@ -112,6 +114,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
         meter,
         summarizer: input.summarizer,
         model,
+        live: input.live,
         system,
         tools,
         instructions: options.instructions,

@@ -20,7 +20,7 @@ import { candidateCuts } from './cut.js';
 import { numbersOf } from './numbers.js';
 import { type Partition, partitionAt, reassemble } from './partition.js';
 import { type EarlierSummaries, readSummaries, summaryMessage } from './summary-message.js';
-import { writeNarrative } from './write-narrative.js';
+import { type NarrativeTask, writeNarrative } from './write-narrative.js';
 
 /** Below this many tokens no model can write four sections. */
 const SHORTEST_NARRATIVE = 150;
@@ -168,6 +168,7 @@ export class SummaryRun {
         maxTokens: this.#maxNarrative,
         previous: this.#narrativeFor(part),
         messages: fresh.map((message) => this.#redactedOriginal(message)),
+        live: this.#livePrefix(part, model),
         requests: this.#view.messages.filter(isUserRequest).map((message) => this.#redactedOriginal(message)),
         instructions,
         appendix,
@@ -188,6 +189,19 @@ export class SummaryRun {
       this.#problem = describe(error);
     }
     this.#writer = undefined;
+  }
+
+  /** What the agent's own model was sent up to the cut, unless it cannot be sent that again. */
+  #livePrefix(part: Partition, model: Model): NarrativeTask['live'] {
+    const { live, model: reader, system, tools = [] } = this.#context;
+    if (!live || model !== reader || this.#budget.reason === 'request_too_large') return undefined;
+    const { messages } = this.#view;
+    const prefix = messages.slice(0, messages.length - part.tail.length);
+    // Thoughts of another model are not sent to this one.
+    if (prefix.some(({ metadata }) => metadata?.modelId !== undefined && metadata.modelId !== model.id)) {
+      return undefined;
+    }
+    return { system, tools, messages: prefix.map((message) => this.#context.original(message)) };
   }
 
   #narrativeFor(part: Partition): string | undefined {

@@ -26,6 +26,8 @@ export interface NarrativeTask {
   /** The narrative so far, to be updated. */
   readonly previous: string | undefined;
   readonly messages: readonly Message[];
+  /** The beginning of the model's own requests up to where the narrative ends, where it is the agent's model. */
+  readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
   /** What the user asked, oldest first: the model is shown the first and the latest of it. */
   readonly requests: readonly Message[];
   readonly instructions: string | undefined;
@@ -39,6 +41,8 @@ export interface NarrativeTask {
 
 /** Room for what the counter misjudges. */
 const SAFETY = 0.85;
+/** A question behind the live conversation may fill this share of the window: it was counted for the request before. */
+const LIVE_SHARE = 0.95;
 /** How far an answer may exceed what was asked for: its author counts with another tokenizer. */
 const TOLERANCE = 1.25;
 /** A chunk below this many tokens is not worth a call. */
@@ -52,7 +56,8 @@ const MOST_FLOOR = 30;
 const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
- * Has a model write the narrative of a summary: in as many chunks as its window asks for, each updating the one before.
+ * Has a model write the narrative of a summary. The agent's own model is asked behind the conversation as it knows it, so that
+ * all but the question is read from its cache. Any other reads a transcript: in as many chunks as its window asks for, each updating the one before.
  * When it overflows, tool results are cut further and chunks halved; what has been written stays. An answer that
  * cannot be used gets one repair attempt; a failure that may pass gets three retries.
  *
@@ -60,6 +65,8 @@ const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
  */
 export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   const { options, messages, meter } = task;
+  const behind = await askBehind(task);
+  if (behind) return behind;
   const nonce = nonceFor(messages);
   const requests = requestsShown(task);
   const lengths = [
@@ -92,7 +99,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
         const end = takeChunk(entries, done, perChunk, room, meter);
         const parts = entries.slice(done, end).map(({ text }) => fitToTokens(text, room, meter));
         const transcript = parts.join('\n\n');
-        const result = await ask(task, promptFor(transcript, end === entries.length), meter.text(transcript));
+        const prompt = promptFor(transcript, end === entries.length);
+        const result = await ask(task, prompt, meter.text(transcript));
         if (!result.ok) return result;
         narrative = task.redact(result.text);
         done = end;
@@ -127,13 +135,43 @@ function requestsShown({ requests, window, meter }: NarrativeTask): string {
   return [...shown, ...latest].map((text) => `- ${text}`).join('\n');
 }
 
-async function ask(task: NarrativeTask, prompt: SummaryPrompt, read: number): Promise<Verdict> {
+/** Asks behind the live conversation; `undefined` where there is none, or no room. */
+async function askBehind(task: NarrativeTask): Promise<Verdict | undefined> {
+  const { live, options, meter, maxTokens } = task;
+  if (!live || options.chunks > 1) return undefined;
+  const prompt = buildPrompt(options, {
+    transcript: undefined,
+    nonce: nonceFor([]),
+    previous: undefined,
+    requests: '',
+    instructions: task.instructions,
+    appendix: task.appendix,
+    maxTokens,
+  });
+  const read = meter.messages(live.messages);
+  const size = meter.frame(live) + read + meter.text(prompt.user) + maxTokens;
+  if (size > task.window * LIVE_SHARE) return undefined;
+  try {
+    const verdict = await ask(task, prompt, read, live);
+    return verdict.ok ? { ...verdict, text: task.redact(verdict.text) } : verdict;
+  } catch (error) {
+    if (isContextOverflow(error)) return undefined;
+    throw error;
+  }
+}
+
+async function ask(
+  task: NarrativeTask,
+  prompt: SummaryPrompt,
+  read: number,
+  live?: NarrativeTask['live'],
+): Promise<Verdict> {
   const { model, signal, maxTokens, meter } = task;
   const request = async (text: string, maxOutputTokens: number) => {
     const asked: ModelRequest = {
-      system: prompt.system,
-      messages: [userMessage(text)],
-      tools: [],
+      system: live ? live.system : prompt.system,
+      messages: [...(live?.messages ?? []), userMessage(text)],
+      tools: live?.tools ?? [],
       maxOutputTokens,
       ...(signal ? { signal } : {}),
     };

@@ -1,6 +1,12 @@
 import { assistantMessage, type Message, type Model, ModelError, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, compaction, createCompactor, summarize } from '../../src/index.js';
+import {
+  type CompactionCapabilityConfig,
+  type CompactionConfig,
+  compaction,
+  createCompactor,
+  summarize,
+} from '../../src/index.js';
 import { nonceFor, renderTranscript, takeChunk } from '../../src/summary/transcript.js';
 import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
@@ -150,5 +156,62 @@ describe('twenty compactions in a row', () => {
       const view = scope.state.context.map((message) => textOf(message)).join('\n');
       for (const order of orders) expect(view).toContain(order);
     }
+  });
+});
+
+describe('the agent’s own model', () => {
+  const session = (
+    model: Model,
+    more: Partial<Extract<CompactionCapabilityConfig, { preset?: undefined }>> = {},
+  ) => {
+    const tools = [{ name: 'read_file', description: 'Reads', inputSchema: { type: 'object' } }] as const;
+    const scope = scopeOf([...run(), assistantMessage('done so far')], {
+      model,
+      tools,
+      system: 'You fix bugs.',
+    });
+    return { scope, tools, capability: compaction({ keep: { tokens: 200 }, ...more }) };
+  };
+
+  it('is asked behind the conversation as it was sent, which its cache holds', async () => {
+    const model = modelOf(() => GOOD_SUMMARY);
+    const { scope, tools, capability } = session(model);
+    const before = [...scope.state.context];
+    expect((await capability.compact?.(scope, {}))?.status).toBe('applied');
+    const [asked] = model.requests;
+    expect(model.requests).toHaveLength(1);
+    expect(asked).toMatchObject({ system: 'You fix bugs.', tools });
+    const prefix = asked?.messages.slice(0, -1) ?? [];
+    expect(prefix.length).toBeGreaterThan(60);
+    for (const [index, message] of prefix.entries()) expect(message).toBe(before[index]);
+    expect(textOf(asked?.messages.at(-1)?.content ?? [])).toMatch(
+      /^The conversation pauses here.+SESSION INTENT/s,
+    );
+    expect(narrativeIn(scope.state.context)).toContain('Read the code, found the cause.');
+  });
+
+  it('reads a transcript where it has no room for more, is another than the reader, or has overflowed', async () => {
+    const small = modelOf(() => GOOD_SUMMARY, { contextWindow: 6_000 });
+    const one = session(small);
+    await one.capability.compact?.(one.scope, {});
+    const dedicated = modelOf(() => GOOD_SUMMARY);
+    const two = session(
+      modelOf(() => GOOD_SUMMARY),
+      { model: dedicated },
+    );
+    await two.capability.compact?.(two.scope, {});
+    for (const { requests } of [small, dedicated]) {
+      expect(requests.length).toBeGreaterThan(0);
+      for (const request of requests) expect(promptOf(request)).toContain('<transcript-');
+    }
+  });
+
+  it('is refused an answer that goes on with the work', async () => {
+    const call = { type: 'tool_use', id: 'c', name: 'read_file', input: {} } as const;
+    const model = modelOf(() => ({ content: [call], finishReason: 'tool-calls' }));
+    const { scope, capability } = session(model);
+    const outcome = await capability.compact?.(scope, {});
+    expect(model.requests).toHaveLength(2);
+    expect(outcome).toMatchObject({ status: 'applied', reason: expect.stringContaining('called a tool') });
   });
 });
