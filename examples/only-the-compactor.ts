@@ -1,4 +1,4 @@
-// Only the compactor: no harness, no model, no network. The ledger is the summary.
+// Only the compactor: no harness, no model, no network. The record is the summary.
 import { createCompactor } from '@x/compaction';
 import { assistantMessage, type Message, textOf, toolResultMessage, userMessage } from '@x/core';
 

@@ -50,7 +50,7 @@ describe('x replay', () => {
 
   it('reads standard input, prices and a configuration, and answers programs', async () => {
     const config = join(directory, 'compaction.yaml');
-    writeFileSync(config, 'threshold: 60\nkeep_messages: 6\n');
+    writeFileSync(config, 'trigger: { share: 0.6 }\nkeep: { messages: 6 }\n');
     const args = [
       '-',
       '--json',

@@ -1,4 +1,4 @@
-import { compaction } from '@x/compaction';
+import { type CompactionCapabilityConfig, compaction } from '@x/compaction';
 import { AgentState, defineTool, type Message, type ModelRequest, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -24,14 +24,14 @@ const script = [...things.map((what) => call('look_up', { what })), { text: 'All
 
 function agentOf(
   model: ScriptedModel,
-  options: Parameters<typeof compaction>[0] = {},
+  options: Extract<CompactionCapabilityConfig, { readonly preset?: undefined }> = {},
   workspace = scratch(),
 ) {
   return HarnessAgent.builder()
     .model(model)
     .workspace(workspace)
     .tools(look)
-    .use(compaction({ model: null,  summary: { record: 0.05 }, ...options  }))
+    .use(compaction({ model: null, summary: { record: 0.05 }, ...options }))
     .build();
 }
 

@@ -78,7 +78,7 @@ it('takes the place of summarizationMiddleware with the same options', async () 
   }
 });
 
-it('keeps an agent with tools within its window, calls and results together, and the ledger across summaries', async () => {
+it('keeps an agent with tools within its window, calls and results together, and the record across summaries', async () => {
   const STEPS = 24;
   let step = 0;
   const outcomes: CompactionOutcome[] = [];
@@ -184,7 +184,7 @@ it('keeps the messages when the summarizer fails and nothing may stand for its w
     model: summarizer,
     trigger: { messages: 30 },
     keep: { messages: 4 },
-    compaction: { fallback: 'none' },
+    compaction: { summary: { fallback: 'none' } },
   });
   expect(middleware.name).toBe('CompactionMiddleware');
   const agent = createAgent({ model, tools: [], middleware: [middleware] });
@@ -276,7 +276,7 @@ it('changes of a message only what the compactor changed', async () => {
   const middleware = compactionMiddleware({
     trigger: { messages: 20 },
     compaction: {
-      strategy: [truncateArgs({ triggerMessages: 10, keepMessages: 4, maxArgLength: 100 })],
+      stages: [truncateArgs({ triggerMessages: 10, keepMessages: 4, maxArgLength: 100 })],
     },
   });
   const agent = createAgent({ model, tools: [], middleware: [middleware] });

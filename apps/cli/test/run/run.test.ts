@@ -57,17 +57,17 @@ describe('x run in a pipe', () => {
   it('heeds the compaction.yaml beside the agent, and says what is wrong with it', async () => {
     const answers = [{ text: 'One.' }, { text: 'Two.' }];
     const file = join(directory, 'compaction.yaml');
-    writeFileSync(file, 'trigger_messages: 3\nkeep_messages: 1\nsummarizer: none\n');
+    writeFileSync(file, 'trigger: { messages: 3 }\nkeep: { messages: 1 }\nmodel: null\n');
     const long = 'Look at src/login.ts and at everything else there is. '.repeat(40);
     await run(answers, ['--session', 's-1', '--prompt', long]);
     await run(answers, ['--session', 's-1', '--prompt', 'Second']);
     expect(JSON.stringify(endpoint?.requests[1])).toMatch(/CONVERSATION_SUMMARY.*src\/login\.ts/);
     expect(endpoint?.requests[1]?.at(-1)?.content).toBe('Second');
 
-    writeFileSync(file, 'keep_mesages: 1\n');
+    writeFileSync(file, 'keeep: 1\n');
     const { status, stderr } = await run(answers, ['--prompt', 'Third']);
     expect(status).not.toBe(0);
-    expect(stderr).toContain('keep_mesages: unknown key');
+    expect(stderr).toContain('keeep: unknown key');
   });
 
   it('removes control characters from what a model says', async () => {

@@ -1,4 +1,4 @@
-import { createCompactor } from '@x/compaction';
+import { createCompactor, maskOutputs } from '@x/compaction';
 import { type CompactionOutcome, InMemorySession, type Model } from '@x/core';
 import { generateText, type ModelMessage, stepCountIs, streamText, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
@@ -256,7 +256,7 @@ it('finds in another process what one has reduced, and summarizes it once', asyn
     { role: 'user', content: [image, { type: 'text', text: 'And this?' }] },
   ];
   const instance = (userId: string) => {
-    const compactor = createCompactor({ contextWindow: 8_000, keepMessages: 6, triggerMessages: 0, model });
+    const compactor = createCompactor({ contextWindow: 8_000, keep: { messages: 6 }, model });
     return prepareStepWith(compactor, { remember: { store, userId } });
   };
   const first = await instance('alice')({ messages: asked });
@@ -278,10 +278,7 @@ it('learns from the usage of steps how the provider counts', async () => {
     { role: 'user', content: `Question ${turn}` },
     { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(40)}` }] },
   ]).flat();
-  const [outcomes, compactor] = [
-    [] as CompactionOutcome[],
-    createCompactor({ keepMessages: 6, triggerMessages: 0, triggerTokens: 0 }),
-  ];
+  const [outcomes, compactor] = [[] as CompactionOutcome[], createCompactor({ keep: { messages: 6 } })];
   const counted = (await compactor.plan([], {})).tokensBefore;
   const prepareStep = prepareStepWith(compactor, {
     contextWindow: 10_000,

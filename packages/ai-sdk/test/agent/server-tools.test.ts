@@ -71,14 +71,14 @@ const summarizer: Model = {
     finishReason: 'stop',
   }),
 };
-const window = { contextWindow: 3_000, triggerMessages: 0 };
+const window = { contextWindow: 3_000 };
 const strategies: readonly (readonly [string, Compactor])[] = [
-  ['the ladder', createCompactor({ ...window,  keep: { messages: 6 } })],
+  ['the ladder', createCompactor({ ...window, keep: { messages: 6 } })],
   [
     'a summary alone',
-    createCompactor({ ...window,  keep: { messages: 6 }, model: summarizer,  stages: [summarize()] }),
+    createCompactor({ ...window, keep: { messages: 6 }, model: summarizer, stages: [summarize()] }),
   ],
-  ['dropping alone', createCompactor({ ...window,  stages: [dropOldest()] })],
+  ['dropping alone', createCompactor({ ...window, stages: [dropOldest()] })],
 ];
 
 describe.each(strategies)('tools that the provider runs, under %s', (_, compactor) => {

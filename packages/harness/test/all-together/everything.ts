@@ -147,7 +147,8 @@ export interface EverythingOptions {
   /** Names of {@link makers}, in the order of installation; `compaction` stands among them. */
   readonly order?: readonly string[];
   readonly pay?: ReturnType<typeof purse>['pay'];
-  readonly compaction?: CompactionCapabilityConfig;
+  /** In groups, without a preset. */
+  readonly compaction?: Extract<CompactionCapabilityConfig, { readonly preset?: undefined }>;
   readonly onEvent?: (event: AgentEvent) => void;
 }
 

@@ -28,8 +28,10 @@ function modelOf(id: string, script: readonly ScriptEntry[], contextWindow: numb
   return new ScriptedModel(script, { id, contextWindow, enforceWindow: { counter: estimateCounter } });
 }
 
+type Settings = Extract<CompactionCapabilityConfig, { readonly preset?: undefined }>;
+
 /** A session that fills a large window, then goes on with a model that has a small one. */
-async function switchModels(script: readonly ScriptEntry[], config: CompactionCapabilityConfig) {
+async function switchModels(script: readonly ScriptEntry[], config: Settings) {
   const directory = scratch();
   const agent = (model: ScriptedModel) =>
     HarnessAgent.builder()
@@ -72,7 +74,7 @@ describe('a switch to a model with a smaller window', () => {
       { when: /CONVERSATION|transcript|summar/i, times: 20, reply: { text: SUMMARY } },
       { text: 'done' },
     ];
-    const { small, events } = await switchModels(script, { strategy: 'summarization' });
+    const { small, events } = await switchModels(script, {});
     expect(small.requests.length).toBeGreaterThan(1);
     for (const request of small.requests) {
       expect(countRequest(estimateCounter, request)).toBeLessThanOrEqual(SMALL);
@@ -88,7 +90,7 @@ describe('compaction from a configuration file', () => {
   it('is resolved by its name', async () => {
     const registry = new CapabilityRegistry();
     for (const [name, factory] of Object.entries(compactionFactories)) registry.register(name, factory);
-    const config = { trigger_messages: 6, keep_messages: 2, summarizer: 'none', strategy: 'summarization' };
+    const config = { trigger: { messages: 6 }, keep: { messages: 2 }, model: null };
     const rounds = Array.from({ length: 8 }, (_, at) => ({ toolCalls: [{ name: 'look', input: { at } }] }));
     const agent = HarnessAgent.builder()
       .model(modelOf('large', [...rounds, { text: 'looked' }], LARGE))

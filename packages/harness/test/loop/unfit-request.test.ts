@@ -1,4 +1,4 @@
-import { compaction, truncateArgs } from '@x/compaction';
+import { type CompactionCapabilityConfig, compaction, truncateArgs } from '@x/compaction';
 import { ContextOverflowError, defineTool, estimateCounter, type JsonObject, RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -15,7 +15,10 @@ interface Sizes {
   readonly result?: number;
 }
 
-function build({ system = 5, schema = 5, result = 5 }: Sizes, config: Parameters<typeof compaction>[0] = {}) {
+function build(
+  { system = 5, schema = 5, result = 5 }: Sizes,
+  config: Extract<CompactionCapabilityConfig, { readonly preset?: undefined }> = {},
+) {
   const model = new ScriptedModel(
     [{ toolCalls: [{ name: 'look', input: {} }] }, { text: 'done' }, { text: 'done' }],
     { id: 'small', contextWindow: WINDOW, enforceWindow: { counter: estimateCounter } },
@@ -51,7 +54,7 @@ describe('a request that no compaction can make fit', () => {
     ['a result', { result: 3_000 }, 1, 'toolResults', /results of look: 3\d{3}\).+toolResultEviction\(\)/],
   ])('fails with what fills it and what to do: %s', async (_, sizes, said, source, remedy) => {
     // Arguments alone are cut, so that what the tool returned stays what it is.
-    const agent = build(sizes, { strategy: [truncateArgs()] });
+    const agent = build(sizes, { stages: [truncateArgs()] });
     const error = await failureOf(agent, words(said));
     expect(error).toMatchObject({ code: 'context_overflow', modelId: 'small', contextWindow: WINDOW });
     expect(error.message).toMatch(remedy);

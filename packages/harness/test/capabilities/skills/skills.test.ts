@@ -1,4 +1,4 @@
-import { compaction, toolResultEviction } from '@x/compaction';
+import { compaction, maskOutputs, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
   type Capability,
