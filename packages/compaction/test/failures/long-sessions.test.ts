@@ -91,7 +91,9 @@ describe('a session that outlives its window many times', () => {
 
 describe('what a user has configured', () => {
   it('holds for the recovery of an overflow too: the model, the prompt and what is kept', async () => {
-    const model = modelOf(() => 'Short and sweet.');
+    const model = modelOf(
+      () => `Short and sweet. ${'What was found stands here, file by file and in its order. '.repeat(3)}`,
+    );
     const old = rounds(20, () => ({ say: 'word '.repeat(1_500) }));
     const scope = scopeOf([userMessage('go'), ...old, ...rounds(2, () => ({ say: 'now this' }))]);
     const newest = scope.state.context.slice(-4);
