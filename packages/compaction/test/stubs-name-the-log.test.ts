@@ -1,6 +1,12 @@
 import { type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, compaction, createCompactor, createRecall, RECALL_HINT } from '../src/index.js';
+import {
+  type CompactionConfig,
+  compaction,
+  createCompactor,
+  createRecall,
+  RECALL_HINT,
+} from '../src/index.js';
 import { at, lines, rounds } from './build.js';
 import { scopeOf } from './scope.js';
 
@@ -52,9 +58,12 @@ describe('a stub', () => {
       const [, ref = ''] = /full text: recall (r\d+)\]$/.exec(stub) ?? [];
       expect(textOf(await recall.answer({ ref }))).toContain('line 59');
     }
-    const { messages: left } = await createCompactor({ model: null, keep: { messages: 2 } }).compact(messages, {
-      recall: RECALL_HINT,
-    });
+    const { messages: left } = await createCompactor({ model: null, keep: { messages: 2 } }).compact(
+      messages,
+      {
+        recall: RECALL_HINT,
+      },
+    );
     expect(left.map((message) => textOf(message)).join('\n')).toContain(RECALL_HINT);
   });
 });

@@ -1,11 +1,17 @@
-import { tiktokenCounter } from '@x/compaction';
+import { compactionConfigSchema, createCompactor, tiktokenCounter } from '@x/compaction';
+import { withCompactor } from '@x/replay';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { figuresOf } from '../../src/replay/figures.js';
 import { missesOf } from '../../src/replay/misses.js';
 import { reportReplay } from '../../src/replay/report.js';
 import { toJson } from '../../src/replay/report-json.js';
 import { reportMisses } from '../../src/replay/report-misses.js';
-import { type ReplayedConversation, runReplay, settingFor } from '../../src/replay/run-replay.js';
+import {
+  type ReplayedConversation,
+  runReplay,
+  SUMMARY_SHARE,
+  settingFor,
+} from '../../src/replay/run-replay.js';
 import { strategies } from '../../src/replay/strategies.js';
 import { syntheticRecordings } from '../../src/replay/synthetic-recordings.js';
 
@@ -49,6 +55,33 @@ describe('runReplay', () => {
     expect(ours.overflows).toBe(0);
     expect(ours.cost).toBeLessThan(1);
     expect(ours.retained).toBeGreaterThan(figures('tail-20').retained);
+  });
+
+  it('replays our compactor as it comes, and gives every other one the same room for its summary', async () => {
+    const untouched = withCompactor(() =>
+      createCompactor({ model: null, contextWindow: setting.window, counter }),
+    );
+    const again = await runReplay(recordings, { untouched }, setting);
+    expect({ ...figuresOf(again, 'untouched'), milliseconds: 0 }).toEqual({
+      ...figures('ours'),
+      milliseconds: 0,
+    });
+    expect(compactionConfigSchema.parse({}).summary.record).toBe(SUMMARY_SHARE);
+  });
+
+  it('has probes of every kind that the conversations hold, and reports each', () => {
+    const kinds = new Set(replayed.flatMap(({ recording }) => recording.probes.map(({ kind }) => kind)));
+    expect(kinds).toContain('mention');
+    expect(kinds).toContain('name');
+    const text = reportReplay(replayed, names, setting);
+    for (const title of [
+      'names in inputs, by form',
+      'values: names',
+      'values: numbers',
+      'values: short texts',
+    ]) {
+      expect(text).toContain(title);
+    }
   });
 
   it('comes to the same figures every time', async () => {

@@ -7,7 +7,7 @@ import { isWhole, recallTool, SourceRecall } from './create-recall.js';
 const FEWEST_TOKENS = 120;
 const MOST_TOKENS = 2_000;
 /** The share of the free window that a reminder takes at most. */
-const SHARE_OF_FREE = 0.15;
+const SHARE_OF_FREE = 0.2;
 
 /** What is known of one session. */
 interface Session {
