@@ -128,7 +128,8 @@ export class SummaryRun {
     const { meter } = this.#context;
     const pinned = Math.min(this.#maxRequests, meter.messages(this.#pinned));
     const narrative = this.#writer ? this.#maxNarrative : 0;
-    const reserve = narrative + this.#maxRecord() + pinned;
+    const summary = narrative + this.#maxRecord() * (this.#writer ? BESIDE_NARRATIVE : 1);
+    const reserve = summary + pinned;
     const cuts = candidateCuts(this.#view, this.#budget, this.#settings.keep, this.#pinned, reserve, meter);
     const enough = this.#writer ? this.#budget.dueTokens : this.#budget.enoughTokens;
     let best: Candidate | undefined;
@@ -137,7 +138,7 @@ export class SummaryRun {
       if (part.covered.length === 0) continue;
       const bare = this.#compose(part, undefined, 0);
       if (!this.#savesEnough(bare)) continue;
-      const most = this.#total(bare) + narrative + this.#maxRecord();
+      const most = this.#total(bare) + summary;
       if (most > enough && index < cuts.length - 1) continue;
       await this.#extendNarrative(part);
       if (this.#problem && this.#context.summarizer && !this.#writer && !this.#mayFallBack()) return best;
