@@ -1,3 +1,4 @@
+import { assistantMessage, userMessage } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
@@ -15,18 +16,18 @@ const window = fc.oneof(
   fc.constantFrom(4_000, 8_192, 32_000, 128_000, 200_000, 1_000_000, 2_000_000),
   fc.integer({ min: 4_000, max: 2_000_000 }),
 );
-const defaults = compactionConfigSchema.parse({ triggerMessages: 0 });
-const byShare = compactionConfigSchema.parse({ triggerMessages: 0, triggerTokens: 0 });
+const defaults = compactionConfigSchema.parse({});
+const byTokens = compactionConfigSchema.parse({ trigger: { tokens: 3_000 } });
 
 describe('windows from 4 thousand to 2 million tokens', () => {
   it('have a trigger above 0 and below the window, and a target below the trigger', () => {
     fc.assert(
-      fc.property(window, fc.constantFrom(defaults, byShare), (contextWindow, config) => {
-        const { limitTokens, targetTokens } = budgetFor(config, 'proactive_budget', contextWindow, 0);
+      fc.property(window, fc.constantFrom(defaults, byTokens), (contextWindow, config) => {
+        const { dueTokens, targetTokens } = budgetFor(config, 'proactive_budget', contextWindow, 0);
         expect(targetTokens).toBeGreaterThan(0);
-        expect(targetTokens).toBeLessThan(limitTokens);
-        expect(limitTokens).toBeLessThan(contextWindow);
-        expect(isDue(config, contextWindow, limitTokens, 1)).toBe(true);
+        expect(targetTokens).toBeLessThan(dueTokens);
+        expect(dueTokens).toBeLessThan(contextWindow);
+        expect(isDue(config, contextWindow, dueTokens, 1)).toBe(true);
         expect(isDue(config, contextWindow, targetTokens, 1)).toBe(false);
       }),
     );
@@ -35,8 +36,8 @@ describe('windows from 4 thousand to 2 million tokens', () => {
   it('are used up to three quarters at least, where nothing but the window limits', () => {
     fc.assert(
       fc.property(window, (contextWindow) => {
-        const { limitTokens } = budgetFor(byShare, 'proactive_budget', contextWindow, 0);
-        expect(limitTokens).toBeGreaterThanOrEqual(contextWindow * 0.75);
+        const { dueTokens } = budgetFor(defaults, 'proactive_budget', contextWindow, 0);
+        expect(dueTokens).toBeGreaterThanOrEqual(contextWindow * 0.75);
       }),
     );
   });
@@ -83,8 +84,12 @@ describe('a window that nobody knows', () => {
   });
 
   it('makes a compactor do what it does for the fallback', async () => {
-    const messages = rounds(12, () => ({ output: lines(5_000) }));
-    const options = { triggerTokens: 0, triggerMessages: 0 };
+    const messages = [
+      userMessage('go'),
+      ...rounds(12, () => ({ output: lines(5_000) })),
+      assistantMessage('ok'),
+    ];
+    const options = { model: null };
     const report = async (contextWindow?: number) => {
       const compactor = createCompactor(
         contextWindow === undefined ? options : { ...options, contextWindow },

@@ -80,11 +80,14 @@ export function chooseExcerpts<Item extends Candidate>(
   );
   const chosen: Item[] = [];
   let left = room;
+  let forStatements = room * STATEMENTS_SHARE;
   for (let index = queue.pop(); index !== undefined; index = queue.pop()) {
     const candidate = candidates[index] as Item;
-    if (candidate.cost > left) continue;
+    const { kind, cost } = candidate;
+    if (cost > left || (kind === 'said' && cost > forStatements)) continue;
     chosen.push(candidate);
-    left -= candidate.cost;
+    left -= cost;
+    if (kind === 'said') forStatements -= cost;
     for (const term of terms[index] as Uint32Array) covered[term] = 1;
     for (const key of [candidate.at, shapes[index] as string]) taken.set(key, (taken.get(key) ?? 0) + 1);
   }

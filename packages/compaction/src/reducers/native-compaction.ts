@@ -4,7 +4,7 @@ import { keepSchema, savingSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 import { candidateCuts } from '../summary/cut.js';
-import { partitionAt, reassemble } from '../summary/partition.js';
+import { partitionAt } from '../summary/partition.js';
 import { savesEnough } from './alter-messages.js';
 
 const optionsSchema = z.strictObject({
@@ -27,12 +27,11 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
         view.messages.filter((message) => message.role === 'system' || isUserRequest(message)),
       );
       const [cut = 0] = candidateCuts(view, budget, settings.keep, pinned, 0, meter);
-      const whole = partitionAt(view.messages, cut, Number.POSITIVE_INFINITY, meter);
+      const part = partitionAt(view.messages, cut, Number.POSITIVE_INFINITY, meter);
+      const older = [...part.previous, ...part.covered];
       // The provider keeps what users said; the latest request stays where it can be seen.
       const latest = view.messages[latestUserRequest(view.messages)];
-      const part = { ...whole, requests: whole.requests.filter(({ original }) => original === latest) };
-      const older = [...part.previous, ...part.covered];
-      const kept = new Set(part.requests.map(({ original }) => original));
+      const request = part.covered.filter((message) => message === latest);
       if (part.covered.length === 0) return unchanged(view, 'there is nothing older than what is kept');
       const { messages: condensed, usage } = await model.compact({
         ...(system === undefined ? {} : { system }),
@@ -44,14 +43,15 @@ export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): R
       if (condensed.length === 0) {
         return { ...unchanged(view, ''), failure: 'the provider returned nothing', ...spent };
       }
-      const messages = reassemble(part, condensed);
+      const prompts = part.front.filter((message) => message.role === 'system');
+      const messages = [...prompts, ...condensed, ...request, ...part.tail];
       const before = view.tokens - view.fixedTokens;
       if (!savesEnough(before, meter.messages(messages), settings.saving)) {
         return { ...unchanged(view, 'the provider’s compaction saves too little'), ...spent };
       }
       const staying = new Set(condensed);
       const fates = older
-        .filter((message) => !staying.has(message) && !kept.has(message))
+        .filter((message) => !staying.has(message) && message !== latest)
         .map(({ id }): Fate => ({ messageId: id, fate: 'replaced' }));
       return { messages, fates, condensed: true, ...spent };
     },

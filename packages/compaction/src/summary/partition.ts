@@ -5,9 +5,9 @@ import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** A conversation cut for a summary. */
 export interface Partition {
-  /** System messages of the older part: they stay in front of everything. */
-  readonly head: readonly Message[];
-  /** What stays of the user's requests of the older part, in front of the summary. */
+  /** What stays in front of the summary: system messages, and what stays of the user's requests, in their order. */
+  readonly front: readonly Message[];
+  /** The requests among them. */
   readonly requests: readonly KeptRequest[];
   /** Earlier summaries, which the new one takes over. */
   readonly previous: readonly Message[];
@@ -30,23 +30,30 @@ export function partitionAt(
   room: number,
   meter: Meter,
 ): Partition {
-  const head: Message[] = [];
+  const before: Message[] = [];
   const previous: Message[] = [];
   const covered: Message[] = [];
   let fresh = 0;
   for (let index = 0; index < cut; index++) {
     const message = messages[index] as Message;
-    if (message.role === 'system') head.push(message);
+    if (message.role === 'system') before.push(message);
     else if (message.kind === 'summary') {
       previous.push(message);
       fresh = covered.length;
-    } else covered.push(message);
+    } else {
+      covered.push(message);
+      if (isUserRequest(message)) before.push(message);
+    }
   }
   const requests = keepUserWords(covered.filter(isUserRequest), messages, room, meter);
-  return { head, requests, previous, covered, fresh, tail: messages.slice(cut) };
+  const kept = new Map(requests.map(({ original, message }) => [original, message]));
+  const front = before.flatMap((message) =>
+    message.role === 'system' ? message : (kept.get(message) ?? []),
+  );
+  return { front, requests, previous, covered, fresh, tail: messages.slice(cut) };
 }
 
-/** The conversation with `replacement` behind the user's requests, in place of everything else that is covered. */
+/** The conversation with `replacement` behind what stays in front, in place of everything else that is covered. */
 export function reassemble(part: Partition, replacement: readonly Message[]): readonly Message[] {
-  return [...part.head, ...part.requests.map(({ message }) => message), ...replacement, ...part.tail];
+  return [...part.front, ...replacement, ...part.tail];
 }

@@ -37,17 +37,21 @@ const single: Readonly<Record<string, Reducer>> = {
   dropOldest: dropOldest(),
 };
 
-/** What the invariants are tried on: every reducer alone, the ledger alone, and the ladders that are built of them. */
+/** What the invariants are tried on: every reducer alone, the record alone, and the ladders that are built of them. */
 export const compactors: Readonly<Record<string, () => CompactionConfig>> = {
   ...Object.fromEntries(
     Object.entries(single).map(([name, reducer]) => [
       name,
-      (): CompactionConfig => ({ strategy: [reducer], model: ableModel() }),
+      (): CompactionConfig => ({ stages: [reducer], model: ableModel() }),
     ]),
   ),
-  'the ledger alone': () => ({ strategy: [summarize({ keep: { messages: 4 } })] }),
-  'the ladder without a model': () => ({ triggerMessages: 12 }),
-  'the ladder with a model': () => ({ triggerMessages: 12, model: modelOf(() => GOOD_SUMMARY) }),
-  'the provider’s own compaction': () => ({ strategy: 'native', triggerMessages: 12, model: ableModel() }),
-  tiers: () => ({ memoryTiers: { hotMessages: 4, warmMessages: 8 } }),
+  'the record alone': () => ({ stages: [summarize({ keep: { messages: 4 } })] }),
+  'the ladder without a model': () => ({ trigger: { messages: 12 } }),
+  'the ladder with a model': () => ({ trigger: { messages: 12 }, model: modelOf(() => GOOD_SUMMARY) }),
+  'the provider’s own compaction': () => ({
+    stages: ['native', 'drop_oldest'],
+    trigger: { messages: 12 },
+    model: ableModel(),
+  }),
+  tiers: () => ({ preset: 'everruns', memoryTiers: { hotMessages: 4, warmMessages: 8 } }),
 };

@@ -76,9 +76,7 @@ describe('maskOutputs', () => {
     const messages = [...drop(), ...look(), assistantMessage('ok')];
     const reducer = maskOutputs({ keepRecentToolOutputs: 0 });
     const { messages: after } = await reduceWith(reducer, messages, {}, { tools });
-    expect(said(after[1])).toMatch(
-      /^\[drop_tables → ok, 60 lines, \d+ bytes; done, do not repeat\]$/,
-    );
+    expect(said(after[1])).toMatch(/^\[drop_tables → ok, 60 lines, \d+ bytes; done, do not repeat\]$/);
     expect(said(after[3])).not.toContain('repeat');
     const { messages: untold } = await reduceWith(reducer, messages);
     expect(said(untold[1])).not.toContain('repeat');

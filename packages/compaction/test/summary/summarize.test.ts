@@ -6,12 +6,11 @@ import {
   type Model,
   systemMessage,
   textOf,
-  toolResultsOf,
   userMessage,
 } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, createCompactor } from '../../src/index.js';
+import { type CompactionConfig, createCompactor, summarize } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 
@@ -45,30 +44,32 @@ const summaryOf = (messages: readonly Message[]) => {
 };
 
 describe('a summary', () => {
-  it('replaces the older part: narrative and ledger in tags, then the newest messages', async () => {
+  it('replaces the older part: the request, narrative and record in tags, then the newest messages', async () => {
     const messages = history();
     const model = modelOf(() => GOOD_SUMMARY);
-    const outcome = await compact(messages, { model, keepMessages: 9 });
+    const outcome = await compact(messages, { model, keep: { messages: 9 } });
     expect(outcome.status).toBe('applied');
-    expect(outcome.messages).toHaveLength(10);
-    expect(outcome.messages.slice(1)).toEqual(messages.slice(-9));
+    expect(outcome.messages).toHaveLength(11);
+    expect(outcome.messages[0]).toBe(messages[0]);
+    expect(outcome.messages.slice(2)).toEqual(messages.slice(-9));
     const text = summaryOf(outcome.messages);
     expect(text.startsWith('[CONVERSATION_SUMMARY]\n')).toBe(true);
     expect(text.endsWith('\n[/CONVERSATION_SUMMARY]')).toBe(true);
     expect(text).toContain('Read the code, found the cause.');
-    expect(text).toContain('First request: Fix the login in src/auth/login.ts');
-    expect(text).toContain('src/part3.ts');
+    expect(text).toContain('» r1 user: Fix the login');
+    expect(text).toMatch(/read_file .*src\/part3\.ts/);
     expect(outcome.usage).toEqual({ inputTokens: 10, outputTokens: 5 });
   });
 
   it('keeps the latest request where the cut lies inside its turn', async () => {
     const messages = [userMessage('one long task'), ...rounds(40, () => ({ output: lines(20) }))];
-    const outcome = await compact(messages, { keepMessages: 6 });
-    expect(outcome.messages[1]).toBe(messages[0]);
+    const outcome = await compact(messages, { keep: { messages: 6 } });
+    expect(outcome.messages[0]).toBe(messages[0]);
+    expect(at(outcome.messages, 1).kind).toBe('summary');
     expect(outcome.messages).toHaveLength(8);
   });
 
-  it('keeps a first request that is too long for the ledger as the message that it is', async () => {
+  it('keeps a long first request as the message that it is, and shortens one that has no room', async () => {
     const spec = userMessage(`The specification: ${'every word counts. '.repeat(450)}`);
     const chain = createCompactor({ stages: ['summarize', 'drop_oldest'], contextWindow: 32_000 });
     let messages: readonly Message[] = [spec, ...history()];
@@ -77,63 +78,70 @@ describe('a summary', () => {
       expect(outcome.messages[0]).toBe(spec);
       messages = outcome.messages;
     }
-    const tooLong = userMessage('word '.repeat(8_000));
+    const tooLong = userMessage(`begins ${'word '.repeat(8_000)} ends`);
     const outcome = await chain.compact([tooLong, ...history()]);
-    expect(outcome.messages).not.toContain(tooLong);
-    expect(summaryOf(outcome.messages)).toContain('First request: word word');
+    const shortened = textOf(at(outcome.messages, 0));
+    expect(at(outcome.messages, 0).id).toBe(tooLong.id);
+    expect(shortened).toMatch(/^begins word .*\n\[… \d+ characters left out …\]\n.* ends$/s);
+    expect(shortened.length).toBeLessThan(30_000);
+    expect(outcome.manifest).toContainEqual({
+      messageId: tooLong.id,
+      fate: 'truncated',
+      reducer: 'summarize',
+    });
   });
 
-  it('keeps a system message that came behind the latest request where it was', async () => {
+  it('keeps a system message of the older part where it was between requests', async () => {
     const note = systemMessage('From now on answer in German.');
     const messages = [userMessage('go'), ...rounds(3), note, ...rounds(30, () => ({ output: lines(20) }))];
-    const outcome = await compact(messages, { keepMessages: 4 });
+    const outcome = await compact(messages, { keep: { messages: 4 } });
     expect(outcome.status).toBe('applied');
-    expect(outcome.messages.slice(1, 3)).toEqual([messages[0], note]);
+    expect(outcome.messages.slice(0, 2)).toEqual([messages[0], note]);
   });
 
-  it('takes keepTokens in place of keepMessages, and 0 for 0', async () => {
+  it('keeps so many tokens where tokens are named, and nothing for 0', async () => {
     const messages = history();
-    const tokens = await compact(messages, { keepTokens: 300, keepMessages: 49 });
+    const tokens = await compact(messages, { keep: { tokens: 300 } });
     expect(tokens.messagesAfter).toBeLessThan(12);
-    const nothing = await compact([...messages, assistantMessage('Done.')], { keepMessages: 0 });
-    expect(nothing.messagesAfter).toBe(2);
-    expect(textOf(at(nothing.messages, 1))).toBe('Now the logout.');
+    const nothing = await compact([...messages, assistantMessage('Done.')], { keep: { messages: 0 } });
+    expect(nothing.messages.map((message) => message.kind ?? textOf(message))).toEqual([
+      textOf(at(messages, 0)),
+      'Now the logout.',
+      'summary',
+    ]);
   });
 
-  it('keeps results that the model waits for, whatever it is to keep, unless they alone are too much', async () => {
+  it('keeps results that the model waits for, whatever it is to keep and however many they are', async () => {
     const before = [userMessage('go'), ...rounds(10, () => ({ output: lines(500) }))];
-    const waiting = [...before, ...round({ output: lines(1_500) })];
-    const options = { keepMessages: 0, contextWindow: 20_000 };
-    const kept = await compact(waiting, options, { reason: 'proactive_budget' });
-    expect(kept.messages.slice(-2)).toEqual(waiting.slice(-2));
-    expect(kept.messagesAfter).toBe(4);
-
-    const tooMuch = [...before, ...round({ output: lines(9_000) })];
-    const without = await compact(tooMuch, options, { reason: 'proactive_budget' });
-    expect(without.messagesAfter).toBe(2);
-    expect(without.tokensAfter).toBeLessThan(20_000);
+    for (const length of [1_500, 3_500]) {
+      const waiting = [...before, ...round({ output: lines(length) })];
+      const options = { keep: { messages: 0 }, contextWindow: 20_000 };
+      const kept = await compact(waiting, options, { reason: 'proactive_budget' });
+      expect(kept.messages.slice(-2)).toEqual(waiting.slice(-2));
+      expect(kept.messagesAfter).toBe(4);
+    }
   });
 
-  it('aims lower than other reducers, because it rewrites the request from its beginning', async () => {
+  it('aims for what it is told to aim for', async () => {
     const messages = [
       userMessage('go'),
       ...rounds(30, () => ({ output: lines(100) })),
       assistantMessage('ok'),
     ];
-    const size = async (summaryHeadroom: number) => {
-      const config = { contextWindow: 10_000, triggerMessages: 0, keepMessages: 40, summaryHeadroom };
+    const size = async (target: number) => {
+      const config = { contextWindow: 10_000, keep: { messages: 40 }, target };
       return (await compact(messages, config, { reason: 'proactive_budget' })).tokensAfter;
     };
-    expect(await size(0.6)).toBeLessThanOrEqual(8_500 * 0.4);
-    expect(await size(0.2)).toBeGreaterThan(8_500 * 0.4);
+    expect(await size(0.4)).toBeLessThanOrEqual(8_500 * 0.4);
+    expect(await size(0.8)).toBeGreaterThan(8_500 * 0.4);
   });
 
-  it('shows the summarizer names, arguments and outcomes, but no thinking and little of results', async () => {
+  it('shows the summarizer names, arguments and outcomes, errors whole, but no thinking', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const [assistant, tool] = round({
       name: 'execute',
       input: { command: 'npm test' },
-      output: `begin ${'middle '.repeat(200)} end`,
+      output: `begin ${'middle '.repeat(2_000)} end`,
       isError: true,
     });
     const thinking = {
@@ -145,7 +153,7 @@ describe('a summary', () => {
     expect(prompt).toMatch(/call execute\] .{0,30}npm test/);
     expect(prompt).toContain('result of execute, failed');
     expect(prompt).not.toContain('SECRET');
-    expect(prompt.match(/middle/g)?.length).toBeLessThan(30);
+    expect(prompt.match(/middle/g)).toHaveLength(2_000);
     expect(model.requests[0]?.tools).toEqual([]);
   });
 
@@ -163,8 +171,7 @@ describe('a summary', () => {
     const messages = [userMessage(attack), ...history()];
     const outcome = await compact(messages, {
       model,
-      summaryPrompt: 'Summarize: {messages} -- {instructions}',
-      instructions: 'cost $& more',
+      summary: { prompt: 'Summarize: {messages} -- {instructions}', instructions: 'cost $& more' },
     });
     const prompt = textOf(at(model.requests[0]?.messages ?? [], 0));
     const nonce = /<transcript-([0-9a-f]{16})>/.exec(prompt)?.[1] ?? '';
@@ -188,11 +195,11 @@ describe('a summary', () => {
     expect(text).toContain('Round 19');
     expect(text).not.toContain('Round 18');
     expect(text.match(/CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
-    expect(text).toContain('Fix the login in src/auth/login.ts');
+    expect(textOf(at(messages, 0))).toContain('Fix the login in src/auth/login.ts');
     const prompt = promptOf(model.requests[5]);
     expect(prompt).toMatch(/<previous-summary-/);
     expect(prompt).toContain('Round 4');
-    expect(prompt).not.toContain('## LEDGER');
+    expect(prompt).not.toContain('## RECORD');
     // Bounded: the last ten are no larger than twice the tenth.
     expect(Math.max(...sizes.slice(10))).toBeLessThan(2 * (sizes[9] ?? 0));
     expect(messages.filter((message) => message.kind === 'summary')).toHaveLength(1);
@@ -217,17 +224,20 @@ describe('a summary', () => {
       'a tool call',
       { content: [{ type: 'tool_use', id: 'a', name: 'b', input: {} }], finishReason: 'tool-calls' } as const,
     ],
-  ])('lets the ledger stand in when the answer stays %s', async (_, answer) => {
+  ])('lets the record stand in when the answer stays %s', async (_, answer) => {
     const model = modelOf(() => answer);
     const outcome = await compact(history(), { model });
     expect(model.requests).toHaveLength(2);
     expect(outcome.status).toBe('applied');
-    expect(outcome.reason).toContain('the ledger stands in');
-    expect(summaryOf(outcome.messages)).toContain('src/auth/login.ts');
+    expect(outcome.reason).toContain('the record stands in');
+    expect(summaryOf(outcome.messages)).toContain('src/part3.ts');
     expect(summaryOf(outcome.messages)).not.toContain('SESSION INTENT');
 
     const messages = history();
-    const strict = await compact(messages, { model: modelOf(() => answer), fallback: 'none' });
+    const strict = await compact(messages, {
+      model: modelOf(() => answer),
+      summary: { fallback: 'none' },
+    });
     expect(strict.status).toBe('failed');
     expect(strict.messages).toBe(messages);
   });
@@ -235,12 +245,12 @@ describe('a summary', () => {
   it('asks once more for a shorter summary, and uses none that is longer than its budget', async () => {
     const long = `${GOOD_SUMMARY}\n${'more '.repeat(2_000)}`;
     const mending = modelOf((_, index) => (index === 0 ? long : GOOD_SUMMARY));
-    const mended = await compact(history(), { model: mending, maxSummaryTokens: 500 });
+    const mended = await compact(history(), { model: mending, summary: { maxTokens: 500 } });
     expect(summaryOf(mended.messages)).toContain('Read the code, found the cause.');
     expect(promptOf(mending.requests[1])).toMatch(/the answer has \d+ tokens, more than 625/);
 
     const stubborn = modelOf(() => long);
-    const fallback = await compact(history(), { model: stubborn, maxSummaryTokens: 500 });
+    const fallback = await compact(history(), { model: stubborn, summary: { maxTokens: 500 } });
     expect(stubborn.requests).toHaveLength(2);
     expect(summaryOf(fallback.messages)).not.toContain('more more');
   });
@@ -281,10 +291,9 @@ describe('a summary', () => {
     const outcome = await compact(messages, {
       model,
       contextWindow: 64_000,
-      keepMessages: 4,
-      triggerMessages: 0,
+      keep: { messages: 4 },
     });
-    expect(outcome.reason).not.toContain('ledger stands in');
+    expect(outcome.reason).not.toContain('record stands in');
     expect(model.requests.length).toBeGreaterThan(8);
     expect(promptOf(model.requests.at(-1))).toContain('<previous-summary-');
     expect(summaryOf(outcome.messages)).toContain('Read the code');
@@ -293,7 +302,7 @@ describe('a summary', () => {
   it('summarizes in as many parts as asked for, never between a call and its result', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = history();
-    await compact(messages, { model, chunks: 3 });
+    await compact(messages, { model, stages: [summarize({ chunks: 3 })] });
     expect(model.requests).toHaveLength(3);
     for (const request of model.requests) {
       const prompt = promptOf(request);
@@ -324,16 +333,15 @@ describe('a summary', () => {
     expect(outcome.messages).toContain(messages[0]);
   });
 
-  it('condenses even a single giant batch of calls when nothing else helps', async () => {
+  it('leaves a batch that no model has seen alone, however large', async () => {
     const [assistant, tool] = round({ output: 'data '.repeat(20_000) });
     const messages = [userMessage('look'), assistant, tool];
     const outcome = await compact(
       messages,
-      { contextWindow: 8_000, keepMessages: 0 },
+      { contextWindow: 8_000, keep: { messages: 0 } },
       { reason: 'request_too_large' },
     );
-    expect(outcome.status).toBe('applied');
-    expect(outcome.messages.flatMap(toolResultsOf)).toEqual([]);
-    expect(outcome.messages).toContain(messages[0]);
+    expect(outcome.status).toBe('ineffective');
+    expect(outcome.messages).toBe(messages);
   });
 });
