@@ -36,7 +36,7 @@ const WEIGHT = {
 };
 
 /** The share that what the assistant said may have: an assistant that talks a lot must not crowd out what it found. */
-const STATEMENTS_SHARE = 0.6;
+const STATEMENTS_SHARE = 0.7;
 
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
 const COST_EXPONENT = 0.8;
