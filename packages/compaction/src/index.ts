@@ -3,6 +3,7 @@ export type {
   BeforeCompaction,
   BeforeCompactionAnswer,
   CompactionCapabilityConfig,
+  CompactionCapabilitySettings,
 } from './capability/capability-config.js';
 export { compaction } from './capability/compaction.js';
 export { type UndoScope, undoCompaction } from './capability/undo.js';

@@ -26,23 +26,6 @@ describe('createCompactor', () => {
     expect(model.requests).toEqual([]);
   });
 
-  it('without a model goes to the ledger before masking, which leaves the newest outputs readable', async () => {
-    const outputs = rounds(12, () => ({ output: lines(500) }));
-    const messages = [userMessage('go'), ...outputs, assistantMessage('ok')];
-    const names = async (config: CompactionConfig) => {
-      const compactor = createCompactor({ contextWindow: 20_000, ...config });
-      const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
-      const worked = outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore);
-      return worked.map((step) => step.reducer);
-    };
-    expect(await names({})).toEqual(['summarization']);
-    // With tiers, or with no ledger, there is nothing that masking could spoil.
-    expect(await names({ ledgerTokens: 0 })).toContain('observation_masking');
-    expect(await names({ memoryTiers: { hotMessages: 2, warmMessages: 20 } })).toContain(
-      'observation_masking',
-    );
-  });
-
   it('keeps a cheap pass that ran by its own trigger, although no summary follows', async () => {
     const write = round({ name: 'write_file', input: { path: 'a', content: 'c'.repeat(20_000) } });
     const messages = [...write, ...rounds(13)];

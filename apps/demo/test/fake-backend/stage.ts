@@ -297,7 +297,7 @@ export class Stage {
     this.context = this.context.map((message) => {
       const block = message.content[0];
       if (!old.has(message) || block?.type !== 'tool_result' || textOf(message).length < 120) return message;
-      manifest.push({ messageId: message.id, fate: 'masked', reducer: 'observation_masking' });
+      manifest.push({ messageId: message.id, fate: 'masked', reducer: 'mask_outputs' });
       const lines = textOf(message).split('\n').length;
       const stub = `[${block.toolName} → ${lines} lines, ${textOf(message).length} bytes; ask again to see it]`;
       return { ...message, content: [{ ...block, output: [{ type: 'text', text: stub }] }] };
@@ -311,7 +311,7 @@ export class Stage {
       const earlier = manifest.findIndex((entry) => entry.messageId === message.id);
       if (earlier >= 0) manifest.splice(earlier, 1);
       if (message.kind === 'summary') continue;
-      manifest.push({ messageId: message.id, fate: 'summarized', reducer: 'summarization' });
+      manifest.push({ messageId: message.id, fate: 'summarized', reducer: 'summarize' });
     }
     const summary = userMessage(part.summary, { ...this.#stamp('summary'), kind: 'summary' });
     this.context = [summary, ...this.context.slice(cut)];

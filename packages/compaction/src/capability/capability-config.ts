@@ -65,4 +65,9 @@ export const capabilityConfigSchema = configSchema(codeShape);
 
 /** Options of `compaction`: those of a compactor, and what an agent adds. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
+/** The same in groups, without a preset. */
+export type CompactionCapabilitySettings = Extract<
+  CompactionCapabilityConfig,
+  { readonly preset?: undefined }
+>;
 export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodObject<typeof codeShape>>;

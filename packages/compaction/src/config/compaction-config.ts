@@ -167,6 +167,8 @@ function mapped(written: Exclude<Written, { preset?: undefined }>): PresetSettin
 
 /** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
 export function refuseContradictions(written: Written, context: z.RefinementCtx): void {
+  // What is no configuration yet contradicts nothing.
+  if (context.issues.length > 0) return;
   const refuse = (path: string, message: string) =>
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   if (written.preset === 'aura') refuseInAura(written, refuse);

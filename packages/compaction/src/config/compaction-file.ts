@@ -52,7 +52,7 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
     }
     case 'aura': {
       const { prompt, agent, ...options } = data as typeof data & { agent?: string };
-      return { options, prompt, model: model === undefined ? agent : model };
+      return { options, prompt, model: model === undefined && prompt === undefined ? agent : model };
     }
     case 'agentscope':
       return { options: data, model };

@@ -2,6 +2,7 @@ import { AgentState, type Message, type SessionLog, userMessage } from '@x/core'
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compaction, undoCompaction } from '../../src/index.js';
+import { maskOutputs } from '../../src/reducers/mask-outputs.js';
 import { conversation } from '../arbitraries.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
@@ -20,7 +21,7 @@ const closed = (messages: readonly Message[]) =>
     ({ content }) => !content.some((block) => block.type === 'tool_use' && block.id.startsWith('open')),
   );
 const long = () => [userMessage('fix the login'), ...rounds(30, () => ({ output: lines(40) }))];
-const free = { model: null, triggerMessages: 30 } as const;
+const free = { model: null, trigger: { messages: 30 } } as const;
 
 describe('undoCompaction', { timeout: 60_000 }, () => {
   it('restores the very list from before each compaction of a chain, also after a restart', async () => {

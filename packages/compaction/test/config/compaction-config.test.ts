@@ -1,111 +1,101 @@
+import { userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import {
-  compaction,
-  compactionConfigSchema,
-  createCompactor,
-  evictionConfigSchema,
-} from '../../src/index.js';
-import { modelOf } from '../models.js';
+import { type CompactionConfig, compaction, createCompactor, dropOldest } from '../../src/index.js';
+import { rounds } from '../build.js';
 
-const parse = (config: unknown) => compactionConfigSchema.safeParse(config);
-const problemOf = (config: unknown) => parse(config).error?.issues.map((issue) => issue.path.join('.'));
+/** Whether a compactor is due at so many tokens of prose, in messages of 100 tokens or in a single one. */
+async function isDueAt(config: CompactionConfig, tokens: number, count: number): Promise<boolean> {
+  const text = 'word '.repeat(Math.floor(tokens / count));
+  const messages = Array.from({ length: count }, () => userMessage(text));
+  const outcome = await createCompactor(config).plan(messages, { reason: 'proactive_budget' });
+  return outcome.reason !== 'nothing is due';
+}
 
-describe('compactionConfigSchema', () => {
-  it('has the documented defaults', () => {
-    expect(compactionConfigSchema.parse({})).toMatchObject({
-      triggerMessages: 50,
-      triggerTokens: 80_000,
-      budgetPercent: 0.85,
-      maxTokens: 0,
-      keepMessages: 20,
-      keepTokens: 0,
-      strategy: 'auto',
-      truncateArgs: {
-        triggerMessages: 25,
-        triggerTokens: 40_000,
-        keepMessages: 20,
-        maxArgLength: 2_000,
-        truncationText: '... [truncated] ...',
-      },
-      trimSynthetic: { trimThreshold: 0.5, trimMaxTokens: 0 },
-      previewArgs: { mode: 'off', argThreshold: 200, protectPercent: 0.3 },
-      maskOutputs: { keepRecentToolOutputs: 5, format: 'one_line' },
-      chunks: 1,
-      toolResultMaxLength: 200,
-      truncationRetries: [150, 100, 50, 0],
-      preserve: ['decisions', 'files_modified', 'errors', 'current_plan'],
-    });
-    expect(compactionConfigSchema.parse({ memoryTiers: {} })).toMatchObject({
-      memoryTiers: { hotMessages: 20, warmMessages: 100 },
-      triggerMessages: 0,
-    });
-  });
-
-  it('fits keepMessages to a smaller trigger unless it is given', () => {
-    expect(compactionConfigSchema.parse({ triggerMessages: 10 }).keepMessages).toBe(5);
-    expect(compactionConfigSchema.parse({ triggerMessages: 1 }).keepMessages).toBe(0);
-  });
-
-  it.each([
-    ['an unknown key', { tiggerMessages: 3 }, ''],
-    ['an unknown nested key', { truncateArgs: { max: 3 } }, 'truncateArgs'],
-    ['a share written as percent', { budgetPercent: 85 }, 'budgetPercent'],
-    ['a negative number', { triggerTokens: -1 }, 'triggerTokens'],
-    ['keeping as much as triggers', { triggerMessages: 30, keepMessages: 30 }, 'keepMessages'],
-    ['keeping more tokens than trigger', { keepTokens: 90_000 }, 'keepTokens'],
-    ['tiers above the trigger', { memoryTiers: {}, triggerMessages: 50 }, 'memoryTiers'],
-    ['tiers and kept tokens', { memoryTiers: {}, keepTokens: 900 }, 'keepTokens'],
-    ['a budget above the window', { maxTokens: 9_000, contextWindow: 8_000 }, 'maxTokens'],
+describe('a trigger', () => {
+  it.each<[string, CompactionConfig, number, number]>([
+    ['a share', { contextWindow: 200_000, trigger: { share: 0.95 } }, 180_000, 200_000],
+    ['tokens', { contextWindow: 400_000, trigger: { tokens: 350_000 } }, 300_000, 360_000],
+    ['the default', { contextWindow: 400_000 }, 300_000, 350_000],
     [
-      'a trim threshold above the budget',
-      { trimSynthetic: { trimThreshold: 0.9 } },
-      'trimSynthetic.trimThreshold',
+      'the nearest of two',
+      { contextWindow: 400_000, trigger: { share: 0.9, tokens: 90_000 } },
+      80_000,
+      95_000,
     ],
-    [
-      'a marker longer than the argument',
-      { truncateArgs: { maxArgLength: 10 } },
-      'truncateArgs.maxArgLength',
-    ],
-    ['a model and none', { model: modelOf(() => ''), summarizer: 'none' }, 'summarizer'],
-    ['an empty strategy', { strategy: [] }, 'strategy'],
-    ['a model that is none', { model: 'gpt' }, 'model'],
-  ])('refuses %s', (_, config, path) => {
-    expect(problemOf(config)).toContain(path);
+  ])('by %s decides alone', async (_, config, below, above) => {
+    expect(await isDueAt(config, below, 300)).toBe(false);
+    expect(await isDueAt(config, above, 300)).toBe(true);
   });
 
-  it('says which key is wrong, and what to do', () => {
-    expect(() => createCompactor({ trigger: { share: 85 } })).toThrow(
-      /budgetPercent: is a share between 0 and 1/,
-    );
-    expect(() => compaction({ trigger: { messages: 5 }, keep: { messages: 9 } })).toThrow(
-      /due again at once/,
-    );
-    expect(() => compaction({ beforeCompactions: () => {} } as never)).toThrow(/beforeCompactions/);
+  it('by messages leaves the window alone', async () => {
+    const config = { contextWindow: 10_000, trigger: { messages: 20 } };
+    expect(await isDueAt(config, 9_900, 19)).toBe(false);
+    expect(await isDueAt(config, 100, 20)).toBe(true);
   });
 
-  it('takes 0 for 0', async () => {
-    const off = createCompactor({
-      trigger: { share: 0 },
-    });
-    expect(compactionConfigSchema.parse({ triggerMessages: 0 }).triggerMessages).toBe(0);
-    const huge = [
-      { id: 'm', role: 'user', content: [{ type: 'text', text: 'x '.repeat(400_000) }], createdAt: '' },
-    ] as const;
-    const outcome = await off.compact(huge, { reason: 'proactive_budget' });
-    expect(outcome.status).toBe('skipped');
+  it('is off at 0', async () => {
+    expect(await isDueAt({ contextWindow: 1_000, trigger: { share: 0 } }, 5_000, 60)).toBe(false);
+  });
+
+  it('leaves every message as it is below it, over 100 messages', async () => {
+    const compactor = createCompactor({ contextWindow: 200_000 });
+    const all = [userMessage('go'), ...rounds(50)];
+    for (let length = 1; length <= all.length; length++) {
+      const messages = all.slice(0, length);
+      const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+      expect(outcome.messages).toBe(messages);
+    }
   });
 });
 
-describe('evictionConfigSchema', () => {
-  it('has the documented defaults, and refuses a preview as long as the result', () => {
-    expect(evictionConfigSchema.parse({})).toMatchObject({
-      maxResultChars: 80_000,
-      previewChars: 2_000,
-      maxUserChars: 200_000,
-      evictionPath: '/large_tool_results',
-    });
-    expect(evictionConfigSchema.safeParse({ maxResultChars: 4_000 }).success).toBe(false);
-    expect(evictionConfigSchema.safeParse({ maxChars: 4_000 }).success).toBe(false);
-    expect(evictionConfigSchema.safeParse({ evictionPath: '/out/../..' }).success).toBe(false);
+describe('a configuration', () => {
+  it.each<[object, string]>([
+    [{ trigger: { share: 85 } }, 'trigger.share: is a share between 0 and 1: write 0.85 for 85 %'],
+    [{ keep: { share: 30 } }, 'keep.share: is a share between 0 and 1: write 0.3 for 30 %'],
+    [{ trigger: { tokens: -1 } }, 'trigger.tokens'],
+    [
+      { trigger: { messages: 30 }, keep: { messages: 30 } },
+      'keep.messages: 30 must be below trigger.messages 30',
+    ],
+    [
+      { trigger: { tokens: 900 }, keep: { tokens: 900 } },
+      'keep.tokens: 900 must be below trigger.tokens 900',
+    ],
+    [{ contextWindow: 900, trigger: { tokens: 1_000 } }, 'trigger.tokens: 1000 exceeds contextWindow 900'],
+    [{ target: 0.2, keep: { share: 0.4 } }, 'keep.share: 0.4 must be below target 0.2'],
+    [
+      { target: { tokens: 500 }, trigger: { tokens: 400 } },
+      'target.tokens: 500 must be below trigger.tokens 400',
+    ],
+    [{ target: 1.5 }, 'target'],
+    [{ stages: [] }, 'stages'],
+    [{ stages: ['forget'] }, 'stages[0]'],
+    [{ model: null, summary: { instructions: 'x' } }, 'summary.instructions: tells a model how to write'],
+    [{ triggerMessages: 3 }, 'triggerMessages: unknown key'],
+    [{ preset: 'other' }, 'preset: must be agentscope, everruns or aura'],
+    [{ preset: 'aura', keepLastMessages: -1 }, 'keepLastMessages'],
+    [{ preset: 'aura', threshold: 40, trimThreshold: 50 }, 'trimThreshold: 50 must be below threshold 40'],
+    [{ preset: 'aura', agent: 'scribe' }, 'agent: is a name, for files alone'],
+    [
+      { preset: 'agentscope', triggerMessages: 20, keepMessages: 20 },
+      'keepMessages: 20 must be below triggerMessages 20',
+    ],
+  ])('%j is refused with the path and the reason', (config, message) => {
+    expect(() => createCompactor(config as never)).toThrow(message);
+    expect(() => compaction(config as never)).toThrow(message);
+  });
+
+  it.each<object>([
+    { trigger: { share: 0.5 } },
+    { contextWindow: 200_000, trigger: { share: 0.1 } },
+    { keep: { share: 0.8 } },
+    { keep: { messages: 0 } },
+    { trigger: { messages: 2 } },
+    { stages: ['mask_outputs', dropOldest()] },
+    { preset: 'aura', threshold: 50 },
+    { preset: 'agentscope', triggerMessages: 10 },
+    { preset: 'everruns', budgetPercent: 0.5 },
+  ])('%j is never refused for what a default says', (config) => {
+    expect(() => createCompactor(config as never)).not.toThrow();
   });
 });

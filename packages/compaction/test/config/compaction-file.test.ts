@@ -1,121 +1,76 @@
-import { InvalidInputError } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compaction, compactionConfigSchema, parseCompactionConfig } from '../../src/index.js';
-
-function issuesOf(value: unknown): readonly string[] {
-  try {
-    parseCompactionConfig(value);
-  } catch (error) {
-    if (InvalidInputError.isInstance(error))
-      return error.issues.map(({ path, message }) => `${path}: ${message}`);
-    throw error;
-  }
-  return [];
-}
+import { compactionJsonSchema, parseCompactionConfig, resolveCompactionConfig } from '../../src/index.js';
 
 describe('parseCompactionConfig', () => {
-  it('has the defaults of the code', () => {
-    const { options } = parseCompactionConfig({});
-    expect(options).toMatchObject(compactionConfigSchema.parse({}));
-    expect(options).toMatchObject({ offloadBeforeCompact: true, flushBeforeCompact: true });
+  it('reads groups in snake_case, alone, under compaction, or under ref and config', () => {
+    const written = { trigger: { tokens: 9_000 }, summary: { max_tokens: 700 }, context_window: 30_000 };
+    const read = parseCompactionConfig(written);
+    expect(read.options).toMatchObject({ trigger: { tokens: 9_000 }, summary: { maxTokens: 700 } });
+    expect(parseCompactionConfig({ compaction: written })).toEqual(read);
+    expect(parseCompactionConfig({ ref: 'compaction', config: written })).toEqual(read);
   });
 
-  it('reads snake_case at every depth, and leaves values alone', () => {
-    const { options } = parseCompactionConfig({
-      trigger_messages: 30,
-      keep_messages: 10,
-      truncate_args: { max_arg_length: 500, truncation_text: '[cut_here]' },
-      mask_outputs: { format: 'head_tail', exclude_tools: ['read_file'] },
-      memory_tiers: { hot_messages: 5, warm_messages: 9 },
-      trim_synthetic: false,
-      preserve: ['open_questions'],
-    });
-    expect(options).toMatchObject({
-      triggerMessages: 30,
-      keepMessages: 10,
-      truncateArgs: { maxArgLength: 500, truncationText: '[cut_here]' },
-      maskOutputs: { format: 'head_tail', excludeTools: ['read_file'] },
-      memoryTiers: { hotMessages: 5, warmMessages: 9 },
-      trimSynthetic: false,
-      preserve: ['open_questions'],
-    });
-    expect(() => compaction(options)).not.toThrow();
+  it.each<[object, string]>([
+    [{ keep: { mesages: 3 } }, 'keep.mesages: unknown key'],
+    [
+      { trigger: { messages: 3 }, keep: { messages: 3 } },
+      'keep.messages: 3 must be below trigger.messages 3',
+    ],
+    [{ contextWindow: 3 }, 'unknown key; files write context_window'],
+    [{ preset: 'aura', threshold: 40, trim_threshold: 50 }, 'trim_threshold: 50 must be below threshold 40'],
+    [{ preset: 'everruns', keep: {} }, 'keep: unknown key'],
+    [{ ref: 'compaction', keep: {} }, 'keep: unknown key; options stand under config'],
+  ])('refuses %j in the words of the file', (written, message) => {
+    expect(() => parseCompactionConfig(written)).toThrow(message);
   });
 
-  it('reads the form that names the capability', () => {
-    const { options } = parseCompactionConfig({ ref: 'compaction', config: { trigger_tokens: 9_000 } });
-    expect(options.triggerTokens).toBe(9_000);
-    expect(parseCompactionConfig({ ref: 'compaction' })).toEqual(parseCompactionConfig({}));
-    expect(issuesOf({ ref: 'compaction', trigger_tokens: 9_000 })).toEqual([
-      'trigger_tokens: unknown key; options stand under config',
-    ]);
-    expect(issuesOf({ ref: 'memory', config: {} })).toEqual(['ref: unknown key', 'config: unknown key']);
+  it('takes one word for the name of a prompt, and more for the prompt', () => {
+    expect(parseCompactionConfig({ summary: { prompt: 'short' } }).prompt).toBe('short');
+    const { options, prompt } = parseCompactionConfig({ summary: { prompt: 'Be short.' } });
+    expect(prompt).toBeUndefined();
+    expect(options).toMatchObject({ summary: { prompt: 'Be short.' } });
   });
 
-  it('takes threshold for a budget in percent', () => {
-    expect(parseCompactionConfig({ threshold: 80 }).options.budgetPercent).toBe(0.8);
-    expect(parseCompactionConfig({ threshold: 0 }).options.budgetPercent).toBe(0);
-    expect(issuesOf({ threshold: 0.8 })).toEqual(['threshold: is in percent: write 80 for 80 %']);
-    expect(issuesOf({ threshold: 80, budget_percent: 0.8 })[0]).toBe(
-      'threshold: and budget_percent say the same; leave one of them out',
+  it('has a JSON Schema with the keys of groups and presets', () => {
+    const text = JSON.stringify(compactionJsonSchema);
+    for (const key of ['context_window', 'keep_last_messages', 'memory_tiers', 'trigger_messages']) {
+      expect(text).toContain(`"${key}"`);
+    }
+  });
+});
+
+describe('resolveCompactionConfig', () => {
+  const resolve = (own: object, file: object, defaults = {}) =>
+    resolveCompactionConfig({ frontMatter: { features: { compaction: own } }, file, defaults });
+
+  it('lets the nearest layer speak, key by key, and sizes of a group together', () => {
+    const { options } = resolve(
+      { trigger: { tokens: 5_000 }, keep: { messages: 4 } },
+      { trigger: { share: 0.7 }, keep: { tokens: 300, users: 0.1 }, summary: { record: 0.3 } },
     );
-  });
-
-  it('takes 0 for 0', () => {
-    const zeros = {
-      trigger_messages: 0,
-      trigger_tokens: 0,
-      budget_percent: 0,
-      keep_messages: 0,
-      ledger_tokens: 0,
-    };
-    expect(parseCompactionConfig(zeros).options).toMatchObject({
-      triggerMessages: 0,
-      triggerTokens: 0,
-      budgetPercent: 0,
-      keepMessages: 0,
-      ledgerTokens: 0,
+    expect(options).toMatchObject({
+      trigger: { tokens: 5_000 },
+      keep: { messages: 4, users: 0.1 },
+      summary: { record: 0.3 },
     });
+    expect(options).not.toHaveProperty('trigger.share');
+    expect(options).not.toHaveProperty('keep.tokens');
   });
 
-  it.each([
-    ['an unknown key', { tigger_messages: 3 }, ['tigger_messages: unknown key']],
-    [
-      'an unknown key further in',
-      { preview_args: { arg_treshold: 3 } },
-      ['preview_args.arg_treshold: unknown key'],
-    ],
-    [
-      'a key as code writes it',
-      { triggerMessages: 3 },
-      ['triggerMessages: unknown key; files write trigger_messages'],
-    ],
-    [
-      'what would be due again at once',
-      { trigger_messages: 30, keep_messages: 30 },
-      ['keep_messages: 30 must be below trigger_messages 30, or a reduction is due again at once'],
-    ],
-    [
-      'a trim above the budget',
-      { threshold: 40 },
-      ['trim_synthetic.trim_threshold: 0.5 must be below budget_percent 0.4'],
-    ],
-    [
-      'two prompts',
-      { prompt: 'short', summary_prompt: 'Be short.' },
-      ['prompt: and summary_prompt both say how to summarize; leave one of them out'],
-    ],
-    [
-      'a summarizer that must not be',
-      { summarizer: 'none', agent: 'scribe' },
-      ['agent: names a summarizer although summarizer is "none"'],
-    ],
-    ['objects of code', { model: {} }, ['model: unknown key']],
-  ])('refuses %s', (_, value, issues) => {
-    expect(issuesOf(value)).toEqual(issues);
+  it('reads the keys of an agent by the preset that compaction.yaml names', () => {
+    const { options } = resolve({ keep_last_messages: 5 }, { preset: 'aura', threshold: 70 });
+    expect(options).toMatchObject({ preset: 'aura', keepLastMessages: 5, threshold: 70 });
   });
 
-  it('refuses what is no object', () => {
-    for (const value of ['compaction', 3, [], true]) expect(issuesOf(value)).toHaveLength(1);
+  it('forgets farther layers when an agent names another preset', () => {
+    const { options } = resolve({ preset: 'everruns' }, { preset: 'aura', threshold: 70 });
+    expect(options).toMatchObject({ preset: 'everruns', budgetPercent: 0.85 });
+  });
+
+  it('names the file in which a mistake stands', () => {
+    expect(() => resolve({}, { keep_last_messages: 3 })).toThrow(
+      'Invalid compaction.yaml: keep_last_messages: unknown key',
+    );
+    expect(() => resolve({ kep: 3 }, {})).toThrow('Invalid compaction configuration: kep: unknown key');
   });
 });

@@ -17,16 +17,17 @@ describe('compactionFactories', () => {
     expect(() => compactionFactories.tool_result_eviction?.({ max_result_chars: 10 })).toThrow(
       'preview_chars: head and tail together must be shorter than max_result_chars',
     );
-    expect(() => compactionFactories.compaction?.({ agent: 'scribe' })).toThrow('no agent named "scribe"');
-    const { compaction } = createCompactionFactories({ defaultModel: 'own', file: { keep_mesages: 3 } });
-    expect(() => compaction(undefined)).toThrow('keep_mesages: unknown key');
+    expect(() => compactionFactories.compaction?.({ model: 'scribe' })).toThrow('no model named "scribe"');
+    const file = { keep_mesages: 3 };
+    expect(() => createCompactionFactories({ defaultModel: 'own', file })).toThrow(
+      'Invalid compaction.yaml: keep_mesages: unknown key',
+    );
   });
 
   it.each([
     ['the agent’s own model by default', {}, 'own', {}],
-    ['a dedicated model by name', { agent: 'scribe' }, 'scribe', {}],
-    ['the one of compaction.yaml', {}, 'scribe', { agent: 'scribe' }],
-    ['a prompt of its own before that', { summary_prompt: 'Be brief.' }, 'own', { agent: 'scribe' }],
+    ['a dedicated model by name', { model: 'scribe' }, 'scribe', {}],
+    ['the one of compaction.yaml', {}, 'scribe', { model: 'scribe' }],
   ])('summarizes with %s', async (_, own, expected, file) => {
     const asked: string[] = [];
     const model = (id: string) =>
@@ -40,8 +41,8 @@ describe('compactionFactories', () => {
     const factories = createCompactionFactories({
       agents: { scribe: { model: model('scribe') } },
       defaultModel: 'own',
-      file: { trigger_messages: 10, strategy: 'summarization', ...file },
-      defaults: { trigger_messages: 0 },
+      file: { trigger: { messages: 10 }, ...file },
+      defaults: { trigger: { messages: 0 } },
     });
     const capability = factories.compaction(own);
     await capability.aroundReason?.(scopeOf(rounds(8), { model: model('own') }), async () => said('done'));

@@ -14,20 +14,26 @@ const resolve = (file: object, from: Parameters<typeof resolveSummarizer>[1] = s
 
 describe('resolveSummarizer', () => {
   it('goes from prompt to agent to default to nobody', () => {
-    expect(resolve({ prompt: 'short', agent: 'scribe' })).toEqual({ summaryPrompt: 'Be short.' });
-    expect(resolve({ agent: 'scribe' })).toEqual({ model: scribe, summaryPrompt: 'Write minutes.' });
-    expect(resolve({ agent: 'plain' })).toEqual({ model: scribe });
+    expect(resolve({ summary: { prompt: 'short' }, model: 'scribe' })).toEqual({
+      model: scribe,
+      prompt: 'Be short.',
+    });
+    expect(resolve({ preset: 'aura', prompt: 'short', agent: 'scribe' })).toEqual({ prompt: 'Be short.' });
+    expect(resolve({ preset: 'aura', agent: 'scribe' })).toEqual({ model: scribe, prompt: 'Write minutes.' });
+    expect(resolve({ model: 'plain' })).toEqual({ model: scribe });
     expect(resolve({})).toEqual({ model: standard });
     expect(resolve({}, { ...sources, defaultModel: 'own' })).toEqual({});
     expect(resolve({}, {})).toEqual({ model: null });
   });
 
   it('has nobody where none is wanted', () => {
-    expect(resolve({ summarizer: 'none' })).toEqual({ model: null });
+    expect(resolve({ model: null })).toEqual({ model: null });
   });
 
   it('refuses names that nothing has', () => {
-    expect(() => resolve({ prompt: 'long' })).toThrow('there is no prompt named "long" (known: short)');
-    expect(() => resolve({ agent: 'toString' })).toThrow('no agent named "toString" (known: plain, scribe)');
+    expect(() => resolve({ summary: { prompt: 'long' } })).toThrow(
+      'there is no prompt named "long" (known: short)',
+    );
+    expect(() => resolve({ model: 'toString' })).toThrow('no model named "toString" (known: plain, scribe)');
   });
 });

@@ -74,7 +74,11 @@ describe('a summary of before', () => {
 
   it('alone is nothing to summarize again: no model is asked, and it stays as it is', async () => {
     const scope = scopeOf(long());
-    await step(scope, { model: modelOf(() => GOOD_SUMMARY), keepMessages: 0, triggerMessages: 40 });
+    await step(scope, {
+      model: modelOf(() => GOOD_SUMMARY),
+      keep: { messages: 0 },
+      trigger: { messages: 40 },
+    });
     const model = modelOf(() => 'must not be asked');
     const alone = scopeOf(scope.state.context.filter(({ kind }) => kind === 'summary'));
     const outcome = await compaction({ model }).compact?.(alone, {});
@@ -136,9 +140,8 @@ describe('a compaction that fails', () => {
     const down = modelOf(() => Promise.reject(new Error('provider down')));
     const { calls, response } = await step(scope, {
       model: down,
-      strategy: 'summarization',
-      fallback: 'none',
-      truncateArgs: false,
+      stages: ['summarize', 'drop_oldest'],
+      summary: { fallback: 'none' },
     });
     expect(response).toBe(answer);
     expect(calls).toBe(1);
@@ -155,7 +158,11 @@ describe('a compaction that fails', () => {
   ])('never puts words in the place of a history: a summary that %s is none', async (_, words) => {
     const scope = scopeOf(long());
     const before = [...scope.state.context];
-    await step(scope, { model: modelOf(() => words), strategy: 'summarization', fallback: 'none' });
+    await step(scope, {
+      model: modelOf(() => words),
+      stages: ['summarize', 'drop_oldest'],
+      summary: { fallback: 'none' },
+    });
     expect(scope.state.context).toEqual(before);
     expect(outcomes(scope)).toMatchObject([{ status: 'failed' }]);
   });
@@ -208,7 +215,7 @@ describe('the cut', () => {
       ...rounds(60, () => ({ output: lines(60) })),
     ];
     const scope = scopeOf(messages, { model: modelOf(() => GOOD_SUMMARY, { contextWindow: 16_000 }) });
-    await step(scope, { triggerMessages: 0, keepTokens: 2_000 });
+    await step(scope, { keep: { tokens: 2_000 } });
     expect(scope.state.context).toContain(messages[1]);
     assertPaired(scope.state.context);
     const calls = scope.state.context.flatMap(toolUsesOf).length;

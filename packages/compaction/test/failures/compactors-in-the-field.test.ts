@@ -2,6 +2,7 @@ import { assistantMessage, ContextOverflowError, type Message, textOf, userMessa
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { compaction, createCompactor } from '../../src/index.js';
+import { previewArgs } from '../../src/reducers/preview-args.js';
 import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
 import { scopeOf } from '../scope.js';
@@ -113,7 +114,12 @@ describe('a compactor', () => {
   });
 
   it('is not due again at once, whatever is kept: no thrashing', async () => {
-    for (const config of [{}, { keepTokens: 60_000 }, { keepMessages: 49 }, { triggerMessages: 16 }]) {
+    for (const config of [
+      {},
+      { keep: { tokens: 60_000 } },
+      { keep: { messages: 49 } },
+      { trigger: { messages: 16 } },
+    ]) {
       const compactor = createCompactor(config);
       let context: readonly Message[] = [userMessage('go')];
       let applied = 0;

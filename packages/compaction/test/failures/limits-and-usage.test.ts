@@ -47,8 +47,8 @@ describe('a listener', () => {
   it.each([
     ['applied', { model: null }],
     ['skipped', { model: null, beforeCompaction: () => ({ skip: true }) }],
-    ['failed', { strategy: 'summarization' as const, model: modelOf(() => ''), fallback: 'none' as const }],
-    ['ineffective', { model: null, minSavingTokens: 1_000_000 }],
+    ['failed', { stages: ['drop_oldest'], model: modelOf(() => ''), summary: { fallback: 'none' as const } }],
+    ['ineffective', { model: null, saving: { tokens: 1_000_000 } }],
   ])('hears that a compaction begins, and that it was %s and why', async (status, config) => {
     const scope = scopeOf(history());
     const outcome = await compaction(config).compact?.(scope, { instructions: 'keep the ids' });

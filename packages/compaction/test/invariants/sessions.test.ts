@@ -20,7 +20,12 @@ import { memoryLog, scopeOf, type TestScope } from '../scope.js';
 import { conversations, longConversations, runs } from './conversations.js';
 
 const key = SessionKey.of('s1');
-const small = { model: null, contextWindow: 3_000, triggerMessages: 10, keepMessages: 3 } as const;
+const small = {
+  model: null,
+  contextWindow: 3_000,
+  trigger: { messages: 10 },
+  keep: { messages: 3 },
+} as const;
 
 /** Whether it can be reduced at all: what must stay may be larger than the window. */
 async function presupposeReducible(messages: readonly Message[]): Promise<void> {
@@ -222,7 +227,7 @@ describe('twenty compactions of one session', { timeout: 120_000 }, () => {
     ['with a model', modelOf((request) => narrative(JSON.stringify(request.messages)))],
     ['without', null],
   ])('keep summary, state and work of the same size: %s', async (_, model) => {
-    const budgets = { maxSummaryTokens: 400, ledgerTokens: 500 };
+    const budgets = { summary: { maxTokens: 400 }, ledgerTokens: 500 };
     const capability = compaction({ model, contextWindow: 8_000, ...budgets });
     const scope = scopeOf([userMessage('Build the ark; keep src/ark.ts as it is.')]);
     const sizes: { summary: number; head: number; context: number; asked: number }[] = [];

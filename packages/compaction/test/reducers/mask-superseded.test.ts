@@ -99,7 +99,7 @@ describe('maskSuperseded', () => {
   it('runs before masking in the cascade, which it can spare', async () => {
     const again = rounds(12, () => ({ input: { path: 'src/a.ts' }, output: lines(200) }));
     const messages = [userMessage('go'), ...again, done];
-    const options = { contextWindow: 8_000, summarizer: 'none', triggerMessages: 0 } as const;
+    const options = { contextWindow: 8_000, model: null } as const;
     const outcome = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
     expect(outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore)).toMatchObject([

@@ -88,7 +88,7 @@ describe('referenceMedia', () => {
   it('runs early when it saves much, and not at all when it is switched off', async () => {
     const files = Array.from({ length: 10 }, (_, index) => image(`${index}`.repeat(400)));
     const messages = [...turn(...files), ...turn(), ...turn()];
-    const options = { contextWindow: 200_000, summarizer: 'none' } as const;
+    const options = { contextWindow: 200_000, model: null } as const;
     const early = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
     expect(early).toMatchObject({
       status: 'applied',
