@@ -1,6 +1,8 @@
 import { assistantMessage, type Message, type ToolUseBlock, textOf, toolUsesOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { compaction } from '../../src/index.js';
+import { previewArgs } from '../../src/reducers/preview-args.js';
+import { truncateArgs } from '../../src/reducers/truncate-args.js';
 import { at, lines, rounds } from '../build.js';
 import { scopeOf, toolScopeOf } from '../scope.js';
 
@@ -30,7 +32,7 @@ const argumentOf = (message: Message) => (at(toolUsesOf(message), 0).input as { 
 describe('a model that copies a stub into a call', () => {
   it('is told to write the text itself, where the stub is an argument that was cut', async () => {
     const { context, may } = await reduced(
-      { strategy: 'observation_masking', truncateArgs: { keepMessages: 2 } },
+      { stages: [truncateArgs({ keepMessages: 2 }), 'mask_outputs', 'drop_oldest'] },
       written(),
     );
     const copied = argumentOf(at(context, 0));
@@ -45,22 +47,20 @@ describe('a model that copies a stub into a call', () => {
   it('is told so too, where it was pruned, masked or summarized', async () => {
     const pruned = await reduced(
       {
-        strategy: 'observation_masking',
-        truncateArgs: false,
-        previewArgs: { mode: 'compaction', protectPercent: 0.01 },
+        stages: [previewArgs({ mode: 'compaction', protectPercent: 0.01 }), 'mask_outputs', 'drop_oldest'],
       },
       written(),
     );
     expect(await pruned.may(write(argumentOf(at(pruned.context, 0))))).toMatchObject({ type: 'deny' });
 
     const masked = await reduced(
-      { strategy: 'observation_masking' },
+      { stages: ['mask_outputs', 'drop_oldest'] },
       rounds(12, () => ({ output: lines(300) })),
     );
     expect(await masked.may(write(textOf(at(masked.context, 1))))).toMatchObject({ type: 'deny' });
 
     const summarized = await reduced(
-      { strategy: 'summarization' },
+      { stages: ['summarize', 'drop_oldest'] },
       rounds(30, () => ({ output: lines(60) })),
     );
     expect(await summarized.may(write(textOf(at(summarized.context, 0))))).toMatchObject({ type: 'deny' });
@@ -68,20 +68,20 @@ describe('a model that copies a stub into a call', () => {
 
   it('may read what it likes, and write words that a tool has printed', async () => {
     const say = { name: 'bash', input: { command: 'cat notes' }, output: 'x ... [truncated] ... y' };
-    const { may } = await reduced({ strategy: 'observation_masking', truncateArgs: { keepMessages: 2 } }, [
-      ...written(),
-      ...rounds(1, () => say),
-    ]);
+    const { may } = await reduced(
+      { stages: [truncateArgs({ keepMessages: 2 }), 'mask_outputs', 'drop_oldest'] },
+      [...written(), ...rounds(1, () => say)],
+    );
     expect(await may(write('x ... [truncated] ... y'))).toBe('run');
     expect(await may(write('[CONVERSATION_SUMMARY]'))).toMatchObject({ type: 'deny' });
     expect(await may({ ...write('[CONVERSATION_SUMMARY]'), name: 'grep_files' })).toBe('run');
   });
 
   it('may write the words of a cut once a summary stands for whoever said them', async () => {
-    const { context, may } = await reduced({ strategy: 'summarization', truncateArgs: { keepMessages: 2 } }, [
-      ...rounds(10, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })),
-      ...rounds(30),
-    ]);
+    const { context, may } = await reduced(
+      { stages: [truncateArgs({ keepMessages: 2 }), 'summarize', 'drop_oldest'] },
+      [...rounds(10, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })), ...rounds(30)],
+    );
     expect(
       context.flatMap(({ content }) => (JSON.stringify(content).includes('[truncated]') ? 1 : [])),
     ).toEqual([]);

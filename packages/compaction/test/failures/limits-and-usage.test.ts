@@ -1,5 +1,6 @@
 import { type ModelResponse, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
+import type { CompactionCapabilitySettings } from '../../src/index.js';
 import { compaction, createCompactor } from '../../src/index.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf } from '../models.js';
@@ -44,10 +45,17 @@ describe('usage that a provider reports', () => {
 });
 
 describe('a listener', () => {
-  it.each([
+  it.each<[string, CompactionCapabilitySettings]>([
     ['applied', { model: null }],
     ['skipped', { model: null, beforeCompaction: () => ({ skip: true }) }],
-    ['failed', { stages: ['drop_oldest'], model: modelOf(() => ''), summary: { fallback: 'none' as const } }],
+    [
+      'failed',
+      {
+        stages: ['summarize', 'drop_oldest'],
+        model: modelOf(() => ''),
+        summary: { fallback: 'none' as const },
+      },
+    ],
     ['ineffective', { model: null, saving: { tokens: 1_000_000 } }],
   ])('hears that a compaction begins, and that it was %s and why', async (status, config) => {
     const scope = scopeOf(history());

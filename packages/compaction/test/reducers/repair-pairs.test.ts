@@ -38,7 +38,7 @@ describe('repairPairs', () => {
       ['call_0_2', 'second'],
     ]);
     expect(needsRepair(after)).toBe(false);
-    const outcome = await createCompactor({ strategy: [dropOldest()] }).compact(messages);
+    const outcome = await createCompactor({ stages: [dropOldest()] }).compact(messages);
     expect(outcome.steps[0]).not.toHaveProperty('note');
   });
 
