@@ -2,7 +2,7 @@ import type { ContentBlock, Message } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
-  type CompactionConfig,
+  type CompactionSettings,
   createCompactor,
   maskOutputs,
   previewArgs,
@@ -43,7 +43,7 @@ const stages = [
 const masked = maskOutputs({ keepRecentToolOutputs: 0 });
 
 /** Ladders that touch messages in every way there is. */
-const ladders: Readonly<Record<string, CompactionConfig['stages']>> = {
+const ladders: Readonly<Record<string, CompactionSettings['stages']>> = {
   'as it comes': undefined,
   summarize: [...stages, 'summarize', 'drop_oldest'],
   mask_outputs: [...stages, masked, 'drop_oldest'],

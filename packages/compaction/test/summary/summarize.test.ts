@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, createCompactor, summarize } from '../../src/index.js';
+import { type CompactionSettings, createCompactor, summarize } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 
@@ -27,7 +27,7 @@ const history = () => [
 
 async function compact(
   messages: readonly Message[],
-  config: CompactionConfig = {},
+  config: CompactionSettings = {},
   options: CompactOptions = {},
 ) {
   const outcome = await createCompactor({ stages: ['summarize', 'drop_oldest'], ...config }).compact(
