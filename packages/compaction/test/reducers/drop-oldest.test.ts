@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dropOldest } from '../../src/index.js';
 import { lines, meter, reduceWith, rounds } from '../build.js';
 
-const tight = { limitTokens: 2_000, targetTokens: 1_800 };
+const tight = { mostTokens: 2_000, enoughTokens: 1_800, targetTokens: 1_800 };
 
 describe('dropOldest', () => {
   it('drops the oldest calls with their results until the rest fits, and says so', async () => {

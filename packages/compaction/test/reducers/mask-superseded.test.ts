@@ -99,13 +99,19 @@ describe('maskSuperseded', () => {
   it('runs before masking in the cascade, which it can spare', async () => {
     const again = rounds(12, () => ({ input: { path: 'src/a.ts' }, output: lines(200) }));
     const messages = [userMessage('go'), ...again, done];
-    const options = { contextWindow: 8_000, model: null } as const;
-    const outcome = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
+    const options = {
+      contextWindow: 8_000,
+      model: null,
+      stages: ['mask_superseded', 'mask_outputs', 'summarize', 'drop_oldest'],
+    } as const;
+    const outcome = await createCompactor({ ...options, stages: [...options.stages] }).compact(messages, {
+      reason: 'proactive_budget',
+    });
     expect(outcome.status).toBe('applied');
     expect(outcome.steps.filter((step) => step.tokensAfter < step.tokensBefore)).toMatchObject([
       { reducer: 'mask_superseded' },
     ]);
-    const off = createCompactor({ ...options });
+    const off = createCompactor({ ...options, stages: options.stages.slice(1) });
     const { steps } = await off.compact(messages, { reason: 'proactive_budget' });
     expect(steps.map((step) => step.reducer)).not.toContain('mask_superseded');
   });

@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, referenceMedia } from '../../src/index.js';
+import { type CompactionConfig, createCompactor, referenceMedia } from '../../src/index.js';
 import { at, reduceWith } from '../build.js';
 
 const image = (data: string, filename?: string): FileBlock => ({
@@ -85,21 +85,21 @@ describe('referenceMedia', () => {
     expect(await reduced(answered, 0)).toBe(answered);
   });
 
-  it('runs early when it saves much, and not at all when it is switched off', async () => {
-    const files = Array.from({ length: 10 }, (_, index) => image(`${index}`.repeat(400)));
+  it('is a stage where it is named, and saves what old files take before anything is summarized', async () => {
+    const files = Array.from({ length: 10 }, (_, index) => image(`${index}`.repeat(4_000)));
     const messages = [...turn(...files), ...turn(), ...turn()];
-    const options = { contextWindow: 200_000, model: null } as const;
-    const early = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
-    expect(early).toMatchObject({
+    const options: CompactionConfig = { contextWindow: 16_000, model: null };
+    const stages = ['reference_media', 'summarize', 'drop_oldest'] as const;
+    const outcome = await createCompactor({ ...options, stages: [...stages] }).compact(messages, {
+      reason: 'proactive_budget',
+    });
+    expect(outcome).toMatchObject({
       status: 'applied',
       messagesAfter: 6,
-      reason: 'reduced early by reference_media',
+      reason: 'reduced by reference_media',
     });
-    expect(early.tokensAfter).toBeLessThan(early.tokensBefore / 10);
-    const again = await createCompactor(options).compact(early.messages, { reason: 'proactive_budget' });
-    expect(again.status).toBe('skipped');
-    const off = createCompactor({ ...options });
-    expect((await off.compact(messages, { reason: 'proactive_budget' })).status).toBe('skipped');
+    const without = await createCompactor(options).compact(messages, { reason: 'proactive_budget' });
+    expect(without.steps.map(({ reducer }) => reducer)).not.toContain('reference_media');
   });
 
   it('leaves no file before the kept turns, and one copy of each within, for any conversation', async () => {

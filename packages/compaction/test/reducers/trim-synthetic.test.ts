@@ -17,15 +17,14 @@ describe('trimSynthetic', () => {
     expect(fates).toEqual([{ messageId: first.id, fate: 'trimmed' }]);
   });
 
-  it('runs from half a window on, or from a number of tokens on', () => {
+  it('runs early from a share of the window or a number of tokens on, where either is named', () => {
     const view = viewOf([userMessage('x'.repeat(400))], 15_950);
-    expect(trimSynthetic().isDueEarly?.(view, budgetOf({ contextWindow: 32_000 }))).toBe(true);
-    expect(trimSynthetic().isDueEarly?.(view, budgetOf({ contextWindow: 64_000 }))).toBe(false);
+    const half = trimSynthetic({ trimThreshold: 0.5 });
+    expect(half.isDueEarly?.(view, budgetOf({ contextWindow: 32_000 }))).toBe(true);
+    expect(half.isDueEarly?.(view, budgetOf({ contextWindow: 64_000 }))).toBe(false);
     expect(
       trimSynthetic({ trimMaxTokens: 1_000 }).isDueEarly?.(view, budgetOf({ contextWindow: 64_000 })),
     ).toBe(true);
-    expect(trimSynthetic({ trimThreshold: 0 }).isDueEarly?.(view, budgetOf({ contextWindow: 100 }))).toBe(
-      false,
-    );
+    expect(trimSynthetic().isDueEarly?.(view, budgetOf({ contextWindow: 100 }))).toBe(false);
   });
 });

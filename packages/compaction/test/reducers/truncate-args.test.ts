@@ -55,16 +55,14 @@ describe('truncateArgs', () => {
     expect(forced.messages).not.toBe(messages);
   });
 
-  it('has its own trigger, lower than the main one', () => {
-    const { isDueEarly } = truncateArgs();
+  it('runs early by triggers of its own, where they are named', () => {
+    const { isDueEarly } = truncateArgs({ triggerMessages: 25, triggerTokens: 40_000 });
     expect(isDueEarly?.(viewOf(rounds(12)), budgetOf())).toBe(false);
     expect(isDueEarly?.(viewOf(rounds(13)), budgetOf())).toBe(true);
     expect(isDueEarly?.(viewOf(rounds(1, () => ({ output: 'word '.repeat(50_000) }))), budgetOf())).toBe(
       true,
     );
-    expect(
-      truncateArgs({ triggerMessages: 0, triggerTokens: 0 }).isDueEarly?.(viewOf(rounds(50)), budgetOf()),
-    ).toBe(false);
+    expect(truncateArgs().isDueEarly?.(viewOf(rounds(50)), budgetOf())).toBe(false);
   });
 
   it('never exceeds the limit nor splits a surrogate pair', async () => {
