@@ -78,7 +78,7 @@ export class LocalWorkspace implements Workspace {
     range: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<Uint8Array> {
     return this.#withFile(path, async (file) => {
-      // Non-blocking, or a named pipe would wait for somebody to write into it.
+      // Non-blocking, or a named pipe would wait for a writer.
       const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {
         const found = await handle.stat();
