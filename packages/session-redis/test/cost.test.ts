@@ -1,4 +1,4 @@
-import { SessionKey, userMessage } from '@x/core';
+import { operationId, SessionKey, userMessage } from '@x/core';
 import { commitAt } from '@x/testkit';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
@@ -28,6 +28,7 @@ describe('what a commit costs', () => {
     const { client, keyPrefix, store } = testStore();
     const stored = Array.from({ length: 500 }, turn).flat();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
+    const { token: expected } = (await store.load(key)) ?? {};
     const monitor = await observer.monitor();
     const seen: string[] = [];
     const done = new Promise<void>((resolve) => {
@@ -36,8 +37,9 @@ describe('what a commit costs', () => {
         if (rest[0] === `${keyPrefix}end`) resolve();
       });
     });
-    await commitAt(new RedisSession({ client, keyPrefix }), key, {
-      expectedVersion: 1,
+    await new RedisSession({ client, keyPrefix }).commit(key, {
+      operation: operationId(),
+      expected,
       head,
       keep: 1_000,
       append: turn(),

@@ -151,7 +151,8 @@ describe('a lease', () => {
     await lease.renew();
     await lease.release();
     await granted(store);
-    expect(sent).toEqual(['evalsha', 'evalsha', 'evalsha', 'evalsha']);
+    // The commit looks first what there is.
+    expect(sent.filter((name) => name === 'evalsha')).toHaveLength(4);
   });
 
   it.each([{ ttlMs: 0 }, { ttlMs: -1 }, { ttlMs: 1.5 }, {}, { ttlMs, ttl: 1 }])(
