@@ -17,9 +17,9 @@ import {
 } from '@x/core';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import { z } from 'zod';
+import { attempt, withConnection } from './connection.js';
 import { migrateTables } from './schema.js';
 import { type Statements, statementsFor } from './statements.js';
-import { attempt, isReadOnly } from './store-error.js';
 
 const optionsSchema = z.strictObject({
   pool: z.custom<Pool>(
@@ -259,39 +259,27 @@ export class PostgresSession implements SessionStore {
   }
 
   /** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
-  async #transaction<T>(task: (connection: PoolClient) => Promise<T>): Promise<T> {
-    const connection = await this.#pool.connect();
-    try {
+  #transaction<T>(task: (connection: PoolClient) => Promise<T>): Promise<T> {
+    return withConnection(this.#pool, async (connection) => {
       await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-      const result = await task(connection);
-      await connection.query('COMMIT');
-      connection.release();
-      return result;
-    } catch (error) {
-      await connection.query('ROLLBACK').then(
-        () => connection.release(isReadOnly(error)),
-        // Closing the connection rolls back as well.
-        () => connection.release(true),
-      );
-      throw error;
-    }
+      try {
+        const result = await task(connection);
+        await connection.query('COMMIT');
+        return result;
+      } catch (error) {
+        // Where this fails, too, the connection is closed, which rolls back as well.
+        await connection.query('ROLLBACK').catch(() => {});
+        throw error;
+      }
+    });
   }
 
   #run(key: SessionKey | undefined, statement: string, values: unknown[]): Promise<QueryResult> {
     return attempt(key, () => this.#query(statement, values));
   }
 
-  /** After a failover a connection may lead to a replica: it is closed, and the next one leads to the new primary. */
-  async #query(statement: string, values: unknown[]): Promise<QueryResult> {
-    const connection = await this.#pool.connect();
-    try {
-      const result = await connection.query(statement, values);
-      connection.release();
-      return result;
-    } catch (error) {
-      connection.release(isReadOnly(error) || (error as { code?: string }).code === undefined);
-      throw error;
-    }
+  #query(statement: string, values: unknown[]): Promise<QueryResult> {
+    return withConnection(this.#pool, (connection) => connection.query(statement, values));
   }
 }
 

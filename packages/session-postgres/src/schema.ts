@@ -1,5 +1,6 @@
 import { SessionStoreError } from '@x/core';
-import type { Pool } from 'pg';
+import type { Pool, PoolClient } from 'pg';
+import { withConnection } from './connection.js';
 
 /**
  * `migrations[n]` brings the tables from version n to n + 1, in one transaction. Never change one that was released: add
@@ -45,28 +46,31 @@ const migrations: readonly ((table: string) => string)[] = [
 
 /** Creates the tables or brings them up to date. Who does it at the same time waits for the lock of the transaction. */
 export async function migrateTables(pool: Pool, table: string): Promise<void> {
-  const connection = await pool.connect();
-  try {
+  await withConnection(pool, async (connection) => {
     await connection.query('BEGIN');
-    await connection.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`x:${table}`]);
-    await connection.query(`CREATE TABLE IF NOT EXISTS ${table}_schema (version INTEGER NOT NULL)`);
-    const { rows } = await connection.query(`SELECT version FROM ${table}_schema`);
-    const current = Number(rows[0]?.version ?? 0);
-    if (current > migrations.length) {
-      throw new SessionStoreError(
-        'session_newer',
-        `The table ${table} is of version ${current}, newer than this package knows (${migrations.length}): upgrade ` +
-          '@x/session-postgres.',
-      );
+    try {
+      await migrate(connection, table);
+      await connection.query('COMMIT');
+    } catch (error) {
+      await connection.query('ROLLBACK').catch(() => {});
+      throw error;
     }
-    for (const migration of migrations.slice(current)) await connection.query(migration(table));
-    await connection.query(`DELETE FROM ${table}_schema`);
-    await connection.query(`INSERT INTO ${table}_schema VALUES (${migrations.length})`);
-    await connection.query('COMMIT');
-    connection.release();
-  } catch (error) {
-    // Closing the connection rolls back.
-    connection.release(true);
-    throw error;
+  });
+}
+
+async function migrate(connection: PoolClient, table: string): Promise<void> {
+  await connection.query('SELECT pg_advisory_xact_lock(hashtext($1))', [`x:${table}`]);
+  await connection.query(`CREATE TABLE IF NOT EXISTS ${table}_schema (version INTEGER NOT NULL)`);
+  const { rows } = await connection.query(`SELECT version FROM ${table}_schema`);
+  const current = Number(rows[0]?.version ?? 0);
+  if (current > migrations.length) {
+    throw new SessionStoreError(
+      'session_newer',
+      `The table ${table} is of version ${current}, newer than this package knows (${migrations.length}): upgrade ` +
+        '@x/session-postgres.',
+    );
   }
+  for (const migration of migrations.slice(current)) await connection.query(migration(table));
+  await connection.query(`DELETE FROM ${table}_schema`);
+  await connection.query(`INSERT INTO ${table}_schema VALUES (${migrations.length})`);
 }

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Clock,
@@ -18,15 +16,13 @@ import {
   type SessionLease,
   type SessionScope,
   type SessionStore,
-  SessionStoreError,
   type StoredSession,
   systemClock,
   tokenOf,
-  XError,
 } from '@x/core';
-import Sqlite, { type Database } from 'better-sqlite3';
+import type { Database } from 'better-sqlite3';
 import { z } from 'zod';
-import { migrate, migrations, versionOf } from './schema.js';
+import { isBusy, openDatabase, toStoreError } from './database.js';
 
 const optionsSchema = z.strictObject({
   file: z.string().min(1),
@@ -72,8 +68,6 @@ interface LeaseRow {
   readonly expires_at: number;
 }
 
-/** How long one attempt blocks this process; then others are let in before the next. */
-const BUSY_MS = 20;
 const PAUSE_MS = 10;
 /** Sessions that one statement of a listing reads. */
 const PAGE = 200;
@@ -113,11 +107,7 @@ export class SqliteSession implements SessionStore {
     this.#lifetime = ttlSeconds * 1000;
     this.#lockTimeoutMs = lockTimeoutMs;
     this.#clock = clock;
-    try {
-      this.#database = open(file, synchronous, lockTimeoutMs);
-    } catch (error) {
-      throw toStoreError(undefined, error);
-    }
+    this.#database = openDatabase(file, synchronous, lockTimeoutMs);
   }
 
   load(key: SessionKey): Promise<StoredSession | undefined> {
@@ -387,46 +377,10 @@ export class SqliteSession implements SessionStore {
   }
 }
 
-function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
-  const database = new Sqlite(file, { timeout: lockTimeoutMs });
-  try {
-    database.pragma('journal_mode = WAL');
-    database.pragma(`synchronous = ${synchronous}`);
-    database.transaction(() => migrate(database)).immediate();
-    if (versionOf(database) > migrations.length) {
-      const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;
-      throw new SessionStoreError('session_newer', message);
-    }
-    // From here on somebody else's transaction is waited for without standing still.
-    database.pragma(`busy_timeout = ${BUSY_MS}`);
-    return database;
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
 function committed(row: SessionRow): Committed {
   return { version: row.version, messages: row.message_count, operations: row.operations.split(' ') };
 }
 
 function infoOf({ key, version, updated_at: updatedAt }: ListedRow): SessionInfo {
   return { key: SessionKey.parse(key), version, updatedAt: new Date(updatedAt).toISOString() };
-}
-
-function isBusy(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: string }).code));
-}
-
-/** A transaction of SQLite happens or does not, and says which. */
-function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
-  if (XError.isInstance(error)) return error;
-  const { code = '', message } = error as { code?: string; message: string };
-  const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
-  return new SessionStoreError(
-    isDamaged ? 'session_corrupt' : 'session_unavailable',
-    `The database of sessions ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.`,
-    { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
-  );
 }

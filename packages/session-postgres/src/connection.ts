@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
+import type { Pool, PoolClient } from 'pg';
 
 /** What the driver's errors say of themselves. */
 interface DriverError extends Error {
@@ -24,9 +25,27 @@ export async function attempt<T>(key: SessionKey | undefined, task: () => Promis
   }
 }
 
-/** Whether a connection leads to a server that may not be written to. */
-export function isReadOnly(error: unknown): boolean {
-  return (error as DriverError).code === '25006';
+/** Does something on a connection of its own, which others use afterwards if it is good for that. */
+export async function withConnection<T>(
+  pool: Pool,
+  task: (connection: PoolClient) => Promise<T>,
+): Promise<T> {
+  const connection = await pool.connect();
+  // What ends a connection fails the statement that runs on it, too.
+  const ignore = () => {};
+  connection.on('error', ignore);
+  let isGood = true;
+  try {
+    return await task(connection);
+  } catch (error) {
+    const { code = '' } = error as DriverError;
+    // A refusal of the server is none of the connection's, unless a failover made the server a replica.
+    isGood = XError.isInstance(error) || (/^[0-9A-Z]{5}$/.test(code) && !/^(25006|57P..|EPIPE)$/.test(code));
+    throw error;
+  } finally {
+    connection.off('error', ignore);
+    connection.release(!isGood);
+  }
 }
 
 function isTransient(error: unknown): boolean {
