@@ -97,10 +97,10 @@ export interface Untouched {
   readonly requests: number;
 }
 
-/** All that compaction never touches: the four contexts, and what other capabilities keep. */
+/** All that compaction never touches: the four contexts, and what other capabilities keep; memory takes its section anew. */
 export function untouchedOf(state: AgentState): string {
   const { permissionContext, planModeContext, tasksContext, toolContext, extensions } = state;
-  const { compaction: _, ...others } = extensions as Record<string, unknown>;
+  const { compaction: _, memory: __, ...others } = extensions as Record<string, unknown>;
   return JSON.stringify({ permissionContext, planModeContext, tasksContext, toolContext, others });
 }
 
