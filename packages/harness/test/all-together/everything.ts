@@ -113,7 +113,7 @@ export const makers: Readonly<Record<string, () => Capability | Promise<Capabili
   planMode: () => planMode(),
   permissions: () =>
     permissions({
-      allow: ['write_file(src/**)', 'edit_file(src/**)', 'execute(echo *)', 'memory_save', 'mcp__box__*'],
+      allow: ['write_file(src/**)', 'edit_file(src/**)', 'execute(echo *)', 'memory_forget', 'mcp__box__*'],
       deny: ['execute(rm *)'],
     }),
   toolGroups: () =>

@@ -179,7 +179,7 @@ export async function replaceCore(
   return after;
 }
 
-export async function readCore(workspace: Workspace, prefix: string): Promise<string> {
+async function readCore(workspace: Workspace, prefix: string): Promise<string> {
   return (await readIfFound(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
