@@ -12,5 +12,6 @@ export interface RedisClient {
   callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
   hmget(key: string, ...fields: string[]): Promise<unknown[]>;
   lrange(key: string, first: number, last: number): Promise<unknown[]>;
-  info(section: string): Promise<unknown>;
+  /** Asked once, for the eviction policy. */
+  info?(section: string): Promise<unknown>;
 }

@@ -14,6 +14,7 @@ import {
 } from '@x/core';
 import { z } from 'zod';
 import { decodeSession, FIELDS } from './decode-session.js';
+import { warnOfEviction } from './eviction-warning.js';
 import { clientSchema, keyPrefixSchema } from './options.js';
 import type { RedisClient } from './redis-client.js';
 import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
@@ -94,6 +95,7 @@ export class RedisSession implements SessionStore {
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
+    warnOfEviction(this.#client);
     const { shard, keys, member } = this.#locate(key);
     const { operation, expected = '', append, fence } = change;
     const values = [
