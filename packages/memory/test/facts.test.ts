@@ -83,7 +83,7 @@ describe('what a person wrote', () => {
     let merging = true;
     const person = (async () => {
       let said = 0;
-      for (; merging || said < 100; said++) {
+      for (; (merging || said < 100) && said < 744; said++) {
         await appendFile(join(workspace.root, core), `- line ${said} of a person\n`);
         await new Promise((resolve) => setImmediate(resolve));
       }
