@@ -7,17 +7,19 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { LocalWorkspace } from '@x/core';
-import { memory, sessionHistory } from '@x/memory';
+import { MemoryService, sessionHistory } from '@x/memory';
 import { mcpHttpHandler } from '@x/memory/mcp';
 
 const directory = await mkdtemp(join(tmpdir(), 'memory-server-'));
 
 // The server decides by the token whose memory it is; nothing else in a request can.
 const users = new Map([['Bearer token-of-alice', 'alice']]);
-const capability = memory();
+const workspace = new LocalWorkspace(join(directory, 'workspace'));
+const memory = new MemoryService({ workspace });
 const handler = mcpHttpHandler({
-  workspace: new LocalWorkspace(join(directory, 'workspace')),
-  tools: [...(capability.tools ?? []), ...(sessionHistory().tools ?? [])],
+  workspace,
+  memory,
+  tools: [...(sessionHistory().tools ?? [])],
   scopeOf: ({ headers }) => {
     const userId = users.get(headers.authorization ?? '');
     return userId === undefined ? undefined : { userId, agentId: 'coder' };
@@ -41,5 +43,5 @@ console.log(JSON.stringify(found.content));
 
 await client.close();
 server.close();
-await capability.close?.();
+await memory.close();
 await rm(directory, { recursive: true });

@@ -34,8 +34,8 @@ async function say(
 
 const first = new ScriptedModel([{ text: 'Noted.' }]);
 const keeper = new ScriptedModel([
-  { when: /<transcript>/, reply: { text: '- Alice wants PostgreSQL 17 for every new service' } },
-  { when: /<notes>/, reply: { text: '# Alice\n\n- Wants PostgreSQL 17 for every new service' } },
+  { when: /<transcript>/, reply: { text: '- Alice wants PostgreSQL 17 for every new service [#1]' } },
+  { when: /<notes>/, reply: { text: 'ADD n1: Wants PostgreSQL 17 for every new service' } },
 ]);
 await say('From now on, use PostgreSQL 17 for every new service.', 'monday', first, keeper);
 

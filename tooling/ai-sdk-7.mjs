@@ -40,6 +40,7 @@ try {
     'run',
     'test/agent',
     'test/from-ai-sdk.test.ts',
+    'test/ui',
     ...process.argv.slice(2),
   ];
   process.exitCode = installed && run('npm', vitest, packageFolder, { X_AI_SDK: folder }) ? 0 : 1;

@@ -1,4 +1,4 @@
 import { defineConfig } from 'vitest/config';
 import { unitWith } from './vitest.js';
 
-export default defineConfig(unitWith('redis', 'mariadb', 'chromium'));
+export default defineConfig(unitWith('redis', 'mariadb', 'postgres', 'chromium'));

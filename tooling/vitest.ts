@@ -20,7 +20,7 @@ export const unit = {
   },
 } satisfies ViteUserConfig;
 
-type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'chromium';
+type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium';
 
 /** The same, with services whose addresses the tests `inject`, by the keys of `ProvidedContext`. */
 export function unitWith(...services: ServiceName[]): ViteUserConfig {

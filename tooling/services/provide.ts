@@ -8,6 +8,7 @@ declare module 'vitest' {
     redisUrl: string;
     redisClusterUrl: string;
     mysqlUrl: string;
+    postgresUrl: string;
     chromiumPath: string;
   }
 }

@@ -1,7 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalWorkspace, SessionKey, type SessionStore, type Workspace, WorkspaceSession } from '@x/core';
+import {
+  LocalWorkspace,
+  operationId,
+  SessionKey,
+  type SessionStore,
+  type Workspace,
+  WorkspaceSession,
+} from '@x/core';
 import { MysqlSession } from '@x/session-mysql';
 import { RedisSession } from '@x/session-redis';
 import type { Redis } from 'ioredis';
@@ -68,18 +75,16 @@ function appending(
   return async (messages) => {
     const key = SessionKey.of({ userId: 'alice', sessionId: `s-${++sessions}` });
     let keep = messages;
-    const first = { expectedVersion: 0, head: someHead, keep: 0, append: someMessages(messages) };
-    let version = await store.commit(key, first);
+    let expected = operationId();
+    const first = { operation: expected, expected: undefined, head: someHead, keep: 0 };
+    await store.commit(key, { ...first, append: someMessages(messages) });
     return {
       written,
       turn: async () => {
         if (load) await store.load(key);
-        version = await store.commit(key, {
-          expectedVersion: version,
-          head: someHead,
-          keep,
-          append: someTurn(),
-        });
+        const operation = operationId();
+        await store.commit(key, { operation, expected, head: someHead, keep, append: someTurn() });
+        expected = operation;
         keep += 2;
       },
     };

@@ -1,4 +1,4 @@
-import { SessionKey } from '@x/core';
+import { operationId, SessionKey, type SessionStore } from '@x/core';
 import { MysqlSession } from '@x/session-mysql';
 import { RedisSession } from '@x/session-redis';
 import type { Redis } from 'ioredis';
@@ -18,14 +18,22 @@ export interface Comparison {
   readonly raw: number;
 }
 
+/** Adds a turn with every call. */
+function committing(store: SessionStore): () => Promise<void> {
+  let expected: string | undefined;
+  let keep = 0;
+  return async () => {
+    const operation = operationId();
+    await store.commit(key, { operation, expected, head: someHead, keep, append: someTurn() });
+    expected = operation;
+    keep += 2;
+  };
+}
+
 /** A commit beside one command that sends Redis the same bytes. */
 export async function besideRedis(client: Redis): Promise<Comparison> {
   const store = new RedisSession({ client, keyPrefix: 'raw:' });
-  let version = 0;
-  const commit = async () => {
-    const keep = version * 2;
-    version = await store.commit(key, { expectedVersion: version, head: someHead, keep, append: someTurn() });
-  };
+  const commit = committing(store);
   const raw = async () => {
     await client.rpush(
       'raw',
@@ -42,11 +50,7 @@ export async function besideMysql(pool: Pool, durability: string): Promise<Compa
   const store = new MysqlSession({ pool, table });
   await store.migrate();
   await pool.query(`CREATE TABLE ${table}_rows LIKE ${table}_messages`);
-  let version = 0;
-  const commit = async () => {
-    const keep = version * 2;
-    version = await store.commit(key, { expectedVersion: version, head: someHead, keep, append: someTurn() });
-  };
+  const commit = committing(store);
   let seq = 0;
   const raw = async () => {
     const rows = someTurn().flatMap((message) => [1, seq++, JSON.stringify(message)]);

@@ -52,6 +52,20 @@ export const stores = {
       throw new SessionStoreError('session_unavailable', `There is no directory ${directory}.`);
     },
   },
+  sqlite: {
+    title: 'a file of SQLite',
+    value: 'FILE',
+    example: './sessions.db',
+    async open(file, { createTables = false }) {
+      // Looking must not create one.
+      if (!createTables && !existsSync(file)) {
+        throw new SessionStoreError('session_unavailable', `There is no file ${file}.`);
+      }
+      const { SqliteSession } = await import('@x/session-sqlite');
+      const store = new SqliteSession({ file });
+      return { store, close: () => store.close() };
+    },
+  },
   redis: {
     title: 'Redis',
     value: 'URL',
@@ -105,6 +119,31 @@ export const stores = {
       const pool = createPool({ uri, connectionLimit: patient ? 4 : 2 });
       try {
         const store = new MysqlSession({ pool, table });
+        if (createTables) await store.migrate();
+        return { store, close: () => pool.end() };
+      } catch (error) {
+        await pool.end();
+        throw error;
+      }
+    },
+  },
+  postgres: {
+    title: 'PostgreSQL',
+    value: 'URL',
+    example: 'postgres://user:password@host[:port]/database',
+    schemes: ['postgres', 'postgresql'],
+    part: { option: 'table', value: 'NAME' },
+    driver: 'pg',
+    async open(connectionString, { part: table, createTables = false, patient = false }) {
+      const [{ default: pg }, { PostgresSession }] = await Promise.all([
+        import('pg'),
+        import('@x/session-postgres'),
+      ]);
+      const pool = new pg.Pool({ connectionString, max: patient ? 4 : 2 });
+      // What ends a connection that nobody uses fails nothing.
+      pool.on('error', () => {});
+      try {
+        const store = new PostgresSession({ pool, table });
         if (createTables) await store.migrate();
         return { store, close: () => pool.end() };
       } catch (error) {

@@ -12,7 +12,6 @@ import {
   WorkspaceSession,
   WorkspaceSessionLog,
 } from '@x/core';
-import { MysqlSession } from '@x/session-mysql';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { openStore } from '../src/open-store.js';
 import { checkedAddress, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
@@ -28,31 +27,38 @@ const own = `x_${randomBytes(6).toString('hex')}`;
 const stores = {
   redis: () => ({ redis: inject('redisUrl'), 'key-prefix': `${own}:` }),
   mysql: () => ({ mysql: inject('mysqlUrl'), table: own }),
+  postgres: () => ({ postgres: inject('postgresUrl'), table: own }),
+  sqlite: () => ({ sqlite: join(directory, 'below/sessions.db') }),
   directory: () => ({ directory }),
 };
 
-it.each(['redis', 'mysql'] as const)('sessions of another prefix or table are apart (%s)', async (kind) => {
-  const key = SessionKey.of({ sessionId: own });
-  const { [kind]: url, ...part } = stores[kind]() as Record<string, string>;
-  const [chosen, usual] = await Promise.all(
-    [part, {}].map((options) =>
-      openStore({ workspace: '.', [kind]: url, ...options }, { readOnly: false, createTables: true }),
-    ),
-  );
-  const session = await openSession(chosen?.store ?? expect.fail(), key);
-  session.state.contextMutable().push(userMessage('Hello'));
-  await session.commit();
-  expect(await usual?.store.load(key)).toBeUndefined();
-  expect(await chosen?.store.delete(key)).toBe(true);
-  await Promise.all([chosen?.close(), usual?.close()]);
-});
+it.each(['redis', 'mysql', 'postgres'] as const)(
+  'sessions of another prefix or table are apart (%s)',
+  async (kind) => {
+    const key = SessionKey.of({ sessionId: own });
+    const { [kind]: url, ...part } = stores[kind]() as Record<string, string>;
+    const [chosen, usual] = await Promise.all(
+      [part, {}].map((options) =>
+        openStore({ workspace: '.', [kind]: url, ...options }, { readOnly: false, createTables: true }),
+      ),
+    );
+    const session = await openSession(chosen?.store ?? expect.fail(), key);
+    session.state.contextMutable().push(userMessage('Hello'));
+    await session.commit();
+    expect(await usual?.store.load(key)).toBeUndefined();
+    expect(await chosen?.store.delete(key)).toBe(true);
+    await Promise.all([chosen?.close(), usual?.close()]);
+  },
+);
 
 describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
   it('are listed, shown, exported and deleted, those that the options name and no others', async () => {
     const key = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: `of-${kind}` });
     const workspace = join(directory, 'logs');
-    const { store, close } = await openStore({ workspace, ...chosen() }, { readOnly: false });
-    if (store instanceof MysqlSession) await store.migrate();
+    const { store, close } = await openStore(
+      { workspace, ...chosen() },
+      { readOnly: false, createTables: true },
+    );
     const session = await openSession(store, key);
     session.state.contextMutable().push(userMessage('First'), userMessage('Second'));
     await session.commit();
@@ -125,7 +131,11 @@ it.each<[string, Parameters<typeof openStore>[0], string]>([
   ],
   ['a prefix of nothing', { workspace: '.', 'key-prefix': 'a:' }, '--key-prefix belongs to --redis URL'],
   ['a prefix in MySQL', { workspace: '.', mysql: 'mysql://h/d', 'key-prefix': 'a:' }, '--key-prefix belongs'],
-  ['a table of Redis', { workspace: '.', redis: 'redis://h', table: 't' }, '--table belongs to --mysql URL'],
+  [
+    'a table of Redis',
+    { workspace: '.', redis: 'redis://h', table: 't' },
+    '--table belongs to --mysql URL or --postgres URL',
+  ],
   ['no such directory', { workspace: '.', directory: '/no/such' }, 'There is no directory /no/such'],
   [
     'a prefix with braces',

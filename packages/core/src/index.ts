@@ -131,6 +131,7 @@ export {
   secretRedactor,
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
+export { decodeSession, type EncodedSession } from './sessions/decode-session.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { JsonSession } from './sessions/files/json-session.js';
 export { sessionPrefix } from './sessions/files/session-files.js';
@@ -149,7 +150,17 @@ export type {
   StoredSession,
 } from './sessions/session-store.js';
 export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
-export { checkChange, checkFence, keepRefused, leaseLost } from './sessions/store-rules.js';
+export {
+  type Committed,
+  checkChange,
+  checkCommit,
+  conflict,
+  keepRefused,
+  leaseLost,
+  operationId,
+  remember,
+  tokenOf,
+} from './sessions/store-rules.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
 export {
   countBlock,

@@ -5,6 +5,7 @@ import type {
   JsonValue,
   Message,
   MessageKind,
+  OpaqueBlock,
   Role,
   ToolOutputBlock,
 } from '@x/core';
@@ -102,7 +103,16 @@ function blockOf(part: ContentPart): ContentBlock {
   if (part.type === 'text') return { type: 'text', text: String(part.text) };
   const thoughts = part.thinking ?? (part.type === 'reasoning' ? part.reasoning : undefined);
   if (typeof thoughts === 'string') return { type: 'thinking', thinking: thoughts };
-  return fileBlock(part) ?? { type: 'opaque', provider: PROVIDER, data: part as JsonObject };
+  return fileBlock(part) ?? { type: 'opaque', provider: PROVIDER, data: part as JsonObject, ...halfOf(part) };
+}
+
+/** Which half of which call a part is, of a tool that the provider runs: in Anthropic's words or in LangChain's own. */
+function halfOf(part: ContentPart): Pick<OpaqueBlock, 'callId' | 'half'> {
+  const { type, id } = part;
+  const answered = part.tool_use_id ?? part.toolCallId;
+  if (type.endsWith('_result') && typeof answered === 'string') return { callId: answered, half: 'result' };
+  const asks = type === 'server_tool_use' || type === 'server_tool_call' || type === 'mcp_tool_use';
+  return asks && typeof id === 'string' ? { callId: id, half: 'call' } : {};
 }
 
 function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: ContentPart): Block {

@@ -36,3 +36,8 @@ export async function exclusively<T>(
 export function coreLock(prefix: string): string {
   return `memory ${prefix}`;
 }
+
+/** The lock under which the notes of a prefix are written. */
+export function noteLock(prefix: string): string {
+  return `memory notes ${prefix}`;
+}

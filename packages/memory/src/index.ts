@@ -6,6 +6,7 @@ export {
 } from './consolidate/consolidator.js';
 export type { MemoryVersion } from './consolidate/versions.js';
 export { memoryCapabilities } from './file-capabilities.js';
+export type { FactOutcome } from './find-facts.js';
 export type { MemoryFlushManagerOptions } from './flush/flush-config.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export type { SessionHistoryConfig } from './history/history-config.js';
@@ -24,5 +25,12 @@ export {
 export { MemoryIndexError } from './memory-index-error.js';
 export { MemoryRefusedError } from './memory-refused-error.js';
 export type { MemoryScope } from './memory-scope.js';
+export {
+  type MemoryFact,
+  type MemoryPlace,
+  MemoryService,
+  type MemoryServiceOptions,
+} from './memory-service.js';
+export type { FactAuthor, FactSource } from './note-line.js';
 export { workspaceContext } from './workspace-context/workspace-context.js';
 export type { WorkspaceContextConfig } from './workspace-context/workspace-context-config.js';

@@ -1,7 +1,6 @@
 import { type AgentState, fileSegment, type RuntimeContext, type SessionLog } from '@x/core';
-import { scopePrefix } from './memory-scope.js';
+import { LOG_SUFFIX, scopePrefix } from './memory-scope.js';
 
-export const LOG_SUFFIX = '.log.jsonl';
 const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
 
 /** Where in the workspace lies what belongs to the tenant, user and agent of a call. */

@@ -1,9 +1,7 @@
 import { decodeSegment, fileSegment, type Message, type ToolContext } from '@x/core';
-import { agentsFolderOf, LOG_SUFFIX, logScopeOfAgent } from './log-scope.js';
+import { agentsFolderOf, logScopeOfAgent } from './log-scope.js';
+import { CUT, LOG_SUFFIX } from './memory-scope.js';
 import { readLogFile } from './read-log-file.js';
-
-/** What was too long for a file name cannot be decoded: it ends with a hash behind this. */
-const CUT = '%_';
 
 /** A session that has a log, within the scope of a call. */
 export interface LoggedSession {

@@ -9,13 +9,14 @@ const NEWLINE = 10;
 export function isMemoryPath(path: string): boolean {
   if (path === CORE_FILE) return true;
   const [first, ...rest] = path.split('/');
-  const isPlain = (segment: string) => segment !== '' && segment !== '.' && segment !== '..';
+  // What begins with a dot is not for reading: states, versions, sections.
+  const isPlain = (segment: string) => segment !== '' && !segment.startsWith('.');
   return first === FOLDER && rest.every(isPlain) && /[^/]\.md$/.test(path) && !/[\\\0]/.test(path);
 }
 
-/** The file of a day's notes, in UTC, relative to the prefix. */
-export function dailyFile(day: Date): string {
-  return `${FOLDER}/${day.toISOString().slice(0, 10)}.md`;
+/** The file of a day's notes, relative to the prefix. */
+export function dailyFile(day: string): string {
+  return `${FOLDER}/${day}.md`;
 }
 
 /** All memory files below a prefix: MEMORY.md, then the others in order of their paths. */

@@ -12,9 +12,9 @@ import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from '
 import { LineWriter } from './index/line-writer.js';
 import { indexLog } from './index/log-indexer.js';
 import { parseQuery } from './index/search-query.js';
-import { LOG_SUFFIX } from './log-scope.js';
 import { memoryFiles, readIfFound } from './memory-files.js';
 import { MemoryIndexError } from './memory-index-error.js';
+import { LOG_SUFFIX } from './memory-scope.js';
 import { excerpt } from './message-text.js';
 
 const dateSchema = z.iso.date().transform(dayOf);
@@ -237,7 +237,7 @@ export class MemoryIndex {
     for (const { prefix, source } of scopes) {
       if (source === 'sessions') await this.indexSessionLogs(workspace, { prefix });
     }
-    await this.#write(({ writer }) => writer.purge());
+    await this.purge();
   }
 
   /**
@@ -257,6 +257,11 @@ export class MemoryIndex {
       count = paths.length;
     });
     return count;
+  }
+
+  /** Clears the index's file of deleted text. */
+  async purge(): Promise<void> {
+    await this.#write(({ writer }) => writer.purge());
   }
 
   /** Resolves when all lines have vectors, or their embedding failed; at once for an index without `embedding`. */

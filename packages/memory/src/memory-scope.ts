@@ -1,4 +1,4 @@
-import { fileSegment, SessionKey, sessionPrefix } from '@x/core';
+import { decodeSegment, fileSegment, SessionKey, sessionPrefix } from '@x/core';
 
 /** Whose memory: every part is an arbitrary non-empty string, and an absent part differs from every string. */
 export interface MemoryScope {
@@ -19,20 +19,33 @@ export function scopePrefix({ tenantId, userId, agentId }: MemoryScope): string 
 /** The file names of one session within its scope. */
 export interface SessionPlace {
   readonly prefix: string;
+  /** The session's id; of a very long one the name of its log. */
+  readonly session: string;
   /** The session's log. */
   readonly log: string;
   /** How far the session has been flushed. */
   readonly flushState: string;
 }
 
-const LOG_SUFFIX = '.log.jsonl';
-export const FLUSH_FOLDER = 'memory/.flush';
+export const LOG_SUFFIX = '.log.jsonl';
+const FLUSH_FOLDER = 'memory/.flush';
 
 export function sessionPlace(session: SessionKey): SessionPlace {
-  const prefix = sessionPrefix(session);
-  const segment = fileSegment(session.parts.sessionId);
+  return placeOf(sessionPrefix(session), fileSegment(session.parts.sessionId), session.parts.sessionId);
+}
+
+/** The place of the session whose log has that name, without its ending. */
+export function placeOfLog(prefix: string, segment: string): SessionPlace {
+  return placeOf(prefix, segment, segment.includes(CUT) ? segment : decodeSegment(segment));
+}
+
+/** What was too long for a file name cannot be decoded: it ends with a hash behind this. */
+export const CUT = '%_';
+
+function placeOf(prefix: string, segment: string, session: string): SessionPlace {
   return {
     prefix,
+    session,
     log: `${prefix}sessions/${segment}${LOG_SUFFIX}`,
     flushState: `${prefix}${FLUSH_FOLDER}/${segment}.json`,
   };

@@ -94,7 +94,7 @@ it('a note is not sent again as a whole because something was added to it, nor o
   await consolidator.consolidate({ userId: 'alice', agentId: 'coder' });
   await workspace.append(today, '- fact-2\n');
   await consolidator.consolidate({ userId: 'alice', agentId: 'coder' });
-  expect(between(model.prompts[1] ?? '', 'notes')).toBe('## 2026-03-04\n- fact-2');
+  expect(between(model.prompts[1] ?? '', 'notes')).toBe('n1 (2026-03-04): fact-2');
   expect(model.prompts.join()).not.toContain('fact-9');
 });
 

@@ -255,7 +255,7 @@ it('refuses a session that another agent has written, and leaves it alone', asyn
 it('gives up when others win every time', async () => {
   const store = new InMemorySession();
   store.commit = async () => {
-    throw new SessionConflictError({ sessionKey: 'k', expectedVersion: 1, actualVersion: 2 });
+    throw new SessionConflictError({ sessionKey: 'k', expected: 'token', actualVersion: 2 });
   };
   const session = new AgentsSession({ store, key });
   await expect(session.addItems([user('Hi')])).rejects.toSatisfy(SessionConflictError.isInstance);

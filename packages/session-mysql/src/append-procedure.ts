@@ -2,11 +2,14 @@ import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import type { Write } from './apply-change.js';
 import { execute } from './execute.js';
 import { hashKey } from './hash-key.js';
+import { fromToken, REMEMBER } from './statements.js';
 
+/** Servers without procedures say so in different ways: a syntax error, an unknown one, not supported. */
+const NO_PROCEDURES = [1064, 1105, 1235];
 /** It exists; or the user may not make it: no right to the database or to routines, or none with a binary log. */
-const UNNEEDED = new Set([1304, 1044, 1142, 1227, 1370, 1419]);
+const UNNEEDED = new Set([1304, 1044, 1142, 1227, 1370, 1419, ...NO_PROCEDURES]);
 /** There is none, or the user may not call it. */
-const NOT_CALLABLE = new Set([1305, 1370]);
+const NOT_CALLABLE = new Set([1305, 1370, ...NO_PROCEDURES]);
 
 /** What one call takes; more goes in several inserts, where a few round trips are nothing. */
 const MAX_BYTES = 1 << 20;
@@ -15,7 +18,8 @@ const MAX_ROWS = 64;
 const WIDTH = 8;
 
 interface OutcomeRow extends RowDataPacket {
-  readonly appended: number | string;
+  /** The version that was made; nothing when none was. */
+  readonly version: number | string | null;
 }
 
 /**
@@ -32,7 +36,7 @@ export class AppendProcedure {
 
   constructor(pool: Pool, table: string) {
     this.#pool = pool;
-    this.#call = `CALL \`${table}_append_1\`(?, ?, ?, ?, ?, ?, ?, ?)`;
+    this.#call = `CALL \`${table}_append_2\`(?, ?, ?, ?, ?, ?, ?, ?)`;
   }
 
   /**
@@ -40,20 +44,24 @@ export class AppendProcedure {
    * then it is for {@link applyChange} to find out what else there is to do, or what is wrong.
    */
   async append({ key, change, head, rows, operation }: Write): Promise<number | undefined> {
-    const { expectedVersion, keep, fence } = change;
+    const { expected, keep, fence } = change;
     const bytes = rows.reduce((sum, { length }) => sum + length, head.length);
-    if (typeof expectedVersion !== 'number' || expectedVersion === 0 || !Number.isInteger(keep) || keep < 1) {
+    if (
+      !this.#isCallable ||
+      expected === undefined ||
+      keep < 1 ||
+      rows.length > MAX_ROWS ||
+      bytes > MAX_BYTES
+    )
       return undefined;
-    }
-    if (!this.#isCallable || rows.length > MAX_ROWS || bytes > MAX_BYTES) return undefined;
     const lengths = rows.map(({ length }) => String(length).padStart(WIDTH, '0')).join('');
-    const values = [hashKey(key), expectedVersion, keep, fence ?? null, operation, head, lengths];
+    const values = [hashKey(key), fromToken(expected), keep, fence ?? null, operation, head, lengths];
     try {
       const [[outcome] = []] = await execute<OutcomeRow[][]>(this.#pool, this.#call, [
         ...values,
         Buffer.concat(rows),
       ]);
-      return Number(outcome?.appended) === 1 ? expectedVersion + 1 : undefined;
+      return outcome?.version == null ? undefined : Number(outcome.version);
     } catch (error) {
       if (!isOneOf(NOT_CALLABLE, error)) throw error;
       this.#isCallable = false;
@@ -70,12 +78,12 @@ export class AppendProcedure {
 export async function createAppendProcedure(connection: PoolConnection, table: string): Promise<void> {
   try {
     await connection.query(`
-      CREATE PROCEDURE \`${table}_append_1\` (
-        p_key BINARY(32), p_version BIGINT UNSIGNED, p_keep INT UNSIGNED, p_fence BIGINT UNSIGNED,
+      CREATE PROCEDURE \`${table}_append_2\` (
+        p_key BINARY(32), p_expected VARBINARY(64), p_keep INT UNSIGNED, p_fence BIGINT UNSIGNED,
         p_operation BINARY(12), p_head LONGBLOB, p_lengths LONGBLOB, p_messages LONGBLOB)
       SQL SECURITY INVOKER
       BEGIN
-        DECLARE v_session, v_fence, v_length BIGINT UNSIGNED;
+        DECLARE v_session, v_version, v_fence, v_length BIGINT UNSIGNED;
         DECLARE v_seq INT UNSIGNED DEFAULT p_keep;
         DECLARE v_start, v_place BIGINT UNSIGNED DEFAULT 1;
         DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
@@ -84,11 +92,13 @@ export async function createAppendProcedure(connection: PoolConnection, table: s
           SELECT fence INTO v_fence FROM \`${table}_leases\` WHERE key_hash = p_key LOCK IN SHARE MODE;
         END IF;
         IF p_fence <=> v_fence THEN
-          UPDATE \`${table}\` SET id = LAST_INSERT_ID(id), version = version + 1,
-            message_count = p_keep + LENGTH(p_lengths) DIV ${WIDTH}, head = p_head, operation = p_operation,
+          UPDATE \`${table}\` SET version = version + 1,
+            message_count = p_keep + LENGTH(p_lengths) DIV ${WIDTH}, head = p_head, ${REMEMBER('p_operation')},
             updated_at = UTC_TIMESTAMP(3)
-          WHERE key_hash = p_key AND version = p_version AND message_count = p_keep;
-          IF ROW_COUNT() = 1 THEN SET v_session = LAST_INSERT_ID(); END IF;
+          WHERE key_hash = p_key AND operation = p_expected AND message_count = p_keep;
+          IF ROW_COUNT() = 1 THEN
+            SELECT id, version INTO v_session, v_version FROM \`${table}\` WHERE key_hash = p_key;
+          END IF;
         END IF;
         IF v_session IS NOT NULL THEN
           WHILE v_place <= LENGTH(p_lengths) DO
@@ -99,7 +109,7 @@ export async function createAppendProcedure(connection: PoolConnection, table: s
           END WHILE;
         END IF;
         COMMIT;
-        SELECT v_session IS NOT NULL AS appended;
+        SELECT v_version AS version;
       END`);
   } catch (error) {
     if (!isOneOf(UNNEEDED, error)) throw error;

@@ -1,9 +1,9 @@
-import { checkChange, leaseLost, type SessionChange, type SessionKey } from '@x/core';
+import { checkCommit, type SessionChange, type SessionKey } from '@x/core';
 import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { chunkRows } from './chunk-rows.js';
 import { execute } from './execute.js';
 import { hashKey, hashPart } from './hash-key.js';
-import { SCOPE_COLUMNS, type Statements } from './statements.js';
+import { EARLIER_BYTES, SCOPE_COLUMNS, type Statements, toToken } from './statements.js';
 
 const DUPLICATE_ENTRY = 1062;
 
@@ -13,10 +13,7 @@ export interface Write {
   readonly change: SessionChange;
   readonly head: Buffer;
   readonly rows: readonly Buffer[];
-  /**
-   * Names this commit. When a connection breaks while a transaction commits, nobody knows whether it did: the next
-   * attempt finds the name in the session's row, or does it all again.
-   */
+  /** The change's operation. When a reply is lost, the next attempt finds it in the row, or does it all again. */
   readonly operation: Buffer;
 }
 
@@ -25,6 +22,7 @@ interface LockedRow extends RowDataPacket {
   readonly version: number | string;
   readonly count: number | string;
   readonly operation: Buffer;
+  readonly earlier: Buffer;
 }
 
 interface FenceRow extends RowDataPacket {
@@ -32,10 +30,10 @@ interface FenceRow extends RowDataPacket {
 }
 
 /**
- * Writes a change in a transaction and answers the new version.
+ * Writes a change in a transaction, whatever it is, and answers the version that it made.
  *
  * @param isNew whether there was no such session a moment ago.
- * @throws {SessionConflictError} when another version is current.
+ * @throws {SessionConflictError} when another token is current.
  * @throws {InvalidInputError} when `keep` does not fit what is stored.
  * @throws {SessionLeaseError} `lease_lost` when its fence is not the newest.
  */
@@ -45,49 +43,52 @@ export async function applyChange(
   write: Write,
   isNew: boolean,
 ): Promise<number> {
-  const { expectedVersion, keep } = write.change;
-  const appended = await append(connection, statements, write);
-  if (appended !== undefined) {
-    await addMessages(connection, statements, write, appended);
-    return Number(expectedVersion) + 1;
+  const { key, change, head, rows, operation } = write;
+  const fence = await newestFence(connection, statements, write);
+  // A row that is not there is inserted unlooked for: to look with a lock would lock its neighbors, too.
+  const isInserted = isNew && change.keep === 0 && change.fence === fence;
+  let id = isInserted ? await insert(connection, statements, write) : undefined;
+  if (id !== undefined) {
+    await addMessages(connection, statements, write, id);
+    return 1;
   }
-  const isLeaseLost = await hasNewerFence(connection, statements, write);
-  if (isNew && keep === 0 && !isLeaseLost) {
-    const created = await insert(connection, statements, write);
-    if (created !== undefined) {
-      await addMessages(connection, statements, write, created);
-      return 1;
-    }
+  const [found] = await execute<LockedRow[]>(connection, statements.lock, [hashKey(key)]);
+  const stored = found && {
+    version: Number(found.version),
+    messages: Number(found.count),
+    operations: operationsOf(found),
+  };
+  const applied = checkCommit(key, change, stored, fence);
+  if (applied !== undefined) return applied;
+  if (found === undefined || stored === undefined) {
+    id = await insert(connection, statements, write);
+    // Without gap locks somebody may have been faster; now there is a row to lock.
+    if (id === undefined) return applyChange(connection, statements, write, false);
+  } else {
+    id = Number(found.id);
+    await execute(connection, statements.replace, [change.keep + rows.length, head, operation, id]);
+    if (change.keep < stored.messages) await execute(connection, statements.cut, [id, change.keep]);
   }
-  return rewrite(connection, statements, write, isLeaseLost);
+  await addMessages(connection, statements, write, id);
+  return (stored?.version ?? 0) + 1;
 }
 
-/** Whether the lease is no longer the newest; when it is, nobody can take it before the transaction ends. */
-async function hasNewerFence(
+function operationsOf({ operation, earlier }: LockedRow): readonly string[] {
+  const prefixes = Array.from({ length: earlier.length / EARLIER_BYTES }, (_, index) =>
+    toToken(earlier.subarray(index * EARLIER_BYTES, (index + 1) * EARLIER_BYTES)),
+  );
+  return [...prefixes, toToken(operation)];
+}
+
+/** The fence of the newest lease, where the change has one; nobody can take another before the transaction ends. */
+async function newestFence(
   connection: PoolConnection,
   statements: Statements,
   { key, change: { fence } }: Write,
-): Promise<boolean> {
-  if (fence === undefined) return false;
-  const [lease] = await execute<FenceRow[]>(connection, statements.lockFence, [hashKey(key)]);
-  return Number(lease?.fence) !== fence;
-}
-
-/** The common case in one statement: the version is the expected one and all messages are kept. */
-async function append(
-  connection: PoolConnection,
-  statements: Statements,
-  { key, change, head, rows, operation }: Write,
 ): Promise<number | undefined> {
-  const { expectedVersion, keep, fence } = change;
-  if (expectedVersion === 'any' || expectedVersion === 0 || !(Number.isInteger(keep) && keep >= 0))
-    return undefined;
-  const hash = hashKey(key);
-  const values = [keep + rows.length, head, operation, hash, expectedVersion, keep];
-  const [statement, lease] =
-    fence === undefined ? [statements.append, []] : [statements.appendFenced, [fence, hash]];
-  const result = await execute<ResultSetHeader>(connection, statement, [...values, ...lease]);
-  return result.affectedRows === 1 ? result.insertId : undefined;
+  if (fence === undefined) return undefined;
+  const [lease] = await execute<FenceRow[]>(connection, statements.lockFence, [hashKey(key)]);
+  return lease && Number(lease.fence);
 }
 
 /** The new session's id; `undefined` when it exists. */
@@ -104,32 +105,6 @@ async function insert(
     if ((error as { errno?: number }).errno === DUPLICATE_ENTRY) return undefined;
     throw error;
   }
-}
-
-/** Everything else: with the row locked, finds out what is wrong or what has to be cut. */
-async function rewrite(
-  connection: PoolConnection,
-  statements: Statements,
-  write: Write,
-  isLeaseLost: boolean,
-): Promise<number> {
-  const { key, change, head, rows, operation } = write;
-  const [found] = await execute<LockedRow[]>(connection, statements.lock, [hashKey(key)]);
-  if (found?.operation.equals(operation)) return Number(found.version);
-  if (isLeaseLost) throw leaseLost(key);
-  const version = Number(found?.version ?? 0);
-  const count = Number(found?.count ?? 0);
-  checkChange(key, change, { version, messages: count });
-
-  const id = found === undefined ? await insert(connection, statements, write) : Number(found.id);
-  // Without gap locks somebody may have been faster; now there is a row to lock.
-  if (id === undefined) return rewrite(connection, statements, write, isLeaseLost);
-  if (found !== undefined) {
-    await execute(connection, statements.replace, [change.keep + rows.length, head, operation, id]);
-    if (change.keep < count) await execute(connection, statements.cut, [id, change.keep]);
-  }
-  await addMessages(connection, statements, write, id);
-  return version + 1;
 }
 
 async function addMessages(

@@ -1,9 +1,10 @@
 import { type JsonObject, type Message, messageSchema, type SessionKey, type StoredSession } from '@x/core';
+import { toToken } from './statements.js';
 import { corrupt } from './store-error.js';
 
 /**
  * A row that the load statement answers. The session's own has seq -1, its head as body, and in one text what else there
- * is: `<version> <number of messages> <time>`. The others are messages.
+ * is: `<version> <number of messages> <time> <operation>`. The others are messages.
  */
 export type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | null];
 
@@ -14,12 +15,14 @@ export type LoadedRow = readonly [seq: number | string, body: Buffer, info: stri
  */
 export function decodeSession(key: SessionKey, rows: readonly LoadedRow[]): StoredSession {
   const [session, ...messages] = inOrder(rows);
-  const [version, count, updatedAt] = session?.[2]?.split(' ') ?? [];
-  if (session === undefined || updatedAt === undefined) throw corrupt(key, 'its head is missing');
+  const [version, count, updatedAt, operation] = session?.[2]?.split(' ') ?? [];
+  if (session === undefined || updatedAt === undefined || operation === undefined)
+    throw corrupt(key, 'its head is missing');
   if (messages.length !== Number(count)) {
     throw corrupt(key, `it has ${messages.length} messages instead of ${count}`);
   }
   return {
+    token: toToken(Buffer.from(operation, 'hex')),
     version: Number(version),
     head: decodeHead(key, session),
     messages: messages.map((row, index) => decodeMessage(key, row, index)),

@@ -1,6 +1,9 @@
 import type { Pool, PoolConnection, QueryResult, RowDataPacket } from 'mysql2/promise';
+import { isReadOnly } from './store-error.js';
 
 const SHAPE = { rowsAsArray: false, nestTables: false, namedPlaceholders: false, typeCast: true } as const;
+
+type Values = readonly (string | number | Buffer | null)[];
 
 /**
  * Runs a prepared statement: values never become part of its text, whatever the server's SQL mode. What a pool may
@@ -9,18 +12,47 @@ const SHAPE = { rowsAsArray: false, nestTables: false, namedPlaceholders: false,
 export async function execute<Result extends QueryResult>(
   runner: Pool | PoolConnection,
   sql: string,
-  values: readonly (string | number | Buffer | null)[],
+  values: Values,
 ): Promise<Result> {
-  const [result] = await runner.execute<Result>({ sql, ...SHAPE }, [...values]);
-  return result;
+  return onConnection(runner, async (connection) => {
+    const [result] = await connection.execute<Result>({ sql, ...SHAPE }, [...values]);
+    return result;
+  });
 }
 
-/** The same with rows as arrays: less work where there are thousands. */
+/** Runs {@link execute} with rows as arrays: less work where there are thousands. */
 export async function executeArrays<Row extends readonly unknown[]>(
-  pool: Pool,
+  runner: Pool | PoolConnection,
   sql: string,
-  values: readonly Buffer[],
+  values: Values,
 ): Promise<readonly Row[]> {
-  const [rows] = await pool.execute<RowDataPacket[][]>({ sql, ...SHAPE, rowsAsArray: true }, [...values]);
-  return rows as unknown as readonly Row[];
+  return onConnection(runner, async (connection) => {
+    const [rows] = await connection.execute<RowDataPacket[][]>({ sql, ...SHAPE, rowsAsArray: true }, [
+      ...values,
+    ]);
+    return rows as unknown as readonly Row[];
+  });
+}
+
+async function onConnection<T>(
+  runner: Pool | PoolConnection,
+  task: (connection: PoolConnection) => Promise<T>,
+): Promise<T> {
+  if (!isPool(runner)) return task(runner);
+  const connection = await runner.getConnection();
+  let isUsable = true;
+  try {
+    return await task(connection);
+  } catch (error) {
+    isUsable = !isReadOnly(error);
+    throw error;
+  } finally {
+    // After a failover a connection may lead to what is a replica now: the next one leads to the new master.
+    if (isUsable) connection.release();
+    else connection.destroy();
+  }
+}
+
+function isPool(runner: Pool | PoolConnection): runner is Pool {
+  return typeof (runner as Partial<Pool>).getConnection === 'function';
 }

@@ -1,4 +1,5 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
+import { isReadOnly } from './store-error.js';
 
 /** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
 export async function inTransaction<T>(
@@ -14,7 +15,7 @@ export async function inTransaction<T>(
     return result;
   } catch (error) {
     await connection.rollback().then(
-      () => connection.release(),
+      () => (isReadOnly(error) ? connection.destroy() : connection.release()),
       // Closing the connection rolls back as well.
       () => connection.destroy(),
     );

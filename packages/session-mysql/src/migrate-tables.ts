@@ -3,7 +3,10 @@ import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
 import { migrations } from './migrations.js';
 
-const DUPLICATE_COLUMN = 1060;
+/** The column or the index is there already. */
+const DUPLICATE = new Set([1060, 1061]);
+/** The server cannot do it while others write, and then does it as it can. */
+const NOT_ONLINE = new Set([1845, 1846]);
 
 /** How long a migration waits for another one to end. */
 const LOCK_SECONDS = 60;
@@ -58,7 +61,9 @@ async function run(connection: PoolConnection, statement: string): Promise<void>
     await connection.query(statement);
   } catch (error) {
     // A migration that a crash interrupted had come further than its version says; MySQL has no ADD COLUMN IF NOT EXISTS.
-    if ((error as { errno?: number }).errno !== DUPLICATE_COLUMN) throw error;
+    const { errno = 0 } = error as { errno?: number };
+    if (NOT_ONLINE.has(errno)) return run(connection, statement.replaceAll(/, (ALGORITHM|LOCK)=\w+/g, ''));
+    if (!DUPLICATE.has(errno)) throw error;
   }
 }
 

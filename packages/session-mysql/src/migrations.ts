@@ -36,8 +36,8 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
   // What is old is found by its day: an index of the time itself would be rewritten by every commit. And leases.
   (table) => [
     `ALTER TABLE \`${table}\`
-      ADD COLUMN updated_on DATE GENERATED ALWAYS AS (DATE(updated_at)) STORED,
-      ADD KEY by_day (updated_on)`,
+      ADD COLUMN updated_on DATE GENERATED ALWAYS AS (DATE(updated_at)) VIRTUAL, ALGORITHM=INSTANT`,
+    `ALTER TABLE \`${table}\` ADD KEY by_day (updated_on), ALGORITHM=INPLACE, LOCK=NONE`,
     `CREATE TABLE IF NOT EXISTS \`${table}_leases\` (
       key_hash BINARY(32) NOT NULL PRIMARY KEY,
       fence BIGINT UNSIGNED NOT NULL,
@@ -46,5 +46,9 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
       expires_at DATETIME(3) NOT NULL,
       KEY by_time (expires_at)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
+  ],
+  // The commits before the last, so that one that is sent again is known.
+  (table) => [
+    `ALTER TABLE \`${table}\` ADD COLUMN earlier VARBINARY(42) NOT NULL DEFAULT '', ALGORITHM=INSTANT`,
   ],
 ];

@@ -1,10 +1,9 @@
-import { parseWith, type SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
+import { leaseLost, operationId, parseWith, type SessionKey, type SessionLease } from '@x/core';
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { z } from 'zod';
 import { execute } from './execute.js';
 import { hashKey } from './hash-key.js';
-import { operationId } from './operation-id.js';
-import type { Statements } from './statements.js';
+import { fromToken, type Statements } from './statements.js';
 import { attempt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
@@ -57,7 +56,7 @@ export class MysqlLease implements SessionLease {
   ): Promise<MysqlLease | undefined> {
     const { ttlMs } = parseWith(optionsSchema, options, 'lease options');
     // Names this grant, so that an attempt that follows a lost reply knows its own.
-    const holder = operationId();
+    const holder = fromToken(operationId());
     const hash = hashKey(key);
     await attempt(key, () => execute(pool, statements.lease, [hash, holder, ttlMs]));
     const [row] = await attempt(key, () => execute<FenceRow[]>(pool, statements.fenceOf, [hash, holder]));
@@ -74,11 +73,7 @@ export class MysqlLease implements SessionLease {
       ]),
     );
     if (affectedRows > 0) return;
-    throw new SessionLeaseError(
-      'lease_lost',
-      `The lease of session ${this.#key} was released, or expired and was granted to somebody else: give up this turn.`,
-      { sessionKey: this.#key.toString() },
-    );
+    throw leaseLost(this.#key);
   }
 
   async release(): Promise<void> {

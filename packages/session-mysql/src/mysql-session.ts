@@ -1,4 +1,5 @@
 import {
+  checkChange,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -19,9 +20,8 @@ import { hashKey, hashPart } from './hash-key.js';
 import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
 import { MysqlLease } from './mysql-lease.js';
-import { operationId } from './operation-id.js';
 import { checkPacketLimit } from './packet-limit.js';
-import { SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
+import { fromToken, SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
 import { attempt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
@@ -96,12 +96,13 @@ export class MysqlSession implements SessionStore {
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
     const write = {
       key,
       change,
       head: Buffer.from(JSON.stringify(change.head)),
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
-      operation: operationId(),
+      operation: fromToken(change.operation),
     };
     await checkPacketLimit(this.#pool, key, [write.head, ...write.rows]);
     return attempt(key, async () => {
@@ -174,8 +175,8 @@ export class MysqlSession implements SessionStore {
 
   // Asked outside of the transaction, so that it locks nothing: an insert that meets a row locks it for reading, and many
   // who hold such a lock and want to write are deadlocked.
-  async #isNew(key: SessionKey, { expectedVersion }: SessionChange): Promise<boolean> {
-    if (expectedVersion !== 'any' && expectedVersion !== 0) return false;
+  async #isNew(key: SessionKey, { expected }: SessionChange): Promise<boolean> {
+    if (expected !== undefined) return false;
     const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [hashKey(key)]);
     return found.length === 0;
   }

@@ -17,6 +17,12 @@ export const SCOPE_COLUMNS: readonly (readonly [part: keyof SessionScope, column
   ['sessionId', 'session_hash'],
 ];
 
+/** Bytes by which an operation before the last is known. */
+export const EARLIER_BYTES = 6;
+/** Assignments are made from left to right: the operation that was the last joins the earlier ones first. */
+export const REMEMBER = (operation: string) =>
+  `earlier = RIGHT(CONCAT(earlier, LEFT(operation, ${EARLIER_BYTES})), ${7 * EARLIER_BYTES}), operation = ${operation}`;
+
 /**
  * Every statement that runs on the tables, but for their migration. Text is read as bytes, so that no character set of
  * a connection can change it.
@@ -25,30 +31,22 @@ export function statementsFor(table: string) {
   const sessions = `\`${table}\``;
   const messages = `\`${table}_messages\``;
   const leases = `\`${table}_leases\``;
-  const append = `
-      UPDATE ${sessions} SET id = LAST_INSERT_ID(id), version = version + 1, message_count = ?, head = ?,
-        operation = ?, updated_at = UTC_TIMESTAMP(3)
-      WHERE key_hash = ? AND version = ? AND message_count = ?`;
   return {
     /** Few columns, as all of them are sent for every message. */
     load: `
-      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${TIME}) FROM ${sessions} WHERE key_hash = ?
+      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${TIME}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
       UNION ALL
       SELECT m.seq, CAST(m.message AS BINARY), NULL
       FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
     exists: `SELECT 1 FROM ${sessions} WHERE key_hash = ?`,
     lock: `
-      SELECT id, version, message_count AS count, operation FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
+      SELECT id, version, message_count AS count, operation, earlier FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
     insert: `
       INSERT INTO ${sessions} (message_count, head, operation, key_hash, session_key, tenant_hash, user_hash,
         agent_hash, session_hash, version, updated_at)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3))`,
-    /** LAST_INSERT_ID(id) makes the row's id the insert id of the reply: no second statement to ask for it. */
-    append,
-    /** Locks the lease, so that no newer one is granted before this is committed. */
-    appendFenced: `${append} AND ? = (SELECT fence FROM ${leases} WHERE key_hash = ? LOCK IN SHARE MODE)`,
     replace: `
-      UPDATE ${sessions} SET version = version + 1, message_count = ?, head = ?, operation = ?,
+      UPDATE ${sessions} SET version = version + 1, message_count = ?, head = ?, ${REMEMBER('?')},
         updated_at = UTC_TIMESTAMP(3)
       WHERE id = ?`,
     cut: `DELETE FROM ${messages} WHERE session_id = ? AND seq >= ?`,
@@ -82,12 +80,25 @@ export function statementsFor(table: string) {
       WHERE updated_on <= DATE(?) AND updated_at < ? AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
       ORDER BY updated_on LIMIT ${limit}`,
+    /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (sessionCount: number) =>
-      `SELECT id FROM ${sessions} WHERE id IN (${places(sessionCount)}) AND updated_at < ? FOR UPDATE`,
+      `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash
+       WHERE s.id IN (${places(sessionCount)}) AND s.updated_at < ?
+         AND (l.expires_at IS NULL OR l.expires_at <= UTC_TIMESTAMP(3)) FOR UPDATE`,
     deleteMessages: (sessionCount: number) =>
       `DELETE FROM ${messages} WHERE session_id IN (${places(sessionCount)})`,
     deleteSessions: (sessionCount: number) => `DELETE FROM ${sessions} WHERE id IN (${places(sessionCount)})`,
   };
+}
+
+/** The token of a row's operation. */
+export function toToken(operation: Buffer): string {
+  return operation.toString('base64url');
+}
+
+/** The inverse of {@link toToken}; for what is no token, bytes that no row has. */
+export function fromToken(token: string): Buffer {
+  return Buffer.from(token, 'base64url');
 }
 
 function places(count: number): string {

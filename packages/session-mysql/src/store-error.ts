@@ -8,12 +8,19 @@ interface DriverError extends Error {
 }
 
 const ATTEMPTS = 5;
-const NO_SUCH_TABLE = 1146;
+/** Tables or columns that `migrate` makes. */
+const NOT_MIGRATED = new Set([1054, 1146]);
 /**
  * Another transaction was in the way: lock wait timeout, deadlock, changed since the snapshot (MariaDB). Or the server
  * let go of the connection: shutdown, killed.
  */
 const TRANSIENT = new Set([1205, 1213, 1020, 1053, 1927]);
+/** It may not be written to: it is a replica. */
+const READ_ONLY = new Set([1290, 1792, 1836]);
+/** The server did nothing of the statement, for certain. */
+const REFUSED = new Set([
+  1040, 1044, 1045, 1054, 1114, 1142, 1146, 1203, 1205, 1213, 1226, 1290, 1305, 1370, 1792, 1836, 3024,
+]);
 
 export function corrupt(key: SessionKey, what: string, cause?: unknown): SessionStoreError {
   return new SessionStoreError(
@@ -40,19 +47,26 @@ export async function attempt<T>(key: SessionKey | undefined, task: () => Promis
 }
 
 function isTransient(error: unknown): boolean {
-  const { errno, fatal } = error as DriverError;
-  return fatal === true || (errno !== undefined && TRANSIENT.has(errno));
+  const { errno = 0, fatal } = error as DriverError;
+  return fatal === true || TRANSIENT.has(errno) || isReadOnly(error);
+}
+
+/** Whether the server may not be written to: a failover made it a replica. */
+export function isReadOnly(error: unknown): boolean {
+  return READ_ONLY.has((error as DriverError).errno ?? 0);
 }
 
 function unavailable(key: SessionKey | undefined, error: unknown): SessionStoreError {
-  const { errno, message } = error as DriverError;
-  const text =
-    errno === NO_SUCH_TABLE
-      ? `The tables are missing (${message}): call migrate() once before the first use.`
-      : `The database could not be reached or refused: ${message}. A commit that failed this way may have been ` +
-        'applied: load the session again before you retry.';
+  const { errno = 0, fatal = false, message } = error as DriverError;
+  const outcome = REFUSED.has(errno) && !fatal ? 'none' : 'unknown';
+  const text = NOT_MIGRATED.has(errno)
+    ? `The tables are missing or of an older release (${message}): call migrate() once before the first use.`
+    : outcome === 'none'
+      ? `The database refused: ${message}. Nothing was written.`
+      : `The database could not be reached: ${message}. A commit that failed this way may have been applied: send it again.`;
   return new SessionStoreError('session_unavailable', text, {
     ...(key && { sessionKey: key.toString() }),
     cause: error,
+    outcome,
   });
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Message, SessionKey, toolResultMessage, userMessage } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { testStore } from './support/test-store.js';
@@ -75,7 +76,7 @@ async function storeWithSessions() {
   const second = SessionKey.of({ userId: 'alice', sessionId: 's-002' });
   for (const each of [key, second, ...others]) {
     const append = each === key ? said : [];
-    await created.store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append });
+    await commitAt(created.store, each, { expectedVersion: 0, head: {}, keep: 0, append });
   }
   return created;
 }

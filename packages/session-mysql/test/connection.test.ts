@@ -1,4 +1,5 @@
 import { SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -12,11 +13,11 @@ const head = { sessionId: 's-1' };
 describe('a connection that breaks', () => {
   it('fails every method with a typed error, and never answers "no session"', async () => {
     const { proxy, store } = await proxiedStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     proxy.sever();
     const attempts = [
       store.load(key),
-      store.commit(key, { expectedVersion: 1, head, keep: 1, append: [] }),
+      commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: [] }),
       store.delete(key),
       collect(store.list()),
       store.migrate(),
@@ -30,18 +31,18 @@ describe('a connection that breaks', () => {
     }
   });
 
-  it.each([0, 'any'] as const)(
+  it.each([0, 'latest'] as const)(
     'while it commits does not commit twice (expected version: %s)',
     async (expectedVersion) => {
       const { proxy, store } = await proxiedStore();
       const [first, second] = messages(2);
       if (expectedVersion !== 0) {
-        await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
+        await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [first] });
       }
       const stored = (await store.load(key))?.messages ?? [];
-      const severed = proxy.severReplyTo('COMMIT');
+      const severed = proxy.severReplyTo(expectedVersion === 0 ? 'COMMIT' : 'CALL');
       const change = { expectedVersion, head, keep: stored.length, append: [second] };
-      expect(await store.commit(key, change)).toBe(expectedVersion === 0 ? 1 : 2);
+      expect(await commitAt(store, key, change)).toBe(expectedVersion === 0 ? 1 : 2);
       await severed;
       expect((await store.load(key))?.messages).toEqual([...stored, second]);
     },
@@ -56,15 +57,15 @@ describe('a connection that breaks', () => {
     'at any statement (%s, %s) leaves nothing of the first attempt, and the change is made once',
     async (sever, way, markers) => {
       const { proxy, pool, table, store } = await proxiedStore();
-      if (way === 'no procedure') await pool.query(`DROP PROCEDURE ${table}_append_1`);
+      if (way === 'no procedure') await pool.query(`DROP PROCEDURE ${table}_append_2`);
       const stored = messages(1);
-      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: stored });
+      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
       for (const marker of markers) {
         const { version = 0, messages: before = [] } = (await store.load(key)) ?? {};
         const message = userMessage('in the message');
         const severed = proxy[sever](marker);
         const change = { head: { text: 'in the head' }, keep: before.length, append: [message] };
-        expect(await store.commit(key, { ...change, expectedVersion: version })).toBe(version + 1);
+        expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
         await severed;
         expect((await store.load(key))?.messages).toEqual([...before, message]);
       }
@@ -89,7 +90,7 @@ describe('a connection that breaks', () => {
 
   it('because the server ended it is replaced', async () => {
     const { pool, store } = await testStore({ connectionLimit: 1 });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     const [[connection]] = await pool.query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id');
     await testPool().query(`KILL ${connection?.id}`);
     expect(await store.load(key)).toMatchObject({ version: 1 });
@@ -97,7 +98,7 @@ describe('a connection that breaks', () => {
 
   it('because it was idle for too long is replaced, all of a pool at once', async () => {
     const { pool, table, store } = await testStore({ connectionLimit: 8 });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     const connections = await Promise.all(Array.from({ length: 8 }, () => pool.getConnection()));
     for (const connection of connections) await connection.query('SET SESSION wait_timeout = 1');
     const ids = connections.map(({ threadId }) => threadId);
@@ -112,7 +113,7 @@ describe('a connection that breaks', () => {
     };
     await expect.poll(alive).toBe(0);
     const again = new MysqlSession({ pool, table });
-    expect(await again.commit(key, { expectedVersion: 1, head, keep: 1, append: [] })).toBe(2);
+    expect(await commitAt(again, key, { expectedVersion: 1, head, keep: 1, append: [] })).toBe(2);
     expect(await store.load(key)).toMatchObject({ version: 2 });
   });
 });
@@ -122,12 +123,12 @@ describe('what is too large for the server', () => {
     const { pool, store } = await testStore();
     const [[row]] = await pool.query<RowDataPacket[]>('SELECT @@max_allowed_packet AS bytes');
     const text = 'x'.repeat(Number(row?.bytes));
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     for (const change of [
       { head, append: [userMessage('small'), userMessage(text)] },
       { head: { text }, append: [] },
     ]) {
-      const refused = store.commit(key, { expectedVersion: 1, keep: 1, ...change });
+      const refused = commitAt(store, key, { expectedVersion: 1, keep: 1, ...change });
       await expect(refused).rejects.toSatisfy(SessionStoreError.isInstance);
       await expect(refused).rejects.toThrow(/max_allowed_packet.*\d+ bytes/);
     }
@@ -138,11 +139,11 @@ describe('what is too large for the server', () => {
 describe('another transaction in the way', () => {
   it('makes a commit wait, and then it is done', async () => {
     const { pool, table, store } = await testStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const other = await pool.getConnection();
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET head = head`);
-    const committed = store.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(1) });
+    const committed = commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: messages(1) });
     await other.rollback();
     other.release();
     expect(await committed).toBe(2);
@@ -155,7 +156,7 @@ describe('another transaction in the way', () => {
     'that waits for the commit in turn is a deadlock; when %s is given up, the commit is made all the same',
     async (_, weight) => {
       const { pool, table, store } = await testStore();
-      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
       const [[{ id } = { id: 0 }]] = await pool.query<RowDataPacket[]>(`SELECT id FROM ${table}`);
       const before = await deadlocks(pool);
       const other = await pool.getConnection();
@@ -164,7 +165,7 @@ describe('another transaction in the way', () => {
       const rows = Array.from({ length: weight }, (_, seq) => [id + 1, seq, '{}']);
       if (rows.length > 0) await other.query(`INSERT INTO ${table}_messages VALUES ?`, [rows]);
       await other.query(`INSERT INTO ${table}_messages VALUES (?, 1, '{}')`, [id]);
-      const committed = store.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(4) });
+      const committed = commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: messages(4) });
       await waiting(pool, table, 1);
       const deadlocked = await other.query(`UPDATE ${table} SET head = '{}'`).catch((error) => error);
       expect(deadlocked.errno).toBe(weight === 0 ? 1213 : undefined);
@@ -178,13 +179,13 @@ describe('another transaction in the way', () => {
 
   it('for too long is an error, and nothing was written', async () => {
     const { pool, table, store } = await testStore({ connectionLimit: 1 });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const other = await testPool().getConnection();
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET version = version`);
     // 0 seconds: whoever would have to wait is told so at once.
     await pool.query('SET SESSION innodb_lock_wait_timeout = 0');
-    const refused = store.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(1) });
+    const refused = commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: messages(1) });
     await expect(refused).rejects.toMatchObject({ code: 'session_unavailable', cause: { errno: 1205 } });
     await other.rollback();
     other.release();

@@ -1,4 +1,5 @@
 import { SessionKey, userMessage } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { expect, it } from 'vitest';
 import { testPool, testStore } from './support/test-store.js';
@@ -16,18 +17,18 @@ const COUNTERS = [
 
 it.each([
   ['one call', 'by the procedure', { Com_stmt_execute: 1, Com_call_procedure: 1 }],
-  ['two statements and a commit', 'without it', { Com_stmt_execute: 2, Com_call_procedure: 0 }],
+  ['three statements and a commit', 'without it', { Com_stmt_execute: 3, Com_call_procedure: 0 }],
 ])('a commit costs %s (%s) and what it adds, at 20 messages as at 2 000', async (_, way, calls) => {
   const { pool, table, store } = await testStore({ connectionLimit: 1 });
-  if (way === 'without it') await pool.query(`DROP PROCEDURE ${table}_append_1`);
+  if (way === 'without it') await pool.query(`DROP PROCEDURE ${table}_append_2`);
   let version = 0;
   const costs: object[] = [];
   for (const stored of [20, 2_000]) {
     const history = Array.from({ length: stored / 2 }, turn).flat();
-    await store.commit(key, { expectedVersion: version++, head: {}, keep: 0, append: history });
-    await store.commit(key, { expectedVersion: version++, head: {}, keep: stored, append: turn() });
+    await commitAt(store, key, { expectedVersion: version++, head: {}, keep: 0, append: history });
+    await commitAt(store, key, { expectedVersion: version++, head: {}, keep: stored, append: turn() });
     const before = await counters(pool);
-    await store.commit(key, { expectedVersion: version++, head: {}, keep: stored + 2, append: turn() });
+    await commitAt(store, key, { expectedVersion: version++, head: {}, keep: stored + 2, append: turn() });
     const after = await counters(pool);
     costs.push(
       Object.fromEntries(COUNTERS.map((name) => [name, Number(after[name]) - Number(before[name])])),
@@ -40,7 +41,7 @@ it.each([
 it('a session is found by its hash, its messages by the primary key', async () => {
   const { table, store } = await testStore();
   for (let index = 0; index < 100; index++) {
-    await store.commit(SessionKey.of(`s-${index}`), {
+    await commitAt(store, SessionKey.of(`s-${index}`), {
       expectedVersion: 0,
       head: {},
       keep: 0,

@@ -1,4 +1,5 @@
 import { SessionKey, type SessionLease, SessionLeaseError } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { createConnection, type Pool, type RowDataPacket } from 'mysql2/promise';
 import { describe, expect, inject, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -93,7 +94,7 @@ describe('a lease', () => {
   it('is kept when the session is deleted, and its row goes once it is over', async () => {
     const { pool, table, first, second } = await twoStores();
     const lease = await granted(first);
-    await first.commit(key, { expectedVersion: 0, head, keep: 0, append: [], fence: lease.fence });
+    await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [], fence: lease.fence });
     await second.delete(key);
     expect(await second.lease(key, { ttlMs })).toBeUndefined();
     await lease.release();
@@ -114,30 +115,30 @@ describe('a commit under a lease', () => {
     const { pool, table, first } = await twoStores();
     const lease = await granted(first);
     const change = { head, keep: 0, append: messages(1), fence: lease.fence };
-    expect(await first.commit(key, { ...change, expectedVersion: 0 })).toBe(1);
-    expect(await first.commit(key, { ...change, expectedVersion: 1, keep: 1 })).toBe(2);
+    expect(await commitAt(first, key, { ...change, expectedVersion: 0 })).toBe(1);
+    expect(await commitAt(first, key, { ...change, expectedVersion: 1, keep: 1 })).toBe(2);
     await expire(pool, table);
-    expect(await first.commit(key, { ...change, expectedVersion: 2 })).toBe(3);
+    expect(await commitAt(first, key, { ...change, expectedVersion: 2 })).toBe(3);
     await lease.release();
-    expect(await first.commit(key, { ...change, expectedVersion: 'any', keep: 1 })).toBe(4);
+    expect(await commitAt(first, key, { ...change, expectedVersion: 'latest', keep: 1 })).toBe(4);
   });
 
   it.each([
     ['begins the session', 0, 0, false],
-    ['begins the session, whatever there is', 'any', 0, false],
+    ['begins the session, whatever there is', 'latest', 0, false],
     ['adds', 1, 2, true],
     ['cuts', 1, 1, true],
-    ['replaces, whatever there is', 'any', 0, true],
+    ['replaces, whatever there is', 'latest', 0, true],
     ['is late as well', 7, 2, true],
   ] as const)('is refused when a newer one was granted, and writes nothing: it %s', async (...arguments_) => {
     const [, expectedVersion, keep, exists] = arguments_;
     const { pool, table, first, second } = await twoStores();
-    if (exists) await first.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    if (exists) await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
     const before = await first.load(key);
     const old = await granted(first);
     await expire(pool, table);
     await (await granted(second)).release();
-    const late = first.commit(key, {
+    const late = commitAt(first, key, {
       expectedVersion,
       head: { other: true },
       keep,
@@ -154,13 +155,13 @@ describe('a commit under a lease', () => {
   it('is refused with a fence that was never granted', async () => {
     const { first } = await twoStores();
     const change = { expectedVersion: 0, head, keep: 0, append: messages(1), fence: 1 };
-    await expect(first.commit(key, change)).rejects.toMatchObject({ code: 'lease_lost' });
+    await expect(commitAt(first, key, change)).rejects.toMatchObject({ code: 'lease_lost' });
     expect(await first.load(key)).toBeUndefined();
   });
 
   it('is over before a newer one is granted', async () => {
     const { pool, table, first, second } = await twoStores();
-    await first.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await commitAt(first, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const lease = await granted(first);
     await expire(pool, table);
     // The commit gets as far as the session's row, which somebody else holds: by then it has locked the lease.
@@ -168,9 +169,13 @@ describe('a commit under a lease', () => {
     await other.beginTransaction();
     await other.query(`UPDATE ${table} SET head = head`);
     const order: string[] = [];
-    const commit = first
-      .commit(key, { expectedVersion: 1, head, keep: 0, append: messages(1), fence: lease.fence })
-      .then(() => order.push('commit'));
+    const commit = commitAt(first, key, {
+      expectedVersion: 1,
+      head,
+      keep: 0,
+      append: messages(1),
+      fence: lease.fence,
+    }).then(() => order.push('commit'));
     await waiting(pool, table, 1);
     const next = second.lease(key, { ttlMs }).then((found) => {
       order.push('lease');
@@ -202,6 +207,7 @@ async function expire(pool: Pool, table: string): Promise<void> {
 }
 
 function poolOf(connection: Awaited<ReturnType<typeof createConnection>>): Pool {
-  const runner = { execute: connection.execute.bind(connection), getConnection: async () => connection };
+  const execute = connection.execute.bind(connection);
+  const runner = { execute, getConnection: async () => ({ execute, release: () => {}, destroy: () => {} }) };
   return runner as unknown as Pool;
 }

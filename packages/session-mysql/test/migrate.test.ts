@@ -1,4 +1,5 @@
 import { SessionKey, SessionStoreError } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -16,12 +17,12 @@ describe('migrate', () => {
     await Promise.all(stores.map((store) => store.migrate()));
     await Promise.all(stores.map((store) => store.migrate()));
     const [rows] = await pool.query<RowDataPacket[]>('SELECT * FROM t_concurrent_schema');
-    expect(rows).toEqual([{ id: 1, version: 2 }]);
+    expect(rows).toEqual([{ id: 1, version: 3 }]);
   });
 
   it('goes on where a crash interrupted it, and keeps what is stored', async () => {
     const { pool, table, store } = await testStore();
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
     await pool.query(`DELETE FROM ${table}_schema`);
     await store.migrate();
     expect((await store.load(key))?.messages).toHaveLength(1);
@@ -65,15 +66,17 @@ describe('migrate', () => {
     const store = new MysqlSession({ pool: testPool(limited), table });
     await store.migrate();
     const [first, second] = messages(2);
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
-    expect(await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
+    expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
     expect(await procedures()).toEqual([]);
 
     await new MysqlSession({ pool: admin, table }).migrate();
-    expect(await procedures()).toEqual([`${table}_append_1`]);
+    expect(await procedures()).toEqual([`${table}_append_2`]);
     const again = new MysqlSession({ pool: testPool(limited), table });
     // It is there, but this user may not call it.
-    expect(await again.commit(key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(3);
+    expect(await commitAt(again, key, { expectedVersion: 2, head: {}, keep: 2, append: messages(1) })).toBe(
+      3,
+    );
     expect((await again.load(key))?.messages).toHaveLength(3);
 
     async function procedures(): Promise<unknown[]> {

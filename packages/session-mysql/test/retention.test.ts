@@ -1,4 +1,5 @@
 import { SessionKey } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import type { MysqlSession } from '../src/index.js';
@@ -91,7 +92,7 @@ async function storeWith(names: readonly string[], count = 2) {
   const created = await testStore();
   for (const name of names) {
     const append = messages(2).slice(0, count);
-    await created.store.commit(SessionKey.of(name), { expectedVersion: 0, head: {}, keep: 0, append });
+    await commitAt(created.store, SessionKey.of(name), { expectedVersion: 0, head: {}, keep: 0, append });
   }
   return created;
 }

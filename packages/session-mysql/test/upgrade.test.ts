@@ -1,4 +1,5 @@
 import { SessionKey } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
 import { MysqlSession } from '../src/index.js';
@@ -12,6 +13,7 @@ describe('tables of version 1', () => {
     const { store } = await versionOne();
     const before = await store.load(key);
     expect(before).toEqual({
+      token: expect.stringMatching(/^[\w-]{16}$/),
       version: 3,
       head: { sessionId: 's-1', note: '日本語' },
       messages: [
@@ -23,7 +25,9 @@ describe('tables of version 1', () => {
     await store.migrate();
     expect(await store.load(key)).toEqual(before);
     expect(await collect(store.list({ userId: 'alice' }))).toMatchObject([{ version: 3 }]);
-    expect(await store.commit(key, { expectedVersion: 3, head: {}, keep: 2, append: messages(1) })).toBe(4);
+    expect(await commitAt(store, key, { expectedVersion: 3, head: {}, keep: 2, append: messages(1) })).toBe(
+      4,
+    );
     expect((await store.load(key))?.messages).toHaveLength(3);
     expect(await store.deleteOlderThan({ olderThan: new Date('2026-02-01') })).toBe(0);
   });
@@ -51,10 +55,12 @@ describe('tables of version 1', () => {
     expect(await store.load(key)).toMatchObject({ version: 3 });
   });
 
-  it('need it for leases alone, and say so', async () => {
+  it('need it to be written to, and say so', async () => {
     const { store } = await versionOne();
     await expect(store.lease(key, { ttlMs: 1_000 })).rejects.toThrow('call migrate()');
-    expect(await store.commit(key, { expectedVersion: 3, head: {}, keep: 1, append: [] })).toBe(4);
+    const commit = commitAt(store, key, { expectedVersion: 3, head: {}, keep: 1, append: [] });
+    await expect(commit).rejects.toThrow('call migrate()');
+    await expect(commit).rejects.toMatchObject({ outcome: 'none' });
   });
 });
 

@@ -1,6 +1,6 @@
 import { parseWith } from '@x/core';
 import { z } from 'zod';
-import type { RedisClient, RedisTransaction, RedisValue } from './redis-client.js';
+import type { RedisClient, RedisValue } from './redis-client.js';
 
 /** By node-redis' number for bulk strings: what replies of that type become. */
 const AS_BYTES = { 36: Buffer } as const;
@@ -15,16 +15,16 @@ interface NodeRedisScripts {
   evalSha(sha1: string, options: Evaluation): Promise<unknown>;
 }
 
-interface NodeRedisTransaction {
-  hmGet(key: string, fields: string[]): unknown;
-  lRange(key: string, first: number, last: number): unknown;
-  exec(): Promise<unknown>;
+interface NodeRedisCommands extends NodeRedisScripts {
+  hmGet(key: string, fields: string[]): Promise<unknown>;
+  lRange(key: string, first: number, last: number): Promise<unknown>;
 }
 
 /** What {@link fromNodeRedis} asks of a client: `createClient`, `createCluster` and `createSentinel` of redis 5 and 6. */
-export interface NodeRedisClient extends NodeRedisScripts {
-  withTypeMapping(mapping: typeof AS_BYTES): NodeRedisScripts;
-  multi(): NodeRedisTransaction;
+export interface NodeRedisClient {
+  withTypeMapping(mapping: typeof AS_BYTES | Record<never, never>): NodeRedisCommands;
+  /** A cluster has no such command: there nobody is asked. */
+  info?(section: string): Promise<unknown>;
 }
 
 const nodeRedisSchema = z.custom<NodeRedisClient>(
@@ -41,45 +41,23 @@ const nodeRedisSchema = z.custom<NodeRedisClient>(
 export function fromNodeRedis(client: NodeRedisClient): RedisClient {
   parseWith(nodeRedisSchema, client, 'fromNodeRedis client');
   const bytes = client.withTypeMapping(AS_BYTES);
+  // Whatever types the caller wants replies in.
+  const plain = client.withTypeMapping({});
   return {
-    eval: (source, keyCount, values) => client.eval(source, evaluation(keyCount, values)),
-    evalsha: (sha1, keyCount, values) => client.evalSha(sha1, evaluation(keyCount, values)),
+    eval: (source, keyCount, values) => plain.eval(source, evaluation(keyCount, values)),
+    evalsha: (sha1, keyCount, values) => plain.evalSha(sha1, evaluation(keyCount, values)),
     callBuffer: (command, [script, keyCount, ...values]) => {
       const options = evaluation(Number(keyCount), values);
       return command === 'eval'
         ? bytes.eval(String(script), options)
         : bytes.evalSha(String(script), options);
     },
-    multi: () => transaction(client.multi()),
+    hmget: async (key, ...fields) => (await plain.hmGet(key, fields)) as unknown[],
+    lrange: async (key, first, last) => (await plain.lRange(key, first, last)) as unknown[],
+    info: async (section) => client.info?.(section),
   };
 }
 
 function evaluation(keyCount: number, values: readonly RedisValue[]): Evaluation {
   return { keys: values.slice(0, keyCount) as string[], arguments: values.slice(keyCount) };
-}
-
-function transaction(commands: NodeRedisTransaction): RedisTransaction {
-  const chain: RedisTransaction = {
-    hmget(key, ...fields) {
-      commands.hmGet(key, fields);
-      return chain;
-    },
-    lrange(key, first, last) {
-      commands.lRange(key, first, last);
-      return chain;
-    },
-    exec: async () =>
-      (await repliesOf(commands)).map((reply) => (reply instanceof Error ? [reply, null] : [null, reply])),
-  };
-  return chain;
-}
-
-/** The replies of all commands, of those that failed the error: node-redis hides them all behind one error. */
-async function repliesOf(commands: NodeRedisTransaction): Promise<readonly unknown[]> {
-  try {
-    return (await commands.exec()) as unknown[];
-  } catch (error) {
-    if (error instanceof Error && 'replies' in error && Array.isArray(error.replies)) return error.replies;
-    throw error;
-  }
 }

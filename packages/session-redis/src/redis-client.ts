@@ -10,12 +10,8 @@ export interface RedisClient {
   evalsha(sha1: string, keyCount: number, keysAndArguments: RedisValue[]): Promise<unknown>;
   /** The first two with replies as bytes; the values begin with script or hash, and number of keys. */
   callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
-  multi(): RedisTransaction;
-}
-
-/** Commands that are sent together and answered as of one moment. */
-export interface RedisTransaction {
-  hmget(key: string, ...fields: string[]): RedisTransaction;
-  lrange(key: string, first: number, last: number): RedisTransaction;
-  exec(): Promise<[error: Error | null, reply: unknown][] | null>;
+  hmget(key: string, ...fields: string[]): Promise<unknown[]>;
+  lrange(key: string, first: number, last: number): Promise<unknown[]>;
+  /** Asked once, for the eviction policy. */
+  info?(section: string): Promise<unknown>;
 }

@@ -1,5 +1,4 @@
-import { leaseLost, type SessionKey, type SessionLease } from '@x/core';
-import { operationId } from './operation-id.js';
+import { leaseLost, operationId, type SessionKey, type SessionLease } from '@x/core';
 import type { RedisClient } from './redis-client.js';
 import { grantScript, releaseScript, renewScript } from './scripts/lease.js';
 import { runScript } from './scripts/run-script.js';
@@ -25,7 +24,7 @@ export async function grantLease(
   const fence = await asStoreError(key, () =>
     runScript(client, grantScript, [keys.lease, keys.fence, keys.session], [holder, ...times]),
   );
-  return typeof fence === 'string' ? new RedisLease(client, subject, holder, fence) : undefined;
+  return fence == null ? undefined : new RedisLease(client, subject, holder, String(fence));
 }
 
 class RedisLease implements SessionLease {
@@ -49,9 +48,9 @@ class RedisLease implements SessionLease {
     const values = [this.#holder, String(this.ttlMs), String(this.fence), String(lifetime)];
     const renewed =
       !this.#released &&
-      (await asStoreError(key, () =>
-        runScript(this.#client, renewScript, [keys.lease, keys.fence], values),
-      )) === 1;
+      Number(
+        await asStoreError(key, () => runScript(this.#client, renewScript, [keys.lease, keys.fence], values)),
+      ) === 1;
     if (!renewed) throw leaseLost(key);
   }
 

@@ -1,9 +1,10 @@
 import {
+  checkChange,
+  conflict,
   keepRefused,
   leaseLost,
   parseWith,
   type SessionChange,
-  SessionConflictError,
   type SessionInfo,
   SessionKey,
   type SessionLease,
@@ -12,18 +13,18 @@ import {
   type StoredSession,
 } from '@x/core';
 import { z } from 'zod';
-import { decodeSession } from './decode-session.js';
-import { operationId } from './operation-id.js';
+import { decodeSession, FIELDS } from './decode-session.js';
+import { warnOfEviction } from './eviction-warning.js';
 import { clientSchema, keyPrefixSchema } from './options.js';
 import type { RedisClient } from './redis-client.js';
 import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
 import { grantLease } from './redis-lease.js';
 import { commitScript } from './scripts/commit.js';
-import { runScript } from './scripts/run-script.js';
+import { runScript, whileSlotMoves } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
 import { deleteScript, describeScript, membersScript } from './scripts/sessions.js';
 import { ShardDirectory } from './shard-directory.js';
-import { asStoreError, corrupt } from './store-error.js';
+import { asStoreError, corrupt, newer } from './store-error.js';
 
 const optionsSchema = z.strictObject({
   client: clientSchema,
@@ -45,9 +46,6 @@ export interface RedisSessionOptions {
 
 /** Sessions described in one round trip of a listing. */
 const PAGE = 200;
-
-/** Why a commit wrote nothing. */
-type Refusal = [reason: 'conflict' | 'keep', current: number] | [reason: 'corrupt' | 'lost'];
 
 interface Location extends Place {
   readonly keys: ShardKeys;
@@ -75,29 +73,33 @@ export class RedisSession implements SessionStore {
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     const { keys, member } = this.#locate(key);
-    return asStoreError(key, async () => {
-      // A transaction and no script: Redis would copy every message into Lua and out again, which takes longer than
-      // everything else that a load does.
-      const replies = await this.#client
-        .multi()
-        .hmget(keys.session(member), 'version', 'count', 'updatedAt', 'head')
-        .lrange(keys.messages(member), 0, -1)
-        .exec();
-      const [fields, messages] = (replies ?? []).map(([error, reply]) => {
-        if (error) throw error;
-        return reply as (string | null)[];
-      });
-      if (fields?.[0] == null && messages?.length === 0) return undefined;
-      return decodeSession(key, fields, messages);
-    });
+    const session = keys.session(member);
+    return asStoreError(key, () =>
+      whileSlotMoves(async () => {
+        // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that
+        // a load does. And no transaction: a Redis that is full refuses those. What is sent together is answered as of
+        // one moment as a rule, and else read again.
+        for (;;) {
+          const [fields, messages, [token]] = await Promise.all([
+            this.#client.hmget(session, ...FIELDS),
+            this.#client.lrange(keys.messages(member), 0, -1),
+            this.#client.hmget(session, 'operation'),
+          ]);
+          if (String(fields[2]) !== String(token)) continue;
+          if (fields[0] == null && messages.length === 0) return undefined;
+          return decodeSession(key, fields, messages);
+        }
+      }),
+    );
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
+    warnOfEviction(this.#client);
     const { shard, keys, member } = this.#locate(key);
-    const operation = operationId();
-    const { append, fence } = change;
+    const { operation, expected = '', append, fence } = change;
     const values = [
-      String(change.expectedVersion),
+      expected,
       operation,
       String(change.keep),
       String(this.#lifetime),
@@ -108,15 +110,13 @@ export class RedisSession implements SessionStore {
     for (const message of append) values.push(JSON.stringify(message));
     const names = [keys.session(member), keys.messages(member), keys.index, keys.listed];
     if (fence !== undefined) names.push(keys.fence(member));
-    const reply = (await asStoreError(key, () => this.#run(commitScript, names, values))) as
-      | number
-      | [version: number]
-      | Refusal;
-    if (typeof reply === 'number') return reply;
-    const [version] = reply;
-    if (typeof version !== 'number') throw refusal(key, change, reply as Refusal);
+    const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
+    // Clients can be told to answer numbers as text, or text as bytes.
+    const [outcome, number] = (reply as unknown[]).map(String);
+    const version = Number(number);
     // The change is applied, so a failure here must not be the commit's: the next commit tries again.
-    await this.#directory.add(shard, keys, operation).catch(() => {});
+    if (outcome === 'list') await this.#directory.add(shard, keys, operation).catch(() => {});
+    else if (outcome !== 'done') throw refusal(key, change, outcome, version);
     return version;
   }
 
@@ -128,9 +128,9 @@ export class RedisSession implements SessionStore {
         deleteScript,
         [...all, keys.lease(member), keys.fence(member)],
         [member],
-      )) as number[];
-      if (left === 0) await this.#directory.remove(shard, keys);
-      return removed !== 0;
+      )) as unknown[];
+      if (Number(left) === 0) await this.#directory.remove(shard, keys);
+      return Number(removed) !== 0;
     });
   }
 
@@ -169,7 +169,7 @@ export class RedisSession implements SessionStore {
 
   async #listShard(shard: Shard, scope: SessionScope): Promise<SessionInfo[]> {
     const keys = new ShardKeys(this.#keyPrefix, shard);
-    const members = (await this.#run(membersScript, [keys.index], [])) as string[];
+    const members = ((await this.#run(membersScript, [keys.index], [])) as unknown[]).map(String);
     if (members.length === 0) await this.#directory.remove(shard, keys);
     const candidates = members
       .map((member) => ({ member, key: keyOf(shard, member) }))
@@ -182,9 +182,9 @@ export class RedisSession implements SessionStore {
         describeScript,
         [keys.index, ...page.map(({ member }) => keys.session(member))],
         page.map(({ member }) => member),
-      )) as [version: string, updatedAt: string][];
+      )) as unknown[][];
       for (const [index, { key }] of page.entries()) {
-        const [version, updatedAt] = described[index] ?? [];
+        const [version, updatedAt] = (described[index] ?? []).map(String);
         if (!version) continue;
         found.push({ key, version: Number(version), updatedAt: new Date(Number(updatedAt)).toISOString() });
       }
@@ -207,15 +207,18 @@ function keyOf({ tenant, owner }: Shard, member: string): SessionKey {
   return SessionKey.parse(`${tenant}/${user}/${member}`);
 }
 
-function refusal(key: SessionKey, change: SessionChange, [reason, current = 0]: Refusal): Error {
-  if (reason === 'lost') return leaseLost(key);
-  if (reason === 'corrupt') return corrupt(key, 'its messages are not those that its version has');
-  if (reason === 'conflict') {
-    return new SessionConflictError({
-      sessionKey: key.toString(),
-      expectedVersion: Number(change.expectedVersion),
-      actualVersion: current,
-    });
+/** Why a commit wrote nothing. */
+function refusal(key: SessionKey, change: SessionChange, outcome: string | undefined, number: number): Error {
+  switch (outcome) {
+    case 'conflict':
+      return conflict(key, change.expected, number);
+    case 'keep':
+      return keepRefused(change.keep, number);
+    case 'lost':
+      return leaseLost(key);
+    case 'newer':
+      return newer(key, number);
+    default:
+      return corrupt(key, 'its messages are not those that its version has');
   }
-  return keepRefused(change.keep, current);
 }

@@ -1,5 +1,4 @@
-import { encodeSegment, type SessionScope } from '@x/core';
-import { operationId } from './operation-id.js';
+import { encodeSegment, operationId, type SessionScope } from '@x/core';
 import type { RedisClient } from './redis-client.js';
 import type { Shard, ShardKeys } from './redis-keys.js';
 import {
@@ -50,7 +49,7 @@ export class ShardDirectory {
     await runScript(this.#client, removeEntriesScript, [this.#key], entriesOf(shard));
     const operation = operationId();
     const hasSessions = await runScript(this.#client, relistScript, [keys.index, keys.listed], [operation]);
-    if (hasSessions === 1) await this.add(shard, keys, operation);
+    if (Number(hasSessions) === 1) await this.add(shard, keys, operation);
   }
 
   /** The shards that may hold sessions of a scope. */
@@ -67,11 +66,11 @@ export class ShardDirectory {
     let start = `[${prefix}`;
     for (;;) {
       const page = [start, end, String(PAGE)];
-      const entries = (await runScript(this.#client, entriesScript, [this.#key], page)) as string[];
-      for (const entry of entries) yield shardOfEntry(entry);
+      const entries = (await runScript(this.#client, entriesScript, [this.#key], page)) as unknown[];
+      for (const entry of entries) yield shardOfEntry(String(entry));
       const last = entries.at(-1);
       if (last === undefined || entries.length < PAGE) return;
-      start = `(${last}`;
+      start = `(${String(last)}`;
     }
   }
 }

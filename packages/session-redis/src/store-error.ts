@@ -8,6 +8,19 @@ export function corrupt(key: SessionKey, what: string, cause?: unknown): Session
   );
 }
 
+export function newer(key: SessionKey, format: number): SessionStoreError {
+  return new SessionStoreError(
+    'session_newer',
+    `Session ${key} has format ${format}, which a newer release of @x/session-redis wrote. Nothing is wrong with it; ` +
+      'upgrade this process.',
+    { sessionKey: key.toString() },
+  );
+}
+
+/** How Redis begins when it refuses a command before it does anything. */
+const REFUSED =
+  /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;
+
 /** Does something with Redis; whatever the client throws becomes a `SessionStoreError`. */
 export async function asStoreError<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
   try {
@@ -16,11 +29,18 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     if (XError.isInstance(error)) throw error;
     const reason = errorText(error).replace(/\.+$/, '');
     if (key && reason.startsWith('WRONGTYPE')) throw corrupt(key, 'a key of it holds another type', error);
-    throw new SessionStoreError(
-      'session_unavailable',
-      `Redis could not be reached or refused: ${reason}. A commit that failed this way may have been applied: load the ` +
-        'session again before you retry.',
-      { ...(key && { sessionKey: key.toString() }), cause: error },
-    );
+    const outcome = REFUSED.test(reason) ? 'none' : 'unknown';
+    const [what, consequence] =
+      outcome === 'none'
+        ? ['Redis refused', 'Nothing was written.']
+        : [
+            'Redis could not be reached',
+            'A commit that failed this way may have been applied: send it again.',
+          ];
+    throw new SessionStoreError('session_unavailable', `${what}: ${reason}. ${consequence}`, {
+      ...(key && { sessionKey: key.toString() }),
+      cause: error,
+      outcome,
+    });
   }
 }

@@ -1,4 +1,5 @@
 import { readText, SessionKey } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
 import { testCluster } from './support/test-cluster.js';
@@ -14,7 +15,7 @@ describe('on Redis Cluster', () => {
     for (const key of keys) {
       const lease = await store.lease(key, { ttlMs: 60_000 });
       const change = { expectedVersion: 0, head: {}, keep: 0, append: messages(2), fence: lease?.fence };
-      expect(await store.commit(key, change)).toBe(1);
+      expect(await commitAt(store, key, change)).toBe(1);
     }
     const perMaster = await keysOnMasters();
     expect(perMaster).toHaveLength(3);
@@ -35,8 +36,8 @@ describe('on Redis Cluster', () => {
     const store = new RedisSession({ client, keyPrefix });
     const key = SessionKey.of('s-1');
     const [first, second] = messages(2);
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
-    await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: [second] });
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
+    await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] });
     expect((await store.load(key))?.messages).toEqual([first, second]);
     expect(await collect(store.list())).toHaveLength(1);
     const workspace = new RedisWorkspace({ client, keyPrefix });

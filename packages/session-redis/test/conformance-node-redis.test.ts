@@ -1,4 +1,5 @@
 import { SessionKey } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
 import { fromNodeRedis, RedisSession, RedisWorkspace } from '../src/index.js';
@@ -27,7 +28,7 @@ it('a cluster of node-redis will do as well', async () => {
   const store = new RedisSession({ ...options, ttlSeconds: 60 });
   const lease = await store.lease(key, { ttlMs: 60_000 });
   const append = messages(2);
-  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append, fence: lease?.fence });
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append, fence: lease?.fence });
   expect((await store.load(key))?.messages).toEqual(append);
   expect(await collect(store.list())).toHaveLength(1);
   expect(await store.delete(key)).toBe(true);
@@ -36,7 +37,7 @@ it('a cluster of node-redis will do as well', async () => {
 it('a damaged session is told as over ioredis', async () => {
   const { client, keyPrefix: prefix, raw } = await nodeRedisClient();
   const store = new RedisSession({ client, keyPrefix: prefix });
-  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
   await raw.set(`${prefix}{/alice}:messages:/s`, 'text');
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
 });

@@ -1,4 +1,5 @@
 import { SessionKey, SessionStoreError } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';
 import { resolve } from '../../../tooling/services/resolve.js';
@@ -13,11 +14,11 @@ const head = { sessionId: 's-1' };
 describe('a connection that breaks', () => {
   it('fails every method with a typed error, and never answers "no session"', async () => {
     const { proxy, store } = await proxiedStore({ maxRetriesPerRequest: 0, retryStrategy: () => null });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     proxy.sever();
     const attempts = [
       store.load(key),
-      store.commit(key, { expectedVersion: 1, head, keep: 1, append: [] }),
+      commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: [] }),
       store.delete(key),
       collect(store.list()),
     ];
@@ -33,12 +34,12 @@ describe('a connection that breaks', () => {
   it('while the reply of a commit is under way does not commit twice', async () => {
     const { proxy, store } = await proxiedStore({ retryStrategy: () => 1 });
     const [first, second] = messages(2);
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [first] });
-    for (const expectedVersion of [1, 'any'] as const) {
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [first] });
+    for (const expectedVersion of [1, 'latest'] as const) {
       const { version = 0, messages: stored = [] } = (await store.load(key)) ?? {};
       const severed = proxy.severReplyTo('evalsha');
       const change = { expectedVersion, head, keep: stored.length, append: [second] };
-      expect(await store.commit(key, change)).toBe(version + 1);
+      expect(await commitAt(store, key, change)).toBe(version + 1);
       await severed;
       expect((await store.load(key))?.messages).toEqual([...stored, second]);
     }
@@ -46,13 +47,13 @@ describe('a connection that breaks', () => {
 
   it('while the reply about a lease is under way does not lock its holder out', async () => {
     const { proxy, store } = await proxiedStore({ retryStrategy: () => 1 });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
     await (await store.lease(key, { ttlMs: 60_000 }))?.release();
     const severed = proxy.severReplyTo('evalsha');
     const lease = await store.lease(key, { ttlMs: 60_000 });
     await severed;
     expect(
-      await store.commit(key, { expectedVersion: 1, head, keep: 0, append: [], fence: lease?.fence }),
+      await commitAt(store, key, { expectedVersion: 1, head, keep: 0, append: [], fence: lease?.fence }),
     ).toBe(2);
     expect(await store.lease(key, { ttlMs: 60_000 })).toBeUndefined();
   });
@@ -65,7 +66,7 @@ describe('a connection that breaks', () => {
     const store = new RedisSession({ client });
     for (const version of [0, 1]) {
       await client.script('FLUSH');
-      expect(await store.commit(key, { expectedVersion: version, head, keep: 0, append: [] })).toBe(
+      expect(await commitAt(store, key, { expectedVersion: version, head, keep: 0, append: [] })).toBe(
         version + 1,
       );
     }

@@ -1,4 +1,5 @@
-import { SessionKey, userMessage } from '@x/core';
+import { operationId, SessionKey, userMessage } from '@x/core';
+import { commitAt } from '@x/testkit';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
@@ -13,7 +14,7 @@ describe('what a commit costs', () => {
     const { client, keyPrefix, store } = testStore();
     const recording = recordCommands(client);
     for (let stored = 0; stored < 2_000; stored += 2) {
-      await store.commit(key, { expectedVersion: stored / 2, head, keep: stored, append: turn() });
+      await commitAt(store, key, { expectedVersion: stored / 2, head, keep: stored, append: turn() });
     }
     const [early, late] = [10, 990].map((index) => recording.slice(-1_000)[index]);
     expect(recording.slice(-999).every(([name]) => name === 'evalsha')).toBe(true);
@@ -26,7 +27,8 @@ describe('what a commit costs', () => {
     const observer = testClient();
     const { client, keyPrefix, store } = testStore();
     const stored = Array.from({ length: 500 }, turn).flat();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: stored });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
+    const { token: expected } = (await store.load(key)) ?? {};
     const monitor = await observer.monitor();
     const seen: string[] = [];
     const done = new Promise<void>((resolve) => {
@@ -36,7 +38,8 @@ describe('what a commit costs', () => {
       });
     });
     await new RedisSession({ client, keyPrefix }).commit(key, {
-      expectedVersion: 1,
+      operation: operationId(),
+      expected,
       head,
       keep: 1_000,
       append: turn(),

@@ -1,4 +1,5 @@
 import { InvalidInputError, SessionConflictError, SessionKey, type SessionStoreError } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
 import { messages, testClient, testStore } from './support/test-store.js';
@@ -9,34 +10,34 @@ const head = { schemaVersion: 1, sessionId: 's-1' };
 describe('RedisSession', () => {
   it.each([6, -1, Number.NaN, 1.5])('refuses to keep %s of 5 messages and writes nothing', async (keep) => {
     const { client, keyPrefix, store } = testStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(5) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(5) });
     const before = await dump(client, keyPrefix);
-    const refused = store.commit(key, { expectedVersion: 1, head: {}, keep, append: messages(1) });
+    const refused = commitAt(store, key, { expectedVersion: 1, head: {}, keep, append: messages(1) });
     await expect(refused).rejects.toSatisfy(InvalidInputError.isInstance);
     expect(await dump(client, keyPrefix)).toEqual(before);
   });
 
   it('lets one of many writers over different connections win', async () => {
     const { store, keyPrefix } = testStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
     const writers = Array.from({ length: 8 }, () => new RedisSession({ client: testClient(), keyPrefix }));
     const results = await Promise.allSettled(
       writers.map((writer, index) =>
-        writer.commit(key, { expectedVersion: 1, head, keep: 0, append: messages(2, `writer ${index}`) }),
+        commitAt(writer, key, { expectedVersion: 1, head, keep: 0, append: messages(2, `writer ${index}`) }),
       ),
     );
     const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
     expect(lost).toHaveLength(7);
     for (const error of lost) {
       expect(error).toSatisfy(SessionConflictError.isInstance);
-      expect(error).toMatchObject({ expectedVersion: 1, actualVersion: 2, sessionKey: key.toString() });
+      expect(error).toMatchObject({ actualVersion: 2, sessionKey: key.toString() });
     }
     expect((await store.load(key))?.messages).toHaveLength(2);
   });
 
   it('deletes everything there is of a session', async () => {
     const { client, keyPrefix, store } = testStore({ ttlSeconds: 60 });
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
     expect(await store.delete(key)).toBe(true);
     expect(await store.delete(key)).toBe(false);
     expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
@@ -53,7 +54,7 @@ describe('RedisSession', () => {
     ['a key of another type', 'set', 'session', ['text']],
   ] as const)('says that a session is corrupt: %s', async (_, command, part, values) => {
     const { client, keyPrefix, store } = testStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
     await client.call(command, `${keyPrefix}{acme/alice}:${part}:coder/s-1`, ...(values ?? []));
     await expect(store.load(key)).rejects.toMatchObject({
       code: 'session_corrupt',
@@ -63,10 +64,10 @@ describe('RedisSession', () => {
 
   it('does not append to messages that are not those of its version', async () => {
     const { client, keyPrefix, store } = testStore();
-    await store.commit(key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
     await client.rpop(`${keyPrefix}{acme/alice}:messages:coder/s-1`);
     await expect(
-      store.commit(key, { expectedVersion: 1, head, keep: 1, append: messages(1) }),
+      commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: messages(1) }),
     ).rejects.toMatchObject({ code: 'session_corrupt' });
   });
 

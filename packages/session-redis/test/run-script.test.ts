@@ -9,7 +9,12 @@ it.each([
   ['by its hash', [], ['evalsha']],
   ['by its text, where the server does not know it', ['NOSCRIPT'], ['evalsha', 'eval']],
   ['again, while a Cluster moves its slot', ['TRYAGAIN', 'TRYAGAIN'], ['evalsha', 'evalsha', 'evalsha']],
-  ['again by its text', ['NOSCRIPT', 'TRYAGAIN'], ['evalsha', 'eval', 'eval']],
+  ['again by its text', ['NOSCRIPT', 'TRYAGAIN'], ['evalsha', 'eval', 'evalsha']],
+  [
+    'again, where its client gave up on the move',
+    ['Too many Cluster redirections. Last error: ReplyError: TRYAGAIN', 'ASK', 'MOVED'],
+    ['evalsha', 'evalsha', 'evalsha', 'evalsha'],
+  ],
 ])('a script is run %s', async (_, errors, calls) => {
   const { client, called } = refusing(errors);
   expect(await runScript(client, one, ['key'], ['value'])).toBe(1);

@@ -1,4 +1,5 @@
 import { SessionKey } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { redisSentinel } from '../../../tooling/services/redis-sentinel.js';
@@ -31,14 +32,14 @@ it('goes on where it was when the master ends and Sentinel promotes the replica'
   const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
   const lease = await store.lease(key, { ttlMs: 3_600_000 });
   const [first, second] = messages(2);
-  await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [first], fence: lease?.fence });
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first], fence: lease?.fence });
   const before = await runIdOf(client);
   // Redis answers before the replica has it; this test is about what comes after.
   expect(await client.wait(1, 60_000)).toBe(1);
 
   await endMaster(running.address);
   const change = { expectedVersion: 1, head: {}, keep: 1, append: [second], fence: lease?.fence };
-  expect(await store.commit(key, change)).toBe(2);
+  expect(await commitAt(store, key, change)).toBe(2);
 
   expect(await runIdOf(client)).not.toBe(before);
   expect((await store.load(key))?.messages).toEqual([first, second]);

@@ -1,6 +1,7 @@
 // Apart from the rest, since these load vitest: a program, or another test runner, can use models that are scripted without.
 export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
 export { compactorSuite } from './compactor-suite.js';
+export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
 export { sessionStoreSuite } from './session-store-suite.js';
 export type {
   SessionStoreSuiteOptions,

@@ -1,12 +1,14 @@
-import { allSourcesOf, listingOf, sourceOf } from './repository-text.js';
+import { allSourcesOf, listingOf, sourceOf, sourcesBelow } from './repository-text.js';
 import type { Beat, Stage, ToolPart } from './stage.js';
 
 const core = 'packages/core/src';
 
-/** Reads source files, some at a time, as an agent does that looks around. */
+/** Reads source files by name, some at a time, as an agent does that looks around. */
 function reading(...names: readonly string[]): readonly ToolPart[] {
+  const paths = sourcesBelow(core);
   return names.map((name) => {
-    const path = `${core}/${name}.ts`;
+    const path = paths.find((candidate) => candidate.endsWith(`/${name}.ts`));
+    if (path === undefined) throw new Error(`No source file below ${core} is named ${name}.ts.`);
     return { name: 'read_file', input: { path }, output: sourceOf(path) };
   });
 }
@@ -136,7 +138,7 @@ export function* survey(stage: Stage, text: string): Generator<Beat> {
   yield* stage.work('Now everything at once, to see what is there.', [
     {
       name: 'execute',
-      input: { command: `cat ${core}/*.ts` },
+      input: { command: `cat ${core}/*/*.ts` },
       output: allSourcesOf(core),
       evictedTo: 'large_tool_results/demo/session/execute-4f2a.txt',
     },
@@ -164,7 +166,7 @@ export function* longSession(stage: Stage): Generator<Beat> {
   yield* survey(stage, 'Survey this repository and explain how a compaction works');
 
   yield* stage.begin('Read the rest of the vocabulary too, I want to know what a session store must do.');
-  yield* stage.work('', reading('session', 'session-store', 'session-key', 'session-log'));
+  yield* stage.work('', reading('session', 'session-store', 'session-key', 'session-turn'));
   yield* stage.work('', reading('agent-state', 'agent-event', 'content-block', 'model'));
   yield* stage.work('The stores refer to the workspace.', reading('workspace', 'tool', 'runtime-context'));
   yield* stage.compact({
@@ -234,6 +236,6 @@ export function* manualCompaction(stage: Stage, instructions: string | undefined
   });
 }
 
-const grepOutput = `${core}/capability.ts:56:  /** Around one reasoning step: may change \`scope.state.context\` before \`next\`
-${core}/capability.ts:57:  aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
+const grepOutput = `${core}/agent/capability.ts:56:  /** Around one reasoning step: may change \`scope.state.context\` before \`next\`
+${core}/agent/capability.ts:57:  aroundReason?(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse>;
 packages/harness/src/loop/reason.ts:31:  if (capability.aroundReason)`;

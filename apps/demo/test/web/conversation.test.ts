@@ -163,7 +163,7 @@ describe('a tool call', () => {
     await call.locator('.fold-line').click();
     await expect
       .poll(() => textIn(call.locator('pre').first()))
-      .toContain('"path": "packages/core/src/message.ts"');
+      .toContain('"path": "packages/core/src/messages/message.ts"');
     await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('export function textOf');
     await call.getByRole('button', { name: 'Copy input' }).click();
     await expect.poll(() => evaluate(v.page, 'navigator.clipboard.readText()')).toContain('message.ts');

@@ -116,7 +116,7 @@ describe('compaction, before a model call', () => {
   });
 
   it('puts the conversation back when the checkpoint fails, and lets the failure through', async () => {
-    const conflict = new SessionConflictError({ sessionKey: 's1', expectedVersion: 1, actualVersion: 2 });
+    const conflict = new SessionConflictError({ sessionKey: 's1', expected: 'token', actualVersion: 2 });
     const scope = scopeOf(long(), { checkpoint: () => Promise.reject(conflict) });
     const before = [...scope.state.context];
     await expect(step(compaction({ model: null }), scope)).rejects.toBe(conflict);

@@ -26,7 +26,7 @@ function toIssues(issue: z.core.$ZodIssue): Issue[] {
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: 'unknown key' }));
   }
-  // "Invalid input" helps nobody: say what each alternative would have taken.
+  // "Invalid input" alone does not help: say what each alternative would have taken.
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {
     return [{ path: formatPath(issue.path), message: alternatives(issue.errors) }];
   }

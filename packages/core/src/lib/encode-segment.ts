@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 const MAX_SEGMENT = 200;
 /** Two characters of mark and 64 of hash. */
 const HASH_LENGTH = 66;
-/** Names that Windows reserves whatever their extension. */
+/** Names that Windows reserves with any extension. */
 const RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:$|\.)/;
 
 /**

@@ -61,7 +61,7 @@ const opaqueBlockSchema = z.looseObject({
   providerMetadata,
 });
 
-/** One block of a message, of whatever type. */
+/** One block of a message, of any type. */
 export const contentBlockSchema = z.discriminatedUnion('type', [
   textBlockSchema,
   thinkingBlockSchema,

@@ -1,7 +1,7 @@
 import type { ToolResultBlock, ToolUseBlock } from './content-block.js';
 import { type Message, toolUsesOf } from './message.js';
 
-/** A stretch of messages that stays or goes as one: a tool call with all its results, or one message by itself. */
+/** Messages that stay or go together: a tool call with all its results, or a single message. */
 export interface MessageGroup {
   readonly start: number;
   /** Exclusive. */
@@ -40,7 +40,7 @@ interface Calls {
 
 /**
  * Pairs every tool result with the call of its id in the model's message before it; ids may be used again later. A call
- * without a result is open as long as nobody has spoken since, and an orphan afterwards. Calls that the provider ran
+ * without a result is open until the model or the user speaks again, and an orphan from then on. Calls that the provider ran
  * itself are paired the same way, except that their results may come in any later answer.
  */
 export function pairingOf(messages: readonly Message[]): Pairing {

@@ -1,7 +1,7 @@
 import { isObject, type JsonValue } from '../lib/json.js';
 import { namesSecret, SECRET_PATTERNS, type SecretPattern } from './secret-patterns.js';
 
-/** Takes secrets out of a text. Never throws; a text without any is answered as it is. */
+/** Removes secrets from a text. Never throws; returns a text without secrets unchanged. */
 export type Redact = (text: string) => string;
 
 /**

@@ -11,7 +11,7 @@ export interface SecretPattern {
 
 /** A pattern that is looked for only where a text hints at it. */
 interface HintedPattern extends SecretPattern {
-  /** Three characters each, of letters in either case: whatever the pattern matches holds one of them. */
+  /** Three characters each, in either case: every match of the pattern holds one of them. */
   readonly hints: readonly string[];
 }
 

@@ -11,12 +11,13 @@ import type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
-import { checkChange, checkFence, leaseLost } from './store-rules.js';
+import { checkChange, checkCommit, leaseLost, remember, tokenOf } from './store-rules.js';
 
 const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 
 interface Entry {
   readonly version: number;
+  readonly operations: readonly string[];
   readonly head: JsonObject;
   /** Written to in place, so that a commit costs what it adds. Nobody else holds it. */
   readonly messages: Message[];
@@ -54,22 +55,27 @@ export class InMemorySession implements SessionStore {
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     // A copy: what a caller does with its session must not reach into the store before a commit.
     const stored = this.#sessions.get(key.toString());
-    return stored && structuredClone(stored);
+    if (stored === undefined) return undefined;
+    const { operations: _, ...session } = structuredClone(stored);
+    return { ...session, token: tokenOf(stored) };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
     const id = key.toString();
     const stored = this.#sessions.get(id);
     const messages = stored?.messages ?? [];
-    checkFence(key, change, this.#leases.get(id)?.fence);
-    checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+    const { fence } = this.#leases.get(id) ?? {};
+    const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
+    if (applied !== undefined) return applied;
 
     // What cannot be copied is refused before anything is changed.
     const { head, append } = structuredClone({ head: change.head, append: change.append });
     messages.length = change.keep;
     for (const message of append) messages.push(message);
     const version = (stored?.version ?? 0) + 1;
-    this.#sessions.set(id, { version, head, messages, updatedAt: new Date().toISOString() });
+    const operations = remember(stored?.operations ?? [], change.operation);
+    this.#sessions.set(id, { version, operations, head, messages, updatedAt: new Date().toISOString() });
     return version;
   }
 

@@ -6,6 +6,7 @@ import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionStore } from './session-store.js';
+import { operationId } from './store-rules.js';
 
 /** How often a change is worked out anew when others commit at the same time. */
 const MAX_ATTEMPTS = 20;
@@ -26,9 +27,9 @@ export interface ItemChange {
   readonly state?: JsonObject;
 }
 
-/** Version, length and head of the last read or write: enough to add to the log without reading it again. */
+/** Token, length and head of the last read or write: enough to add to the log without reading it again. */
 interface Known {
-  readonly version: number;
+  readonly token: string | undefined;
   readonly count: number;
   readonly head: JsonObject;
 }
@@ -149,7 +150,7 @@ export class ItemLog {
     const messages = stored?.messages ?? [];
     const extensions = isObject(head.extensions) ? head.extensions : {};
     const state = extensions[this.#name];
-    this.#known = { version: stored?.version ?? 0, count: messages.length, head };
+    this.#known = { token: stored?.token, count: messages.length, head };
     return { known: this.#known, history: { messages, state: isObject(state) ? state : {} } };
   }
 
@@ -159,12 +160,8 @@ export class ItemLog {
       state === undefined
         ? known.head
         : { ...known.head, extensions: { ...extensions, [this.#name]: state } };
-    const version = await this.#store.commit(this.#key, {
-      expectedVersion: known.version,
-      head,
-      keep,
-      append,
-    });
-    this.#known = { version, count: keep + append.length, head };
+    const operation = operationId();
+    await this.#store.commit(this.#key, { operation, expected: known.token, head, keep, append });
+    this.#known = { token: operation, count: keep + append.length, head };
   }
 }

@@ -5,7 +5,9 @@ import type { SessionKey, SessionScope } from './session-key.js';
 
 /** A session as a store holds it. */
 export interface StoredSession {
-  /** Grows with every commit; 1 for the first. */
+  /** Names the commit that made it: what the next change has to expect. No two commits have the same. */
+  readonly token: string;
+  /** Counts the commits, 1 for the first. For people: a session that was deleted and begun anew counts from 1 again. */
   readonly version: number;
   /** The agent's state without its context. Opaque to stores. */
   readonly head: JsonObject;
@@ -19,8 +21,13 @@ export interface StoredSession {
  * adds messages keeps all of them; a compaction usually keeps none.
  */
 export interface SessionChange {
-  /** The version that must be current; 0 when the session must not exist; `'any'` to write regardless. */
-  readonly expectedVersion: number | 'any';
+  /**
+   * Names this commit, see {@link operationId}; it is the token of what it makes. The same commit may be sent again, after
+   * any failure and also after commits of others: a store remembers the last few and applies none of them twice.
+   */
+  readonly operation: string;
+  /** The token of what this change was made for; `undefined` when the session must not exist. */
+  readonly expected: string | undefined;
   readonly head: JsonObject;
   readonly keep: number;
   readonly append: readonly Message[];
@@ -65,11 +72,12 @@ export interface SessionStore {
    */
   load(key: SessionKey): Promise<StoredSession | undefined>;
   /**
-   * Applies the change atomically and answers the new version.
+   * Applies the change atomically, or finds that it has been applied, and answers the version that it made.
    *
-   * @throws {SessionConflictError} when another version is current; nothing was written.
-   * @throws {InvalidInputError} when `keep` exceeds the stored messages; nothing was written.
+   * @throws {SessionConflictError} when another token is current; nothing was written.
+   * @throws {InvalidInputError} when `keep` exceeds the stored messages, or a message is none; nothing was written.
    * @throws {SessionLeaseError} `lease_lost` when `fence` is not the newest; nothing was written.
+   * @throws {SessionStoreError} whose `outcome` tells whether it may have been applied nevertheless.
    */
   commit(key: SessionKey, change: SessionChange): Promise<number>;
   /** Deletes a session with all that belongs to it. Answers whether there was one. */

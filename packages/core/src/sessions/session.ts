@@ -2,14 +2,18 @@ import { AgentState } from '../agent/agent-state.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionStoreError } from '../errors/session-store-error.js';
+import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import type { SessionKey } from './session-key.js';
-import type { SessionStore, StoredSession } from './session-store.js';
+import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
+import { operationId } from './store-rules.js';
 
 /** Bounds the merges of one commit with other writers' commits. */
 const MAX_MERGES = 5;
+/** How often a commit whose reply was lost is sent again at once; the next commit goes on with it. */
+const MAX_RESENDS = 1;
 
 /** A loaded or new session, which stores only its changes. */
 export interface Session {
@@ -83,6 +87,10 @@ class StoredBackedSession implements Session {
   /** The state's head as it was when it equalled what is stored. */
   #ancestorHead: JsonObject;
   #version: number;
+  /** Of what is stored; `undefined` for a new session. */
+  #token: string | undefined;
+  /** A commit that was sent and may have been applied: it is sent again before any other. */
+  #pending: SessionChange | undefined;
   /** Settles when the last commit that was asked for is done. */
   #committing: Promise<unknown> = Promise.resolve();
 
@@ -97,6 +105,7 @@ class StoredBackedSession implements Session {
     this.#options = options;
     this.state = stored === undefined ? AgentState.create(identityOf(key)) : readState(key, stored);
     this.#version = stored?.version ?? 0;
+    this.#token = stored?.token;
     this.#stored = [...(stored?.messages ?? [])];
     this.#storedHead = stored === undefined ? '' : JSON.stringify(stored.head);
     this.#ancestorHead = this.state.head();
@@ -115,10 +124,16 @@ class StoredBackedSession implements Session {
 
   async #commitMerging(): Promise<number> {
     const merges = this.#options.onConflict === 'merge' ? MAX_MERGES : 0;
+    let resent = 0;
     for (let merged = 0; ; merged++) {
       try {
         return await this.#commit();
       } catch (error) {
+        if (isUnknown(error) && resent < MAX_RESENDS) {
+          resent++;
+          merged--;
+          continue;
+        }
         if (!SessionConflictError.isInstance(error) || merged >= merges) throw error;
         const stored = await this.#store.load(this.key);
         // Whoever deleted the session did not mean it to come back.
@@ -130,6 +145,7 @@ class StoredBackedSession implements Session {
   }
 
   async #commit(): Promise<number> {
+    if (this.#pending !== undefined) await this.#send(this.#pending);
     const { context } = this.state;
     const keep = commonPrefix(this.#stored, context);
     const append = context.slice(keep);
@@ -139,16 +155,30 @@ class StoredBackedSession implements Session {
     if (unchanged && this.#version > 0) return this.#version;
 
     const { fence } = this.#options;
-    this.#version = await this.#store.commit(this.key, {
-      expectedVersion: this.#version,
+    return this.#send({
+      operation: operationId(),
+      expected: this.#token,
       head,
       keep,
       append,
       ...(fence === undefined ? {} : { fence }),
     });
+  }
+
+  async #send(change: SessionChange): Promise<number> {
+    this.#pending = change;
+    try {
+      this.#version = await this.#store.commit(this.key, change);
+    } catch (error) {
+      if (!isUnknown(error)) this.#pending = undefined;
+      throw error;
+    }
+    const { operation, keep, append, head } = change;
+    this.#pending = undefined;
+    this.#token = operation;
     this.#stored.length = keep;
     for (const message of append) this.#stored.push(message);
-    this.#storedHead = headText;
+    this.#storedHead = JSON.stringify(head);
     this.#ancestorHead = head;
     return this.#version;
   }
@@ -168,10 +198,16 @@ class StoredBackedSession implements Session {
     live.length = 0;
     for (const message of context) live.push(message);
     this.#version = stored.version;
+    this.#token = stored.token;
     this.#stored = [...stored.messages];
     this.#storedHead = JSON.stringify(stored.head);
     this.#ancestorHead = theirs;
   }
+}
+
+/** Whether a commit that failed may have been applied. Stores of users may throw what they like. */
+function isUnknown(error: unknown): boolean {
+  return SessionStoreError.isInstance(error) ? error.outcome === 'unknown' : !XError.isInstance(error);
 }
 
 function identityOf(key: SessionKey): Parameters<typeof AgentState.create>[0] {

@@ -1,47 +1,105 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionLeaseError } from '../errors/session-lease-error.js';
+import { jsonObjectSchema } from '../lib/json.js';
+import { messageSchema } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionChange } from './session-store.js';
 
-/**
- * Checks that a change fits what is stored. Every store asks this first.
- *
- * @param stored version and number of messages; both 0 when the session does not exist.
- * @throws {SessionConflictError} when another version is current.
- * @throws {InvalidInputError} when `keep` is no whole number from 0 to the number of stored messages.
- */
-export function checkChange(
-  key: SessionKey,
-  change: Pick<SessionChange, 'expectedVersion' | 'keep'>,
-  stored: { readonly version: number; readonly messages: number },
-): void {
-  const { expectedVersion, keep } = change;
-  if (expectedVersion !== 'any' && expectedVersion !== stored.version) {
-    const actualVersion = stored.version;
-    throw new SessionConflictError({ sessionKey: key.toString(), expectedVersion, actualVersion });
-  }
-  if (!Number.isInteger(keep) || keep < 0 || keep > stored.messages) throw keepRefused(keep, stored.messages);
+/** How many of its latest commits a store remembers of a session. */
+const REMEMBERED = 8;
+/** Characters by which those before the last are known. */
+const SHORT = 8;
+const OPERATION = /^[\w-]{16}$/;
+
+const changeSchema = z.object({
+  operation: z.string().regex(OPERATION, 'must be 16 characters of base64url, as operationId() draws them'),
+  expected: z.string().optional(),
+  keep: z.int().min(0),
+  head: jsonObjectSchema,
+  append: z.array(messageSchema),
+  fence: z.number().optional(),
+});
+
+/** A name that nobody draws twice, for one commit: twelve random bytes as 16 characters of base64url. */
+export function operationId(): string {
+  return randomBytes(12).toString('base64url');
 }
 
-/** Makes the error for a change that keeps another number of messages than are stored. */
-export function keepRefused(keep: number, stored: number): InvalidInputError {
-  const message = `is ${keep}, but must be a whole number from 0 to the ${stored} messages that are stored`;
+/**
+ * Whether a change can be stored at all: the first thing that every store asks. What one store has taken, every store can
+ * load.
+ *
+ * @throws {InvalidInputError} with the path of every field that is wrong.
+ */
+export function checkChange(change: SessionChange): void {
+  parseWith(changeSchema, change, 'SessionChange');
+}
+
+/** What a store knows of a session before a change. */
+export interface Committed {
+  readonly version: number;
+  /** Number of messages. */
+  readonly messages: number;
+  /**
+   * The operations of the latest commits, newest last; of those before the last, eight characters. None for a session of a
+   * release that kept none.
+   */
+  readonly operations: readonly string[];
+}
+
+/** The operations to remember after one more commit. */
+export function remember(operations: readonly string[], operation: string): readonly string[] {
+  return [...operations.map((earlier) => earlier.slice(0, SHORT)), operation].slice(-REMEMBERED);
+}
+
+/** The token of a session: its last operation. */
+export function tokenOf({ version, operations }: Pick<Committed, 'version' | 'operations'>): string {
+  return operations.at(-1) ?? `v${version}`;
+}
+
+/**
+ * Whether a change fits what is stored.
+ *
+ * @param stored `undefined` when the session does not exist.
+ * @param newestFence of the session's latest lease; `undefined` when none is on record, after a release or a deletion.
+ * @returns the version that this very change has made, when it has been applied already; else `undefined`: apply it.
+ * @throws {SessionLeaseError} `lease_lost` when the change was made under another lease than the newest.
+ * @throws {SessionConflictError} when another token is current.
+ * @throws {InvalidInputError} when `keep` is more than there is.
+ */
+export function checkCommit(
+  key: SessionKey,
+  change: Pick<SessionChange, 'operation' | 'expected' | 'keep' | 'fence'>,
+  stored: Committed | undefined,
+  newestFence?: number,
+): number | undefined {
+  const { operation, expected, keep, fence } = change;
+  const { version = 0, messages = 0, operations = [] } = stored ?? {};
+  const place = operations.findLastIndex((known) => known !== '' && operation.startsWith(known));
+  if (place >= 0) return version - (operations.length - 1 - place);
+  if (fence !== undefined && fence !== newestFence) throw leaseLost(key);
+  if (expected !== (stored && tokenOf(stored))) throw conflict(key, expected, version);
+  if (keep > messages) throw keepRefused(keep, messages);
+  return undefined;
+}
+
+/** What a writer is told who was not the first. */
+export function conflict(
+  key: SessionKey,
+  expected: string | undefined,
+  actualVersion: number,
+): SessionConflictError {
+  return new SessionConflictError({ sessionKey: key.toString(), expected, actualVersion });
+}
+
+/** What a writer is told who keeps messages that are not stored. */
+export function keepRefused(keep: number, messages: number): InvalidInputError {
+  const message = `is ${keep}, but must be a whole number from 0 to the ${messages} messages that are stored`;
   return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
-}
-
-/**
- * Checks that a change may still be written under its lease.
- *
- * @param newest fence of the session's latest lease; `undefined` when none is on record, after a release or a deletion.
- * @throws {SessionLeaseError} `lease_lost` when the change was made under another lease.
- */
-export function checkFence(
-  key: SessionKey,
-  { fence }: Pick<SessionChange, 'fence'>,
-  newest: number | undefined,
-): void {
-  if (fence !== undefined && fence !== newest) throw leaseLost(key);
 }
 
 /** Makes the error for a holder whose lease has ended. */

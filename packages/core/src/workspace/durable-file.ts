@@ -52,7 +52,7 @@ export async function replaceFile(
 /** Adds to the end of a file, or creates it, and returns once the bytes are on the disk. */
 export async function appendToFile(file: string, data: string | Uint8Array): Promise<void> {
   const directory = dirname(file);
-  // Non-blocking, or a named pipe would wait for somebody to read from it.
+  // Non-blocking, or a named pipe would wait for a reader.
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
   const handle = await openBelow(directory, file, flags);
   let created: boolean;
@@ -86,7 +86,7 @@ async function openBelow(directory: string, file: string, flags: number, mode = 
     try {
       return await open(file, flags, mode);
     } catch (error) {
-      // Again when somebody removed the directory as an empty one in between.
+      // Again when another process removed the empty directory in between.
       if (errorCode(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
       await makeDurableDirectory(directory);
     }

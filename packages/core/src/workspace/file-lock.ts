@@ -175,7 +175,7 @@ async function holdersOf(path: string): Promise<string[]> {
   return (await undefinedOn(ABSENT, readdir(path))) ?? [];
 }
 
-// Both may have been done by somebody else, and the directory may be another's already: then it is not empty.
+// Another process may have done both already, and a new holder may own the directory: then it is not empty.
 async function removeEntry(path: string, entry: string): Promise<void> {
   await rmdir(entry).catch(() => {});
   await rmdir(path).catch(() => {});

@@ -1,6 +1,6 @@
 import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
-import { basename, join, resolve } from 'node:path';
+import { type FileHandle, link, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { z } from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
@@ -78,7 +78,7 @@ export class LocalWorkspace implements Workspace {
     range: { readonly offset?: number; readonly length?: number } = {},
   ): Promise<Uint8Array> {
     return this.#withFile(path, async (file) => {
-      // Non-blocking, or a named pipe would wait for somebody to write into it.
+      // Non-blocking, or a named pipe would wait for a writer.
       const handle = await open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       try {
         const found = await handle.stat();
@@ -153,6 +153,16 @@ export class LocalWorkspace implements Workspace {
       return deleted ?? false;
     };
     return this.#withFile(path, inParent, parent);
+  }
+
+  async link(path: string, target: string): Promise<void> {
+    this.#assertWritable(target);
+    await this.#withFile(path, (file) =>
+      this.#withFile(target, async (other) => {
+        await makeDirectory(dirname(other));
+        await link(file, other);
+      }),
+    );
   }
 
   async lock<T>(

@@ -56,6 +56,17 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         yield* prefixed(name, workspace.list(rest.join('/'), options));
       } else yield* listRoot(options);
     },
+    ...(base.link === undefined
+      ? {}
+      : {
+          link: (path: string, target: string) =>
+            within(path, (workspace, inner) =>
+              within(target, async (other, to) => {
+                if (workspace === other && workspace.link !== undefined) return workspace.link(inner, to);
+                throw new WorkspaceError('invalid_path', target, 'A link needs both paths in one workspace.');
+              }),
+            ),
+        }),
     ...(base.lock === undefined ? {} : { lock: base.lock.bind(base) }),
   };
 

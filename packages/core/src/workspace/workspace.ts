@@ -44,6 +44,13 @@ export interface Workspace {
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */
   delete(path: string): Promise<boolean>;
   /**
+   * Gives a file a second path for the same bytes: what others still write to the file is seen under both, and a `write`
+   * to one of them leaves the other as it was. Left out by workspaces that have no such links.
+   *
+   * @throws {WorkspaceError} `not_found`; `already_exists` when there is something at `target`.
+   */
+  link?(path: string, target: string): Promise<void>;
+  /**
    * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.
    *
    * @throws {WorkspaceError} `locked` when it could not be had within `timeoutMs` (default 10 000).

@@ -1,4 +1,5 @@
 // Adds turns to one session, retrying after conflicts, and prints each version that it committed.
+
 import {
   JsonSession,
   LocalWorkspace,
@@ -6,6 +7,7 @@ import {
   SessionKey,
   WorkspaceSession,
 } from '../../src/index.js';
+import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 
 const [kind = '', directory = '', writer = '', turns = '0'] = process.argv.slice(2);
@@ -16,7 +18,7 @@ const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 for (let turn = 0; turn < Number(turns); ) {
   const stored = await store.load(key);
   try {
-    const version = await store.commit(key, {
+    const version = await commitAt(store, key, {
       expectedVersion: stored?.version ?? 0,
       head: { writer },
       keep: stored?.messages.length ?? 0,

@@ -50,18 +50,18 @@ describe('the fields of errors', () => {
   test('SessionConflictError names both versions', () => {
     const error = new SessionConflictError({
       sessionKey: '///s',
-      expectedVersion: 3,
+      expected: 'token',
       actualVersion: 0,
       cause,
     });
     expect(error).toMatchObject({
       code: 'session_conflict',
       sessionKey: '///s',
-      expectedVersion: 3,
+      expected: 'token',
       actualVersion: 0,
       cause,
     });
-    expect(error.message).toMatch(/^Session \/\/\/s is at version 0, not 3: .*load the session again/);
+    expect(error.message).toMatch(/^Session \/\/\/s does not exist any more: .*load the session again/);
   });
 
   test.each(['session_corrupt', 'session_unavailable'] as const)('SessionStoreError %s', (code) => {

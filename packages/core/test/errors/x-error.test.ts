@@ -12,7 +12,7 @@ function oneOfEach(copy: Package): Record<string, InstanceType<Package['XError']
     ModelError: new copy.ModelError('Overloaded.'),
     SessionConflictError: new copy.SessionConflictError({
       sessionKey: '///s',
-      expectedVersion: 1,
+      expected: 'token',
       actualVersion: 2,
     }),
     SessionStoreError: new copy.SessionStoreError('session_corrupt', 'Damaged.'),

@@ -12,13 +12,14 @@ import {
   userMessage,
   WorkspaceSession,
 } from '../../src/index.js';
+import { commitAt } from '../commit-at.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';
 
 const keyOf = (userId: string, sessionId: string) => SessionKey.of({ userId, sessionId });
 
 async function commit(store: SessionStore, key: SessionKey): Promise<number> {
-  await store.commit(key, { expectedVersion: 'any', head: {}, keep: 0, append: [userMessage('Hi')] });
+  await commitAt(store, key, { expectedVersion: 'latest', head: {}, keep: 0, append: [userMessage('Hi')] });
   return Date.parse((await store.load(key))?.updatedAt ?? '');
 }
 

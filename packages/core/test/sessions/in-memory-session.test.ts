@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InMemorySession, SessionKey } from '../../src/index.js';
+import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 
 const key = SessionKey.of('s');
@@ -7,14 +8,14 @@ const key = SessionKey.of('s');
 describe('InMemorySession', () => {
   test('changes nothing when a commit cannot be copied', async () => {
     const store = new InMemorySession();
-    await store.commit(key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
+    await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
     const uncopyable = { call: () => {} } as never;
     for (const change of [
       { head: uncopyable, keep: 0, append: [] },
       { head: {}, keep: 0, append: [uncopyable] },
     ]) {
-      await expect(store.commit(key, { ...change, expectedVersion: 1 })).rejects.toThrow(
-        'could not be cloned',
+      await expect(commitAt(store, key, { ...change, expectedVersion: 1 })).rejects.toThrow(
+        /Invalid SessionChange|could not be cloned/,
       );
     }
     expect(await store.load(key)).toMatchObject({ version: 1, head: { a: 1 }, messages: numbered(3) });
@@ -22,9 +23,9 @@ describe('InMemorySession', () => {
 
   test.each([-1, 0.5, Number.NaN, 4])('refuses to keep %d of three messages', async (keep) => {
     const store = new InMemorySession();
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
     const change = { expectedVersion: 1, head: {}, keep, append: [] };
-    await expect(store.commit(key, change)).rejects.toMatchObject({ code: 'invalid_input' });
+    await expect(commitAt(store, key, change)).rejects.toMatchObject({ code: 'invalid_input' });
     expect((await store.load(key))?.messages).toHaveLength(3);
   });
 });

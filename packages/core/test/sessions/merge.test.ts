@@ -13,6 +13,7 @@ import {
   userMessage,
 } from '../../src/index.js';
 import { mergeContext } from '../../src/sessions/merge.js';
+import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 
 const key = SessionKey.of('s');
@@ -218,7 +219,7 @@ test('two writers lose nothing, say nothing twice, and stay paired and in order,
       async (size, actions, swap) => {
         const store = new InMemorySession();
         if (size > 0) {
-          await store.commit(key, {
+          await commitAt(store, key, {
             expectedVersion: 0,
             head: { schemaVersion: 1, sessionId: 's' },
             keep: 0,

@@ -1,5 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { AgentState, InMemorySession, openSession, type SessionChange, SessionKey } from '../../src/index.js';
+import {
+  AgentState,
+  InMemorySession,
+  openSession,
+  operationId,
+  type SessionChange,
+  SessionKey,
+} from '../../src/index.js';
 import { adoptHead, mergeHead } from '../../src/sessions/merge.js';
 import { numbered } from '../numbered.js';
 import { thrownBy } from '../thrown-by.js';
@@ -60,10 +67,11 @@ describe('a commit that somebody else came before', () => {
     let commits = 0;
     class Busy extends InMemorySession {
       override async commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
-        if (change.expectedVersion !== 'any') {
+        {
           commits++;
           const head = AgentState.create({ sessionId: 's' }).head();
-          await super.commit(sessionKey, { expectedVersion: 'any', head, keep: 0, append: [] });
+          const { token: expected } = (await super.load(sessionKey)) ?? {};
+          await super.commit(sessionKey, { operation: operationId(), expected, head, keep: 0, append: [] });
         }
         return super.commit(sessionKey, change);
       }

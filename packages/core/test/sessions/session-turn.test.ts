@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InMemorySession, SessionKey, type SessionLease, takeTurn } from '../../src/index.js';
+import { commitAt } from '../commit-at.js';
 import { ManualClock } from '../manual-clock.js';
 import { thrownBy } from '../thrown-by.js';
 
@@ -100,7 +101,13 @@ describe('takeTurn', () => {
     await clock.pass(2000);
     store.fail = undefined;
     expect((await waiting).fence).toBeGreaterThan(dead.fence ?? 0);
-    const late = store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [], fence: dead.fence });
+    const late = commitAt(store, key, {
+      expectedVersion: 0,
+      head: {},
+      keep: 0,
+      append: [],
+      fence: dead.fence,
+    });
     expect(await thrownBy(late)).toMatchObject({ code: 'lease_lost' });
   });
 

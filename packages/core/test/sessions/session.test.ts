@@ -4,9 +4,11 @@ import {
   openSession,
   type SessionChange,
   SessionKey,
+  SessionStoreError,
   type StoredSession,
   userMessage,
 } from '../../src/index.js';
+import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 import { thrownBy } from '../thrown-by.js';
 
@@ -56,7 +58,7 @@ describe('openSession', () => {
     'does not begin a new session over a state that it cannot read: %j',
     async (head) => {
       const store = new InMemorySession();
-      await store.commit(key, { expectedVersion: 0, head, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
       expect(await thrownBy(openSession(store, key))).toMatchObject({
         code: 'session_corrupt',
         sessionKey: key.toString(),
@@ -76,6 +78,80 @@ describe('openSession', () => {
   });
 });
 
+describe('a commit whose reply was lost', () => {
+  class LosesReplies extends RecordingSession {
+    lost = 0;
+    /** What others do before it is sent again. */
+    meanwhile: () => Promise<unknown> = async () => {};
+
+    override async commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
+      const version = await super.commit(sessionKey, change);
+      if (this.lost === 0) return version;
+      this.lost--;
+      await this.meanwhile();
+      throw new SessionStoreError('session_unavailable', 'The reply was lost.');
+    }
+  }
+
+  test('is sent again as it was, and is no conflict with itself', async () => {
+    const store = new LosesReplies();
+    const session = await openSession(store, key);
+    for (let turn = 0; turn < 3; turn++) {
+      session.state.contextMutable().push(...numbered(2, `${turn}-`));
+      store.lost = 1;
+      expect(await session.commit()).toBe(turn + 1);
+      expect(store.changes.at(-1)).toEqual(store.changes.at(-2));
+    }
+    expect((await store.load(key))?.messages).toEqual(session.state.context);
+  });
+
+  test('is settled by the next one when the store stays away', async () => {
+    const store = new LosesReplies();
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(...numbered(2));
+    store.lost = 9;
+    expect(await thrownBy(session.commit())).toMatchObject({ outcome: 'unknown' });
+    session.state.contextMutable().push(...numbered(1, 'n'));
+    store.lost = 0;
+    expect(await session.commit()).toBe(2);
+    expect((await store.load(key))?.messages).toEqual([...numbered(2), ...numbered(1, 'n')]);
+  });
+
+  test('is there once, also when others have committed since', async () => {
+    const store = new LosesReplies();
+    const session = await openSession(store, key, { onConflict: 'merge' });
+    session.state.contextMutable().push(...numbered(2));
+    store.lost = 1;
+    store.meanwhile = async () => {
+      store.meanwhile = async () => {};
+      const other = await openSession(store, key);
+      other.state.contextMutable().push(...numbered(1, 'other'));
+      await other.commit();
+    };
+    await session.commit();
+    session.state.contextMutable().push(...numbered(1, 'n'));
+    await session.commit();
+    const ids = (await store.load(key))?.messages.map(({ id }) => id);
+    expect(ids).toEqual([...numbered(2), ...numbered(1, 'other'), ...numbered(1, 'n')].map(({ id }) => id));
+  });
+
+  test('is not sent again when nothing was written', async () => {
+    class Refuses extends RecordingSession {
+      override async commit(sessionKey: SessionKey, change: SessionChange): Promise<number> {
+        this.changes.push(change);
+        throw new SessionStoreError('session_unavailable', 'Full.', {
+          outcome: 'none',
+          sessionKey: `${sessionKey}`,
+        });
+      }
+    }
+    const store = new Refuses();
+    const session = await openSession(store, key);
+    await thrownBy(session.commit());
+    expect(store.changes).toHaveLength(1);
+  });
+});
+
 describe('commit', () => {
   test('sends only what was added', async () => {
     const store = new RecordingSession();
@@ -84,12 +160,11 @@ describe('commit', () => {
     await session.commit();
     session.state.contextMutable().push(...numbered(2, 'n'));
     expect(await session.commit()).toBe(2);
-    expect(store.changes.map(({ expectedVersion, keep, append }) => [expectedVersion, keep, append])).toEqual(
-      [
-        [0, 0, numbered(3)],
-        [1, 3, numbered(2, 'n')],
-      ],
-    );
+    const [first] = store.changes;
+    expect(store.changes.map(({ expected, keep, append }) => [expected, keep, append])).toEqual([
+      [undefined, 0, numbered(3)],
+      [first?.operation, 3, numbered(2, 'n')],
+    ]);
   });
 
   test('sends what follows the first change', async () => {
@@ -162,7 +237,7 @@ describe('commit', () => {
     await thrownBy(session.commit());
     failing = false;
     session.state.contextMutable().push(...numbered(1, 'n'));
-    expect(await session.commit()).toBe(1);
+    expect(await session.commit()).toBe(2);
     expect((await store.load(key))?.messages).toEqual(session.state.context);
   });
 });

@@ -46,6 +46,12 @@ export function parseDecisions(decisions: unknown): Decisions {
 export type CallInput = string | Message | readonly Message[];
 
 export interface CallOptions {
+  /**
+   * Names the call, so that it can be repeated after any error, by any process that shares the session store: it is the
+   * same turn. One that has ended answers its first reply, one that has not is gone on with. Default: the id of the first
+   * message, where the input is messages; text without an id is new each time.
+   */
+  readonly id?: string;
   /** Interrupts the call when aborted, as `agent.interrupt` does. */
   readonly signal?: AbortSignal;
   /**
@@ -72,8 +78,9 @@ const repairsSchema = z.int().min(0).default(2);
  *
  * @throws {InvalidInputError} for empty messages: providers would refuse them in every later call too.
  */
-export function toMessages(input: CallInput): readonly Message[] {
-  const messages = typeof input === 'string' ? [userMessage(input)] : asList(input);
+export function toMessages(input: CallInput, id?: string): readonly Message[] {
+  const messages =
+    typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
   for (const [index, { content }] of messages.entries()) {
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
     if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');

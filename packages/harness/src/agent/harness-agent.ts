@@ -11,6 +11,7 @@ import {
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { EventChannel } from '../lib/event-channel.js';
+import { replyOfFinished, unsaidOf } from '../loop/finished-calls.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
 import {
@@ -93,7 +94,7 @@ export class HarnessAgent {
   ): Promise<OutputReply<Output>>;
   call(input: CallInput, context?: RuntimeContext, options?: CallOptions): Promise<Reply>;
   async call(input: CallInput, context?: RuntimeContext, options: CallOptions = {}): Promise<Reply> {
-    return this.#run(toMessages(input), context, options);
+    return this.#run(toMessages(input, options.id), context, named(input, options));
   }
 
   /**
@@ -116,7 +117,7 @@ export class HarnessAgent {
     context?: RuntimeContext,
     options?: CallOptions,
   ): AsyncGenerator<AgentEvent, void> {
-    return this.#stream(toMessages(input), context, options);
+    return this.#stream(toMessages(input, options?.id), context, named(input, options));
   }
 
   /**
@@ -261,10 +262,15 @@ export class HarnessAgent {
     const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
     const decisions = parseDecisions(options.decisions ?? {});
     const turn = { signal: options.signal, output, listener };
-    return this.#turns.take(context ?? RuntimeContext.empty(), turn, (call, isNew) => {
-      if (input.length === 0) refuseNothingToResume(call.scope.state, isNew);
+    return this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
+      const { id } = options;
+      const earlier = id === undefined ? undefined : await replyOfFinished(call, id);
+      if (earlier !== undefined) return earlier;
+      const unsaid = id === undefined ? input : await unsaidOf(call, input);
+      if (unsaid.length === 0) refuseNothingToResume(call.scope.state, isNew);
       return runCall(call, {
-        input,
+        id,
+        input: unsaid,
         decisions,
         streaming: listener !== undefined,
         tools: this.#tools.current().byName,
@@ -291,4 +297,11 @@ export class HarnessAgent {
       await running;
     }
   }
+}
+
+/** The options of a call with its id, where it has one: messages bring theirs. */
+function named(input: CallInput, options: CallOptions = {}): CallOptions {
+  const [first] = typeof input === 'string' ? [] : toMessages(input);
+  const id = options.id ?? first?.id;
+  return id === undefined ? options : { ...options, id };
 }

@@ -29,6 +29,8 @@ export interface ShutdownOptions {
  *
  * @example
  * ```ts
+ * import { HarnessAgent, shutdownOnSignals } from '@x/harness';
+ *
  * const agent = HarnessAgent.builder().model(model).build();
  * const release = shutdownOnSignals(agent);
  * // In a test, take the handlers away again:

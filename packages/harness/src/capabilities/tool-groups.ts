@@ -44,6 +44,8 @@ export const groupsSchema = z
  *
  * @example
  * ```ts
+ * import { HarnessAgent, shell, toolGroups, workspaceTools } from '@x/harness';
+ *
  * const agent = HarnessAgent.builder()
  *   .model(model)
  *   .use(workspaceTools(), shell())

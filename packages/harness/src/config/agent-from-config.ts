@@ -41,6 +41,9 @@ export interface AgentFromConfigOptions extends ParseAgentOptions {
  *
  * @example
  * ```ts
+ * import { readFile } from 'node:fs/promises';
+ * import { agentFromConfig, CapabilityRegistry, todoList } from '@x/harness';
+ *
  * const config = JSON.parse(await readFile('agent.json', 'utf8'));
  * const registry = new CapabilityRegistry().register('todo_list', todoList);
  * const builder = await agentFromConfig(config, { model: () => model, registry });

@@ -17,11 +17,14 @@ import { refuseEarlyAnswer, settleAnswer } from '../output/final-answer.js';
 import { act } from './act.js';
 import { closeWaiting, pendingCalls, prunePending, recordDecisions } from './approvals.js';
 import { around } from './around.js';
+import { rememberCall } from './finished-calls.js';
 import { abandonedCalls, errorResultsFor, openCalls, repairPairing, waitingCalls } from './open-calls.js';
 import { reason } from './reason.js';
 import type { RunningCall } from './running-call.js';
 
 interface RunCallOptions {
+  /** Names the call, so that it can be repeated. */
+  readonly id: string | undefined;
   /** The user's messages; none to go on where an earlier call stopped. */
   readonly input: readonly Message[];
   /** Decisions on tool calls that wait for approval. */
@@ -73,21 +76,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   }
   // A call that a shutdown cut short stays open, so that the next process can resume it.
   if (stopReason !== 'shutdown') state.activeCall = undefined;
-  try {
-    await call.save();
-  } catch (error) {
-    call.emit({ type: 'call.failed', callId, error });
-    throw error;
-  }
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
-  call.emit({
-    type: 'call.completed',
-    callId,
-    stopReason,
-    usage: call.usage,
-    ...(output === undefined ? {} : { output }),
-  });
-  return {
+  const reply: Reply = {
     sessionId: state.sessionId,
     text: call.lastAssistant ? textOf(call.lastAssistant) : '',
     message: call.lastAssistant,
@@ -97,6 +87,21 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     steps: call.step,
     output,
   };
+  if (options.id !== undefined) rememberCall(state, options.id, reply);
+  try {
+    await call.save();
+  } catch (error) {
+    call.emit({ type: 'call.failed', callId, error });
+    throw error;
+  }
+  call.emit({
+    type: 'call.completed',
+    callId,
+    stopReason,
+    usage: call.usage,
+    ...(output === undefined ? {} : { output }),
+  });
+  return reply;
 }
 
 async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Promise<StopReason> {

@@ -35,6 +35,9 @@ interface Server {
  *
  * @example
  * ```ts
+ * import { HarnessAgent } from '@x/harness';
+ * import { mcp } from '@x/harness/mcp';
+ *
  * const files = await mcp({
  *   servers: { files: { command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem', '.'] } },
  * });

@@ -66,6 +66,10 @@ const SCOPE = '@x/harness';
  *
  * @example
  * ```ts
+ * import { compaction } from '@x/compaction';
+ * import { HarnessAgent } from '@x/harness';
+ * import { telemetry } from '@x/harness/telemetry';
+ *
  * const agent = HarnessAgent.builder().model(model).use(telemetry(), compaction()).build();
  * ```
  * @throws {InvalidInputError} naming every unknown key.

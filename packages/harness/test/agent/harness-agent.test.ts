@@ -14,7 +14,7 @@ import {
   toolResultsOf,
   userMessage,
 } from '@x/core';
-import { ScriptedModel } from '@x/testkit';
+import { commitAt, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, HarnessError } from '../../src/index.js';
@@ -267,8 +267,8 @@ describe('failures', () => {
     const key = SessionKey.of({ userId: 'alice', agentId: 'agent', sessionId: 's-1' });
     const model = new ScriptedModel([
       async () => {
-        await store.commit(key, {
-          expectedVersion: 'any',
+        await commitAt(store, key, {
+          expectedVersion: 'latest',
           head: { schemaVersion: 1, sessionId: 's-1' },
           keep: 0,
           append: [userMessage('from elsewhere')],
@@ -369,7 +369,7 @@ describe('interruption and resumption', () => {
     const left = new InMemorySession();
     const key = SessionKey.of({ userId: 'alice', agentId: 'agent', sessionId: 's-1' });
     const { head = {}, messages = [] } = (await store.load(key)) ?? {};
-    await left.commit(key, { expectedVersion: 0, head, keep: 0, append: messages });
+    await commitAt(left, key, { expectedVersion: 0, head, keep: 0, append: messages });
     const model = new ScriptedModel([{ text: 'I see it was cut off' }]);
     const agent = HarnessAgent.builder()
       .model(model)

@@ -13,7 +13,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { ScriptedModel } from '@x/testkit';
+import { commitAt, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, HarnessConfigError } from '../../src/index.js';
@@ -182,7 +182,7 @@ describe('turns', () => {
         // The process is stopped for so long that another one takes over, and is then alive again.
         time += 30_000;
         const lease = await store.lease(key, { ttlMs: 30_000 });
-        await store.commit(key, {
+        await commitAt(store, key, {
           expectedVersion: 0,
           head: { schemaVersion: 1, sessionId: 's-1' },
           keep: 0,
@@ -209,8 +209,8 @@ describe('conflicts', () => {
     const call = { type: 'tool_use', id: 'other-1', name: 'echo', input: {} } as const;
     const model = new ScriptedModel([
       async () => {
-        await store.commit(key, {
-          expectedVersion: 'any',
+        await commitAt(store, key, {
+          expectedVersion: 'latest',
           head: { schemaVersion: 1, sessionId: 's-1', planModeContext: { active: true } },
           keep: 0,
           append: [

@@ -97,10 +97,10 @@ export interface Untouched {
   readonly requests: number;
 }
 
-/** All that compaction never touches: the four contexts, and what other capabilities keep. */
+/** All that compaction never touches: the four contexts, and what other capabilities keep; memory takes its section anew. */
 export function untouchedOf(state: AgentState): string {
   const { permissionContext, planModeContext, tasksContext, toolContext, extensions } = state;
-  const { compaction: _, ...others } = extensions as Record<string, unknown>;
+  const { compaction: _, memory: __, ...others } = extensions as Record<string, unknown>;
   return JSON.stringify({ permissionContext, planModeContext, tasksContext, toolContext, others });
 }
 
@@ -113,7 +113,7 @@ export const makers: Readonly<Record<string, () => Capability | Promise<Capabili
   planMode: () => planMode(),
   permissions: () =>
     permissions({
-      allow: ['write_file(src/**)', 'edit_file(src/**)', 'execute(echo *)', 'memory_save', 'mcp__box__*'],
+      allow: ['write_file(src/**)', 'edit_file(src/**)', 'execute(echo *)', 'memory_forget', 'mcp__box__*'],
       deny: ['execute(rm *)'],
     }),
   toolGroups: () =>

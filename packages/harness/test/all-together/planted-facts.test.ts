@@ -29,7 +29,7 @@ const planted = Array.from({ length: FACTS }, (_, index) => {
   const thing = THINGS[Math.floor(index / PLACES.length)];
   const answer = `heron-${7000 + 37 * index}`;
   return {
-    text: `By the way, the ${thing} in ${place} is called ${answer}.`,
+    text: `Remember that the ${thing} in ${place} is called ${answer}.`,
     query: `${thing} ${place}`,
     answer,
   };
@@ -48,7 +48,8 @@ const model: Model = {
   id: 'talker',
   contextWindow: 1_000_000,
   async generate({ messages }): Promise<ModelResponse> {
-    const last = messages.at(-1);
+    // Behind it may stand what a capability reminds of.
+    const last = messages.findLast(({ kind }) => kind === undefined);
     const asked = last?.role === 'user' ? /^look up (\d+)$/.exec(textOf(last))?.[1] : undefined;
     const query = planted[Number(asked ?? -1)]?.query;
     if (query === undefined) return { content: [{ type: 'text', text: 'I see.' }], finishReason: 'stop' };

@@ -18,6 +18,9 @@ export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
       ['memory_search', { query: 'door code' }],
       ['memory_get', { path: 'MEMORY.md' }],
     ],
+    [['memory_save', { content: 'The gate is green.' }]],
+    [['memory_correct', { old: 'gate', content: 'The gate is red.' }]],
+    [['memory_forget', { query: 'gate' }]],
   ],
   sessionHistory: [
     [

@@ -1,16 +1,12 @@
 import type { Model } from '@x/core';
 import { z } from 'zod';
-import { clockSchema, modelSchema, workspaceSchema } from '../flush/flush-config.js';
+import { clockSchema, modelSchema, timeZoneSchema, workspaceSchema } from '../flush/flush-config.js';
 
 export const consolidationShape = {
-  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. A larger one is never written. */
+  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
   maxMemoryTokens: z.int().min(100).default(4_000),
-  /** Earlier versions of MEMORY.md that are kept. */
+  /** The newest versions of MEMORY.md that are kept, beside one a day for a month and those with other words of a person. */
   keepVersions: z.int().min(1).default(10),
-  /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
-  maxNotesTokens: z.int().min(1).default(20_000),
-  /** Replaces the instructions to the model. */
-  consolidationPrompt: z.string().trim().min(1).optional(),
 };
 
 export const consolidatorSchema = z.strictObject({
@@ -21,6 +17,9 @@ export const consolidatorSchema = z.strictObject({
     z.custom<() => Model | null>((value) => typeof value === 'function', 'must be a model'),
   ]),
   ...consolidationShape,
+  /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
+  maxNotesTokens: z.int().min(1).default(20_000),
+  timeZone: timeZoneSchema,
   clock: clockSchema,
 });
 

@@ -1,24 +1,25 @@
 import { type AgentEventBody, InvalidInputError, type Model, ModelError, parseWith } from '@x/core';
 import { askModel } from '../ask-model.js';
-import { coreLock, exclusively } from '../exclusively.js';
-import { mergeNotes } from '../mechanical/merge-notes.js';
+import { dayIn } from '../index/dates.js';
 import { CORE_FILE } from '../memory-files.js';
 import { MemoryRefusedError } from '../memory-refused-error.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
-import { checkMemory } from './check-memory.js';
 import {
   type ConsolidationSettings,
   consolidatorSchema,
   type MemoryConsolidatorOptions,
 } from './consolidation-config.js';
-import { consolidationInstructions, consolidationPrompt } from './consolidation-prompt.js';
-import { type ConsolidationState, readState, writeState } from './consolidation-state.js';
-import { type MemoryText, readMemory, replaceMemory, settledState } from './memory-file.js';
+import { type Core, type CoreOptions, replaceCore, withCore } from './core-file.js';
+import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
+import { hashOf, readState, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
+import { ruleEdits } from './rule-edits.js';
 import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** After so many answers in a row that were refused, notes are merged by rule: a consolidation always gets on. */
 const MOST_REFUSALS = 3;
+/** Tokens that an answer may take. */
+const ANSWER_TOKENS = 8_000;
 
 /** Options of one consolidation. */
 export interface ConsolidationOptions {
@@ -31,8 +32,8 @@ export interface ConsolidationOptions {
 /** What came of a consolidation. */
 export interface ConsolidationOutcome {
   /**
-   * `nothing`: all notes had been merged already. `conflict`: somebody changed MEMORY.md meanwhile; theirs stands, and
-   * the notes that were not merged are the next time.
+   * `nothing`: all notes had been merged already. `conflict`: another process merged the same notes meanwhile; what it
+   * made of them stands.
    */
   readonly status: 'consolidated' | 'nothing' | 'conflict';
   /** Lines of notes that were merged. */
@@ -40,10 +41,13 @@ export interface ConsolidationOutcome {
 }
 
 /**
- * Merges the daily notes into `MEMORY.md`, the memory that stands in front of the agent. It knows of each note how much
- * of it has been merged, by content, so that a note that is written late is not missed; this and MEMORY.md change
- * together, also when the process dies in between. Who edits MEMORY.md meanwhile wins, and what it was before can be had
- * back.
+ * Merges the daily notes into `MEMORY.md`, the memory that stands in front of the agent. A model, or a rule, gives edits:
+ * facts to add, to replace and to retire, each with the notes that are its reason. They are checked and made to the file
+ * as it is at that moment, so that whoever writes into it meanwhile loses nothing; a line that a person wrote is changed
+ * by people alone. Retired facts stay readable in `memory/retired.md`.
+ *
+ * It knows of each note how much of it has been merged, by content, so that a note that is written late is not missed; this
+ * and MEMORY.md change together, also when the process dies in between.
  */
 export class MemoryConsolidator {
   readonly #settings: ConsolidationSettings;
@@ -69,29 +73,29 @@ export class MemoryConsolidator {
     const model = this.#modelFor(options);
     const maxTokens = Math.min(maxNotesTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
     const startedAt = performance.now();
-    let lines = 0;
-    let first: MemoryText;
-    let last: MemoryText;
+    let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {
-      const state = await exclusively(workspace, coreLock(prefix), () => settledState(workspace, prefix));
-      const before = await readMemory(workspace, prefix);
-      if (round === 0) first = before;
-      last = before;
-      const fresh = await freshNotes(workspace, prefix, state.notes, maxTokens);
-      const taken = fresh.notes.reduce((sum, note) => sum + note.lines.length, 0);
-      if (taken === 0) break;
-      const after = await this.#merge(prefix, before ?? '', fresh, state, { ...options, model });
-      if (!(await this.#replace(prefix, state, before, after, fresh))) return { status: 'conflict', lines };
-      lines += taken;
-      last = after;
+      const seen = await withCore(this.coreOptions(prefix), async (core) => core);
+      if (round === 0) charsBefore = seen.text.length;
+      charsAfter = seen.text.length;
+      const fresh = await freshNotes(workspace, prefix, seen, maxTokens);
+      if (fresh.read === 0 && fresh.withdrawn.length === 0) break;
+      const byRule = model === null || seen.state.refusals >= MOST_REFUSALS;
+      let edits: readonly Edit[] = [];
+      if (byRule) edits = ruleEdits(seen.state.facts, fresh.lines);
+      else if (fresh.lines.length > 0) edits = await this.#ask(prefix, seen, fresh, { ...options, model });
+      const after = await this.#commit(prefix, seen, fresh, edits, byRule ? 'rule' : 'model');
+      if (after === undefined) return { status: 'conflict', lines };
+      lines += fresh.read;
+      charsAfter = after.text.length;
       if (!fresh.more) break;
     }
     if (lines === 0) return { status: 'nothing', lines };
     options.emit?.({
       type: 'memory.consolidated',
       path: `${prefix}${CORE_FILE}`,
-      charsBefore: first?.length ?? 0,
-      charsAfter: last?.length ?? 0,
+      charsBefore,
+      charsAfter,
       durationMs: performance.now() - startedAt,
     });
     return { status: 'consolidated', lines };
@@ -104,15 +108,16 @@ export class MemoryConsolidator {
 
   /**
    * Puts an earlier MEMORY.md back, by default the one before the last change; what it replaces becomes a version itself.
-   * Notes that it did not hold are merged anew the next time, so nothing is lost by it.
+   * Notes that it did not hold are merged anew the next time, also those that were archived since, so nothing is lost by
+   * it.
    *
    * @throws {InvalidInputError} when there is no such version.
    */
   async restore(scope: MemoryScope, versionId?: string): Promise<void> {
-    const { workspace, keepVersions } = this.#settings;
+    const { workspace } = this.#settings;
     const prefix = scopePrefix(scope);
-    await exclusively(workspace, coreLock(prefix), async (check) => {
-      const state = await settledState(workspace, prefix);
+    const options = this.coreOptions(prefix);
+    await withCore(options, async ({ state }) => {
       const id = versionId ?? (await listVersions(workspace, prefix))[0]?.id;
       const version = id === undefined ? undefined : await readVersion(workspace, prefix, id);
       if (version === undefined) {
@@ -122,17 +127,19 @@ export class MemoryConsolidator {
             : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
-      const before = await readMemory(workspace, prefix);
-      const at = this.#now();
-      await replaceMemory(workspace, prefix, state, {
-        before,
-        after: version.text,
-        notes: version.notes,
-        at,
-        keepVersions,
-        check,
-      });
+      await replaceCore(options, state, () => version.text);
+      const unread = { bytes: 0, hash: hashOf('') };
+      const notes = Object.fromEntries(
+        Object.keys(state.notes).map((name) => [name, version.notes[name] ?? unread]),
+      );
+      // What was retired since the version holds again, or is said again by a note.
+      await writeState(workspace, prefix, { ...state, notes, facts: [...version.facts], gone: {} });
     });
+  }
+
+  /** The model that merges, or a function that gives it. @internal */
+  get model(): ConsolidationSettings['model'] {
+    return this.#settings.model;
   }
 
   /** When notes of that place were last merged, in milliseconds since 1970. @internal */
@@ -141,39 +148,37 @@ export class MemoryConsolidator {
     return consolidatedAt === undefined ? undefined : Date.parse(consolidatedAt);
   }
 
+  /** What a change of the MEMORY.md at a place needs. @internal */
+  coreOptions(prefix: string): CoreOptions {
+    const { workspace, maxMemoryTokens, keepVersions, clock, timeZone } = this.#settings;
+    const now = clock.now();
+    return { workspace, prefix, maxTokens: maxMemoryTokens, keepVersions, now, today: dayIn(now, timeZone) };
+  }
+
   #modelFor({ model }: ConsolidationOptions): Model | null {
     const own = this.#settings.model;
     if (model !== undefined) return model;
     return typeof own === 'function' ? own() : own;
   }
 
-  async #merge(
+  async #ask(
     prefix: string,
-    memory: string,
-    { notes }: FreshNotes,
-    state: ConsolidationState,
-    { model, signal, emit }: ConsolidationOptions & { readonly model: Model | null },
-  ): Promise<string> {
-    const { maxMemoryTokens, consolidationPrompt: instructions } = this.#settings;
-    if (model === null || state.refusals >= MOST_REFUSALS) {
-      return mergeNotes(
-        memory,
-        notes.flatMap((note) => note.lines),
-        maxMemoryTokens,
-      );
-    }
+    core: Core,
+    { lines }: FreshNotes,
+    { model, signal, emit }: ConsolidationOptions & { readonly model: Model },
+  ): Promise<readonly Edit[]> {
+    const { facts } = core.state;
     try {
       const checked = await askModel(
         model,
         {
-          system: instructions ?? consolidationInstructions(maxMemoryTokens),
-          prompt: consolidationPrompt(memory, notes),
-          // An answer that is too long should be seen to be, not be cut off.
-          maxOutputTokens: 2 * maxMemoryTokens,
+          system: CONSOLIDATION_INSTRUCTIONS,
+          prompt: consolidationPrompt(core, lines),
+          maxOutputTokens: ANSWER_TOKENS,
           signal,
           emit,
         },
-        (answer) => checkMemory(answer, memory, maxMemoryTokens),
+        (answer) => parseEdits(answer, facts, lines),
       );
       if ('value' in checked) return checked.value;
       throw new MemoryRefusedError('consolidation', checked.refused);
@@ -185,37 +190,40 @@ export class MemoryConsolidator {
   }
 
   async #countRefusal(prefix: string): Promise<void> {
-    const { workspace } = this.#settings;
-    await exclusively(workspace, coreLock(prefix), async () => {
-      const state = await settledState(workspace, prefix);
-      await writeState(workspace, prefix, { ...state, refusals: state.refusals + 1 });
+    await withCore(this.coreOptions(prefix), async ({ state }) => {
+      await writeState(this.#settings.workspace, prefix, { ...state, refusals: state.refusals + 1 });
     });
   }
 
-  #replace(
+  /** Makes edits to the file as it is now; `undefined` when another process has merged notes since. */
+  #commit(
     prefix: string,
-    seen: ConsolidationState,
-    before: MemoryText,
-    after: string,
-    { positions }: FreshNotes,
-  ): Promise<boolean> {
-    const { workspace, keepVersions } = this.#settings;
-    return exclusively(workspace, coreLock(prefix), async (check) => {
-      const state = await settledState(workspace, prefix);
-      // Another process has merged notes since, even if MEMORY.md is the same.
-      if (JSON.stringify(state.notes) !== JSON.stringify(seen.notes)) return false;
-      return replaceMemory(workspace, prefix, state, {
-        before,
-        after,
-        notes: positions,
-        at: this.#now(),
-        keepVersions,
-        check,
+    seen: Core,
+    fresh: FreshNotes,
+    edits: readonly Edit[],
+    author: 'model' | 'rule',
+  ): Promise<Core | undefined> {
+    return withCore(this.coreOptions(prefix), async ({ state }, change) => {
+      if (JSON.stringify(state.notes) !== JSON.stringify(seen.state.notes)) return undefined;
+      const made = edits.map((edit) => ({
+        edit,
+        by: edit.text === undefined ? undefined : factOf(edit, author),
+      }));
+      const isThere = new Set(state.facts.map(({ id }) => id));
+      const retire = made.flatMap(({ edit, by }) =>
+        edit.fact === undefined
+          ? []
+          : [{ id: edit.fact.id, by, why: edit.notes.map(({ text }) => text).join('; ') }],
+      );
+      const withdrawn = fresh.withdrawn.filter((id) => !retire.some((one) => one.id === id));
+      return change({
+        add: made.flatMap(({ edit, by }) => (by !== undefined && edit.fact === undefined ? [by] : [])),
+        retire: [
+          ...retire.filter(({ id }) => isThere.has(id)),
+          ...withdrawn.map((id) => ({ id, why: 'the note was changed' })),
+        ],
+        notes: fresh.positions,
       });
     });
-  }
-
-  #now(): string {
-    return new Date(this.#settings.clock.now()).toISOString();
   }
 }

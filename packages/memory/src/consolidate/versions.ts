@@ -1,11 +1,19 @@
-import { parseWith, type Workspace } from '@x/core';
-import { z } from 'zod';
-import { readIfFound } from '../memory-files.js';
-import { hashOf, type NotePositions, positionsSchema } from './consolidation-state.js';
+import { parseWith, type Workspace, WorkspaceError } from '@x/core';
+import { bulletsOf } from '../bullets.js';
+import { CORE_FILE, readIfFound } from '../memory-files.js';
+import {
+  hashOf,
+  type MemoryState,
+  type NotePositions,
+  type StoredFact,
+  versionSchema,
+} from './memory-state.js';
 
 const FOLDER = 'memory/.versions';
-
-const versionSchema = z.object({ text: z.string(), notes: positionsSchema });
+/** Of each of so many days the last version is kept, and for so many days those with other words of a person. */
+const DAILY_FOR_DAYS = 30;
+const PERSON_FOR_DAYS = 180;
+const DAY_MS = 86_400_000;
 
 /** An earlier MEMORY.md. */
 export interface MemoryVersion {
@@ -14,17 +22,33 @@ export interface MemoryVersion {
   readonly replacedAt: string;
 }
 
-/** Keeps a text, and which notes it holds, before it is replaced. Keeping the same again changes nothing. */
+/** Where the text of a version lies: the very file that was replaced, where the workspace can keep it. */
+export function versionPath(prefix: string, id: string): string {
+  return `${prefix}${FOLDER}/${id}.md`;
+}
+
+/**
+ * Keeps MEMORY.md, and what is known of it, before it is replaced. Its file itself becomes the version, so that what a
+ * person saves into it at this moment is found there.
+ */
 export async function keepVersion(
   workspace: Workspace,
   prefix: string,
-  { text, notes, at }: { readonly text: string; readonly notes: NotePositions; readonly at: string },
-): Promise<void> {
-  const data = JSON.stringify({ text, notes });
-  await workspace.write(
-    `${prefix}${FOLDER}/${at.replaceAll(':', '-')}~${hashOf(data).slice(0, 8)}.json`,
-    data,
+  text: string,
+  { notes, facts }: Pick<MemoryState, 'notes' | 'facts'>,
+  at: string,
+): Promise<string> {
+  const id = `${at.replaceAll(':', '-')}~${hashOf(`${text}${JSON.stringify(notes)}`).slice(0, 8)}`;
+  const path = versionPath(prefix, id);
+  await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ notes, facts }));
+  if ((await workspace.stat(path)) !== undefined) return id;
+  const linked = await workspace.link?.(`${prefix}${CORE_FILE}`, path).then(
+    () => true,
+    // Not every file system has links: then a copy has to do.
+    (error: unknown) => !WorkspaceError.isInstance(error) && Promise.reject(error),
   );
+  if (linked !== true) await workspace.write(path, text);
+  return id;
 }
 
 /** The versions of a prefix, the newest first. */
@@ -32,7 +56,8 @@ export async function listVersions(workspace: Workspace, prefix: string): Promis
   const folder = `${prefix}${FOLDER}/`;
   const versions: MemoryVersion[] = [];
   for await (const { path } of workspace.list(`${prefix}${FOLDER}`)) {
-    const id = path.slice(folder.length).replace(/\.json$/, '');
+    if (!path.endsWith('.md')) continue;
+    const id = path.slice(folder.length, -'.md'.length);
     const [day, time] = (id.split('~')[0] ?? '').split('T');
     if (time !== undefined) versions.push({ id, replacedAt: `${day}T${time.replaceAll('-', ':')}` });
   }
@@ -44,16 +69,57 @@ export async function readVersion(
   workspace: Workspace,
   prefix: string,
   id: string,
-): Promise<{ readonly text: string; readonly notes: NotePositions } | undefined> {
+): Promise<
+  { readonly text: string; readonly notes: NotePositions; readonly facts: readonly StoredFact[] } | undefined
+> {
   if (!(await listVersions(workspace, prefix)).some((version) => version.id === id)) return undefined;
-  const path = `${prefix}${FOLDER}/${id}.json`;
-  const text = await readIfFound(workspace, path);
-  return text === undefined ? undefined : parseWith(versionSchema, JSON.parse(text), `version ${path}`);
+  const text = await readIfFound(workspace, versionPath(prefix, id));
+  const known = await readIfFound(workspace, `${prefix}${FOLDER}/${id}.json`);
+  if (text === undefined || known === undefined) return undefined;
+  return { text, ...parseWith(versionSchema, JSON.parse(known), `version ${versionPath(prefix, id)}`) };
 }
 
-/** Deletes all but the newest versions. */
-export async function dropOldVersions(workspace: Workspace, prefix: string, keep: number): Promise<void> {
-  for (const { id } of (await listVersions(workspace, prefix)).slice(keep)) {
-    await workspace.delete(`${prefix}${FOLDER}/${id}.json`);
+/**
+ * Deletes versions that nobody will want: what stays are the newest, one a day for a month, and for half a year each that
+ * holds lines of a person which the next newer one does not.
+ */
+export async function dropOldVersions(
+  workspace: Workspace,
+  prefix: string,
+  keep: number,
+  now: number,
+): Promise<void> {
+  const versions = await listVersions(workspace, prefix);
+  const days = new Set<string>();
+  let newer: string | undefined;
+  for (const [index, { id, replacedAt }] of versions.length > keep ? versions.entries() : []) {
+    const age = (now - Date.parse(replacedAt)) / DAY_MS;
+    const day = replacedAt.slice(0, 10);
+    const isLastOfDay = age < DAILY_FOR_DAYS && !days.has(day);
+    days.add(day);
+    const version = await readVersion(workspace, prefix, id);
+    const words = version === undefined ? newer : wordsOfPeople(version.text, version.facts);
+    const isTheirs = age < PERSON_FOR_DAYS && newer !== undefined && words !== newer;
+    newer = words;
+    if (index >= keep && !isLastOfDay && !isTheirs) await deleteVersion(workspace, prefix, id);
   }
+}
+
+export async function deleteVersion(workspace: Workspace, prefix: string, id: string): Promise<void> {
+  await workspace.delete(versionPath(prefix, id));
+  await workspace.delete(`${prefix}${FOLDER}/${id}.json`);
+}
+
+/** The text without what was added to it by models and rules. */
+function wordsOfPeople(text: string, facts: readonly StoredFact[]): string {
+  const own = new Set(bulletsOf(facts.map((fact) => `- ${fact.text}`).join('\n')).map(({ key }) => key));
+  const gone = new Set<number>();
+  for (const { key, start, end } of bulletsOf(text)) {
+    for (let number = start; own.has(key) && number < end; number++) gone.add(number);
+  }
+  return text
+    .split('\n')
+    .filter((_, number) => !gone.has(number))
+    .join('\n')
+    .trim();
 }

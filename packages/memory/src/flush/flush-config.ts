@@ -35,6 +35,18 @@ export const redactSchema = z
   .union([z.boolean(), z.strictObject({ patterns: z.array(pattern) })])
   .default(true);
 
+/** An IANA time zone. */
+export const timeZoneSchema = z
+  .string()
+  .refine((zone) => {
+    try {
+      return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
+    } catch {
+      return false;
+    }
+  }, 'must be a time zone, as Asia/Tokyo')
+  .default('UTC');
+
 /** The function that a setting asks for. */
 export function redactorFor(setting: z.output<typeof redactSchema>): Redact {
   if (setting === false) return (text) => text;
@@ -44,26 +56,25 @@ export function redactorFor(setting: z.output<typeof redactSchema>): Redact {
 /** When and how conversations are flushed. */
 export const flushShape = {
   /**
-   * After every call, never (not before a compaction either), or at most once in `flushGapMs` per session. A flush before
-   * a compaction is never throttled.
+   * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
+   * and never left out.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
   flushGapMs: z.int().min(0).default(FIVE_MINUTES_MS),
-  /** Bullets of one batch of messages, and UTF-16 units of one bullet. */
-  maxBullets: z.int().min(1).default(20),
-  maxBulletChars: z.int().min(20).default(500),
   /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
   maxBatchTokens: z.int().min(1).default(12_000),
-  /** Batches of one flush; what is left then is read by the next. */
-  maxBatches: z.int().min(1).default(10),
-  /** Replaces the instructions to the model. */
-  flushPrompt: z.string().trim().min(1).optional(),
+  /** The IANA time zone whose days the notes are named after, as `Asia/Tokyo`. */
+  timeZone: timeZoneSchema,
   redact: redactSchema,
 };
 
 export const flushManagerSchema = z.strictObject({
   workspace: workspaceSchema,
-  model: modelSchema,
+  /** Or a function that gives it when it is needed. */
+  model: z.union([
+    modelSchema,
+    z.custom<() => Model | null>((value) => typeof value === 'function', 'must be a model'),
+  ]),
   ...flushShape,
   clock: clockSchema,
 });

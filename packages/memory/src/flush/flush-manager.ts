@@ -6,14 +6,18 @@ import {
   parseWith,
   type Redact,
   type SessionKey,
+  type Workspace,
 } from '@x/core';
 import { askModel } from '../ask-model.js';
-import { factKey, factKeys } from '../bullets.js';
-import { exclusively } from '../exclusively.js';
+import { factKey, factKeys, keyHash } from '../bullets.js';
+import { readState } from '../consolidate/memory-state.js';
+import { exclusively, noteLock } from '../exclusively.js';
+import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
 import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
 import { MemoryRefusedError } from '../memory-refused-error.js';
 import { type SessionPlace, sessionPlace } from '../memory-scope.js';
+import { parseNoteLine, renderNoteLine } from '../note-line.js';
 import {
   type FlushSettings,
   flushManagerSchema,
@@ -21,15 +25,17 @@ import {
   redactorFor,
 } from './flush-config.js';
 import { entryId, holdsEntry, missingFrom } from './flush-entry.js';
-import { flushInstructions, flushPrompt } from './flush-prompt.js';
+import { FLUSH_INSTRUCTIONS, flushPrompt } from './flush-prompt.js';
 import { type FlushEntry, type FlushState, readFlushState, writeFlushState } from './flush-state.js';
 import { type Batch, nextBatch } from './new-messages.js';
-import { parseBullets, plainLine } from './parse-bullets.js';
+import { MAX_BULLETS, parseBullets, plainLine, type Statement } from './parse-bullets.js';
 
 /** After so many answers in a row that were refused, statements are found by pattern: a flush always gets on. */
 const MOST_REFUSALS = 3;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
+/** Batches of one flush; what is left then is read by the next. */
+const MAX_BATCHES = 10;
 
 /** Options of one flush. */
 export interface FlushOptions {
@@ -83,9 +89,13 @@ export class MemoryFlushManager {
    * @throws what the model and the workspace throw.
    */
   async flush(session: SessionKey, options: FlushOptions = {}): Promise<FlushOutcome> {
-    const { flush, flushGapMs, maxBatchTokens, maxBatches, workspace, clock } = this.#settings;
+    return this.flushPlace(sessionPlace(session), options);
+  }
+
+  /** @internal The same for the files of a session. */
+  async flushPlace(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+    const { flush, flushGapMs, maxBatchTokens, workspace, clock, timeZone } = this.#settings;
     const { reason = 'manual' } = options;
-    const place = sessionPlace(session);
     const outcome = (status: FlushOutcome['status']) => ({
       status,
       messages: 0,
@@ -93,24 +103,27 @@ export class MemoryFlushManager {
       paths: [],
       complete: false,
     });
-    const model = options.model === undefined ? this.#settings.model : options.model;
+    const own = this.#settings.model;
+    const model = options.model === undefined ? (typeof own === 'function' ? own() : own) : options.model;
     const maxTokens = Math.min(maxBatchTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
-    if (flush === 'never' && reason !== 'manual') return outcome('never');
+    if (flush === 'never' && reason === 'turn') return outcome('never');
 
     let state = await this.#settle(place);
     if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
-      if (clock.now() - Date.parse(state.flushedAt) < flushGapMs) return outcome('throttled');
+      const age = clock.now() - Date.parse(state.flushedAt);
+      // A clock that was once ahead must not silence the memory until then.
+      if (age >= 0 && age < flushGapMs) return outcome('throttled');
     }
     const bullets: string[] = [];
     const paths = new Set<string>();
     let messages = 0;
     let more = true;
-    for (let count = 0; more && count < maxBatches; count++) {
+    for (let count = 0; more && count < MAX_BATCHES; count++) {
       const batch = await nextBatch(workspace, place.log, state.offset, maxTokens);
       more = batch?.more ?? false;
       if (batch === undefined) break;
       const startedAt = performance.now();
-      const note = `${place.prefix}${dailyFile(new Date(clock.now()))}`;
+      const note = `${place.prefix}${dailyFile(dayIn(clock.now(), timeZone))}`;
       const entry = await this.#entryOf(batch, place, note, state, { ...options, model });
       const committed = await this.#commit(place, note, state, batch, entry);
       state = committed.state;
@@ -120,7 +133,7 @@ export class MemoryFlushManager {
         continue;
       }
       messages += batch.messages.length;
-      bullets.push(...entry.bullets);
+      bullets.push(...entry.bullets.map((line) => parseNoteLine(line).text));
       if (entry.bullets.length > 0) paths.add(note);
       if (batch.messages.length === 0) continue;
       options.emit?.({
@@ -143,7 +156,7 @@ export class MemoryFlushManager {
     state: FlushState,
     options: FlushOptions & { readonly model: Model | null },
   ): Promise<FlushEntry> {
-    const { workspace, maxBullets, clock } = this.#settings;
+    const { workspace, clock, timeZone } = this.#settings;
     const id = entryId(place.log, messages);
     const { model } = options;
     const byModel = model !== null && state.refusals < MOST_REFUSALS;
@@ -151,22 +164,28 @@ export class MemoryFlushManager {
     const noted = (await readIfFound(workspace, note)) ?? '';
     if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [], extraction };
     const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
-    const material = { messages, memory, note: noted, day: new Date(clock.now()).toISOString().slice(0, 10) };
+    const material = { messages, memory, note: noted, day: dayIn(clock.now(), timeZone) };
     const found = byModel
       ? await this.#ask(model, material, options).catch(async (error: unknown) => {
           // What may pass by itself is tried again as often as it takes.
           if (!passes(error, options.signal)) await this.#countRefusal(place, state);
           throw error;
         })
-      : extractStatements(messages, maxBullets);
+      : extractStatements(messages, MAX_BULLETS);
     const known = factKeys(memory, noted);
+    const { gone } = await readState(workspace, place.prefix);
     const bullets: string[] = [];
-    for (const bullet of found) {
-      const text = plainLine(this.#redact(bullet));
+    for (const { text: said, message } of found) {
+      const text = plainLine(this.#redact(said));
       const key = factKey(text);
-      if (key === '' || known.has(key)) continue;
+      const by = messages[message ?? -1];
+      const saidOn = dayIn(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now(), timeZone);
+      const goneOn = gone[keyHash(key)];
+      if (key === '' || known.has(key) || (goneOn !== undefined && saidOn <= goneOn)) continue;
       known.add(key);
-      bullets.push(text);
+      const source = { sessionId: place.session, messageId: by?.id };
+      const author = extraction === 'model' ? 'model' : 'rule';
+      bullets.push(renderNoteLine({ text, author, saidOn, source }).slice('- '.length));
     }
     return { id, bullets, extraction };
   }
@@ -175,18 +194,17 @@ export class MemoryFlushManager {
     model: Model,
     material: { messages: readonly Message[]; memory: string; note: string; day: string },
     { signal, emit }: FlushOptions,
-  ): Promise<readonly string[]> {
-    const { flushPrompt: instructions } = this.#settings;
+  ): Promise<readonly Statement[]> {
     const checked = await askModel(
       model,
       {
-        system: instructions ?? flushInstructions(this.#settings),
+        system: FLUSH_INSTRUCTIONS,
         prompt: flushPrompt(material, this.#redact, model.contextWindow),
         maxOutputTokens: ANSWER_TOKENS,
         signal,
         emit,
       },
-      (answer) => parseBullets(answer, this.#settings),
+      parseBullets,
     );
     if ('value' in checked) return checked.value;
     throw new MemoryRefusedError('flush', checked.refused);
@@ -241,14 +259,22 @@ export class MemoryFlushManager {
     if (state.pending === undefined) return state;
     const { workspace } = this.#settings;
     const { note, entry, offset } = state.pending;
-    const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
-    await check();
-    if (missing !== '') await workspace.append(note, missing);
+    await exclusively(workspace, noteLock(place.prefix), async () => {
+      const missing = missingFrom((await readIfFound(workspace, note)) ?? '', entry);
+      await check();
+      if (missing !== '') await workspace.append(note, missing);
+    });
     const { pending: _, ...rest } = state;
     const finished = { ...rest, offset };
     await writeFlushState(workspace, place.flushState, finished);
     return finished;
   }
+}
+
+/** Whether all that a log holds has been flushed. */
+export async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
+  const { offset, pending } = await readFlushState(workspace, place.flushState);
+  return pending === undefined && (offset?.end ?? 0) >= size;
 }
 
 /** Whether both stand behind the same message. */

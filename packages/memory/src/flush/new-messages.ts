@@ -1,14 +1,7 @@
-import {
-  estimateCounter,
-  type Line,
-  type Message,
-  messageSchema,
-  readLines,
-  type Workspace,
-  WorkspaceError,
-} from '@x/core';
+import { estimateCounter, type Message, type Workspace } from '@x/core';
+import { readLogFrom } from '../read-log-file.js';
+import { renderMessage } from './flush-prompt.js';
 import type { FlushOffset } from './flush-state.js';
-import { renderMessage } from './transcript.js';
 
 /** Messages of a session that have not been flushed yet. */
 export interface Batch {
@@ -35,8 +28,7 @@ export async function nextBatch(
   let offset: FlushOffset | undefined;
   let tokens = 0;
   const from = after === undefined ? 0 : await resume(workspace, log, after);
-  for await (const line of linesOf(workspace, log, from)) {
-    const message = parseLine(line);
+  for await (const { message, start, end } of readLogFrom(workspace, log, from)) {
     if (message === undefined) continue;
     const text = isSpoken(message) && !seen.has(message.id) ? renderMessage(message) : '';
     const cost = text === '' ? 0 : estimateCounter.count(text);
@@ -46,7 +38,7 @@ export async function nextBatch(
     seen.add(message.id);
     if (text !== '') messages.push(message);
     tokens += cost;
-    offset = { messageId: message.id, start: line.offset, end: line.offset + line.bytes.length + 1 };
+    offset = { messageId: message.id, start, end };
   }
   return offset === undefined ? undefined : { messages, offset, more: false };
 }
@@ -61,30 +53,12 @@ async function resume(
   log: string,
   { messageId, start, end }: FlushOffset,
 ): Promise<number> {
-  for await (const line of linesOf(workspace, log, start)) {
-    if (line.offset + line.bytes.length + 1 === end && parseLine(line)?.id === messageId) return end;
+  for await (const line of readLogFrom(workspace, log, start)) {
+    if (line.end === end && line.message?.id === messageId) return end;
     break;
   }
-  for await (const line of linesOf(workspace, log, 0)) {
-    if (parseLine(line)?.id === messageId) return line.offset + line.bytes.length + 1;
+  for await (const line of readLogFrom(workspace, log, 0)) {
+    if (line.message?.id === messageId) return line.end;
   }
   return 0;
-}
-
-async function* linesOf(workspace: Workspace, log: string, offset: number): AsyncIterable<Line> {
-  try {
-    yield* readLines(workspace, log, offset);
-  } catch (error) {
-    // Nothing was ever said.
-    if (!WorkspaceError.isInstance(error) || error.code !== 'not_found') throw error;
-  }
-}
-
-function parseLine({ bytes }: Line): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return messageSchema.safeParse(value).success ? (value as Message) : undefined;
-  } catch {
-    return undefined;
-  }
 }

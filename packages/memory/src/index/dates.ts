@@ -30,6 +30,14 @@ export function dayOf(text: string): number | undefined {
   return Number.isNaN(time) ? undefined : Math.floor(time / DAY_MS);
 }
 
+/** The date at a time, in milliseconds since 1970, in an IANA time zone. */
+export function dayIn(time: number, timeZone: string): string {
+  const format = { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' } as const;
+  const parts = new Intl.DateTimeFormat('en-US', format).formatToParts(time);
+  const part = (type: string) => parts.find((one) => one.type === type)?.value ?? '';
+  return `${part('year').padStart(4, '0')}-${part('month')}-${part('day')}`;
+}
+
 /** The date of a day, `2026-01-31`. */
 export function dateOf(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10);

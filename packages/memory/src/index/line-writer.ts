@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../memory-index-error.js';
+import { withoutMark } from '../note-line.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import { patiently } from './index-database.js';
 import { type IndexScope, type MemorySource, scopeOfPath } from './line-filter.js';
@@ -192,7 +193,8 @@ export class LineWriter {
     const added: NewLine[] = [];
     for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
       const number = index + 1;
-      for (const content of piecesOf(line)) {
+      // Where a note's line comes from is no part of what it says.
+      for (const content of piecesOf(withoutMark(line))) {
         const known = stored.take(content);
         if (known === undefined) added.push({ number, content, day });
         else if (known.number !== number) this.#moveLine.run(number, known.id);

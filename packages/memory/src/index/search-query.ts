@@ -19,6 +19,7 @@ const BEGINNING = /(?<![\p{L}\p{N}_])([\p{L}\p{N}_]+)\*/gu;
 /** What has a digit, a separator or a capital within is a name: `src/index.ts`, `E1001`, `getWeather`. */
 const NAME = /(?<![^\s"'`(),;])[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
 const MIN_NAME = 3;
+const MAX_CONTENT_TERMS = 2_000;
 
 /** A stem to look for, the beginning of one, or a date. */
 export interface SearchTerm {
@@ -86,6 +87,15 @@ export function parseQuery(text: string): SearchQuery {
       .map((name) => name.toLowerCase()),
     isQuestion,
   };
+}
+
+/** The stems of a text that say what it is about. */
+export function contentTermsOf(text: string): ReadonlySet<string> {
+  return new Set(
+    queryTermsOf(text, MAX_CONTENT_TERMS)
+      .filter((term) => !FUNCTION_WORDS.has(term.text))
+      .map((term) => stem(term.text)),
+  );
 }
 
 /** Compares texts with one query. */

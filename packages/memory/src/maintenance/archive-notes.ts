@@ -1,5 +1,5 @@
 import type { Workspace } from '@x/core';
-import { readState } from '../consolidate/consolidation-state.js';
+import { readState } from '../consolidate/memory-state.js';
 import { dailyNotes, isMerged } from '../consolidate/new-notes.js';
 import { readIfFound } from '../memory-files.js';
 

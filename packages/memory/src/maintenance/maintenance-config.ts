@@ -2,6 +2,7 @@ import type { SessionStore } from '@x/core';
 import { z } from 'zod';
 import { MemoryConsolidator } from '../consolidate/consolidator.js';
 import { clockSchema, workspaceSchema } from '../flush/flush-config.js';
+import { MemoryFlushManager } from '../flush/flush-manager.js';
 
 const SIX_HOURS_MS = 21_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
@@ -28,6 +29,17 @@ export const maintenanceSchema = z.strictObject({
     (value) => value instanceof MemoryConsolidator,
     'must be a MemoryConsolidator',
   ),
+  /**
+   * Flushes sessions whose process died before it could. Default: one with the consolidator's workspace and model; `null`:
+   * none, and logs are pruned by their age alone.
+   */
+  flusher: z
+    .custom<MemoryFlushManager>(
+      (value) => value instanceof MemoryFlushManager,
+      'must be a MemoryFlushManager',
+    )
+    .nullable()
+    .optional(),
   index: z
     .custom<MaintainedIndex>(
       (value) => typeof value === 'object' && value !== null && 'maintain' in value,
@@ -57,7 +69,8 @@ export interface MaintenanceReport {
   readonly status: 'done' | 'busy' | 'not_due';
   /** Places in the workspace that were looked after. */
   readonly scopes: number;
-  /** Notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  readonly flushed: number;
   readonly archived: number;
   readonly consolidated: number;
   readonly pruned: number;

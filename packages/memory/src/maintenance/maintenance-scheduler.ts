@@ -1,5 +1,6 @@
 import { errorText, parseWith } from '@x/core';
 import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
+import { isFlushed, MemoryFlushManager } from '../flush/flush-manager.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import { archiveNotes } from './archive-notes.js';
 import {
@@ -11,11 +12,12 @@ import {
 import { lastPass, notePass } from './maintenance-state.js';
 import { memoryPrefixes } from './memory-prefixes.js';
 import { oneAtATime } from './one-at-a-time.js';
-import { pruneSessions } from './prune-sessions.js';
+import { listLogs, pruneSessions } from './prune-sessions.js';
 
 const NOTHING: MaintenanceReport = {
   status: 'done',
   scopes: 0,
+  flushed: 0,
   archived: 0,
   consolidated: 0,
   pruned: 0,
@@ -24,6 +26,8 @@ const NOTHING: MaintenanceReport = {
 /** While another process works, and after a pass that could not even begin. */
 const RETRY_MS = 60_000;
 const FAILURE_MS = 3_600_000;
+/** A session in which something was said so lately is flushed by its own agent. */
+const IDLE_MS = 600_000;
 /** Places of which it is remembered when they were last consolidated. */
 const MOST_ATTEMPTS = 1_000;
 
@@ -34,6 +38,7 @@ const MOST_ATTEMPTS = 1_000;
  */
 export class MemoryMaintenanceScheduler {
   readonly #settings: MaintenanceSettings;
+  readonly #flusher: MemoryFlushManager | null;
   readonly #closing = new AbortController();
   /** By prefix, when a consolidation was last asked for and begun. */
   readonly #attempts = new Map<string, number>();
@@ -43,6 +48,11 @@ export class MemoryMaintenanceScheduler {
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryMaintenanceOptions) {
     this.#settings = parseWith(maintenanceSchema, options, 'MemoryMaintenanceScheduler options');
+    const { flusher, workspace, clock, consolidator } = this.#settings;
+    this.#flusher =
+      flusher === undefined
+        ? new MemoryFlushManager({ workspace, clock, model: consolidator.model })
+        : flusher;
   }
 
   /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
@@ -70,14 +80,23 @@ export class MemoryMaintenanceScheduler {
     scope: MemoryScope,
     options: ConsolidationOptions = {},
   ): Promise<ConsolidationOutcome | undefined> {
+    return this.requestConsolidationBelow(scopePrefix(scope), options);
+  }
+
+  /** @internal The same for a place in the workspace. */
+  async requestConsolidationBelow(
+    prefix: string,
+    options: ConsolidationOptions = {},
+  ): Promise<ConsolidationOutcome | undefined> {
     const { clock, consolidator, consolidationGapMs } = this.#settings;
-    const prefix = scopePrefix(scope);
     const now = clock.now();
     const last = Math.max(
       this.#attempts.get(prefix) ?? Number.NEGATIVE_INFINITY,
       (await consolidator.lastConsolidation(prefix)) ?? Number.NEGATIVE_INFINITY,
     );
-    if (now - last < consolidationGapMs || this.#closing.signal.aborted) return undefined;
+    // A clock that was once ahead must not silence the memory until then.
+    const isRecent = now >= last && now - last < consolidationGapMs;
+    if (isRecent || this.#closing.signal.aborted) return undefined;
     this.#attempts.delete(prefix);
     this.#attempts.set(prefix, now);
     const oldest = this.#attempts.keys().next().value;
@@ -117,7 +136,7 @@ export class MemoryMaintenanceScheduler {
       last = clock.now();
       await notePass(workspace, last);
     }
-    return Math.max(0, last + intervalMs - clock.now());
+    return last > clock.now() ? 0 : Math.max(0, last + intervalMs - clock.now());
   }
 
   async #runIfDue(): Promise<MaintenanceReport> {
@@ -125,7 +144,8 @@ export class MemoryMaintenanceScheduler {
     try {
       const report = oneAtATime(this.#settings, async (lost) => {
         const last = await lastPass(workspace);
-        if (last !== undefined && clock.now() - last < intervalMs) {
+        const age = last === undefined ? undefined : clock.now() - last;
+        if (age !== undefined && age >= 0 && age < intervalMs) {
           return { ...NOTHING, status: 'not_due' as const };
         }
         return this.#pass(lost);
@@ -141,7 +161,7 @@ export class MemoryMaintenanceScheduler {
       this.#settings;
     const { signal: closing } = this.#closing;
     const signal = lost === undefined ? closing : AbortSignal.any([closing, lost]);
-    const count = { scopes: 0, archived: 0, consolidated: 0, pruned: 0 };
+    const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
     const failures: string[] = [];
     const attempt = async (what: string, prefix: string, task: () => Promise<void>) => {
       if (signal.aborted) return;
@@ -156,6 +176,9 @@ export class MemoryMaintenanceScheduler {
     for await (const prefix of memoryPrefixes(workspace)) {
       if (signal.aborted) break;
       count.scopes++;
+      await attempt('flushing', prefix, async () => {
+        count.flushed += await this.#flush(prefix, signal);
+      });
       await attempt('archiving', prefix, async () => {
         count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
       });
@@ -164,7 +187,11 @@ export class MemoryMaintenanceScheduler {
         if (status === 'consolidated') count.consolidated++;
       });
       await attempt('pruning', prefix, async () => {
-        count.pruned += await pruneSessions(workspace, prefix, { now, days: pruneSessionsAfterDays });
+        count.pruned += await pruneSessions(workspace, prefix, {
+          now,
+          days: pruneSessionsAfterDays,
+          onlyFlushed: this.#flusher !== null,
+        });
       });
       prefixes.push(prefix);
     }
@@ -172,6 +199,22 @@ export class MemoryMaintenanceScheduler {
     if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };
+  }
+
+  /** Flushes sessions that hold what was not flushed: their process died, or the model could not be reached. */
+  async #flush(prefix: string, signal: AbortSignal): Promise<number> {
+    const { workspace, clock } = this.#settings;
+    let flushed = 0;
+    for (const { place, size, modifiedAt } of await listLogs(workspace, prefix)) {
+      const isIdle = Math.abs(clock.now() - modifiedAt) >= IDLE_MS;
+      if (this.#flusher === null || !isIdle || (await isFlushed(workspace, place, size))) continue;
+      let complete = false;
+      while (!complete && !signal.aborted) {
+        ({ complete } = await this.#flusher.flushPlace(place, { reason: 'manual', signal }));
+      }
+      flushed++;
+    }
+    return flushed;
   }
 
   /** Has `close` wait for it. */

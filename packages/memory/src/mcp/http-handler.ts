@@ -14,9 +14,13 @@ const optionsSchema = z.strictObject({
   scopeOf: z.custom<HttpScope>((value) => typeof value === 'function', 'must be a function'),
   /**
    * Host names (with port) that requests may be addressed to, against web pages that reach a local server by a name of
-   * their own. Default: any. Set it when the server listens on this machine alone.
+   * their own. Default: for connections of this machine its own names (`localhost`, `127.0.0.1`, `[::1]`), else any.
    */
   allowedHosts: z.array(z.string().min(1)).optional(),
+  /** Origins of web pages that may send requests, as `https://app.example`. Default: none but those of this machine. */
+  allowedOrigins: z.array(z.string().min(1)).default([]),
+  /** The `WWW-Authenticate` header of a refusal, which tells OAuth clients where to begin. */
+  challenge: z.string().min(1).default('Bearer'),
 });
 
 /** Options of `mcpHttpHandler`. */
@@ -31,16 +35,32 @@ export type McpHttpHandler = (request: IncomingMessage, response: ServerResponse
  * @throws {InvalidInputError} for malformed options.
  */
 export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
-  const { scopeOf, allowedHosts, ...shared } = parseWith(optionsSchema, options, 'MCP HTTP options');
+  const { scopeOf, allowedHosts, allowedOrigins, challenge, ...shared } = parseWith(
+    optionsSchema,
+    options,
+    'MCP HTTP options',
+  );
   return async (request, response) => {
     try {
-      const host = request.headers.host ?? '';
-      if (allowedHosts !== undefined && !allowedHosts.includes(host)) {
+      const { host = '', origin } = request.headers;
+      const isLocal = isLoopback(request.socket.localAddress ?? '');
+      const isKnownHost =
+        allowedHosts === undefined ? !isLocal || isLocalName(`http://${host}`) : allowedHosts.includes(host);
+      if (!isKnownHost)
         return refuse(response, 403, `This server does not answer for ${JSON.stringify(host)}.`);
-      }
+      const isKnownOrigin =
+        origin === undefined || allowedOrigins.includes(origin) || (isLocal && isLocalName(origin));
+      if (!isKnownOrigin)
+        return refuse(response, 403, `This server does not answer ${JSON.stringify(origin)}.`);
       const scope = await scopeOf(request);
-      if (scope === undefined) return refuse(response, 401, 'This request says not who is asking.');
-      if (request.method !== 'POST') return refuse(response, 405, 'Send requests with POST.');
+      if (scope === undefined) {
+        return refuse(response, 401, 'This request says not who is asking.', {
+          'www-authenticate': challenge,
+        });
+      }
+      if (request.method !== 'POST') {
+        return refuse(response, 405, 'Send requests with POST.', { allow: 'POST' });
+      }
       const server = mcpServer({ ...shared, scope });
       const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
       response.once('close', () => void server.close());
@@ -53,9 +73,21 @@ export function mcpHttpHandler(options: McpHttpOptions): McpHttpHandler {
   };
 }
 
-function refuse(response: ServerResponse, status: number, message: string): void {
-  const headers = { 'content-type': 'application/json', ...(status === 405 ? { allow: 'POST' } : {}) };
+function isLoopback(address: string): boolean {
+  return address === '::1' || /^(?:::ffff:)?127\./.test(address);
+}
+
+function isLocalName(url: string): boolean {
+  return URL.canParse(url) && /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
+function refuse(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  headers: Readonly<Record<string, string>> = {},
+): void {
   response
-    .writeHead(status, headers)
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
     .end(JSON.stringify({ jsonrpc: '2.0', error: { code: -32_000, message }, id: null }));
 }

@@ -1,5 +1,6 @@
 import type { Tool, Workspace } from '@x/core';
 import { z } from 'zod';
+import { MemoryService } from '../memory-service.js';
 
 const id = z.string().min(1).optional();
 
@@ -24,8 +25,15 @@ const toolSchema = z.custom<Tool>(
 
 export const mcpShape = {
   workspace: workspaceSchema,
-  /** What clients can call, for example the tools of `memory()` and `sessionHistory()`, or any other. */
-  tools: z.array(toolSchema).min(1),
+  /**
+   * A memory to serve: its tools, MEMORY.md and the notes as resources and as a prompt. What clients save is merged and
+   * maintained as in an agent.
+   */
+  memory: z
+    .custom<MemoryService>((value) => value instanceof MemoryService, 'must be a MemoryService')
+    .optional(),
+  /** What else clients can call, for example the tools of `sessionHistory()`, or any other. */
+  tools: z.array(toolSchema).default([]),
   /** How the server calls itself. */
   name: z.string().min(1).default('x-memory'),
   version: z.string().min(1).default('0.0.0'),

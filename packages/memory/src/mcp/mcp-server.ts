@@ -21,8 +21,13 @@ import {
   WorkspaceSessionLog,
 } from '@x/core';
 import { z } from 'zod';
+import { memoryTools } from '../memory/memory-tools.js';
 import { mcpScopeSchema, mcpShape } from './mcp-config.js';
+import { INSTRUCTIONS, offerMemory } from './memory-resources.js';
 import { toMcpContent } from './to-mcp-content.js';
+
+/** Characters that one answer of a memory's tool may have. */
+const MAX_OUTPUT_CHARS = 20_000;
 
 const optionsSchema = z.strictObject({ ...mcpShape, scope: mcpScopeSchema.prefault({}) });
 
@@ -38,8 +43,18 @@ export type McpServerOptions = z.input<typeof optionsSchema>;
  */
 export function mcpServer(options: McpServerOptions): Server {
   const settings = parseWith(optionsSchema, options, 'MCP server options');
-  const tools = new Map(settings.tools.map((tool) => [tool.definition.name, tool]));
-  if (tools.size < settings.tools.length) {
+  const { memory } = settings;
+  const all = [
+    ...(memory === undefined ? [] : memoryTools({ maxOutputChars: MAX_OUTPUT_CHARS }, () => memory)),
+    ...settings.tools,
+  ];
+  const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
+  if (all.length === 0) {
+    throw new InvalidInputError('MCP server options', [
+      { path: 'tools', message: 'must be given, or a memory' },
+    ]);
+  }
+  if (tools.size < all.length) {
     throw new InvalidInputError('MCP server options', [
       { path: 'tools', message: 'must have distinct names' },
     ]);
@@ -58,8 +73,12 @@ export function mcpServer(options: McpServerOptions): Server {
 
   const server = new Server(
     { name: settings.name, version: settings.version },
-    { capabilities: { tools: {} } },
+    {
+      capabilities: { tools: {}, ...(memory === undefined ? {} : { resources: {}, prompts: {} }) },
+      ...(memory === undefined ? {} : { instructions: INSTRUCTIONS }),
+    },
   );
+  if (memory !== undefined) offerMemory(server, memory, workspace, scope);
   server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(describe) }));
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
     const tool = tools.get(params.name);
@@ -67,7 +86,9 @@ export function mcpServer(options: McpServerOptions): Server {
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}.`);
     }
     const input = (params.arguments ?? {}) as JsonObject;
-    return run(tool, input, contextOf(params.name, input, signal));
+    const result = await run(tool, input, contextOf(params.name, input, signal));
+    if (!tool.readOnly) memory?.requestConsolidation(scope);
+    return result;
   });
   return server;
 }

@@ -1,77 +1,79 @@
-import { headOf, type Message } from '@x/core';
+import type { Message } from '@x/core';
 import { factKey } from '../bullets.js';
-import { plainLine } from '../flush/parse-bullets.js';
+import { plainLine, type Statement } from '../flush/parse-bullets.js';
 
-/** What a statement is, the most important first. */
-type StatementKind = 'Preference' | 'Decision' | 'Fact';
-
-interface Statement {
-  readonly kind: StatementKind;
-  readonly text: string;
-  readonly weight: number;
-}
+const SHORTEST = 6;
+/** UTF-16 units of a sentence; longer ones are pasted text. */
+const LONGEST = 300;
+/** Of a longer message only the beginning and the end are the user's own words, as a rule. */
+const OWN_WORDS = 1_500;
 
 // A full stop inside a name or a number ends nothing.
 const SENTENCE_END = /(?<=[.!?])\s+|(?<=[。！？])|\n+/u;
-const DECORATION = /^(?:[-*•#>\s]|\d+[.)]\s)+|\*\*/g;
-const SHORTEST = 4;
-/** Longer ones are pasted text. */
-const LONGEST = 400;
+const DECORATION = /^(?:[-*•\s]|\d+[.)]\s)+|\*\*/g;
+/** Pasted code, quotations, output and what programs put into a conversation: never what the user says of themselves. */
+const FENCE = /(?:```|~~~)[\s\S]*?(?:```|~~~|$)/g;
+const TAGGED = /<([a-z][\w-]*)[^>]*>[\s\S]*?(?:<\/\1>|$)/gi;
+const PASTED_LINE = /^\s*(?:[>$#%|]|\d+[:|]|at |@@|\+\+\+|---|[-+] ?[{}\w]+\()/;
+const CODE = /[{}<>\\|=;`]|\w\(\)?|:\/\/|^\/|\w\/\w+\.\w|[A-Z]{3,} [A-Z]{3,}|->|=>|\/\w+\/|^[\w-]+:\s*\S+$/;
 
-/** What people like and want always, in the languages that this knows. */
+/** What was asked to be remembered, in so many words. */
+const ASKED =
+  /^(?:please |also |and )*(?:(?:remember|keep in mind|don't forget|do not forget|never forget)(?: that|:| please|,)?|note(?: that|:)) \S|^for (?:the record|future reference)\b|^(?:bitte )?(?:merk(?:e)? dir|denk daran|vergiss nicht|notiere?)[ ,:]|^(?:souviens-toi|retiens|n'oublie pas|note que)|^(?:recuerda|no olvides|ten en cuenta)|^(?:lembre-se|não esqueça)|^(?:ricorda(?:ti)?|non dimenticare)|^(?:запомни|не забудь)|^(?:请)?(?:记住|别忘了|不要忘记)|覚えて(?:おいて)?|忘れないで|기억해|잊지 마/iu;
+/** Who the user is, what they like, and how they want it always. */
 const PREFERENCE =
-  /\b(?:I|we)(?:'d| would| really| usually| always| never| do not| don't)* (?:prefer|like|love|hate|dislike|avoid)\b|\b(?:always|never|from now on|by default|please (?:do not|don't|use|call|keep))\b|\bmy favou?rite\b|\bcall me\b|\b(?:ich (?:bevorzuge|mag|hasse)|immer|nie(?:mals)?)\b|\b(?:je préfère|toujours|jamais|prefiero|siempre|nunca|prefiro|sempre|preferisco)\b|喜欢|偏好|总是|不要|好き|嫌い|常に|좋아|항상/iu;
+  /^(?:(?:and|also|but|please|btw|so),? )*(?:I|we)(?:(?:'d| would| really| usually| generally| always| never| do not| don't)* prefer|(?: really| usually| generally| always| never| do not| don't)* (?:like|love|hate|dislike|avoid))\b(?! (?:the|that|this|how|it|to (?:do|see|have))\b)|^(?:I'm|I am) (?:allergic|vegetarian|vegan|left-handed|color-?blind|a \w+)\b|^my (?:name|favou?rite|time ?zone|birthday|pronouns|email|native language|job|wife|husband|partner|son|daughter|dog|cat)\b|^call me \p{Lu}|^(?:I|we) (?:live|work) (?:in|at|for|as) \S|^(?:please )?(?:always|never) (?:use|answer|reply|write|call|ask|put|run|commit|push|add|keep|show|format|speak|name)\b|^(?:from now on|in (?:the )?future|by default),? \S|^(?:ich|wir) (?:bevorzuge|mag|mögen|hasse|heiße|wohne|arbeite)|^(?:bitte )?(?:immer|nie(?:mals)?|ab (?:jetzt|sofort)) \S|^mein(?:e|er)? (?:name|lieblings\S*|frau|mann|hund|katze) |^(?:je (?:préfère|déteste|m'appelle|suis (?:végétarien|allergique)\S*|travaille|vis)|toujours \S|(?:prefiero|odio|me llamo|siempre \S|nunca \S|vivo en|trabajo)|(?:prefiro|odeio|meu nome|moro em)|(?:preferisco|odio|mi chiamo|vivo a)|(?:я (?:предпочитаю|люблю|ненавижу|живу|работаю)|меня зовут|всегда \S|никогда \S))|我(?:更)?(?:喜欢|偏好|讨厌|叫|住在|是素食)|^以后(?:都|请)|私(?:は|の名前は).*(?:好き|嫌い|です)|(?:저는|나는|제 이름은).*(?:좋아|싫어|입니다|이에요)/iu;
+/** What the user settled. */
 const DECISION =
-  /\b(?:decided|decision|we(?:'ll| will)|let'?s (?:use|go|take|keep|drop)|going with|agreed|chose|opted|instead of|rather than|root cause|turns out)\b|\b(?:entschieden|beschlossen|nehmen wir)\b|\b(?:décidé|decidido|deciso)\b|决定|決め|결정/iu;
-const STATED =
-  /\b(?:remember|note that|keep in mind|for the record|FYI)\b|\b(?:my|our|the|his|her|their|its) [\p{L}\p{N}_ .'/-]{1,80} (?:is|are|was|were|lives?|runs?|belongs?|must|has|have|uses?|begins?|starts?|ends?|costs?|takes?)\b|\b(?:I am|I'm|I work|I live|I use|we are|we're|we have|we work|we use)\b|\b(?:merk dir|denk daran|ich (?:bin|heiße|wohne|arbeite|nutze)|mein(?:e|er)? [\p{L}-]{1,40} ist|unsere?r? [\p{L}-]{1,40} ist)\b|\b(?:je suis|je m'appelle|me llamo|mi nombre|soy|meu nome|il mio nome)\b|记住|我叫|我是|我的|覚えて|私の|私は|기억|저는/iu;
-/** Names, numbers and quotations: what cannot be guessed again. */
-const SPECIFIC = /\d|["“«「`]|[\p{L}\p{N}]+[._/@:-][\p{L}\p{N}]+|(?<=\p{L}\s)\p{Lu}\p{L}+/u;
-const QUESTION =
-  /[?？]\s*$|^(?:can|could|would|will|do|does|did|is|are|what|why|how|when|where|who|which)\b.*\?/iu;
-/** A request is about this conversation. */
-const REQUEST =
-  /^(?:(?:please|now|then|also|and|ok|can you|could you|would you|will you|I want you to|I need you to),? )*(?:fix|add|run|write|show|make|create|open|read|explain|tell|give|list|find|check|update|delete|remove|change|go|continue|try|look|help)\b/iu;
+  /^(?:(?:ok|okay|so|then|and|yes|right|alright),? )*(?:(?:we|I)(?:'ve| have)? (?:decided|agreed|chose|settled)\b|let'?s (?:go with|use|take|stick with|keep|drop)\b|we(?:'re| are) going with\b|the decision is\b)|^(?:wir (?:haben uns )?(?:entschieden|beschlossen|nehmen)|nehmen wir|lass uns \S+ (?:nehmen|verwenden))|^(?:nous avons décidé|on prend|hemos decidido|vamos a usar|decidimos|abbiamo deciso|мы решили)|(?:我们|咱们)(?:决定|选择)|に決め(?:ました|た)|결정했/iu;
+/** What is shouted is an instruction of a program, and an option is chosen here and now. */
+const SHOUTED = /\p{Lu}{3,} \p{Lu}{3,}|\b[Oo]ption (?:\d|[A-D])\b/u;
+const QUESTION = /[?？]\s*$/u;
+/** Points to what is only there now. */
+const HERE =
+  /\b(?:this|that|these|those|it|above|below|here)\b[.!]?$|\b(?:the (?:above|following|attached|error|output)|this (?:file|error|test|function|line|branch|pr|commit))\b/i;
 
 /**
- * What a conversation states, found by pattern and without a model: preferences, decisions and facts, in the speaker's
- * own words and labeled as such. Most patterns are English; a statement of the user with names or numbers in it is
- * taken in any language.
+ * What a user plainly asked to be remembered, said of themselves or settled, found by pattern and without a model, in the
+ * user's own words. Commands, pasted text, tags and code are never taken: nothing is better than noise.
  */
-export function extractStatements(messages: readonly Message[], maxStatements: number): readonly string[] {
-  const found = new Map<string, Statement>();
-  for (const message of messages) {
-    for (const text of sentencesOf(message)) {
-      const statement = message.role === 'user' ? stated(text) : concluded(text);
-      const key = factKey(text);
-      if (statement !== undefined && !found.has(key)) found.set(key, statement);
+export function extractStatements(messages: readonly Message[], maxStatements: number): readonly Statement[] {
+  const found = new Map<string, Statement & { readonly weight: number }>();
+  for (const [index, message] of messages.entries()) {
+    if (message.role !== 'user' || message.kind !== undefined) continue;
+    for (const sentence of sentencesOf(message)) {
+      const kind = kindOf(sentence);
+      const key = factKey(sentence);
+      if (kind === undefined || found.has(key)) continue;
+      found.set(key, { text: `${kind[0]} (as stated): ${sentence}`, message: index, weight: kind[1] });
     }
   }
   const all = [...found.values()];
   const chosen = new Set(all.toSorted((left, right) => right.weight - left.weight).slice(0, maxStatements));
-  return all.filter((one) => chosen.has(one)).map(({ kind, text }) => `${kind} (as stated): ${text}`);
+  return all.filter((one) => chosen.has(one)).map(({ text, message }) => ({ text, message }));
 }
 
-function sentencesOf({ role, content }: Message): readonly string[] {
-  if (role !== 'user' && role !== 'assistant') return [];
-  return content
-    .flatMap((block) => (block.type === 'text' ? block.text.split(SENTENCE_END) : []))
-    .map((sentence) => plainLine(sentence.replaceAll(DECORATION, '')))
-    .filter((sentence) => sentence.length >= SHORTEST && sentence.length <= LONGEST);
+function kindOf(
+  sentence: string,
+): readonly [name: 'Fact' | 'Preference' | 'Decision', weight: number] | undefined {
+  if (QUESTION.test(sentence) || SHOUTED.test(sentence)) return undefined;
+  if (ASKED.test(sentence)) return ['Fact', 3];
+  if (CODE.test(sentence) || HERE.test(sentence)) return undefined;
+  if (PREFERENCE.test(sentence)) return ['Preference', 2];
+  return DECISION.test(sentence) ? ['Decision', 1] : undefined;
 }
 
-function stated(text: string): Statement | undefined {
-  if (QUESTION.test(text)) return undefined;
-  const specific = SPECIFIC.test(text) ? 1 : 0;
-  if (PREFERENCE.test(text)) return { kind: 'Preference', text, weight: 4 + specific };
-  if (DECISION.test(text)) return { kind: 'Decision', text, weight: 3 + specific };
-  if (STATED.test(text)) return { kind: 'Fact', text, weight: 2 + specific };
-  if (specific === 0 || REQUEST.test(text)) return undefined;
-  return { kind: 'Fact', text: headOf(text, LONGEST), weight: 1 };
-}
-
-// A model says much; only what it says to have found out or settled is kept.
-function concluded(text: string): Statement | undefined {
-  if (QUESTION.test(text) || !DECISION.test(text)) return undefined;
-  return { kind: 'Decision', text, weight: SPECIFIC.test(text) ? 2 : 1 };
+function sentencesOf({ content }: Message): readonly string[] {
+  return content.flatMap((block) => {
+    if (block.type !== 'text') return [];
+    const own = block.text.replaceAll(FENCE, '\n').replaceAll(TAGGED, '\n');
+    const said =
+      own.length <= OWN_WORDS ? own : `${own.slice(0, OWN_WORDS / 2)}\n\n${own.slice(-OWN_WORDS / 2)}`;
+    // What the cut left of a line is nobody's sentence.
+    const lines = said.split('\n').filter((line) => !PASTED_LINE.test(line));
+    return lines
+      .flatMap((line) => line.split(SENTENCE_END))
+      .map((sentence) => plainLine(sentence.replaceAll(DECORATION, '')))
+      .filter(({ length }) => length >= SHORTEST && length <= LONGEST);
+  });
 }

@@ -1,56 +1,76 @@
-import { type Capability, parseWith, type SessionStore, type Workspace } from '@x/core';
-import { MemoryIndex } from '../memory-index.js';
-import { type MemoryConfig, memoryConfigSchema } from './memory-config.js';
-import { memoryGetTool } from './memory-get-tool.js';
-import { MemoryKeeper } from './memory-keeper.js';
-import { memorySaveTool } from './memory-save-tool.js';
-import { memorySearchTool } from './memory-search-tool.js';
-import { memorySection } from './memory-section.js';
+import {
+  type CallScope,
+  type Capability,
+  CapabilityError,
+  errorText,
+  parseWith,
+  SessionKey,
+  type SessionStore,
+  type Workspace,
+} from '@x/core';
+import { type SessionPlace, sessionPlace } from '../memory-scope.js';
+import { MemoryService } from '../memory-service.js';
+import { WorkQueue } from '../work-queue.js';
+import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from './memory-config.js';
+import { memoryChanges, memorySection, renewSection } from './memory-section.js';
+import { memoryTools } from './memory-tools.js';
+
+/** Sessions that are flushed at a time, and that may wait for it. */
+const QUEUE = { concurrency: 2, maxWaiting: 1_000 };
+/** Sessions that were throttled and are flushed when the agent closes. */
+const MOST_LEFT = 100;
 
 /**
- * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt of every step, daily notes below
- * `memory/` can be searched and read. After each call, and before a compaction, what is worth remembering of the
- * conversation is added to the day's note, and notes are merged into MEMORY.md: in the background, which
- * `agent.close()` waits for. Each tenant, user and agent has its own memory, and sees no other.
+ * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt, as it was when the session began or
+ * was last compacted; what changed since stands behind the conversation. Daily notes below `memory/` can be searched and
+ * read. After each call, and before a compaction, what is worth remembering of the conversation is added to the day's
+ * note, and notes are merged into MEMORY.md: in the background, which `agent.close()` waits for. Each tenant, user and agent
+ * has its own memory, and sees no other.
  *
  * @throws {InvalidInputError} for a malformed configuration.
+ *
+ * @example
+ * HarnessAgent.builder().use(memory({ index: './memory_index.db' }));
  */
 export function memory(config: MemoryConfig = {}): Capability {
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
-  const { index } = settings;
-  let opened: Promise<MemoryIndex> | undefined;
-  const open = async () => {
-    if (typeof index !== 'string') return index;
-    opened ??= MemoryIndex.open(index);
-    // A failure must not stay: the next search tries again.
-    opened.catch(() => {
-      opened = undefined;
-    });
-    return opened;
-  };
   const keepers = new Map<Workspace, MemoryKeeper>();
   const keeperOf = (workspace: Workspace, store?: SessionStore) => {
-    let keeper = keepers.get(workspace);
-    if (keeper === undefined) {
-      keeper = new MemoryKeeper({
-        workspace,
-        store,
-        settings,
-        openIndex: open,
-        openedIndex: () => (typeof index === 'string' ? opened : Promise.resolve(index)),
-      });
-      keepers.set(workspace, keeper);
-    }
+    const keeper = keepers.get(workspace) ?? new MemoryKeeper(settings, workspace, store);
+    keepers.set(workspace, keeper);
     return keeper;
   };
+  /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
+  const shown = new WeakMap<object, string | undefined>();
+  const compacted = new WeakSet<object>();
   return {
     name: 'memory',
-    tools: settings.tools
-      ? [memorySearchTool(settings, open), memoryGetTool(settings), memorySaveTool(settings)]
-      : [],
+    tools: settings.tools ? memoryTools(settings, ({ workspace }) => keeperOf(workspace).service) : [],
     install: ({ workspace, session }) => void keeperOf(workspace, session),
-    system: (scope) => memorySection(scope, settings),
+    async system(scope) {
+      compacted.delete(scope.state);
+      const section = await memorySection(scope, settings);
+      shown.set(scope.state, section);
+      return section;
+    },
+    remind: (scope) => memoryChanges(scope, settings),
+    async aroundModel(request, scope, next) {
+      if (!compacted.delete(scope.state)) return next(request);
+      const [old, fresh] = [shown.get(scope.state), await memorySection(scope, settings)];
+      shown.set(scope.state, fresh);
+      const { system = '' } = request;
+      const renewed =
+        old === undefined
+          ? [system, fresh].filter(Boolean).join('\n\n')
+          : system.replace(old, () => fresh ?? '');
+      return next({ ...request, system: renewed });
+    },
     observe(event, scope) {
+      if (event.type === 'context.compacted' && event.status === 'applied') {
+        // The conversation is a new one for the provider's cache anyhow: now the section may change.
+        renewSection(scope);
+        compacted.add(scope.state);
+      }
       // By now all that was said is in the session's log.
       if (event.type === 'call.completed' || event.type === 'call.failed') {
         keeperOf(scope.workspace).flush(scope, 'turn');
@@ -60,8 +80,86 @@ export function memory(config: MemoryConfig = {}): Capability {
     async close() {
       for (const keeper of keepers.values()) await keeper.close();
       keepers.clear();
-      await opened?.then((own) => own.close());
-      opened = undefined;
     },
   };
+}
+
+/** Keeps the memory of one workspace beside the calls of an agent. */
+class MemoryKeeper {
+  readonly service: MemoryService;
+  readonly #settings: MemorySettings;
+  readonly #queue = new WorkQueue(QUEUE);
+  /** By session, what flushes it without regard to the throttle. */
+  readonly #left = new Map<string, () => Promise<void>>();
+
+  constructor(settings: MemorySettings, workspace: Workspace, store?: SessionStore) {
+    const { maxPromptTokens: _, tools: __, maxOutputChars: ___, model = null, ...shared } = settings;
+    this.#settings = settings;
+    this.service = new MemoryService({ ...shared, model, workspace, store });
+  }
+
+  /** Flushes the session of a call in the background. */
+  flush(scope: CallScope, reason: 'turn' | 'compaction'): void {
+    const settings = this.#settings;
+    // Not before there was a call: an agent that is built and not used leaves no trace.
+    this.service.start(scope.emit, settings.model === undefined ? scope.model : settings.model);
+    if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
+    scope.background('memory', async (signal) => {
+      await this.#queue
+        .add(scope.log.location, reason, () => this.#work(scope, reason, signal))
+        .catch((error: unknown) => fail(scope, 'flush', error));
+    });
+  }
+
+  /** Flushes what was throttled, and waits for what is under way. */
+  async close(): Promise<void> {
+    for (const [location, task] of this.#left) await this.#queue.add(location, 'last', task);
+    this.#left.clear();
+    await this.service.close();
+  }
+
+  async #work(
+    scope: CallScope,
+    reason: 'turn' | 'compaction' | 'manual',
+    signal?: AbortSignal,
+  ): Promise<void> {
+    const model = this.#settings.model === undefined ? scope.model : this.#settings.model;
+    const options = { model, signal, emit: scope.emit };
+    try {
+      const place = placeOf(scope);
+      const { status } = await this.service.flush(place, { ...options, reason });
+      this.#leave(scope, status === 'throttled');
+      if (reason === 'compaction') return;
+      await this.service
+        .consolidate(place.prefix, options)
+        .catch((error: unknown) => fail(scope, 'consolidation', error));
+    } catch (error) {
+      fail(scope, 'flush', error);
+    }
+  }
+
+  /** Remembers a session whose flush was put off, for the case that it has no further call. */
+  #leave(scope: CallScope, putOff: boolean): void {
+    const { location } = scope.log;
+    this.#left.delete(location);
+    if (!putOff) return;
+    this.#left.set(location, () => this.#work(scope, 'manual'));
+    const oldest = this.#left.keys().next().value;
+    if (this.#left.size > MOST_LEFT && oldest !== undefined) this.#left.delete(oldest);
+  }
+}
+
+/** The place of the session whose log this is: the memory lies beside it. */
+function placeOf({ state, agentId, log }: CallScope): SessionPlace {
+  const { tenantId, userId, sessionId } = state;
+  const place = sessionPlace(SessionKey.of({ tenantId, userId, agentId, sessionId }));
+  if (place.log === log.location) return place;
+  throw new CapabilityError(
+    'memory',
+    `Memory needs the session's log at ${place.log} in the workspace, but it is at ${log.location}.`,
+  );
+}
+
+function fail(scope: CallScope, operation: 'flush' | 'consolidation', error: unknown): void {
+  scope.emit({ type: 'memory.failed', operation, error: errorText(error) });
 }

@@ -2,7 +2,7 @@ import { LocalWorkspace, SessionKey, userMessage, type Workspace } from '@x/core
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
-import { factTaker } from '../support/models.js';
+import { factTaker, withoutMarks } from '../support/models.js';
 import { logSession, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
@@ -26,7 +26,7 @@ async function factsIn(workspace: LocalWorkspace): Promise<string[]> {
     if (!path.endsWith('.md')) continue;
     const text = Buffer.from(await workspace.read(path)).toString('utf8');
     const lines = text.split('\n').filter((line) => line.startsWith('- ') && !line.includes('cut off'));
-    found.push(...lines.flatMap((line) => line.match(/fact-\d+$/g) ?? []));
+    found.push(...lines.flatMap((line) => withoutMarks(line).match(/fact-\d+$/g) ?? []));
   }
   return found.sort();
 }

@@ -60,7 +60,7 @@ describe('a pass', () => {
       );
       const log = `${place}sessions/old.log.jsonl`;
       await utimes(join(workspace.root, log), new Date(now - 181 * DAY), new Date(now - 181 * DAY));
-      await workspace.write(`${place}memory/.flush/old.json`, '{}');
+      await workspace.write(`${place}memory/.flush/old.json`, '{"version":1}');
     }
     await logSession(workspace, { ...alice, sessionId: 'new' }, [userMessage('today')]);
     await utimes(
@@ -73,6 +73,7 @@ describe('a pass', () => {
     expect(await scheduler.run()).toEqual({
       status: 'done',
       scopes: 3,
+      flushed: 3,
       archived: 0,
       consolidated: 3,
       pruned: 3,
@@ -120,8 +121,7 @@ describe('a pass', () => {
     await workspace.write('users/b/memory/2026-01-01.md', '- fact-2\n');
     const model = modelOf((prompt) => {
       if (prompt.includes('bad')) throw new Error('out of order');
-      const bullets = prompt.match(/^- .*/gm) ?? [];
-      return ['# Memory', ...bullets].join('\n');
+      return 'ADD n1: fact-2';
     });
     const { scheduler } = setUp(workspace, { model, archiveAfterDays: 0, pruneSessionsAfterDays: 0 });
     const report = await scheduler.run();
@@ -143,12 +143,12 @@ describe('of several processes', () => {
       asked = resolve;
     });
     const model = {
-      ...modelOf(() => '# Memory\n- fact-1'),
+      ...modelOf(() => 'ADD n1: fact-1'),
       async generate() {
         asked();
         await opened;
         return {
-          content: [{ type: 'text' as const, text: '# Memory\n- fact-1' }],
+          content: [{ type: 'text' as const, text: 'ADD n1: fact-1' }],
           finishReason: 'stop' as const,
         };
       },

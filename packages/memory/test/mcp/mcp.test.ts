@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -8,7 +8,7 @@ import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { defineTool, type LocalWorkspace, type Tool, userMessage } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { memory, sessionHistory } from '../../src/index.js';
+import { MemoryService, memory, sessionHistory } from '../../src/index.js';
 import { mcpHttpHandler, mcpServer } from '../../src/mcp/index.js';
 import { logSession, testWorkspace } from '../support/test-context.js';
 
@@ -82,6 +82,8 @@ describe('over standard input and output', () => {
       'memory_search',
       'memory_get',
       'memory_save',
+      'memory_correct',
+      'memory_forget',
       'session_list',
       'session_history',
       'session_search',
@@ -97,7 +99,72 @@ describe('over standard input and output', () => {
   });
 });
 
+describe('a memory', () => {
+  it('is offered with instructions, resources and a prompt, and what clients save is merged', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('users/bob/MEMORY.md', 'bob has a secret');
+    const service = new MemoryService({
+      workspace,
+      maintenance: false,
+      maxMemoryTokens: 400,
+      consolidationGapMs: 0,
+    });
+    const [left, right] = InMemoryTransport.createLinkedPair();
+    const server = mcpServer({ workspace, memory: service, scope: { userId: 'alice' } });
+    onTestFinished(async () => {
+      await server.close();
+      await service.close();
+    });
+    await server.connect(right as Parameters<typeof server.connect>[0]);
+    const client = await connect(left);
+    expect(client.getInstructions()).toContain('memory://MEMORY.md');
+    for (let index = 0; index < 60; index++) {
+      const { text } = await call(client, 'memory_save', {
+        content: `The port of host ${index} is ${index}`,
+      });
+      expect(text).toContain('Saved in MEMORY.md');
+    }
+    await workspace.append('users/alice/memory/2026-01-01.md', '- Call me Ada\n');
+    await call(client, 'memory_save', { content: 'Likes tea' });
+    const read = async () => {
+      const { contents } = await client.readResource({ uri: 'memory://MEMORY.md' });
+      return String((contents[0] as { text?: string }).text);
+    };
+    await expect.poll(read, { timeout: 10_000 }).toContain('Call me Ada');
+    expect(await read()).toContain('host 59 ');
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri)).toContain('memory://memory/2026-01-01.md');
+    const { messages } = await client.getPrompt({ name: 'memory' });
+    expect(JSON.stringify(messages)).toContain('Likes tea');
+    for (const uri of [
+      'memory://memory/.consolidation_state',
+      'memory://../bob/MEMORY.md',
+      'file:///etc/passwd',
+    ]) {
+      await expect(client.readResource({ uri })).rejects.toThrow('There is no resource');
+    }
+  });
+});
+
 describe('over HTTP', () => {
+  it('refuses foreign hosts and origins by itself, and tells OAuth clients where to begin', async () => {
+    const { url } = await listen(await testWorkspace());
+    const ask = (headers: Record<string, string>) =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const authorization = { authorization: 'Bearer token-of-alice' };
+        const options = { method: 'POST', headers: { ...authorization, ...headers } };
+        httpRequest(url, options, resolve).on('error', reject).end('{}');
+      });
+    expect((await ask({ host: 'evil.example' })).statusCode).toBe(403);
+    expect((await ask({ origin: 'http://evil.example' })).statusCode).toBe(403);
+    expect((await ask({ host: 'evil.example', origin: 'http://evil.example' })).statusCode).toBe(403);
+    expect((await ask({ origin: 'http://localhost:3000' })).statusCode).not.toBe(403);
+    expect((await ask({})).statusCode).not.toBe(403);
+    const refused = await ask({ authorization: '' });
+    expect(refused.statusCode).toBe(401);
+    expect(refused.headers['www-authenticate']).toBe('Bearer');
+  });
+
   it('serves each client what is its own', async () => {
     const workspace = await testWorkspace();
     await logSession(workspace, { userId: 'bob', agentId: 'coder', sessionId: 's' }, [

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { extractStatements } from '../../src/mechanical/extract-statements.js';
 
-const found = (text: string) => extractStatements([userMessage(text)], 20);
+const found = (text: string) => extractStatements([userMessage(text)], 20).map(({ text: said }) => said);
 
 describe('what a user states', () => {
   it.each([
@@ -12,16 +12,16 @@ describe('what a user states', () => {
     ['Call me Ada', 'Preference'],
     ["Let's use PostgreSQL for the sessions.", 'Decision'],
     ['We decided against Kubernetes because of its cost', 'Decision'],
-    ['My name is Ada Lovelace.', 'Fact'],
-    ['We use pnpm 10 in all repositories', 'Fact'],
-    ['Mein Hund ist 7 Jahre alt', 'Fact'],
-    ['The staging server runs at 10.0.0.7', 'Fact'],
+    ['My name is Ada Lovelace.', 'Preference'],
+    ['Запомни, что сервер называется orion-42', 'Fact'],
+    ['记住,数据库在 orion-42', 'Fact'],
+    ['Merk dir, dass der Server orion-42 heißt', 'Fact'],
+    ['Prefiero respuestas cortas', 'Preference'],
     ['Remember that the release is on 2026-12-01', 'Fact'],
     ['Ich bevorzuge kurze Antworten.', 'Preference'],
     ['Je préfère les réponses courtes.', 'Preference'],
     ['我喜欢简短的回答。', 'Preference'],
-    ['私の名前はさくらです。', 'Fact'],
-    ['Сервер базы данных называется orion-42', 'Fact'],
+    ['私の名前はさくらです。', 'Preference'],
   ])('%s', (text, kind) => {
     expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
   });
@@ -36,26 +36,31 @@ describe('what a user states', () => {
     'Can you look at src/a.ts',
     'I want you to add 3 tests',
     'Bitte erklären',
+    '<command-name>/clear</command-name>',
+    'DO NOT respond to these messages or otherwise consider them',
+    '```typescript\nI prefer = { id: "context" };\nalways use tabs\n```',
+    '$ npm test\n> I always fail',
+    'The staging server runs at 10.0.0.7',
+    '<system>Always use the tool.</system>',
+    'Always use `const` here {a: 1}',
   ])('not: %s', (text) => {
     expect(found(text)).toEqual([]);
   });
 });
 
-it('takes of the model only what it settled', () => {
-  const said = assistantMessage(
-    'The file has 40 lines. It turns out the cause is the cache of build 7. I prefer tea.',
+it('takes nothing of the model, of injected messages and of what tools put there', () => {
+  const said = 'It turns out that I prefer tea. We decided to use Redis.';
+  expect(extractStatements([assistantMessage(said), userMessage(said, { kind: 'synthetic' })], 20)).toEqual(
+    [],
   );
-  expect(extractStatements([said], 20)).toEqual([
-    'Decision (as stated): It turns out the cause is the cache of build 7.',
-  ]);
 });
 
 it('keeps the important when there is much, in the order in which it was said, each once', () => {
-  const facts = Array.from({ length: 30 }, (_, index) => `Host ${index} has port ${index}.`);
+  const facts = Array.from({ length: 30 }, (_, index) => `We decided to use host number ${index}.`);
   const text = [...facts, 'I prefer tabs.', ...facts, 'I prefer tabs.'].join('\n');
   const kept = extractStatements([userMessage(text)], 5);
   expect(kept).toHaveLength(5);
-  expect(kept.at(-1)).toBe('Preference (as stated): I prefer tabs.');
+  expect(kept.at(-1)).toMatchObject({ text: 'Preference (as stated): I prefer tabs.', message: 0 });
 });
 
 it('bears any text: lines, no control characters, no marks, within bounds', () => {
@@ -76,7 +81,7 @@ it('bears any text: lines, no control characters, no marks, within bounds', () =
   let lines = 0;
   fc.assert(
     fc.property(fc.array(text, { maxLength: 3 }), (texts) => {
-      for (const line of extractStatements(
+      for (const { text: line } of extractStatements(
         texts.map((parts) => userMessage(parts.join(''))),
         7,
       )) {

@@ -33,10 +33,10 @@ describe('memory_save', () => {
     expect(saved).toMatch(/^Saved in MEMORY\.md and memory\/\d{4}-\d\d-\d\d\.md\.$/);
     await runTool(capability, 'memory_save', { content: 'Uses Postgres' }, context);
     expect(await section(capability, workspace)).toContain(
-      '<memory>\n- Prefers\n  tabs\n- Uses Postgres\n</memory>',
+      '<memory>\n## Noted\n\n- Prefers tabs\n- Uses Postgres\n</memory>',
     );
     expect(await runTool(capability, 'memory_search', { query: 'postgres' }, context)).toContain(
-      'MEMORY.md:3: - Uses Postgres',
+      'MEMORY.md:4: - Uses Postgres',
     );
     const other = toolContext(workspace, bob);
     expect(await runTool(capability, 'memory_search', { query: 'postgres' }, other)).toBe('Nothing found.');
@@ -56,13 +56,13 @@ describe('memory_save', () => {
       answers.push(await runTool(capability, 'memory_save', { content }, context));
     }
     expect(answers[0]).toMatch(/^Saved in MEMORY\.md and /);
-    expect(answers[5]).toMatch(/^Saved in memory\/[\d-]+\.md\. MEMORY\.md is full/);
+    expect(answers[5]).toMatch(/^Saved in MEMORY\.md and /);
     const file = await readText(workspace, `${prefix}MEMORY.md`);
     expect(estimateCounter.count(file)).toBeLessThanOrEqual(100);
-    expect(file).toContain('Fact 0');
-    expect(await runTool(capability, 'memory_search', { query: 'fact 5' }, context)).toContain(
-      'Fact 5: many',
-    );
+    expect(file).toContain('Fact 5');
+    expect(file).not.toContain('Fact 0');
+    const found = await runTool(capability, 'memory_search', { query: 'fact 0' }, context);
+    expect(found).toMatch(/^memory\/[\d-]+\.md:1: - Fact 0: many/m);
   });
 
   it('leaves secrets out', async () => {
@@ -74,14 +74,14 @@ describe('memory_save', () => {
     expect(text).toContain('The token is [redacted:github-token]');
   });
 
-  it('begins a new line behind a file that ends without one', async () => {
+  it('leaves what people wrote, and adds behind it', async () => {
     const workspace = await testWorkspace();
     await workspace.write(`${prefix}MEMORY.md`, '- Likes tea');
     const context = toolContext(workspace, alice);
     const capability = testMemory();
     await runTool(capability, 'memory_save', { content: 'Likes cats' }, context);
     expect(await runTool(capability, 'memory_get', { path: 'MEMORY.md' }, context)).toContain(
-      '1| - Likes tea\n2| - Likes cats',
+      '1| - Likes tea\n2| \n3| ## Noted\n4| \n5| - Likes cats',
     );
   });
 });

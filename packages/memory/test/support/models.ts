@@ -39,11 +39,16 @@ export function factTaker(): ReturnType<typeof modelOf> {
 
 let merged = 0;
 
-/** Merges notes by adding every bullet that names a fact, known or not, never twice in the same words. */
+/** Merges notes by adding every one that names a fact, never twice in the same words. */
 export function merger(): ReturnType<typeof modelOf> {
   return modelOf((prompt) => {
-    const memory = between(prompt, 'memory').replace('(empty)', '# Memory');
-    const bullets = between(prompt, 'notes').match(/^- .*fact-\d+.*$/gm) ?? [];
-    return [memory, ...bullets.map((bullet) => `${bullet} (${++merged})`)].join('\n');
+    if (prompt.includes('<transcript>')) return 'NO_REPLY';
+    const notes = between(prompt, 'notes').matchAll(/^(n\d+) \([^)]*\): (.*fact-\w+.*)$/gm);
+    return [...notes].map(([, note, text]) => `ADD ${note}: ${text} (${++merged})`).join('\n') || 'NO_CHANGE';
   });
+}
+
+/** A note without the comments behind its lines. */
+export function withoutMarks(note: string): string {
+  return note.replaceAll(/ <!-- (?:model|rule) .*? -->/g, '');
 }

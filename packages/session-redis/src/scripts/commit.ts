@@ -1,29 +1,37 @@
 import { script } from './script.js';
 
+/** The format that this release writes, and the newest that it reads. Sessions without one are of format 1. */
+export const FORMAT = 2;
+
 /**
  * Applies one change. Nothing is written before every check has passed, and Redis runs a script whole or not at all.
- * Answers the new version, as a one-element list where the client is to list the shard; or why it did nothing.
+ * Answers a word and a number: `done` or, where the client is to list the shard, `list` with the version that the change
+ * made; or why nothing was done.
  *
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
- * reply, and the first one may have been applied.
+ * reply, and the first one may have been applied. Of the seven before the last, eight characters are kept.
  *
- * Keys: session, messages, index, listed, and the fence's where there is one. Values: version, operation, keep,
+ * Keys: session, messages, index, listed, and the fence's where there is one. Values: token or nothing, operation, keep,
  * lifetime, fence or nothing, member, head, messages.
  */
 export const commitScript = script(`
 local session, messages, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[4])
-local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'expires')
+local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'expires', 'earlier', 'format')
 local version, count, expires = tonumber(current[1] or '0'), tonumber(current[2] or '0'), current[4]
+local token, earlier = current[3] or '', current[5] or ''
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
 
-if current[3] == operation then
-  if redis.call('GET', KEYS[4]) == operation then return {version} end
-  return version
+if token == operation then
+  if redis.call('GET', KEYS[4]) == operation then return {'list', version} end
+  return {'done', version}
 end
-if ARGV[5] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[5] then return {'lost'} end
-if redis.call('LLEN', messages) ~= count then return {'corrupt'} end
-if ARGV[1] ~= 'any' and tonumber(ARGV[1]) ~= version then return {'conflict', version} end
-if not (keep >= 0 and keep <= count and keep % 1 == 0) then return {'keep', count} end
+local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)
+if place then return {'done', version - math.ceil((#earlier - place + 1) / 8)} end
+if tonumber(current[6] or '1') > ${FORMAT} then return {'newer', tonumber(current[6])} end
+if ARGV[5] ~= '' and redis.call('GET', KEYS[5]) ~= ARGV[5] then return {'lost', 0} end
+if redis.call('LLEN', messages) ~= count then return {'corrupt', 0} end
+if ARGV[1] ~= token then return {'conflict', version} end
+if keep > count then return {'keep', count} end
 
 if keep == 0 then
   if count > 0 then redis.call('UNLINK', messages) end
@@ -37,7 +45,8 @@ end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 redis.call('HSET', session, 'version', version + 1, 'count', keep + size - 7, 'updatedAt', now,
-  'operation', operation, 'head', ARGV[7])
+  'operation', operation, 'earlier', string.sub(earlier .. string.sub(token, 1, 8), -56), 'format', ${FORMAT},
+  'head', ARGV[7])
 
 if lifetime > 0 then
   redis.call('PEXPIRE', session, lifetime)
@@ -63,7 +72,7 @@ end
 -- begins, at the commit after, where it was left undone by a crash, and now and then: the mark lasts a day.
 if version % 8 < 2 and redis.call('GET', KEYS[4]) ~= 'yes' then
   redis.call('SET', KEYS[4], operation, 'EX', 60)
-  return {version + 1}
+  return {'list', version + 1}
 end
-return version + 1
+return {'done', version + 1}
 `);

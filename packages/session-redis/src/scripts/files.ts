@@ -32,10 +32,16 @@ return string.sub(entry, 1, 1) == 'd' and 'is_directory' or 'workspace_io'
 `);
 
 /**
- * Writes a file and makes the directories above it. Values: mode (`write`, `new` or `append`), bytes, names. Answers why
- * it did not.
+ * Writes a file and makes the directories above it. Keys: that of the latest operations, then those of the path. Values:
+ * mode (`write`, `new` or `append`), operation, bytes, names. Answers why it did not.
+ *
+ * Clients send a command again when the connection broke before its reply, within seconds: what was done in the last
+ * minutes is not done again.
  */
-export const writeScript = script(`${lookup}
+export const writeScript = script(`
+local operations = table.remove(KEYS, 1)
+${lookup}
+if redis.call('ZSCORE', operations, ARGV[2]) then return false end
 local entry = at(depth)
 if entry and string.sub(entry, 1, 1) == 'd' then return 'is_directory' end
 if entry and ARGV[1] == 'new' then return 'already_exists' end
@@ -46,7 +52,10 @@ if not entry then
   for level = 1, depth - 1 do redis.call('HSETNX', KEYS[level + 1], ARGV[firstName + level], 'd' .. now) end
 end
 redis.call('HSET', KEYS[depth + 1], ARGV[firstName + depth], 'f' .. now)
-redis.call(ARGV[1] == 'append' and 'APPEND' or 'SET', KEYS[1], ARGV[2])
+redis.call(ARGV[1] == 'append' and 'APPEND' or 'SET', KEYS[1], ARGV[3])
+redis.call('ZREMRANGEBYSCORE', operations, '-inf', now - 120000)
+redis.call('ZADD', operations, now, ARGV[2])
+redis.call('PEXPIRE', operations, 120000)
 return false
 `);
 

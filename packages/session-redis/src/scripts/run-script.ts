@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import type { Script } from './script.js';
 
-/** How long a script waits for its slot to have moved, in all; a slot is rarely on its way for longer. */
-const MOVE_MS = 5_000;
+/** How long an operation waits for its slot to have moved, in all; a slot is rarely on its way for longer. */
+const MOVE_MS = 30_000;
 const MOVE_POLL_MS = 50;
+const MOVING = /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections/;
 
 /** Runs a script by its hash, and by its text where the server does not know it yet: one round trip but the first. */
 export function runScript(
@@ -35,24 +36,30 @@ export function runScriptForBytes(
 }
 
 async function run(byHash: () => Promise<unknown>, byText: () => Promise<unknown>): Promise<unknown> {
-  let call = byHash;
-  for (let waited = 0; ; ) {
+  return whileSlotMoves(() =>
+    byHash().catch((error: unknown) => {
+      if (!/^NOSCRIPT/.test(textOf(error))) throw error;
+      return byText();
+    }),
+  );
+}
+
+/**
+ * Does something, again while a Cluster moves the slot that it needs, for half a minute at most: some of the keys are here
+ * then, some there, and nothing was done. Clients give up earlier, with words of their own around those of the server.
+ */
+export async function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + MOVE_MS;
+  for (;;) {
     try {
-      return await call();
+      return await task();
     } catch (error) {
-      if (startsWith(error, 'NOSCRIPT') && call === byHash) {
-        call = byText;
-      } else if (startsWith(error, 'TRYAGAIN') && waited < MOVE_MS) {
-        // A Cluster moves the slot, and some of the keys are here, some there. Nothing was done.
-        waited += MOVE_POLL_MS;
-        await sleep(MOVE_POLL_MS);
-      } else {
-        throw error;
-      }
+      if (!MOVING.test(textOf(error)) || performance.now() > deadline) throw error;
+      await sleep(MOVE_POLL_MS);
     }
   }
 }
 
-function startsWith(error: unknown, code: string): boolean {
-  return error instanceof Error && error.message.startsWith(code);
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

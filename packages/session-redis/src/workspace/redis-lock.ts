@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HeldLock, WorkspaceError } from '@x/core';
-import { operationId } from '../operation-id.js';
+import { type HeldLock, operationId, WorkspaceError } from '@x/core';
 import type { RedisClient } from '../redis-client.js';
 import { releaseScript } from '../scripts/lease.js';
 import { keepLockScript, takeLockScript } from '../scripts/lock.js';
@@ -35,7 +34,7 @@ export async function withRedisLock<T>(
   const silence = String(SILENCE_MS);
   const deadline = performance.now() + timeoutMs;
   for (let pause = 1; ; pause = Math.min(2 * pause, LONGEST_POLL_MS)) {
-    if ((await run(takeLockScript, silence)) === 1) break;
+    if (Number(await run(takeLockScript, silence)) === 1) break;
     const rest = deadline - performance.now();
     if (rest <= 0) throw unavailable(name, timeoutMs);
     await sleep(Math.min(rest, pause * (0.5 + Math.random())));
@@ -44,7 +43,7 @@ export async function withRedisLock<T>(
   // A failed beat is nothing to act on: `check` finds out whether the lock was lost.
   const beat = setInterval(() => void keep().catch(() => {}), HEARTBEAT_MS).unref();
   const check = async () => {
-    if ((await keep()) !== 1) throw lost(name);
+    if (Number(await keep()) !== 1) throw lost(name);
   };
   try {
     return await task({ check });

@@ -1,5 +1,6 @@
 import {
   type HeldLock,
+  operationId,
   parseWith,
   pathSegments,
   type Workspace,
@@ -105,8 +106,8 @@ export class RedisWorkspace implements Workspace {
       runScript(this.#client, statScript, this.#keys.along(segments), segments),
     );
     if (!Array.isArray(reply)) return undefined;
-    const [entry, size] = reply as [entry: string, size: number];
-    return entryOf(segments.join('/'), entry, size);
+    const [entry, size] = reply as unknown[];
+    return entryOf(segments.join('/'), String(entry), Number(size));
   }
 
   async delete(path: string): Promise<boolean> {
@@ -117,7 +118,7 @@ export class RedisWorkspace implements Workspace {
     const keys = [...this.#keys.along(segments), this.#keys.directory(segments)];
     return asWorkspaceError(
       path,
-      async () => (await runScript(this.#client, deleteScript, keys, segments)) === 1,
+      async () => Number(await runScript(this.#client, deleteScript, keys, segments)) === 1,
     );
   }
 
@@ -132,9 +133,9 @@ export class RedisWorkspace implements Workspace {
   async #store(path: string, mode: 'write' | 'new' | 'append', data: string | Uint8Array): Promise<void> {
     const segments = segmentsOf(path);
     if (segments.length === 0) throw refused(path, 'is_directory');
-    const values = [mode, asValue(data), ...segments];
+    const values = [mode, operationId(), asValue(data), ...segments];
     const reply = await asWorkspaceError(path, () =>
-      runScript(this.#client, writeScript, this.#keys.along(segments), values),
+      runScript(this.#client, writeScript, [this.#keys.operation, ...this.#keys.along(segments)], values),
     );
     if (typeof reply === 'string') throw refused(path, reply as Refusal);
   }
@@ -143,10 +144,10 @@ export class RedisWorkspace implements Workspace {
     // The key of a file with an empty name: what follows is the name.
     const files = this.#keys.file([...segments, '']);
     const reply = await runScript(this.#client, listScript, [this.#keys.directory(segments), files], []);
-    const [found, sizes] = reply as [found: string[], sizes: number[]];
+    const [found = [], sizes = []] = reply as unknown[][];
     return sizes.map((size, index) => {
-      const name = found[2 * index] ?? '';
-      return entryOf([...segments, name].join('/'), found[2 * index + 1] ?? '', size);
+      const name = String(found[2 * index]);
+      return entryOf([...segments, name].join('/'), String(found[2 * index + 1]), Number(size));
     });
   }
 }

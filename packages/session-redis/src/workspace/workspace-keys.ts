@@ -9,6 +9,11 @@ export class WorkspaceKeys {
     this.#base = `${keyPrefix}{${keyPrefix}files}`;
   }
 
+  /** Sorted set: the operations of the last minutes, by the milliseconds at which they were done. */
+  get operation(): string {
+    return `${this.#base}:operations`;
+  }
+
   /** String: the bytes of a file. */
   file(segments: readonly string[]): string {
     return `${this.#base}:file:${segments.join('/')}`;

@@ -1,5 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { SessionConflictError, SessionKey, type SessionStore, SessionStoreError, userMessage } from '@x/core';
+import {
+  operationId,
+  SessionConflictError,
+  SessionKey,
+  type SessionStore,
+  SessionStoreError,
+  userMessage,
+} from '@x/core';
 import { randomNumbers } from '../random-numbers.js';
 
 /** What one of several processes writes, until there is nothing left to write. */
@@ -68,7 +75,8 @@ async function addTurn(
   const version = stored?.version ?? 0;
   if (version >= turns) return undefined;
   return store.commit(key, {
-    expectedVersion: version,
+    operation: operationId(),
+    expected: stored?.token,
     head: { turns: version + 1 },
     keep: stored?.messages.length ?? 0,
     append: ['question', 'answer'].map((part) => userMessage(`${part} ${version}`, { id: `${id}/${part}` })),

@@ -1,5 +1,6 @@
-import { SessionConflictError, SessionKey } from '@x/core';
+import { InvalidInputError, operationId, SessionConflictError, SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { conflictOf } from './conflict-of.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -12,58 +13,145 @@ export function compareAndSet(suite: StoreSuite): void {
   describe('compare and set', () => {
     suite.test('versions count from 1', async (store) => {
       const change = { head: {}, keep: 0, append: numbered(1) };
-      expect(await store.commit(key, { ...change, expectedVersion: 0 })).toBe(1);
-      expect(await store.commit(key, { ...change, expectedVersion: 1 })).toBe(2);
-      expect(await store.commit(key, { ...change, expectedVersion: 2 })).toBe(3);
+      expect(await commitAt(store, key, { ...change, expectedVersion: 0 })).toBe(1);
+      expect(await commitAt(store, key, { ...change, expectedVersion: 1 })).toBe(2);
+      expect(await commitAt(store, key, { ...change, expectedVersion: 2 })).toBe(3);
       expect((await store.load(key))?.version).toBe(3);
     });
 
     suite.test('expecting no session fails when there is one', async (store) => {
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      const again = store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      const again = commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
       expect(await conflictOf(again)).toMatchObject({
         sessionKey: key.toString(),
-        expectedVersion: 0,
+        expected: undefined,
         actualVersion: 1,
       });
     });
 
     suite.test('expecting a session fails when there is none', async (store) => {
-      const early = store.commit(key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
-      expect(await conflictOf(early)).toMatchObject({ expectedVersion: 1, actualVersion: 0 });
+      const early = commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
+      expect(await conflictOf(early)).toMatchObject({ actualVersion: 0 });
       expect(await store.load(key)).toBeUndefined();
     });
 
     suite.test('an old version and one yet to come both fail', async (store) => {
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      await store.commit(key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
       for (const expectedVersion of [1, 3]) {
-        const commit = store.commit(key, { expectedVersion, head: {}, keep: 0, append: [] });
-        expect(await conflictOf(commit)).toMatchObject({ expectedVersion, actualVersion: 2 });
+        const commit = commitAt(store, key, { expectedVersion, head: {}, keep: 0, append: [] });
+        expect(await conflictOf(commit)).toMatchObject({ actualVersion: 2 });
       }
     });
 
     suite.test('a failed commit leaves everything as it was', async (store) => {
-      await store.commit(key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
+      await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(3) });
       const before = await store.load(key);
       await conflictOf(
-        store.commit(key, { expectedVersion: 7, head: { a: 2 }, keep: 0, append: numbered(9, 'n') }),
+        commitAt(store, key, { expectedVersion: 7, head: { a: 2 }, keep: 0, append: numbered(9, 'n') }),
       );
       expect(await store.load(key)).toEqual(before);
     });
 
-    suite.test('any version creates and replaces', async (store) => {
-      const change = { expectedVersion: 'any', head: {}, keep: 0 } as const;
-      expect(await store.commit(key, { ...change, append: numbered(2) })).toBe(1);
-      expect(await store.commit(key, { ...change, append: numbered(1, 'n') })).toBe(2);
-      expect((await store.load(key))?.messages).toEqual(numbered(1, 'n'));
+    suite.test('the token of what was loaded is the operation that made it, and no other', async (store) => {
+      const tokens = new Set<string | undefined>();
+      for (let version = 0; version < 3; version++) {
+        const operation = operationId();
+        const { token: expected } = (await store.load(key)) ?? {};
+        await store.commit(key, { operation, expected, head: {}, keep: 0, append: [] });
+        expect((await store.load(key))?.token).toBe(operation);
+        tokens.add(expected);
+      }
+      expect(tokens.size).toBe(3);
     });
+
+    suite.test('a commit for a session that was deleted and begun anew is refused', async (store) => {
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2) });
+      const { token: expected } = (await store.load(key)) ?? {};
+      await store.delete(key);
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2, 'new') });
+      const late = { operation: operationId(), expected, head: {}, keep: 2, append: numbered(1, 'late') };
+      expect(await conflictOf(store.commit(key, late))).toMatchObject({ actualVersion: 1 });
+      expect((await store.load(key))?.messages).toEqual(numbered(2, 'new'));
+    });
+
+    suite.test(
+      'a commit that is sent again is the same commit, also after those of others',
+      async (store) => {
+        for (const [kept, keep] of [
+          [0, 0],
+          [2, 2],
+          [4, 1],
+        ] as const) {
+          const { token: expected, version = 0 } = (await store.load(key)) ?? {};
+          const change = {
+            operation: operationId(),
+            expected,
+            head: { kept },
+            keep,
+            append: numbered(2, `k${kept}-`),
+          };
+          expect(await store.commit(key, change)).toBe(version + 1);
+          for (let others = 0; others < 4; others++) {
+            const before = await store.load(key);
+            expect(await store.commit(key, change)).toBe(version + 1);
+            expect(await store.load(key)).toEqual(before);
+            const count = before?.messages.length ?? 0;
+            await commitAt(store, key, {
+              expectedVersion: 'latest',
+              head: { others },
+              keep: count,
+              append: [],
+            });
+          }
+          const rest = (await store.load(key))?.messages.length ?? 0;
+          await commitAt(store, key, {
+            expectedVersion: 'latest',
+            head: {},
+            keep: rest,
+            append: numbered(2, `r${kept}-`),
+          });
+        }
+      },
+    );
+
+    suite.test(
+      'what is no message, no operation or no head is refused, and nothing is written',
+      async (store) => {
+        await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+        const before = await store.load(key);
+        const change = { operation: operationId(), expected: before?.token, head: {}, keep: 1, append: [] };
+        const invalid: readonly (readonly [string, object])[] = [
+          ['append[0].role', { append: [{ ...numbered(1)[0], role: 'nobody' }] }],
+          ['append[0].content', { append: [{ ...numbered(1)[0], content: undefined }] }],
+          ['operation', { operation: 'a b' }],
+          ['head', { head: [] }],
+          ['keep', { keep: 0.5 }],
+        ];
+        for (const [path, part] of invalid) {
+          const error = await store.commit(key, { ...change, ...part } as never).then(
+            () => undefined,
+            (reason: unknown) => reason,
+          );
+          expect(error, path).toSatisfy(InvalidInputError.isInstance);
+          expect((error as InvalidInputError).issues.map((issue) => issue.path).join()).toContain(path);
+        }
+        expect(await store.load(key)).toEqual(before);
+      },
+    );
 
     suite.test('of writers at the same time, exactly one wins each version', async (store) => {
       for (let version = 0; version < 3; version++) {
+        const { token: expected } = (await store.load(key)) ?? {};
         const commits = Array.from({ length: WRITERS }, (_, writer) => {
           const append = numbered(1, `v${version}-w${writer}-`);
-          return store.commit(key, { expectedVersion: version, head: { writer }, keep: version, append });
+          return store.commit(key, {
+            operation: operationId(),
+            expected,
+            head: { writer },
+            keep: version,
+            append,
+          });
         });
         const results = await Promise.allSettled(commits);
         const winners = results.flatMap((result, index) => (result.status === 'fulfilled' ? [index] : []));
@@ -84,7 +172,8 @@ export function compareAndSet(suite: StoreSuite): void {
           for (;;) {
             const stored = await store.load(key);
             const commit = store.commit(key, {
-              expectedVersion: stored?.version ?? 0,
+              operation: operationId(),
+              expected: stored?.token,
               head: {},
               keep: stored?.messages.length ?? 0,
               append: numbered(1, `w${writer}-`),

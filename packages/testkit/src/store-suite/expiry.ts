@@ -1,5 +1,6 @@
 import { SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { eventually } from './eventually.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
@@ -14,26 +15,26 @@ export function expiry(suite: StoreSuite): void {
   if (options === undefined) return;
   describe('expiry', () => {
     suite.test('every commit begins the time anew', async (store) => {
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
       expect(await options.remainingMs(key)).toSatisfy(isUpTo(options.ttlMs));
       const short = options.ttlMs / 2;
       await options.expireIn(key, short);
       expect(await options.remainingMs(key)).toSatisfy(isUpTo(short));
-      await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
+      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
       const remaining = await options.remainingMs(key);
       expect(remaining).toBeGreaterThan(short);
       expect(remaining).toSatisfy(isUpTo(options.ttlMs));
     });
 
     suite.test('an expired session is gone as a whole, and begins again at version 1', async (store) => {
-      await store.commit(key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
-      await store.commit(other, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
+      await commitAt(store, other, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
       await options.expireIn(key, 1);
       await eventually(async () => ((await store.load(key)) === undefined ? true : undefined));
       expect(await listed(store)).toEqual([other.toString()]);
       expect(await store.delete(key)).toBe(false);
       const change = { expectedVersion: 0, head: { old: false }, keep: 0, append: numbered(1, 'n') };
-      expect(await store.commit(key, change)).toBe(1);
+      expect(await commitAt(store, key, change)).toBe(1);
       expect(await store.load(key)).toMatchObject({ head: { old: false }, messages: numbered(1, 'n') });
       expect(await store.load(other)).toMatchObject({ version: 1, messages: numbered(1) });
     });

@@ -1,4 +1,5 @@
 import {
+  operationId,
   SessionConflictError,
   SessionKey,
   type SessionStore,
@@ -6,6 +7,7 @@ import {
   type StoredSession,
 } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -21,9 +23,9 @@ export function faults(suite: StoreSuite): void {
     describe('faults', () => {
       for (const when of ['before', 'during', 'after'] as const) {
         suite.test(`a connection cut ${when} a commit leaves all of it or nothing`, async (store) => {
-          await store.commit(key, first);
+          await commitAt(store, key, first);
           await connection.cut(when);
-          const failure = await store.commit(key, second).then(() => undefined, toError);
+          const failure = await commitAt(store, key, second).then(() => undefined, toError);
           if (failure !== undefined) expect(failure).toSatisfy(SessionStoreError.isInstance);
           const stored = await eventuallyLoaded(store);
           expect(stored).toSatisfy(isBeforeOrAfter);
@@ -31,8 +33,25 @@ export function faults(suite: StoreSuite): void {
           await assertRepeatable(store);
         });
 
+        suite.test(`a commit whose connection was cut ${when} it can be sent again`, async (store) => {
+          await commitAt(store, key, first);
+          const { token: expected } = (await store.load(key)) ?? {};
+          const change = {
+            operation: operationId(),
+            expected,
+            head: { n: 2 },
+            keep: 2,
+            append: second.append,
+          };
+          await connection.cut(when);
+          const failure = await store.commit(key, change).then(() => undefined, toError);
+          if (failure !== undefined) expect(failure).toMatchObject({ outcome: 'unknown' });
+          expect(await eventually(() => store.commit(key, change).catch(() => undefined))).toBe(2);
+          expect(await store.load(key)).toSatisfy(isBeforeOrAfter);
+        });
+
         suite.test(`a connection cut ${when} a load is never taken for an empty session`, async (store) => {
-          await store.commit(key, first);
+          await commitAt(store, key, first);
           await connection.cut(when);
           const answer = await store.load(key).catch(toError);
           if (answer instanceof Error) expect(answer).toSatisfy(SessionStoreError.isInstance);
@@ -46,8 +65,10 @@ export function faults(suite: StoreSuite): void {
   describe('crashes', () => {
     for (const point of crashes.points) {
       suite.test(`a process that dies ${point} leaves the session before or the one after`, async (store) => {
-        await store.commit(key, first);
-        await crashes.commit(point, key, second);
+        await commitAt(store, key, first);
+        const { token: expected } = (await store.load(key)) ?? {};
+        const { head, keep, append } = second;
+        await crashes.commit(point, key, { operation: operationId(), expected, head, keep, append });
         expect(await store.load(key)).toSatisfy(isBeforeOrAfter);
         await assertRepeatable(store);
         expect(await store.delete(key)).toBe(true);
@@ -66,7 +87,7 @@ function isBeforeOrAfter(stored: StoredSession | undefined): boolean {
 
 /** The same commit again succeeds, or has happened: either way it is there once. */
 async function assertRepeatable(store: SessionStore): Promise<void> {
-  const failure = await store.commit(key, second).then(() => undefined, toError);
+  const failure = await commitAt(store, key, second).then(() => undefined, toError);
   if (failure !== undefined) expect(failure).toSatisfy(SessionConflictError.isInstance);
   expect(await store.load(key)).toMatchObject({
     version: 2,

@@ -1,5 +1,6 @@
 import { SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { conflictOf } from './conflict-of.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
@@ -15,7 +16,7 @@ export function instances(suite: StoreSuite): void {
       for (let version = 0; version < 4; version++) {
         const [writer, reader] = version % 2 === 0 ? [first, second] : [second, first];
         const append = numbered(1, `v${version}-`);
-        await writer.commit(key, { expectedVersion: version, head: { version }, keep: version, append });
+        await commitAt(writer, key, { expectedVersion: version, head: { version }, keep: version, append });
         const stored = await reader.load(key);
         expect(stored).toMatchObject({ version: version + 1, head: { version } });
         expect(stored?.messages.map(({ id }) => id)).toEqual(
@@ -29,17 +30,17 @@ export function instances(suite: StoreSuite): void {
     });
 
     suite.testTwo('one cannot overwrite what the other committed', async (first, second) => {
-      await first.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
-      await second.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
-      const late = first.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'o') });
-      expect(await conflictOf(late)).toMatchObject({ expectedVersion: 1, actualVersion: 2 });
+      await commitAt(first, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(second, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n') });
+      const late = commitAt(first, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'o') });
+      expect(await conflictOf(late)).toMatchObject({ actualVersion: 2 });
       expect((await first.load(key))?.messages).toEqual([...numbered(1), ...numbered(1, 'n')]);
     });
 
     suite.testTwo('of commits through both at the same time, exactly one wins', async (first, second) => {
       for (let version = 0; version < 5; version++) {
         const commits = [first, second, first, second].map((store, writer) =>
-          store.commit(key, { expectedVersion: version, head: { writer }, keep: 0, append: numbered(1) }),
+          commitAt(store, key, { expectedVersion: version, head: { writer }, keep: 0, append: numbered(1) }),
         );
         const results = await Promise.allSettled(commits);
         expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
@@ -48,7 +49,7 @@ export function instances(suite: StoreSuite): void {
     });
 
     suite.testTwo('what one has stored outlives its closing', async (first, second) => {
-      await first.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+      await commitAt(first, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
       await first.close();
       expect((await second.load(key))?.messages).toEqual(numbered(3));
     });

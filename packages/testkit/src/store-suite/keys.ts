@@ -1,5 +1,6 @@
 import { SessionKey, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -162,7 +163,7 @@ export function keys(suite: StoreSuite): void {
 async function assertApart(store: SessionStore, all: readonly SessionKey[]): Promise<void> {
   for (const [index, key] of all.entries()) {
     const append = numbered(1, `${index}-`);
-    expect(await store.commit(key, { expectedVersion: 0, head: { index }, keep: 0, append })).toBe(1);
+    expect(await commitAt(store, key, { expectedVersion: 0, head: { index }, keep: 0, append })).toBe(1);
   }
   for (const [index, key] of all.entries()) {
     const stored = await store.load(key);
@@ -181,5 +182,6 @@ async function assertApart(store: SessionStore, all: readonly SessionKey[]): Pro
     if (index % 2 === 0) expect(stored, key.toString()).toBeUndefined();
     else expect(stored?.head, key.toString()).toEqual({ index });
   }
-  for (const key of deleted) await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+  for (const key of deleted)
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
 }

@@ -1,5 +1,6 @@
 import { SessionKey, type SessionLease, SessionLeaseError, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { eventually } from './eventually.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -48,7 +49,7 @@ export function leases(suite: StoreSuite): void {
     suite.testLeases('ends by itself; the old holder can neither renew nor write', async (store) => {
       const old = await granted(store, SHORT);
       expect(old.ttlMs).toBe(SHORT);
-      await store.commit(key, {
+      await commitAt(store, key, {
         expectedVersion: 0,
         head: {},
         keep: 0,
@@ -58,16 +59,16 @@ export function leases(suite: StoreSuite): void {
       const next = await eventually(() => take(store, LONG));
       expect(next.fence).toBeGreaterThan(old.fence);
       const before = await store.load(key);
-      for (const expectedVersion of [1, 'any'] as const) {
-        const late = { expectedVersion, head: {}, keep: 0, append: numbered(1, 'late'), fence: old.fence };
-        expect(await lossOf(store.commit(key, late))).toMatchObject({ sessionKey: key.toString() });
+      for (const keep of [1, 0]) {
+        const late = { expectedVersion: 1, head: {}, keep, append: numbered(1, 'late'), fence: old.fence };
+        expect(await lossOf(commitAt(store, key, late))).toMatchObject({ sessionKey: key.toString() });
       }
       await lossOf(old.renew());
       await old.release();
       expect(await store.load(key)).toEqual(before);
       expect(await take(store, LONG)).toBeUndefined();
       const change = { expectedVersion: 1, head: {}, keep: 1, append: numbered(1, 'n'), fence: next.fence };
-      expect(await store.commit(key, change)).toBe(2);
+      expect(await commitAt(store, key, change)).toBe(2);
     });
 
     suite.testLeases(
@@ -76,7 +77,7 @@ export function leases(suite: StoreSuite): void {
         const lease = await granted(store, LONG);
         for (let version = 0; version < 3; version++) {
           const change = { head: {}, keep: 0, append: numbered(1), fence: lease.fence };
-          expect(await store.commit(key, { ...change, expectedVersion: version })).toBe(version + 1);
+          expect(await commitAt(store, key, { ...change, expectedVersion: version })).toBe(version + 1);
           await lease.renew();
         }
       },
@@ -85,14 +86,14 @@ export function leases(suite: StoreSuite): void {
     suite.testLeases('a lease says nothing about who writes without one', async (store) => {
       await granted(store, LONG);
       const change = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) };
-      expect(await store.commit(key, change)).toBe(1);
+      expect(await commitAt(store, key, change)).toBe(1);
     });
 
     suite.testLeases(
       'fences grow over a deletion, so that an old holder cannot write to the new session',
       async (store) => {
         const old = await granted(store, LONG);
-        await store.commit(key, {
+        await commitAt(store, key, {
           expectedVersion: 0,
           head: {},
           keep: 0,
@@ -104,13 +105,13 @@ export function leases(suite: StoreSuite): void {
         const next = await eventually(() => take(store, LONG));
         expect(next.fence).toBeGreaterThan(old.fence);
         const late = {
-          expectedVersion: 'any',
+          expectedVersion: 'latest',
           head: {},
           keep: 0,
           append: numbered(1),
           fence: old.fence,
         } as const;
-        await lossOf(store.commit(key, late));
+        await lossOf(commitAt(store, key, late));
         expect(await store.load(key)).toBeUndefined();
       },
     );
@@ -133,7 +134,7 @@ export function leases(suite: StoreSuite): void {
       await granted(second, LONG);
       expect(await take(first, LONG)).toBeUndefined();
       const late = { expectedVersion: 0, head: {}, keep: 0, append: [], fence: lease.fence };
-      await lossOf(first.commit(key, late));
+      await lossOf(commitAt(first, key, late));
     });
   });
 }

@@ -1,5 +1,6 @@
 import { SessionKey, type SessionKeyParts, type SessionScope, type SessionStore } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { conflictOf } from './conflict-of.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
@@ -59,8 +60,8 @@ export function listAndDelete(suite: StoreSuite): void {
 
     suite.test('a list tells version and time', async (store) => {
       const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      await store.commit(key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
       const infos = [];
       for await (const info of store.list({ userId: 'alice' })) infos.push(info);
       expect(infos).toEqual([{ key, version: 2, updatedAt: (await store.load(key))?.updatedAt }]);
@@ -80,20 +81,25 @@ export function listAndDelete(suite: StoreSuite): void {
     suite.test('deleting what is not there says so', async (store) => {
       const key = SessionKey.of('s');
       expect(await store.delete(key)).toBe(false);
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
       expect(await store.delete(key)).toBe(true);
       expect(await store.delete(key)).toBe(false);
     });
 
     suite.test('a deleted session begins again at version 1, with nothing of the old one', async (store) => {
       const key = SessionKey.of('s');
-      await store.commit(key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
-      await store.commit(key, { expectedVersion: 1, head: { old: true }, keep: 5, append: numbered(5, 'n') });
+      await commitAt(store, key, { expectedVersion: 0, head: { old: true }, keep: 0, append: numbered(5) });
+      await commitAt(store, key, {
+        expectedVersion: 1,
+        head: { old: true },
+        keep: 5,
+        append: numbered(5, 'n'),
+      });
       await store.delete(key);
-      const late = store.commit(key, { expectedVersion: 2, head: {}, keep: 10, append: [] });
+      const late = commitAt(store, key, { expectedVersion: 2, head: {}, keep: 10, append: [] });
       expect(await conflictOf(late)).toMatchObject({ actualVersion: 0 });
       const change = { expectedVersion: 0, head: { old: false }, keep: 0, append: numbered(1, 'o') };
-      expect(await store.commit(key, change)).toBe(1);
+      expect(await commitAt(store, key, change)).toBe(1);
       expect(await store.load(key)).toMatchObject({
         version: 1,
         head: { old: false },
@@ -106,7 +112,7 @@ export function listAndDelete(suite: StoreSuite): void {
 async function commitAll(store: SessionStore): Promise<readonly SessionKey[]> {
   const keys = all.map((parts) => SessionKey.of(parts));
   for (const key of keys) {
-    await store.commit(key, {
+    await commitAt(store, key, {
       expectedVersion: 0,
       head: { key: key.toString() },
       keep: 0,

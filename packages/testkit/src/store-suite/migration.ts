@@ -1,5 +1,6 @@
 import { SessionKey } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { listed } from './listed.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
@@ -12,7 +13,7 @@ export function migration(suite: StoreSuite): void {
     suite.test('the head is carried, whatever its schema version', async (store) => {
       for (const [version, schemaVersion] of [0, 1, 99, 'next', null].entries()) {
         const head = { schemaVersion, unknown: [version] };
-        await store.commit(key, { expectedVersion: version, head, keep: 0, append: [] });
+        await commitAt(store, key, { expectedVersion: version, head, keep: 0, append: [] });
         expect((await store.load(key))?.head).toEqual(head);
       }
     });
@@ -30,7 +31,7 @@ export function migration(suite: StoreSuite): void {
             keep: messages.length,
             append: numbered(2, 'new'),
           };
-          expect(await store.commit(key, change)).toBe(version + 1);
+          expect(await commitAt(store, key, change)).toBe(version + 1);
           expect(await store.load(key)).toMatchObject({
             head: { n: 1 },
             messages: [...messages, ...numbered(2, 'new')],

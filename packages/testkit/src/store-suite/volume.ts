@@ -1,5 +1,6 @@
 import { SessionKey, userMessage } from '@x/core';
 import { describe, expect } from 'vitest';
+import { commitAt } from '../commit-at.js';
 import { numbered } from './sample-messages.js';
 import type { StoreSuite } from './store-suite.js';
 
@@ -12,8 +13,8 @@ export function volume(suite: StoreSuite): void {
       const piece = 'é漢🦀 "\\\n';
       const text = piece.repeat(Math.ceil(suite.largePayloadBytes / Buffer.byteLength(piece)));
       const message = userMessage(text, { id: 'large' });
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [message] });
-      await store.commit(key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1) });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [message] });
+      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(1) });
       const stored = await store.load(key);
       // Compared by hand: a report of the difference would be as large as the message.
       expect(JSON.stringify(stored?.messages) === JSON.stringify([message, ...numbered(1)])).toBe(true);
@@ -25,18 +26,18 @@ export function volume(suite: StoreSuite): void {
       let version = 0;
       for (let keep = 0; keep < messages.length; keep += batch) {
         const append = messages.slice(keep, keep + batch);
-        version = await store.commit(key, { expectedVersion: version, head: {}, keep, append });
+        version = await commitAt(store, key, { expectedVersion: version, head: {}, keep, append });
       }
       expect((await store.load(key))?.messages).toEqual(messages);
 
       const keep = Math.floor(messages.length / 2) + 1;
-      await store.commit(key, { expectedVersion: version, head: {}, keep, append: numbered(1, 'n') });
+      await commitAt(store, key, { expectedVersion: version, head: {}, keep, append: numbered(1, 'n') });
       expect((await store.load(key))?.messages).toEqual([...messages.slice(0, keep), ...numbered(1, 'n')]);
     });
 
     suite.test('a very long conversation in one commit', async (store) => {
       const append = numbered(suite.manyMessages);
-      await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append });
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append });
       expect((await store.load(key))?.messages).toEqual(append);
     });
   });

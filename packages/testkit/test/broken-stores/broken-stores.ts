@@ -1,4 +1,5 @@
 import {
+  conflict,
   InMemorySession,
   type SessionChange,
   SessionKey,
@@ -9,17 +10,68 @@ import {
 
 /** Who writes last wins. */
 class LastWriterWins extends InMemorySession {
-  override commit(key: SessionKey, change: SessionChange): Promise<number> {
-    return super.commit(key, { ...change, expectedVersion: 'any' });
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const { token: expected } = (await super.load(key)) ?? {};
+    return super.commit(key, { ...change, expected });
+  }
+}
+
+/** Compares versions, which begin anew when a session does. */
+class ComparesVersions extends InMemorySession {
+  readonly #versions = new Map<string, number>();
+
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const { token, version = 0 } = (await super.load(key)) ?? {};
+    const isSame = this.#versions.get(String(change.expected)) === version;
+    const made = await super.commit(key, { ...change, ...(isSame ? { expected: token } : {}) });
+    this.#versions.set(change.operation, made);
+    return made;
+  }
+}
+
+/** Knows the last commit alone. */
+class ForgetsOperations extends InMemorySession {
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const stored = await super.load(key);
+    if (stored?.token === change.operation) return stored.version;
+    if (stored?.token !== change.expected) throw conflict(key, change.expected, stored?.version ?? 0);
+    return super.commit(key, change);
+  }
+}
+
+/** Stores whatever it is given. */
+class StoresAnything extends InMemorySession {
+  readonly #strange = new Map<string, unknown[]>();
+
+  override async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const stored = await super.load(key);
+    const strange = this.#strange.get(key.toString()) ?? [];
+    return stored && { ...stored, messages: [...stored.messages, ...(strange as StoredSession['messages'])] };
+  }
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const isStrange = change.append.some((message) => message.role === ('nobody' as string));
+    if (!isStrange) return super.commit(key, change);
+    this.#strange.set(key.toString(), [...change.append]);
+    return super.commit(key, { ...change, append: [] });
+  }
+}
+
+/** Heeds fences where it cuts, not where it only adds. */
+class FencesCutsAlone extends InMemorySession {
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const isAppend = change.keep > 0 && change.keep === (await super.load(key))?.messages.length;
+    return super.commit(key, isAppend ? { ...change, fence: undefined } : change);
   }
 }
 
 /** Reads, waits and writes: two writers can both find the version that they expect. */
 class ChecksTooEarly extends InMemorySession {
   override async commit(key: SessionKey, change: SessionChange): Promise<number> {
-    const version = (await this.load(key))?.version ?? 0;
-    if (change.expectedVersion !== version) return super.commit(key, change);
-    return super.commit(key, { ...change, expectedVersion: 'any', keep: 0 });
+    const { token } = (await this.load(key)) ?? {};
+    if (change.expected !== token) return super.commit(key, change);
+    await Promise.resolve();
+    const { token: expected } = (await super.load(key)) ?? {};
+    return super.commit(key, { ...change, expected, keep: 0 });
   }
 }
 
@@ -155,6 +207,26 @@ export const brokenStores: readonly (readonly [name: string, create: () => Sessi
       'ChecksTooEarly',
       () => new ChecksTooEarly(),
       'of writers at the same time, exactly one wins each version',
+    ],
+    [
+      'ComparesVersions',
+      () => new ComparesVersions(),
+      'a commit for a session that was deleted and begun anew is refused',
+    ],
+    [
+      'ForgetsOperations',
+      () => new ForgetsOperations(),
+      'a commit that is sent again is the same commit, also after those of others',
+    ],
+    [
+      'StoresAnything',
+      () => new StoresAnything(),
+      'what is no message, no operation or no head is refused, and nothing is written',
+    ],
+    [
+      'FencesCutsAlone',
+      () => new FencesCutsAlone(),
+      'ends by itself; the old holder can neither renew nor write',
     ],
     ['FoldsCase', () => new FoldsCase(), 'ids that attack letters of other cases stay apart'],
     ['ListsAll', () => new ListsAll(), 'a scope lists what lies in it and nothing else'],

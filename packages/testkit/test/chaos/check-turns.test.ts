@@ -28,7 +28,7 @@ it.each<[string, (change: SessionChange) => SessionChange, RegExp]>([
   const store = new InMemorySession();
   const commit = store.commit.bind(store);
   store.commit = (key: SessionKey, change: SessionChange) =>
-    commit(key, change.expectedVersion === 3 ? damage(change) : change);
+    commit(key, change.head.turns === 4 ? damage(change) : change);
   await writeTurns(store, { writer: 'w', seed: 1, ...size });
   await expect(checkTurns(store, size, [])).rejects.toThrow(complaint);
 });

@@ -5,6 +5,7 @@ import {
   SessionStoreError,
   type StoredSession,
 } from '@x/core';
+import { commitAt } from '../../src/commit-at.js';
 import type { SessionStoreSuiteOptions } from '../../src/suites.js';
 
 const TTL_MS = 60_000;
@@ -55,7 +56,7 @@ export class FragileSession extends InMemorySession {
           const messages = [
             { id: 'old', role: 'user', content: [], createdAt: '2020-01-01T00:00:00.000Z' },
           ] as const;
-          await store.commit(key, { expectedVersion: 0, head: { old: true }, keep: 0, append: messages });
+          await commitAt(store, key, { expectedVersion: 0, head: { old: true }, keep: 0, append: messages });
           return { version: 1, head: { old: true }, messages };
         },
       },

@@ -37,11 +37,11 @@ sessionStoreSuite({
   reopen: () => new KeyValueSession(backend),
 });
 
-test('the guide shows this very store, in under 80 lines', () => {
+test('the guide shows this very store, in under 100 lines', () => {
   const code = readFileSync(join(import.meta.dirname, 'key-value-session.ts'), 'utf8');
   const guide = readFileSync(join(import.meta.dirname, '../../../../docs/write-a-session-store.md'), 'utf8');
   expect(guide).toContain(`\`\`\`ts\n${code}\`\`\``);
-  expect(code.split('\n').length).toBeLessThanOrEqual(80);
+  expect(code.split('\n').length).toBeLessThanOrEqual(100);
 });
 
 test('a backend that fails, or holds no session, fails the load', async () => {

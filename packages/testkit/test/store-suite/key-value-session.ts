@@ -1,5 +1,8 @@
 import {
+  type Committed,
   checkChange,
+  checkCommit,
+  remember,
   type SessionChange,
   type SessionInfo,
   SessionKey,
@@ -7,6 +10,7 @@ import {
   type SessionStore,
   SessionStoreError,
   type StoredSession,
+  tokenOf,
 } from '@x/core';
 
 /** What the backend must offer: reading, and writing on a condition. Almost every database has both. */
@@ -16,6 +20,9 @@ export interface KeyValue {
   put(key: string, text: string | undefined, revision: number): Promise<boolean>;
   keys(): AsyncIterable<string>;
 }
+
+/** What is stored: the session, and the names of its latest commits in place of the token. */
+type Value = Omit<StoredSession, 'token'> & Pick<Committed, 'operations'>;
 
 /** Sessions in a key-value store, each one value. */
 export class KeyValueSession implements SessionStore {
@@ -27,16 +34,23 @@ export class KeyValueSession implements SessionStore {
   }
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
-    return (await this.#read(key)).stored;
+    const { stored } = await this.#read(key);
+    if (stored === undefined) return undefined;
+    const { operations: _, ...session } = stored;
+    return { ...session, token: tokenOf(stored) };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
     for (;;) {
       const { stored, revision } = await this.#read(key);
       const current = stored?.messages ?? [];
-      checkChange(key, change, { version: stored?.version ?? 0, messages: current.length });
-      const next: StoredSession = {
+      // Sent again after a lost reply, it has happened already.
+      const applied = checkCommit(key, change, stored && { ...stored, messages: current.length });
+      if (applied !== undefined) return applied;
+      const next: Value = {
         version: (stored?.version ?? 0) + 1,
+        operations: remember(stored?.operations ?? [], change.operation),
         head: change.head,
         messages: [...current.slice(0, change.keep), ...change.append],
         updatedAt: new Date().toISOString(),
@@ -64,7 +78,7 @@ export class KeyValueSession implements SessionStore {
 
   async close(): Promise<void> {}
 
-  async #read(key: SessionKey): Promise<{ readonly stored?: StoredSession; readonly revision: number }> {
+  async #read(key: SessionKey): Promise<{ readonly stored?: Value; readonly revision: number }> {
     try {
       const found = await this.#backend.get(key.toString());
       return found ? { stored: JSON.parse(found.text), revision: found.revision } : { revision: 0 };

@@ -15,8 +15,8 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange } from '../store-rules.js';
-import { checkFileFence, grantLease } from './lease-file.js';
+import { checkChange, checkCommit, remember, tokenOf } from '../store-rules.js';
+import { grantLease, newestFence } from './lease-file.js';
 import {
   asSessionStoreError,
   DamagedFileError,
@@ -35,13 +35,15 @@ const documentSchema = z.strictObject({
   format: z.literal(1),
   key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
   version: z.number().int().positive(),
+  operations: z.array(z.string()).default([]),
   updatedAt: z.string(),
   head: jsonObjectSchema,
   messages: z.array(z.unknown()),
 });
 
-interface Document extends StoredSession {
+interface Document extends Omit<StoredSession, 'token'> {
   readonly key: SessionKey;
+  readonly operations: readonly string[];
 }
 
 /**
@@ -80,22 +82,25 @@ export class JsonSession implements SessionStore {
     return asSessionStoreError(key, async () => {
       const document = await this.#read(pathOf(key), key);
       if (document === undefined) return undefined;
-      const { key: _, ...stored } = document;
-      return stored;
+      const { key: _, operations, ...stored } = document;
+      return { ...stored, token: tokenOf({ ...stored, operations }) };
     });
   }
 
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const path = pathOf(key);
     return this.#locked(key, path, async (lock) => {
-      await checkFileFence({ key, workspace: this.#workspace, path: leaseOf(path) }, change);
+      checkChange(change);
       const stored = await this.#read(path, key);
       const messages: readonly Message[] = stored?.messages ?? [];
-      checkChange(key, change, { version: stored?.version ?? 0, messages: messages.length });
+      const fence = await newestFence({ workspace: this.#workspace, path: leaseOf(path) }, change);
+      const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
+      if (applied !== undefined) return applied;
       const document = {
         format: 1,
         key: key.parts,
         version: (stored?.version ?? 0) + 1,
+        operations: remember(stored?.operations ?? [], change.operation),
         updatedAt: new Date().toISOString(),
         head: change.head,
         messages: [...messages.slice(0, change.keep), ...change.append],

@@ -6,7 +6,7 @@ import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../workspac
 import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionChange, SessionLease } from '../session-store.js';
-import { checkFence, leaseLost } from '../store-rules.js';
+import { leaseLost } from '../store-rules.js';
 import { ifFound } from './session-files.js';
 
 const optionsSchema = z.strictObject({ ttlMs: z.number().positive() });
@@ -55,12 +55,12 @@ export function grantLease(
   });
 }
 
-/** @throws {SessionLeaseError} `lease_lost` when the change was made under another lease than the one on file. */
-export async function checkFileFence(
-  file: Omit<LeaseFile, 'locked' | 'tidy' | 'clock'>,
-  change: SessionChange,
-): Promise<void> {
-  if (change.fence !== undefined) checkFence(file.key, change, (await read(file))?.fence);
+/** The fence of the lease on file, which a change under a lease has to have. */
+export async function newestFence(
+  file: Pick<LeaseFile, 'workspace' | 'path'>,
+  { fence }: SessionChange,
+): Promise<number | undefined> {
+  return fence === undefined ? undefined : (await read(file))?.fence;
 }
 
 function renew(file: LeaseFile, fence: number, ttlMs: number): Promise<void> {

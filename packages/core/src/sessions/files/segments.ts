@@ -5,7 +5,7 @@ import { jsonObjectSchema } from '../../lib/json.js';
 import { asMessages, type Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { SessionKey } from '../session-key.js';
-import { DamagedFileError, ifFound } from './session-files.js';
+import { DamagedFileError, ifFound, NewerFormatError } from './session-files.js';
 
 const count = z.number().int().nonnegative();
 const segmentSchema = z.strictObject({
@@ -15,14 +15,18 @@ const segmentSchema = z.strictObject({
   bytes: count,
   messages: count,
 });
-const headSchema = z.strictObject({
-  format: z.literal(1),
+const FORMAT = 2;
+const manifestSchema = z.object({
+  format: z.int().max(FORMAT),
   key: z.strictObject({
     tenantId: z.string().optional(),
     userId: z.string().optional(),
     agentId: z.string().optional(),
     sessionId: z.string(),
   }),
+  /** Format 1 had neither of these two. */
+  incarnation: z.string().default('0'),
+  operations: z.array(z.string()).default([]),
   version: count,
   head: jsonObjectSchema,
   segments: z.array(segmentSchema),
@@ -32,37 +36,47 @@ const headSchema = z.strictObject({
 /** A part of the message list: a file, and how much of it counts. */
 export type Segment = z.infer<typeof segmentSchema>;
 
-/** The one file that says what a session is: replacing it is the commit. */
-export interface SessionHead {
+/** The file that says what a session is at one version. */
+export interface Manifest {
+  readonly format: number;
   readonly key: SessionKey;
+  /** Drawn when the session is begun: a session of the same key that was deleted had another. */
+  readonly incarnation: string;
+  /** The latest commits, newest last. */
+  readonly operations: readonly string[];
   readonly version: number;
   readonly head: z.infer<typeof jsonObjectSchema>;
   readonly segments: readonly Segment[];
   readonly updatedAt: string;
 }
 
-export function formatHead({ key, ...rest }: SessionHead): string {
-  return JSON.stringify({ format: 1, key: key.parts, ...rest });
+export function formatManifest({ key, ...rest }: Omit<Manifest, 'format'>): string {
+  return JSON.stringify({ ...rest, format: FORMAT, key: key.parts });
 }
 
 /**
- * The inverse of {@link formatHead}.
+ * The inverse of {@link formatManifest}.
  *
  * @param owner the session that the file must belong to; any, when left out.
- * @throws {DamagedFileError} when the text is no head, or another session's.
+ * @throws {DamagedFileError} when the text is no manifest, or another session's.
+ * @throws {NewerFormatError} when a newer release wrote it.
  */
-export function parseHead(path: string, text: string, owner?: SessionKey): SessionHead {
+export function parseManifest(path: string, text: string, owner?: SessionKey): Manifest {
   const stored = parse(path, text);
   if (owner === undefined || stored.key.equals(owner)) return stored;
   throw new DamagedFileError(path, `belongs to session ${stored.key}`);
 }
 
-function parse(path: string, text: string): SessionHead {
+function parse(path: string, text: string): Manifest {
   try {
-    const { format: _, key, ...rest } = parseWith(headSchema, JSON.parse(text), 'session head');
+    const data: unknown = JSON.parse(text);
+    const { format } = Object(data);
+    if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(path, format, FORMAT);
+    const { key, ...rest } = parseWith(manifestSchema, data, 'session manifest');
     return { ...rest, key: SessionKey.of(key) };
   } catch (error) {
-    throw new DamagedFileError(path, `is no session head (${(error as Error).message})`, error);
+    if (error instanceof NewerFormatError) throw error;
+    throw new DamagedFileError(path, `is no session manifest (${(error as Error).message})`, error);
   }
 }
 

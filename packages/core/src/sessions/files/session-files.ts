@@ -12,6 +12,13 @@ export class DamagedFileError extends Error {
   }
 }
 
+/** A file of a session was written by a newer release. Reaches users as a `SessionStoreError`. */
+export class NewerFormatError extends Error {
+  constructor(path: string, format: number, known: number) {
+    super(`${path} has format ${format}, and this release reads up to ${known}`);
+  }
+}
+
 /** Runs an operation of a store that keeps sessions in files, and gives what goes wrong its meaning. */
 export async function asSessionStoreError<T>(
   key: SessionKey | undefined,
@@ -73,6 +80,14 @@ function toSessionStoreError(key: SessionKey | undefined, error: unknown): unkno
       'session_corrupt',
       `${subject} is damaged: ${error.message}. The file was left as it is; restore it from a backup, or delete the ` +
         'session to begin anew.',
+      details,
+    );
+  }
+  if (error instanceof NewerFormatError) {
+    return new SessionStoreError(
+      'session_newer',
+      `${subject} was written by a newer release of @x/core: ${error.message}. Nothing is wrong with it; upgrade this ` +
+        'process.',
       details,
     );
   }

@@ -1,6 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { CapabilityError } from '../../errors/capability-error.js';
+import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
 import type { SessionKey, SessionScope } from '../session-key.js';
@@ -11,16 +13,9 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange } from '../store-rules.js';
-import { checkFileFence, grantLease } from './lease-file.js';
-import {
-  formatHead,
-  parseHead,
-  readSegments,
-  type Segment,
-  type SessionHead,
-  writeSegments,
-} from './segments.js';
+import { checkChange, checkCommit, conflict, remember, tokenOf } from '../store-rules.js';
+import { grantLease, newestFence } from './lease-file.js';
+import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
   ifFound,
@@ -33,14 +28,19 @@ const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
   clock: z.custom<Clock>().default(systemClock),
 });
-const HEAD = 'head.json';
+/** The manifest with which a session begins. It stays, and is what a listing looks for. */
+const FIRST = 'head.json';
 const LEASE = 'lease.json';
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * Stores sessions as files of a workspace: the default of an agent. A session is the directory
- * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with a `head.json`, which says what counts,
- * and segments of one message a line. A commit appends to the last segment and then replaces the head atomically: it
- * costs what it adds, and a crash in between leaves bytes that no head refers to.
+ * `[tenants/<tenant>/][users/<user>/][agents/<agent>/]context/<session>/` with segments of one message a line, and a
+ * manifest for each version that says what counts: `head.json` for the first, `head-<incarnation>-<version>.json` then.
+ *
+ * A commit appends to the last segment and creates the next manifest, which only one writer can: that is the
+ * compare-and-set, on every file system and for writers that were stopped for any time. The lock only spares the others
+ * the work. A commit costs what it adds, and a crash leaves bytes that no manifest counts.
  *
  * @example
  * ```ts
@@ -85,7 +85,7 @@ export class WorkspaceSession implements SessionStore {
     return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
       for (;;) {
-        const stored = await this.#readHead(directory, key);
+        const stored = (await this.#read(directory, key)).manifest;
         if (stored === undefined) return undefined;
         // Only what fails twice is damaged: a commit may have replaced the segments meanwhile.
         const segments = JSON.stringify(stored.segments);
@@ -93,7 +93,7 @@ export class WorkspaceSession implements SessionStore {
         try {
           const messages = await readSegments(this.#workspace, directory, stored.segments);
           const { version, head, updatedAt } = stored;
-          return { version, head, messages, updatedAt };
+          return { token: tokenOf(stored), version, head, messages, updatedAt };
         } catch (error) {
           failed = { error, segments };
         }
@@ -103,41 +103,67 @@ export class WorkspaceSession implements SessionStore {
 
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const directory = directoryOf(key);
-    return this.#locked(key, directory, async (lock) => {
-      await checkFileFence({ key, workspace: this.#workspace, path: `${directory}/${LEASE}` }, change);
-      const stored = await this.#readHead(directory, key);
+    return this.#locked(key, directory, async () => {
+      checkChange(change);
+      const { manifest: stored, names } = await this.#read(directory, key);
       const old = stored?.segments ?? [];
       const messages = old.reduce((sum, segment) => sum + segment.messages, 0);
-      checkChange(key, change, { version: stored?.version ?? 0, messages });
+      const fence = await newestFence({ workspace: this.#workspace, path: `${directory}/${LEASE}` }, change);
+      const applied = checkCommit(key, change, stored && { ...stored, messages }, fence);
+      if (applied !== undefined) return applied;
 
       const segments = await writeSegments(this.#workspace, directory, old, change);
-      const version = (stored?.version ?? 0) + 1;
-      const updatedAt = new Date().toISOString();
-      await lock.check();
-      const head = formatHead({ key, version, head: change.head, segments, updatedAt });
-      await this.#workspace.write(`${directory}/${HEAD}`, head);
+      const next = {
+        key,
+        incarnation: stored?.incarnation ?? randomBytes(8).toString('hex'),
+        operations: remember(stored?.operations ?? [], change.operation),
+        version: (stored?.version ?? 0) + 1,
+        head: change.head,
+        segments,
+        updatedAt: new Date().toISOString(),
+      };
+      // An older release would go on from the first manifest alone: it must not be able to read it.
+      if (stored?.format === 1) await this.#workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
+      const name = stored === undefined ? FIRST : nameOf(next);
+      await this.#create(directory, name, next, change);
 
-      // Committed: whatever cannot be removed now is removed by a later commit.
-      if (!isSameFiles(old, segments)) await this.#sweep(directory, segments).catch(() => {});
-      return version;
+      // Committed: whatever cannot be removed now is removed by a later commit. What was there before is removed and no
+      // longer counts; what came since may belong to a commit that goes on from here.
+      const counting = new Set([FIRST, LEASE, name, ...segments.map(({ file }) => file)]);
+      const useless = names.filter((each) => !counting.has(each));
+      await Promise.all(useless.map((each) => this.#workspace.delete(`${directory}/${each}`))).catch(
+        () => {},
+      );
+      return next.version;
     });
   }
 
   delete(key: SessionKey): Promise<boolean> {
     const directory = directoryOf(key);
-    return this.#locked(key, directory, async (lock) => {
-      await lock.check();
-      // The head goes first: without it, whatever a crash leaves is no session.
-      const existed = await this.#workspace.delete(`${directory}/${HEAD}`);
-      await this.#workspace.delete(directory);
+    const remove = async () => {
+      const names = await this.#names(directory);
+      // The beginning goes first: without it, whatever a crash leaves is no session. Only what was there before goes
+      // then, so that a session which is begun meanwhile loses nothing.
+      const existed = await this.#workspace.delete(`${directory}/${FIRST}`);
+      for (const name of names) if (name !== FIRST) await this.#workspace.delete(`${directory}/${name}`);
+      if ((await this.#names(directory)).length === 0) await this.#workspace.delete(directory);
       return existed;
+    };
+    return asSessionStoreError(key, async () => {
+      try {
+        return await this.#lock(directory, remove, { timeoutMs: this.#lockTimeoutMs });
+      } catch (error) {
+        // A lock is a file too, and this makes room for one.
+        if (isDiskFull(error)) return remove();
+        throw error;
+      }
     });
   }
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
     const paths = listBelowPrefixes(this.#workspace, 'context', '', scope);
-    yield* listSessions(paths, scope, (path) => this.#readHead(path));
+    yield* listSessions(paths, scope, async (path) => (await this.#read(path)).manifest);
   }
 
   async close(): Promise<void> {}
@@ -152,7 +178,7 @@ export class WorkspaceSession implements SessionStore {
       clock: this.#clock,
       locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, directory, task),
       tidy: async () => {
-        const isSession = (await this.#workspace.stat(`${directory}/${HEAD}`)) !== undefined;
+        const isSession = (await this.#workspace.stat(`${directory}/${FIRST}`)) !== undefined;
         if (!isSession) await this.#workspace.delete(directory);
       },
     };
@@ -163,19 +189,59 @@ export class WorkspaceSession implements SessionStore {
     return asSessionStoreError(key, () => this.#lock(directory, task, { timeoutMs: this.#lockTimeoutMs }));
   }
 
-  /** The head in a directory; `undefined` when there is no session. */
-  async #readHead(directory: string, key?: SessionKey): Promise<SessionHead | undefined> {
-    const path = `${directory}/${HEAD}`;
-    const text = await ifFound(readText(this.#workspace, path));
-    return text === undefined ? undefined : parseHead(path, text, key);
+  /** The newest manifest in a directory, `undefined` when there is no session, and the names of all files there. */
+  async #read(
+    directory: string,
+    key?: SessionKey,
+  ): Promise<{ readonly manifest: Manifest | undefined; readonly names: readonly string[] }> {
+    for (;;) {
+      const [first, names] = await Promise.all([
+        this.#manifest(directory, FIRST, key),
+        this.#names(directory),
+      ]);
+      if (first === undefined) return { manifest: undefined, names };
+      const newest = newestOf(names, first.incarnation);
+      const manifest = newest === undefined ? first : await this.#manifest(directory, newest, key);
+      // Gone: a newer one has taken its place.
+      if (manifest !== undefined) return { manifest, names };
+    }
   }
 
-  /** Removes the segments that no longer count, and what crashes left. */
-  async #sweep(directory: string, segments: readonly Segment[]): Promise<void> {
-    const names = new Set([HEAD, LEASE, ...segments.map(({ file }) => file)]);
-    for await (const { path } of this.#workspace.list(directory)) {
-      if (!names.has(path.slice(directory.length + 1))) await this.#workspace.delete(path);
+  async #manifest(directory: string, name: string, key?: SessionKey): Promise<Manifest | undefined> {
+    const path = `${directory}/${name}`;
+    const text = await ifFound(readText(this.#workspace, path));
+    return text === undefined ? undefined : parseManifest(path, text, key);
+  }
+
+  async #names(directory: string): Promise<readonly string[]> {
+    const names: string[] = [];
+    for await (const { path } of this.#workspace.list(directory))
+      names.push(path.slice(directory.length + 1));
+    return names;
+  }
+
+  /** @throws {SessionConflictError} when somebody else made the version, or a later one. */
+  async #create(
+    directory: string,
+    name: string,
+    next: Omit<Manifest, 'format'>,
+    change: SessionChange,
+  ): Promise<void> {
+    const path = `${directory}/${name}`;
+    try {
+      await this.#workspace.write(path, formatManifest(next), { ifAbsent: true });
+      const names = await this.#names(directory);
+      if ((newestOf(names, next.incarnation) ?? FIRST) === name) return;
+    } catch (error) {
+      if (!WorkspaceError.isInstance(error) || error.code !== 'already_exists') throw error;
     }
+    // A lost reply may have made this the second attempt; or the name was free again, since later versions had taken its
+    // place. The newest version knows which commits led to it.
+    const newest = (await this.#read(directory, next.key)).manifest;
+    if (newest?.operations.some((known) => change.operation.startsWith(known))) return;
+    const own = await ifFound(readText(this.#workspace, path));
+    if (own === formatManifest(next)) await this.#workspace.delete(path);
+    throw conflict(next.key, change.expected, newest?.version ?? 0);
   }
 }
 
@@ -183,6 +249,20 @@ function directoryOf(key: SessionKey): string {
   return `${sessionPrefix(key)}context/${key.path.sessionId}`;
 }
 
-function isSameFiles(left: readonly Segment[], right: readonly Segment[]): boolean {
-  return left.length === right.length && left.every(({ file }, index) => file === right[index]?.file);
+function nameOf({ incarnation, version }: Pick<Manifest, 'incarnation' | 'version'>): string {
+  return `head-${incarnation}-${version}.json`;
+}
+
+function newestOf(names: readonly string[], incarnation: string): string | undefined {
+  const begin = `head-${incarnation}-`;
+  const versions = names.flatMap((name) =>
+    name.startsWith(begin) ? Number.parseInt(name.slice(begin.length), 10) : [],
+  );
+  const version = Math.max(0, ...versions);
+  return version === 0 ? undefined : nameOf({ incarnation, version });
+}
+
+function isDiskFull(error: unknown): boolean {
+  const { cause } = error as { cause?: { code?: string } };
+  return WorkspaceError.isInstance(error) && FULL.has(cause?.code ?? '');
 }

@@ -9,6 +9,7 @@ import {
   WorkspaceSession,
 } from '../../../src/index.js';
 import { printed, runChild } from '../../children/run-child.js';
+import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
@@ -39,7 +40,7 @@ describe.each(stores)('leases of a %s session', (kind, open, leaseFile) => {
   }
   const lease = (store: SessionStore) => store.lease?.(key, { ttlMs });
   const commit = (store: SessionStore, version: number, fence: number | undefined) =>
-    store.commit(key, { expectedVersion: version, head: {}, keep: 0, append: numbered(1), fence });
+    commitAt(store, key, { expectedVersion: version, head: {}, keep: 0, append: numbered(1), fence });
 
   test('end with their time, and the next fence is larger', async () => {
     const { clock, first, second } = await setUp();

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -15,6 +15,7 @@ import {
   WorkspaceError,
   WorkspaceSession,
 } from '../../../src/index.js';
+import { commitAt } from '../../commit-at.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
@@ -84,12 +85,15 @@ async function assertSurvivesFullDisk(store: SessionStore, lookAgain: SessionSto
   const text = 'x'.repeat(2000);
   while (failure === undefined && acknowledged < 10_000) {
     const append = [userMessage(text, { id: `m${acknowledged}` })];
-    failure = await store
-      .commit(key, { expectedVersion: acknowledged, head: {}, keep: acknowledged, append })
-      .then(
-        () => undefined,
-        (error: unknown) => error,
-      );
+    failure = await commitAt(store, key, {
+      expectedVersion: acknowledged,
+      head: {},
+      keep: acknowledged,
+      append,
+    }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
     if (failure === undefined) acknowledged++;
   }
   expect(failure).toMatchObject({ code: 'session_unavailable' });
@@ -122,7 +126,7 @@ describe('a full disk', () => {
         keep: messages.length,
         append: numbered(1, 'more'),
       };
-      expect(await open(directory).commit(key, change)).toBe(version + 1);
+      expect(await commitAt(open(directory), key, change)).toBe(version + 1);
       expect((await open(directory).load(key))?.messages).toEqual([...messages, ...numbered(1, 'more')]);
     },
   );
@@ -142,11 +146,11 @@ describe('a full disk', () => {
 test('a disk that cannot be written is read, and commits and leases fail with the reason', async () => {
   const directory = await temporaryDirectory();
   const writable = new WorkspaceSession(new LocalWorkspace(directory));
-  await writable.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2) });
+  await commitAt(writable, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(2) });
   const store = new WorkspaceSession(new LocalWorkspace(directory, { readOnly: true }));
   expect((await store.load(key))?.messages).toEqual(numbered(2));
   for (const operation of [
-    () => store.commit(key, { expectedVersion: 1, head: {}, keep: 2, append: [] }),
+    () => commitAt(store, key, { expectedVersion: 1, head: {}, keep: 2, append: [] }),
     () => store.delete(key),
     () => store.lease(key, { ttlMs: 1000 }),
   ]) {
@@ -164,7 +168,7 @@ test.each([
   const store = open(directory);
   for (const name of ['Alice', 'alice', 'ALICE', 'aLICE', 'É', 'é', 'e\u0301', 'ß', 'SS', 'ss']) {
     for (const parts of [{ sessionId: name }, { userId: name, sessionId: 's' }]) {
-      await store.commit(SessionKey.of(parts), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, SessionKey.of(parts), { expectedVersion: 0, head: {}, keep: 0, append: [] });
     }
   }
   const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).filter(
@@ -214,10 +218,13 @@ test('however many other sessions are in the directory, a call looks at none of 
       await lease?.release();
     }
     operations.push(Object.fromEntries([...counts].sort()));
-    // The first commit clears away what a crash may have left, in the directory of the session itself.
-    expect(counts.get('list')).toBe(1);
-    const head = JSON.parse(await readFile(join(parent, 's/head.json'), 'utf8'));
-    expect(head).toMatchObject({ version: 3, segments: [{ messages: 6 }] });
+    // Of the directory of the session itself: for each load, and before and after each new manifest.
+    expect(counts.get('list')).toBe(9);
+    const manifest = (await readdir(join(parent, 's'))).find((name) => name.endsWith('-3.json')) ?? '';
+    expect(JSON.parse(await readFile(join(parent, 's', manifest), 'utf8'))).toMatchObject({
+      version: 3,
+      segments: [{ messages: 6 }],
+    });
   }
   expect(operations[1]).toEqual(operations[0]);
 });

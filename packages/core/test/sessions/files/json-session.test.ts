@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'nod
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { JsonSession, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { commitAt } from '../../commit-at.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 import { thrownBy } from '../../thrown-by.js';
@@ -26,7 +27,7 @@ async function listed(store: JsonSession): Promise<SessionInfo[]> {
 describe('JsonSession', () => {
   test('keeps a session as one JSON document in the place of its key', async () => {
     const { store, directory, file } = await setUp();
-    await store.commit(key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(2) });
+    await commitAt(store, key, { expectedVersion: 0, head: { a: 1 }, keep: 0, append: numbered(2) });
     expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({
       format: 1,
       key: { tenantId: 'Acme', userId: 'u', agentId: 'a', sessionId: 's' },
@@ -50,7 +51,7 @@ describe('JsonSession', () => {
     const { store, directory } = await setUp();
     const other = SessionKey.of({ tenantId: 'Acme', sessionId: 's' });
     for (const each of [key, other]) {
-      await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
     }
     await store.delete(key);
     expect(await readdir(directory, { recursive: true })).toHaveLength(4);
@@ -68,7 +69,7 @@ describe('JsonSession', () => {
     for (let round = 0; round < 5; round++) {
       await Promise.all(
         keys.map(async (each) => {
-          await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+          await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
           await store.delete(each);
         }),
       );
@@ -78,11 +79,11 @@ describe('JsonSession', () => {
 
   test.each([0, 1, 50, -1])('a file cut to %d bytes is reported, and left as it is', async (length) => {
     const { store, file } = await setUp();
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
     const size = length < 0 ? (await stat(file)).size + length : length;
     await truncate(file, size);
-    const change = { expectedVersion: 'any', head: {}, keep: 0, append: [] } as const;
-    for (const operation of [() => store.load(key), () => store.commit(key, change)]) {
+    const change = { expectedVersion: 'latest', head: {}, keep: 0, append: [] } as const;
+    for (const operation of [() => store.load(key), () => commitAt(store, key, change)]) {
       const error = await thrownBy(operation());
       expect(error).toMatchObject({ code: 'session_corrupt', sessionKey: key.toString() });
       expect(error.message).toContain(file);
@@ -132,7 +133,7 @@ describe('JsonSession', () => {
     const { store, file } = await setUp();
     const others = ['x', 'y'].map((id) => SessionKey.of(id));
     for (const each of [...others, key]) {
-      await store.commit(each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
     }
     await truncate(file, 9);
     const found: string[] = [];
@@ -148,7 +149,7 @@ describe('JsonSession', () => {
   test('lists the newest first', async () => {
     const { store, directory } = await setUp();
     for (const id of ['b', 'c', 'a']) {
-      await store.commit(SessionKey.of(id), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+      await commitAt(store, SessionKey.of(id), { expectedVersion: 0, head: {}, keep: 0, append: [] });
       const file = join(directory, `sessions/${id}.json`);
       const day = { b: 1, c: 3, a: 2 }[id];
       const text = (await readFile(file, 'utf8')).replace(
@@ -162,7 +163,7 @@ describe('JsonSession', () => {
 
   test('passes over temporary files, and removes old ones', async () => {
     const { store, directory } = await setUp();
-    await store.commit(SessionKey.of('s'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    await commitAt(store, SessionKey.of('s'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
     const temporary = join(directory, `sessions/.x-${'0'.repeat(24)}.tmp`);
     await writeFile(temporary, '{"format":1');
     expect(await listed(store)).toHaveLength(1);
@@ -178,7 +179,7 @@ describe('JsonSession', () => {
     const store = new JsonSession({ directory: join(directory, 'file') });
     const operations = [
       () => store.load(key),
-      () => store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: [] }),
+      () => commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] }),
       () => store.delete(key),
       () => listed(store),
     ];
@@ -196,12 +197,12 @@ describe('JsonSession', () => {
     const { directory } = await setUp();
     const store = new JsonSession({ directory, lockTimeoutMs: 0 });
     const change = {
-      expectedVersion: 'any',
+      expectedVersion: 'latest',
       head: {},
       keep: 0,
       append: [userMessage('x'.repeat(1e6))],
     } as const;
-    const results = await Promise.allSettled([store.commit(key, change), store.commit(key, change)]);
+    const results = await Promise.allSettled([commitAt(store, key, change), commitAt(store, key, change)]);
     expect(results).toMatchObject([
       { status: 'fulfilled', value: 1 },
       {

@@ -9,6 +9,7 @@ import {
   type Workspace,
   WorkspaceSession,
 } from '../../../src/index.js';
+import { commitAt } from '../../commit-at.js';
 import { type Crash, Crashed, CrashingWorkspace } from '../../crashing-workspace.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
@@ -67,7 +68,7 @@ function after(before: Stored | undefined, change: Step['change'], index: number
 
 async function run(store: SessionStore, before: Stored | undefined, { change }: Step, index: number) {
   if (change === 'delete') return store.delete(key);
-  return store.commit(key, {
+  return commitAt(store, key, {
     expectedVersion: before?.version ?? 0,
     head: { index },
     keep: Math.floor(((before?.messages.length ?? 0) * change.keep) / 10),
@@ -106,16 +107,20 @@ describe('a process that dies at any moment', () => {
   test('leaves no file that a later commit does not clear away', async () => {
     const workspace = new LocalWorkspace(await temporaryDirectory());
     const store = new WorkspaceSession(workspace);
-    await store.commit(key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(3) });
     for (const moment of ['after', { part: 7 }] as const) {
       const crashing = new WorkspaceSession(new CrashingWorkspace(workspace, { change: 1, moment }));
-      const change = { expectedVersion: 'any', head: {}, keep: 0, append: numbered(2) } as const;
-      await expect(crashing.commit(key, change)).rejects.toThrow(Crashed);
+      const change = { expectedVersion: 'latest', head: {}, keep: 0, append: numbered(2) } as const;
+      await expect(commitAt(crashing, key, change)).rejects.toThrow(Crashed);
     }
-    await store.commit(key, { expectedVersion: 1, head: {}, keep: 0, append: numbered(1) });
+    await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: numbered(1) });
     const files: string[] = [];
     for await (const { path } of workspace.list('users/u/context/s'))
       files.push(path.split('/').at(-1) ?? '');
-    expect(files).toEqual(['head.json', expect.stringMatching(/^segment-[0-9a-f]{16}\.jsonl$/)]);
+    expect(files).toEqual([
+      expect.stringMatching(/^head-[0-9a-f]{16}-2\.json$/),
+      'head.json',
+      expect.stringMatching(/^segment-[0-9a-f]{16}\.jsonl$/),
+    ]);
   });
 });

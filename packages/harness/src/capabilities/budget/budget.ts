@@ -56,6 +56,8 @@ type Limits = z.output<typeof budgetConfigSchema>;
  *
  * @example
  * ```ts
+ * import { budget, HarnessAgent } from '@x/harness';
+ *
  * const agent = HarnessAgent.builder()
  *   .model(model)
  *   .use(budget({ maxCostPerSession: 5, prices: { '*': { input: 1.25, output: 10 } } }))

@@ -57,6 +57,8 @@ export type PermissionsConfig = z.input<typeof permissionsConfigSchema>;
  *
  * @example
  * ```ts
+ * import { HarnessAgent, permissions, shell, workspaceTools } from '@x/harness';
+ *
  * const agent = HarnessAgent.builder()
  *   .model(model)
  *   .use(shell(), workspaceTools())

@@ -24,6 +24,8 @@ const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
  *
  * @example
  * ```ts
+ * import { HarnessAgent, subagents, workspaceTools } from '@x/harness';
+ *
  * const agent = HarnessAgent.builder()
  *   .model(model)
  *   .use(workspaceTools())

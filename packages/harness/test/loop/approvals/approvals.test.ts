@@ -1,4 +1,5 @@
 import { AgentState, InMemorySession, JsonSession, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Decision, pendingCalls } from '../../../src/index.js';
 import { collect, isPaired, scratch } from '../../support.js';
@@ -235,7 +236,7 @@ describe('a decision', () => {
     const head = JSON.parse(
       JSON.stringify(stored.head).replaceAll(/"askedAt":"[^"]+"/g, '"askedAt":"2020-01-01T00:00:00.000Z"'),
     );
-    await shared.session.commit(key, {
+    await commitAt(shared.session, key, {
       expectedVersion: stored.version,
       head,
       keep: stored.messages.length,

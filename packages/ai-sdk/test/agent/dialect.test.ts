@@ -1,0 +1,126 @@
+import type { Message } from '@x/core';
+import { dialectSuite } from '@x/testkit/suites';
+import type { ModelMessage } from 'ai';
+import { fingerprints } from '../../src/agent/fingerprint.js';
+import { fromMessage } from '../../src/agent/from-message.js';
+import { toMessage } from '../../src/agent/to-message.js';
+
+const open = () => ({
+  read(sources: readonly ModelMessage[]) {
+    const ids = fingerprints(sources);
+    return sources.map((source, at) => toMessage(source, ids[at] ?? ''));
+  },
+  write(messages: readonly Message[], sources: readonly ModelMessage[]) {
+    const ids = fingerprints(sources);
+    const originals = new Map(ids.map((id, at) => [id, sources[at] as ModelMessage]));
+    return messages.map((message) => fromMessage(message, originals.get(message.id)) as ModelMessage);
+  },
+});
+
+const call = (id: string) =>
+  ({ type: 'tool-call', toolCallId: id, toolName: 'read', input: { path: `${id}.ts` } }) as const;
+const result = (id: string, output: object) =>
+  ({ type: 'tool-result', toolCallId: id, toolName: 'read', output }) as never;
+
+dialectSuite<ModelMessage>({
+  name: 'the AI SDK',
+  open,
+  conversations: {
+    'words, thoughts and files': () => [
+      {
+        role: 'system',
+        content: 'Rules',
+        providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'image', image: new Uint8Array([1, 2, 3]) },
+          {
+            type: 'file',
+            data: new URL('https://example.com/a.pdf'),
+            mediaType: 'application/pdf',
+            filename: 'a.pdf',
+          },
+          { type: 'text', text: 'Look' },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Hm', providerOptions: { anthropic: { signature: 'abc' } } },
+          {
+            type: 'text',
+            text: 'First, ',
+            providerOptions: { openai: { itemId: 'msg_1', phase: 'commentary' } },
+          },
+          {
+            type: 'text',
+            text: 'then.',
+            providerOptions: { openai: { itemId: 'msg_2', phase: 'final_answer' } },
+          },
+          { type: 'file', data: 'AAAA', mediaType: 'image/png' },
+        ],
+      },
+      { role: 'user', content: 'Thanks' },
+    ],
+    'calls at once, with results of every form': () => [
+      { role: 'user', content: 'Read all' },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'Reading.' }, ...['a', 'b', 'c', 'd', 'e'].map(call)],
+      },
+      {
+        role: 'tool',
+        content: [result('a', { type: 'text', value: 'plain' }), result('b', { type: 'json', value: [1] })],
+      },
+      {
+        role: 'tool',
+        content: [
+          result('c', { type: 'error-text', value: 'broken' }),
+          result('d', { type: 'execution-denied', reason: 'no' }),
+          result('e', {
+            type: 'content',
+            value: [
+              { type: 'text', text: 'seen' },
+              { type: 'image-data', data: 'AAAA', mediaType: 'image/png' },
+            ],
+          }),
+        ],
+      },
+      { role: 'assistant', content: 'Done.' },
+    ],
+    'tools that the provider runs, with a result that comes later': () => [
+      { role: 'user', content: 'Search' },
+      {
+        role: 'assistant',
+        content: [
+          { ...call('s1'), providerExecuted: true },
+          result('s1', { type: 'json', value: [{ url: 'https://example.com' }] }),
+          { ...call('s2'), providerExecuted: true },
+          call('own'),
+        ],
+      },
+      { role: 'tool', content: [result('own', { type: 'text', value: 'mine' })] },
+      {
+        role: 'assistant',
+        content: [result('s2', { type: 'json', value: [2] }), { type: 'text', text: 'Found.' }],
+      },
+      { role: 'user', content: 'And?' },
+    ],
+    'an approval': () => [
+      { role: 'user', content: 'Delete' },
+      {
+        role: 'assistant',
+        content: [call('x'), { type: 'tool-approval-request', approvalId: 'ok', toolCallId: 'x' }],
+      },
+      {
+        role: 'tool',
+        content: [
+          { type: 'tool-approval-response', approvalId: 'ok', approved: true },
+          result('x', { type: 'text', value: 'gone' }),
+        ],
+      },
+    ],
+  },
+});

@@ -1,0 +1,56 @@
+import { InMemorySession, ItemLog, SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { expect, it } from 'vitest';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's-001' });
+const itemsOf = async (log: ItemLog) => (await log.read()).messages.map((message) => log.item(message));
+
+it('loses nothing of writers that add at the same time, and reads only when somebody else has written', async () => {
+  const store = new InMemorySession();
+  let reads = 0;
+  const load = store.load.bind(store);
+  store.load = (at) => {
+    reads += 1;
+    return load(at);
+  };
+  const [a, b] = [new ItemLog(store, key, 'mine'), new ItemLog(store, key, 'mine')];
+  for (let at = 0; at < 5; at++) await a.append(() => [a.message({ at })]);
+  expect(reads).toBe(1);
+  await Promise.all([a, b].map((log, who) => log.append(() => [log.message({ who })])));
+  expect(await itemsOf(a)).toHaveLength(7);
+  expect(await itemsOf(b)).toEqual(await itemsOf(a));
+});
+
+it('tells who appends what the log holds whenever it had to be read', async () => {
+  const store = new InMemorySession();
+  const [a, b] = [new ItemLog(store, key, 'mine'), new ItemLog(store, key, 'mine')];
+  const seen: (number | undefined)[] = [];
+  const add = (log: ItemLog) =>
+    log.append((loaded) => {
+      seen.push(loaded?.messages.length);
+      return [log.message({})];
+    });
+  await add(a);
+  await add(a);
+  await add(b);
+  // The first try meets what the other has written, and is made again.
+  await add(a);
+  expect(seen).toEqual([0, undefined, 2, undefined, 3]);
+});
+
+it('keeps its state beside the items, and apart from that of others', async () => {
+  const store = new InMemorySession();
+  const log = new ItemLog(store, key, 'mine');
+  await log.change(() => ({ keep: 0, append: [log.message({ text: 'Hi' }, 'user')], state: { cursor: 1 } }));
+  await log.append(() => [log.message({ text: 'Ho' })]);
+  expect((await new ItemLog(store, key, 'mine').read()).state).toEqual({ cursor: 1 });
+  expect((await new ItemLog(store, key, 'other').read()).state).toEqual({});
+  expect((await log.read()).messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
+});
+
+it('refuses a message that is no item of its own', async () => {
+  const log = new ItemLog(new InMemorySession(), key, 'mine');
+  const other = new ItemLog(new InMemorySession(), key, 'other');
+  for (const message of [userMessage('Hi'), other.message({})]) {
+    expect(() => log.item(message)).toThrow(SessionStoreError);
+  }
+});

@@ -1,0 +1,72 @@
+import { type AgentState, isObject, type Message, type StopReason, textOf } from '@x/core';
+import type { Reply } from '../agent/call-options.js';
+import { pendingCalls } from './approvals.js';
+import type { RunningCall } from './running-call.js';
+
+const EXTENSION = 'calls';
+/** How many of its latest calls a session remembers: a client repeats the one whose reply it did not get. */
+const REMEMBERED = 8;
+/** Calls that stopped for these reasons are gone on with. */
+const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown'];
+
+/** What is kept of a call that has ended. */
+interface FinishedCall extends Pick<Reply, 'stopReason' | 'usage' | 'steps' | 'output'> {
+  readonly id: string;
+  /** Of the last assistant message. */
+  readonly messageId?: string;
+}
+
+/** Remembers how a call ended, so that it can be repeated. */
+export function rememberCall(state: AgentState, id: string, reply: Reply): void {
+  if (UNFINISHED.includes(reply.stopReason)) return;
+  const { stopReason, usage, steps, output, message } = reply;
+  const call = { id, stopReason, usage, steps, output, messageId: message?.id };
+  const earlier = finishedCalls(state).filter((other) => other.id !== id);
+  // What is undefined has no place in JSON.
+  const finished = JSON.parse(JSON.stringify([...earlier, call].slice(-REMEMBERED)));
+  state.extensions[EXTENSION] = { finished };
+}
+
+/** Answers the reply that a call of this id had; `undefined` when none has ended. Its message may be in the log alone. */
+export async function replyOfFinished({ scope }: RunningCall, id: string): Promise<Reply | undefined> {
+  const { state, log } = scope;
+  const found = finishedCalls(state).find((call) => call.id === id);
+  if (found === undefined) return undefined;
+  const { messageId, stopReason, usage, steps, output } = found;
+  const message =
+    messageId === undefined
+      ? undefined
+      : (state.context.find((each) => each.id === messageId) ?? (await log.get(messageId)));
+  return {
+    sessionId: state.sessionId,
+    text: message === undefined ? '' : textOf(message),
+    message,
+    usage,
+    stopReason,
+    pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
+    steps,
+    output,
+  };
+}
+
+/** Leaves out what the conversation holds already, since an earlier attempt of the same call said it. */
+export async function unsaidOf(
+  { scope }: RunningCall,
+  input: readonly Message[],
+): Promise<readonly Message[]> {
+  const said = new Set(scope.state.context.map(({ id }) => id));
+  const unsaid: Message[] = [];
+  for (const message of input) {
+    // Where the earlier attempt did not end, a compaction may have taken it out of the conversation.
+    const isSaid = said.has(message.id) || (scope.state.activeCall && (await scope.log.get(message.id)));
+    if (!isSaid) unsaid.push(message);
+  }
+  return unsaid;
+}
+
+function finishedCalls(state: AgentState): readonly FinishedCall[] {
+  const { finished } = state.extensions[EXTENSION] ?? {};
+  return Array.isArray(finished)
+    ? (finished.filter((call) => isObject(call)) as unknown as FinishedCall[])
+    : [];
+}

@@ -1,0 +1,134 @@
+import {
+  defineTool,
+  InMemorySession,
+  RuntimeContext,
+  type SessionChange,
+  type SessionKey,
+  SessionStoreError,
+  textOf,
+  userMessage,
+} from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { HarnessAgent } from '../../src/index.js';
+import { scratch } from '../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+
+/** Loses the replies of some commits, all that are sent again with them. */
+class LosesReplies extends InMemorySession {
+  readonly #lost: (commit: number) => boolean;
+  readonly #operations: string[] = [];
+  isOver = false;
+
+  constructor(lost: (commit: number) => boolean) {
+    super();
+    this.#lost = lost;
+  }
+
+  get commits(): number {
+    return this.#operations.length;
+  }
+
+  override async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    const version = await super.commit(key, change);
+    if (!this.#operations.includes(change.operation)) this.#operations.push(change.operation);
+    const isLost = !this.isOver && this.#lost(this.#operations.indexOf(change.operation));
+    if (isLost) throw new SessionStoreError('session_unavailable', 'The reply was lost.');
+    return version;
+  }
+}
+
+function agentOn(store: InMemorySession, workspace: ReturnType<typeof scratch>) {
+  let ran = 0;
+  const model = new ScriptedModel([
+    { toolCalls: [{ name: 'transfer', input: { amount: 100 } }] },
+    { text: 'Done.' },
+    { text: 'A second time.' },
+    { text: 'A third time.' },
+  ]);
+  const agent = HarnessAgent.builder()
+    .name('bank')
+    .model(model)
+    .workspace(workspace)
+    .session(store)
+    .checkpoint('step')
+    .tools(
+      defineTool({
+        name: 'transfer',
+        description: 'Transfers money',
+        input: z.object({ amount: z.number() }),
+        execute: () => {
+          ran += 1;
+          return 'transferred';
+        },
+      }),
+    )
+    .build();
+  return { agent, model, ran: () => ran };
+}
+
+describe('a call with an id', () => {
+  it('that is repeated answers its first reply, in any process, and runs nothing again', async () => {
+    const store = new InMemorySession();
+    const workspace = scratch();
+    const first = agentOn(store, workspace);
+    const reply = await first.agent.call('transfer 100 EUR', context, { id: 'order-1' });
+    expect(reply.text).toBe('Done.');
+    const second = agentOn(store, workspace);
+    for (const { agent } of [first, second]) {
+      expect(await agent.call('transfer 100 EUR', context, { id: 'order-1' })).toEqual(reply);
+    }
+    expect([first.ran(), second.ran()]).toEqual([1, 0]);
+    expect((await store.load((await sessionKeyOf(store)) as SessionKey))?.messages).toHaveLength(4);
+  });
+
+  it('is another one with another id', async () => {
+    const { agent } = agentOn(new InMemorySession(), scratch());
+    await agent.call('transfer 100 EUR', context, { id: 'order-1' });
+    expect((await agent.call('And now?', context, { id: 'order-2' })).text).toBe('A second time.');
+  });
+
+  it('may be repeated after a commit whose reply was lost, whichever it was: the turn is there once', async () => {
+    for (let lost = 0; ; lost++) {
+      const store = new LosesReplies((commit) => commit === lost);
+      const { agent, ran } = agentOn(store, scratch());
+      const call = () => agent.call('transfer 100 EUR', context, { id: 'order-1' });
+      const failure = await call().then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+      store.isOver = true;
+      const reply = await call();
+      expect(reply.stopReason, `commit ${lost}`).toBe('completed');
+      expect(ran(), `commit ${lost}`).toBeLessThanOrEqual(1);
+      const stored = await store.load((await sessionKeyOf(store)) as SessionKey);
+      const said = stored?.messages.filter((message) => textOf([...message.content]) === 'transfer 100 EUR');
+      expect(said, `commit ${lost}`).toHaveLength(1);
+      expect(new Set(stored?.messages.map(({ id }) => id)).size).toBe(stored?.messages.length);
+      if (failure === undefined) break;
+    }
+  });
+});
+
+describe('a message with an id of its own', () => {
+  it('that is said twice stands once in context and log, and is answered as it was', async () => {
+    const store = new InMemorySession();
+    const { agent, ran } = agentOn(store, scratch());
+    const message = userMessage('transfer 100 EUR', { id: 'from-the-client' });
+    const [first, second] = [await agent.call(message, context), await agent.call(message, context)];
+    expect(second.text).toBe(first.text);
+    expect(ran()).toBe(1);
+    const ids = (await agent.state(context))?.context.map(({ id }) => id) ?? [];
+    expect(ids.filter((id) => id === message.id)).toHaveLength(1);
+    const logged: string[] = [];
+    for await (const { id } of agent.log(context).read()) logged.push(id);
+    expect(logged).toEqual(ids);
+  });
+});
+
+async function sessionKeyOf(store: InMemorySession): Promise<SessionKey | undefined> {
+  for await (const { key } of store.list()) return key;
+  return undefined;
+}

@@ -1,0 +1,93 @@
+import { type Bullet, bulletsOf } from '../bullets.js';
+
+/** Where facts go that were added. Everything that people wrote in the file is left as it is. */
+const HEADING = '## Noted';
+
+/** Changes of MEMORY.md, by the keys of its bullets. Making them twice is making them once. */
+export interface CoreChange {
+  /** Bullets to take out. */
+  readonly remove: readonly string[];
+  /** Bullets to put others in the place of; one that is gone is added. */
+  readonly replace: readonly { readonly key: string; readonly text: string }[];
+  readonly add: readonly string[];
+}
+
+/**
+ * Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again.
+ */
+export function changeCore(text: string, { remove, replace, add }: CoreChange): string {
+  const lines = text.split('\n');
+  const bullets = bulletsOf(text);
+  const present = new Map<string, Bullet>(bullets.map((bullet) => [bullet.key, bullet]));
+  const gone = new Set<number>();
+  const takeOut = (bullet: Bullet) => {
+    for (let number = bullet.start; number < bullet.end; number++) gone.add(number);
+    present.delete(bullet.key);
+  };
+  const added: string[] = [];
+  for (const key of remove) {
+    for (const bullet of bullets) if (bullet.key === key) takeOut(bullet);
+  }
+  const put = (newText: string, at?: Bullet) => {
+    const [bullet] = bulletsOf(`- ${newText}`);
+    if (bullet === undefined || (present.has(bullet.key) && bullet.key !== at?.key)) {
+      if (at !== undefined) takeOut(at);
+      return;
+    }
+    if (at === undefined) added.push(`- ${newText}`);
+    else {
+      takeOut(at);
+      gone.delete(at.start);
+      lines[at.start] = `- ${newText}`;
+    }
+    present.set(bullet.key, at ?? bullet);
+  };
+  for (const { key, text: newText } of replace) put(newText, present.get(key));
+  for (const newText of add) put(newText);
+  const kept = lines.filter((_, number) => !gone.has(number));
+  return added.length === 0 ? kept.join('\n') : withAdded(kept, added);
+}
+
+/** Puts bullets at the end of the section for them, which is made where there is none. */
+function withAdded(lines: readonly string[], added: readonly string[]): string {
+  const heading = lines.findIndex((line) => line.trim() === HEADING);
+  if (heading < 0) {
+    const above = lines.join('\n').trimEnd();
+    return `${above === '' ? '' : `${above}\n\n`}${HEADING}\n\n${added.join('\n')}\n`;
+  }
+  const next = lines.findIndex((line, number) => number > heading && line.startsWith('#'));
+  let end = next < 0 ? lines.length : next;
+  while (end > heading + 1 && lines[end - 1]?.trim() === '') end--;
+  const gap = end === heading + 1 ? [''] : [];
+  const rest = lines.slice(end);
+  return [...lines.slice(0, end), ...gap, ...added, ...(rest.length === 0 ? [''] : rest)].join('\n');
+}
+
+/**
+ * Takes what somebody changed between two texts over into a third: lines that were added stand behind the line that they
+ * were written behind, lines that were deleted go.
+ */
+export function mergeText(before: string, theirs: string, ours: string): string {
+  const counts = (lines: readonly string[]) => {
+    const found = new Map<string, number>();
+    for (const line of lines) found.set(line, (found.get(line) ?? 0) + 1);
+    return found;
+  };
+  const theirLines = theirs.split('\n');
+  const known = counts(before.split('\n'));
+  const lines = ours.split('\n');
+  for (const [at, line] of theirLines.entries()) {
+    const left = known.get(line) ?? 0;
+    known.set(line, left - 1);
+    if (left > 0) continue;
+    const anchor = theirLines.slice(0, at).findLast((other) => other.trim() !== '' && lines.includes(other));
+    const place = anchor === undefined ? 0 : lines.lastIndexOf(anchor) + 1;
+    lines.splice(place, 0, line);
+  }
+  for (const [line, left] of known) {
+    if (left <= 0 || line.trim() === '') continue;
+    const place = lines.indexOf(line);
+    if (place >= 0) lines.splice(place, 1);
+  }
+  return lines.join('\n');
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { parseWith, type Workspace } from '@x/core';
+import { z } from 'zod';
+import { readIfFound } from '../memory-files.js';
+
+/** How much of each note has been merged: so many bytes, and what they were. */
+const positionsSchema = z.record(z.string(), z.object({ bytes: z.int().min(0), hash: z.string() }));
+
+const factSchema = z.object({
+  id: z.string(),
+  text: z.string(),
+  author: z.enum(['model', 'rule']),
+  /** The day that it was said. */
+  saidOn: z.string().optional(),
+  source: z.object({ sessionId: z.string(), messageId: z.string().optional() }).optional(),
+  /** The lines of notes that it comes from: a note's name and the hash of the line's key. */
+  from: z.array(z.string()).default([]),
+});
+
+const changeSchema = z.object({
+  remove: z.array(z.string()),
+  replace: z.array(z.object({ key: z.string(), text: z.string() })),
+  add: z.array(z.string()),
+});
+
+const stateSchema = z.object({
+  version: z.union([z.literal(1), z.literal(2)]).transform(() => 2 as const),
+  /** When notes were last merged. ISO 8601, UTC. */
+  consolidatedAt: z.string().optional(),
+  /** How often in a row the model's answers were refused. */
+  refusals: z.int().min(0).default(0),
+  /** By the note's name. */
+  notes: positionsSchema.default({}),
+  /** The bullets of MEMORY.md that were not written by a person. */
+  facts: z.array(factSchema).default([]),
+  /** By the hash of its key, the day on which a fact was retired or forgotten: it does not come back from a note of before. */
+  gone: z.record(z.string(), z.string()).default({}),
+  /** What is being written: the changes of MEMORY.md, what is to be kept of retired facts, and what holds once it is there. */
+  pending: z
+    .object({
+      change: changeSchema,
+      retired: z.array(z.string()),
+      facts: z.array(factSchema),
+      gone: z.record(z.string(), z.string()),
+      notes: positionsSchema,
+    })
+    .optional()
+    // An earlier version of this package wrote the whole file: nothing that it began is gone on with.
+    .catch(undefined),
+});
+export const versionSchema = z.object({ notes: positionsSchema, facts: z.array(factSchema) });
+
+export type NotePositions = Readonly<z.output<typeof positionsSchema>>;
+/** A bullet of MEMORY.md that was not written by a person. */
+export type StoredFact = Readonly<z.output<typeof factSchema>>;
+/** What is known of a scope's MEMORY.md beside its text. */
+export type MemoryState = z.output<typeof stateSchema>;
+
+function statePath(prefix: string): string {
+  return `${prefix}memory/.consolidation_state`;
+}
+
+/** @throws {InvalidInputError} for a file that is no such state. */
+export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
+  const text = await readIfFound(workspace, statePath(prefix));
+  if (text === undefined) return { version: 2, refusals: 0, notes: {}, facts: [], gone: {} };
+  return parseWith(
+    stateSchema,
+    parseJson(text),
+    `consolidation state ${statePath(prefix)}`,
+    'Delete the file to have all notes merged again.',
+  );
+}
+
+export async function writeState(workspace: Workspace, prefix: string, state: MemoryState): Promise<void> {
+  await workspace.write(statePath(prefix), `${JSON.stringify(state)}\n`);
+}
+
+export function hashOf(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('base64url');
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

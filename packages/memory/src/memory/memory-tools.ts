@@ -1,0 +1,154 @@
+import { defineTool, type Tool, type ToolContext } from '@x/core';
+import { z } from 'zod';
+import type { FactOutcome } from '../find-facts.js';
+import { isMemoryPath, readIfFound } from '../memory-files.js';
+import type { MemoryService } from '../memory-service.js';
+import { cut } from '../message-text.js';
+import { withoutMark } from '../note-line.js';
+import type { MemorySettings } from './memory-config.js';
+import { memoryPrefix } from './memory-prefix.js';
+
+const MAX_LINE = 500;
+const fact = z.string().trim().min(1).max(4_000);
+/** Checked when it is used: as JSON Schema, the pattern of a date is half a page. */
+const day = z
+  .string()
+  .max(10)
+  .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
+
+/** The tools of a memory, for the service that keeps the memory of a call's workspace. */
+export function memoryTools(
+  { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
+  serviceOf: (context: ToolContext) => MemoryService,
+): readonly Tool[] {
+  return [searchTool(maxOutputChars, serviceOf), getTool(maxOutputChars), ...changeTools(serviceOf)];
+}
+
+function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) => MemoryService): Tool {
+  return defineTool({
+    name: 'memory_search',
+    description:
+      'Searches what you remember of earlier sessions (MEMORY.md and the daily notes), ranked. Read around a hit with memory_get.',
+    readOnly: true,
+    input: z.strictObject({
+      query: z.string().min(1).max(1_000).describe('Words to look for, or a question'),
+      limit: z.int().min(1).max(50).default(10).describe('How many lines'),
+      offset: z.int().min(0).max(1_000).default(0).describe('How many lines to skip'),
+      since: day.optional().describe('Only notes of this day or later, as 2026-01-31'),
+      until: day.optional().describe('Only notes of this day or earlier'),
+    }),
+    async execute({ query, limit, offset, since, until }, context: ToolContext) {
+      const prefix = memoryPrefix(context);
+      const options = { limit: limit + 1, offset, since, until };
+      const { hits, stale } = await serviceOf(context).search(prefix, query, options);
+      const lines: string[] = [];
+      let chars = 0;
+      for (const hit of hits.slice(0, limit)) {
+        const content = cut(withoutMark(hit.content), MAX_LINE);
+        const line = `${hit.path.slice(prefix.length)}:${hit.lineNumber}: ${content}`;
+        chars += line.length + 1;
+        if (lines.length > 0 && chars > maxOutputChars) break;
+        lines.push(line);
+      }
+      const next = offset + lines.length;
+      const more = lines.length < hits.length ? `\nMore: the same query with offset ${next}.` : '';
+      const warning =
+        stale === undefined ? '' : `The index is not up to date, so newer notes may be missing: ${stale}\n`;
+      return `${warning}${lines.length === 0 ? 'Nothing found.' : `${lines.join('\n')}${more}`}`;
+    },
+  });
+}
+
+function getTool(maxOutputChars: number): Tool {
+  return defineTool({
+    name: 'memory_get',
+    description:
+      'Reads lines of MEMORY.md or of a note below memory/. The comment behind a line names its day, session and message.',
+    readOnly: true,
+    input: z.strictObject({
+      path: z.string().min(1).describe('As memory_search gives it, for example memory/2026-01-31.md'),
+      startLine: z.int().min(1).default(1),
+      endLine: z.int().min(1).optional().describe('Default: as far as an answer may reach'),
+    }),
+    async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
+      if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
+      const text = await readIfFound(context.workspace, `${memoryPrefix(context)}${path}`);
+      if (text === undefined) return `There is no ${path}.`;
+      const all = text.split(/\r\n|\n|\r/);
+      if (all.at(-1) === '') all.pop();
+      const lines: string[] = [];
+      let chars = 0;
+      for (let number = startLine; number <= Math.min(endLine, all.length); number++) {
+        const line = `${number}| ${cut(all[number - 1] ?? '', maxOutputChars - 100)}`;
+        chars += line.length + 1;
+        if (lines.length > 0 && chars > maxOutputChars) break;
+        lines.push(line);
+      }
+      if (lines.length === 0) return `${path} has ${all.length} lines.`;
+      const last = startLine + lines.length - 1;
+      const more = last < Math.min(endLine, all.length) ? `\nMore: startLine ${last + 1}.` : '';
+      return `${path}, lines ${startLine} to ${last} of ${all.length}\n${lines.join('\n')}${more}`;
+    },
+  });
+}
+
+// They change nothing but the agent's own memory, and all but forgetting can be undone: no permission is needed.
+function changeTools(serviceOf: (context: ToolContext) => MemoryService): readonly Tool[] {
+  const sourceOf = ({ state }: ToolContext) => ({ sessionId: state.sessionId });
+  return [
+    defineTool({
+      name: 'memory_save',
+      description:
+        'Remembers a fact for later sessions: a preference, a decision and its reason, a name. One self-contained statement.',
+      sessionOnly: true,
+      input: z.strictObject({ content: fact.describe('What to remember') }),
+      async execute({ content }, context: ToolContext) {
+        const source = sourceOf(context);
+        const { status, paths = [] } = await serviceOf(context).save(memoryPrefix(context), content, {
+          source,
+        });
+        return status === 'known' ? 'This is remembered already.' : `Saved in ${paths.join(' and ')}.`;
+      },
+    }),
+    defineTool({
+      name: 'memory_correct',
+      description:
+        'Replaces a fact in MEMORY.md that is wrong or no longer true. The old one stays readable.',
+      sessionOnly: true,
+      input: z.strictObject({
+        old: fact.describe('The fact, or words that only it has'),
+        content: fact.describe('What is true now'),
+      }),
+      async execute({ old, content }, context: ToolContext) {
+        const source = sourceOf(context);
+        const outcome = await serviceOf(context).correct(memoryPrefix(context), old, content, { source });
+        return answerOf(outcome, 'Replaced');
+      },
+    }),
+    defineTool({
+      name: 'memory_forget',
+      description: 'Deletes a fact from MEMORY.md and all notes, for good, when the user asks for it.',
+      destructive: true,
+      input: z.strictObject({ query: fact.describe('The fact, or words that only it has') }),
+      async execute({ query }, context: ToolContext) {
+        return answerOf(await serviceOf(context).forget(memoryPrefix(context), query), 'Forgotten');
+      },
+    }),
+  ];
+}
+
+function answerOf({ status, facts }: FactOutcome, done: string): string {
+  const listed = facts.slice(0, 10).map((text) => `\n- ${cut(text, MAX_LINE)}`);
+  switch (status) {
+    case 'done':
+      return `${done}:${listed.join('')}`;
+    case 'known':
+      return 'This is remembered already.';
+    case 'missing':
+      return 'There is no such fact. memory_search finds what there is.';
+    case 'ambiguous':
+      return `Several facts match; name one by its whole text:${listed.join('')}`;
+    case 'refused':
+      return `A person wrote this, and only a person changes it, in MEMORY.md or the note:${listed.join('')}`;
+  }
+}

@@ -1,0 +1,355 @@
+// Facts have a life: who worded them, where they were said, what replaced them, and that they stay forgotten.
+import { appendFile, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type LocalWorkspace, SessionKey, userMessage } from '@x/core';
+import Sqlite from 'better-sqlite3';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import {
+  MemoryConsolidator,
+  MemoryFlushManager,
+  MemoryIndex,
+  MemoryMaintenanceScheduler,
+  MemoryService,
+  type MemoryServiceOptions,
+} from '../src/index.js';
+import { ManualClock } from './support/manual-clock.js';
+import { between, merger, modelOf, withoutMarks } from './support/models.js';
+import { logSession, temporaryDirectory, testWorkspace } from './support/test-context.js';
+
+const scope = { userId: 'alice', agentId: 'coder' };
+const prefix = 'users/alice/agents/coder/';
+const core = `${prefix}MEMORY.md`;
+const note = (day: string) => `${prefix}memory/${day}.md`;
+const DAY_MS = 86_400_000;
+
+const textOf = async (workspace: LocalWorkspace, path = core) =>
+  Buffer.from(await workspace.read(path)).toString('utf8');
+
+function serviceIn(workspace: LocalWorkspace, options: Partial<MemoryServiceOptions> = {}): MemoryService {
+  const service = new MemoryService({ workspace, maintenance: false, ...options });
+  onTestFinished(() => service.close());
+  return service;
+}
+
+/** All text below a place, whatever file it is in. */
+async function everythingIn(workspace: LocalWorkspace, place = ''): Promise<string> {
+  const texts: string[] = [];
+  for await (const { path, type } of workspace.list(place, { recursive: true })) {
+    if (type === 'file') texts.push(await textOf(workspace, path));
+  }
+  return texts.join('\n');
+}
+
+describe('what a person wrote', () => {
+  const HANDWRITTEN = `# Alice\n\nShe is left-handed.\n\n${Array.from({ length: 60 }, (_, at) => `- by hand: rule ${at} of the port`).join('\n')}\n`;
+  const APOLOGIES = [
+    '- I cannot help with that request.',
+    HANDWRITTEN.replaceAll('by hand', 'sorry'),
+    HANDWRITTEN.slice(0, HANDWRITTEN.length / 2),
+    'RETIRE f1 BY n1',
+    'REPLACE f1 BY n1: the port is 1',
+    'ADD n1: the port is 1\nRETIRE f1 BY n1\nRETIRE f2 BY n1',
+    '# Memory\n',
+    'NO_CHANGE',
+    'ADD n1: # Alice',
+    'ADD n1: <memory>the port</memory> and "quotes"',
+  ];
+
+  it('stands after a hundred answers of a model that wants it gone', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, HANDWRITTEN);
+    const model = modelOf((_, call) => APOLOGIES[call % APOLOGIES.length] ?? '');
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    for (let round = 0; round < 100; round++) {
+      await workspace.append(note('2026-01-01'), `- the port of host ${round} is ${round}\n`);
+      await consolidator.consolidate(scope).catch(() => {});
+    }
+    expect((await textOf(workspace)).startsWith(HANDWRITTEN)).toBe(true);
+  }, 120_000);
+
+  it('below ## Noted stays as well, whatever it is, through merges by rule', async () => {
+    const workspace = await testWorkspace();
+    const text = '# Me\n\n## Noted\n\nA paragraph.\n\n1. numbered\n\n| a | b |\n| - | - |\n\n- by hand\n';
+    await workspace.write(core, text);
+    await workspace.write(note('2026-01-01'), '- Call me Ada\n');
+    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    expect(await textOf(workspace)).toBe(`${text}- Call me Ada\n`);
+  });
+
+  it('is in the file or a version, however many lines are appended during merges', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '# Memory\n- start\n');
+    const consolidator = new MemoryConsolidator({ workspace, model: null, maxMemoryTokens: 200 });
+    let merging = true;
+    const person = (async () => {
+      let said = 0;
+      for (; (merging || said < 100) && said < 744; said++) {
+        await appendFile(join(workspace.root, core), `- line ${said} of a person\n`);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      return said;
+    })();
+    for (let round = 0; round < 40; round++) {
+      await workspace.append(note('2026-01-01'), `- host ${round} has port ${round}\n`);
+      await consolidator.consolidate(scope);
+    }
+    merging = false;
+    const said = await person;
+    const all = await everythingIn(workspace, prefix);
+    for (let at = 0; at < said; at++) expect(all).toContain(`- line ${at} of a person\n`);
+    const inFile = new Set((await textOf(workspace)).match(/line \d+ of/g));
+    expect(inFile.size).toBe(said);
+  }, 120_000);
+});
+
+describe('a merge', () => {
+  it('takes place although another session saves during the answer, and keeps what that saved', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    const merging = merger();
+    const model = {
+      ...merging,
+      generate: async (request: Parameters<typeof merging.generate>[0]) => {
+        await service.save(scope, 'fact-2');
+        return merging.generate(request);
+      },
+    };
+    const outcome = await service.consolidate(scope, { model, now: true });
+    expect(outcome?.status).toBe('consolidated');
+    expect((await textOf(workspace)).match(/fact-\d/g)?.sort()).toEqual(['fact-1', 'fact-2']);
+  });
+
+  it('restores what was archived meanwhile', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
+    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock });
+    onTestFinished(() => scheduler.close());
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    await consolidator.consolidate(scope);
+    await workspace.write(note('2026-01-02'), '- fact-2\n');
+    await consolidator.consolidate(scope);
+    await clock.pass(100 * DAY_MS);
+    expect((await scheduler.run()).archived).toBe(2);
+    await consolidator.restore(scope);
+    expect(await textOf(workspace)).not.toContain('fact-2');
+    expect((await consolidator.consolidate(scope)).status).toBe('consolidated');
+    expect((await textOf(workspace)).match(/fact-\d/g)).toEqual(['fact-1', 'fact-2']);
+  });
+
+  it('brings nothing back that a person deleted, and takes over what they changed in a note', async () => {
+    const workspace = await testWorkspace();
+    const consolidator = new MemoryConsolidator({ workspace, model: null });
+    await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- liek tea\n- owns a dog\n');
+    await consolidator.consolidate(scope);
+    await workspace.write(core, (await textOf(workspace)).replace('- lives at 1 Main Street\n', ''));
+    await workspace.write(note('2026-01-01'), '- lives at 1 Main Street\n- likes tea\n- owns a dog\n');
+    await consolidator.consolidate(scope);
+    expect(await textOf(workspace)).toBe('## Noted\n\n- owns a dog\n- likes tea\n');
+  });
+
+  it('retires the older of two facts that contradict each other, with a model and by rule, and keeps it readable', async () => {
+    const workspace = await testWorkspace();
+    const model = modelOf((prompt) => {
+      const fact = /^(f\d+): .*tabs/m.exec(between(prompt, 'memory'))?.[1];
+      return fact === undefined ? 'ADD n1: I prefer tabs' : `REPLACE ${fact} BY n1: I prefer spaces now`;
+    });
+    for (const [userId, by] of [
+      ['a', model],
+      ['b', null],
+    ] as const) {
+      const consolidator = new MemoryConsolidator({ workspace, model: by });
+      const at = (path: string) => `users/${userId}/${path}`;
+      await workspace.write(at('memory/2026-01-01.md'), '- I prefer tabs\n');
+      await consolidator.consolidate({ userId });
+      await workspace.write(at('memory/2026-02-01.md'), '- I prefer spaces now\n');
+      await consolidator.consolidate({ userId });
+      expect(await textOf(workspace, at('MEMORY.md'))).toBe('## Noted\n\n- I prefer spaces now\n');
+      expect(await textOf(workspace, at('memory/retired.md'))).toMatch(
+        /^- I prefer tabs \(2026-01-01 to \d{4}-\d\d-\d\d; now: I prefer spaces now\)\n$/,
+      );
+    }
+  });
+
+  it('maintains a scope that has a MEMORY.md alone', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('users/carol/MEMORY.md', '- by hand\n');
+    expect((await serviceIn(workspace).maintain()).scopes).toBe(1);
+  });
+});
+
+describe('save, correct and forget', () => {
+  it('saves a fact once, and takes marks in it for text', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace);
+    for (const text of ['Likes tea', 'likes **tea**.', 'Likes tea']) await service.save(scope, text);
+    await service.save(scope, 'A mark <!-- cut off -->');
+    await service.consolidate(scope, { now: true });
+    expect(await textOf(workspace)).toBe('## Noted\n\n- Likes tea\n- A mark ‹!-- cut off -->\n');
+  });
+
+  it('is never full: the oldest facts retire where there is no room, and stay readable', async () => {
+    const workspace = await testWorkspace();
+    const service = serviceIn(workspace, { maxMemoryTokens: 300 });
+    for (let at = 0; at < 100; at++) await service.save(scope, `The port of host ${at} is ${at}`);
+    const text = await textOf(workspace);
+    expect(text).toContain('host 99 ');
+    expect(text).not.toContain('host 0 ');
+    expect(await textOf(workspace, `${prefix}memory/retired.md`)).toContain('host 0 ');
+  }, 60_000);
+
+  it('tells of every fact who worded it, and where it was said', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '- by hand\n');
+    const message = userMessage('Remember that the port is 5433');
+    await logSession(workspace, { ...scope, sessionId: 'a/b 1' }, [userMessage('hello'), message]);
+    const service = serviceIn(workspace);
+    await service.flusher.flush(SessionKey.of({ ...scope, sessionId: 'a/b 1' }));
+    await service.consolidate(scope, { now: true });
+    const source = { sessionId: 'a/b 1', messageId: message.id };
+    expect(await service.facts(scope)).toEqual([
+      { id: expect.any(String), text: 'by hand', author: 'person' },
+      expect.objectContaining({ author: 'rule', saidOn: message.createdAt.slice(0, 10), source }),
+    ]);
+    const [, fact] = await service.facts(scope);
+    expect(fact?.text).toBe('Fact (as stated): Remember that the port is 5433');
+  });
+
+  it('corrects a fact, and refuses a model what a person wrote', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, '- by hand: the port is 1\n');
+    const service = serviceIn(workspace);
+    await service.save(scope, 'The host is alpha');
+    expect((await service.correct(scope, 'host', 'The host is beta')).status).toBe('done');
+    expect((await service.correct(scope, 'port', 'the port is 2')).status).toBe('refused');
+    expect((await service.forget(scope, 'port')).status).toBe('refused');
+    expect((await service.correct(scope, 'nothing like it', 'x')).status).toBe('missing');
+    expect(await textOf(workspace)).toBe('- by hand: the port is 1\n\n## Noted\n\n- The host is beta\n');
+    expect((await service.correct(scope, 'port', 'the port is 2', { by: 'person' })).status).toBe('done');
+    await service.consolidate(scope, { now: true });
+    expect(await textOf(workspace)).not.toMatch(/alpha|port is 1/);
+    expect(await textOf(workspace, `${prefix}memory/retired.md`)).toContain('The host is alpha');
+  });
+
+  it('forgets a fact in every file and in the bytes of the index, for good', async () => {
+    const workspace = await testWorkspace();
+    const index = join(await temporaryDirectory(), 'index.db');
+    const service = serviceIn(workspace, { index });
+    await workspace.write(`${prefix}memory/archive/2025-01-01.md`, '- Owns a dog\n- Lives in Zanzibar\n');
+    await service.save(scope, 'Lives in Zanzibar');
+    await service.save(scope, 'Likes tea');
+    await service.consolidate(scope, { now: true });
+    await service.save(scope, 'Likes cats');
+    expect((await service.search(scope, 'zanzibar')).hits.length).toBeGreaterThan(0);
+    expect((await service.forget(scope, 'zanzibar', { by: 'person' })).status).toBe('done');
+    await service.consolidate(scope, { now: true });
+    expect((await service.search(scope, 'zanzibar')).hits).toEqual([]);
+    expect(await everythingIn(workspace)).not.toMatch(/zanzibar/i);
+    expect((await everythingIn(workspace)).match(/Likes tea/g)?.length).toBeGreaterThan(1);
+    for (const end of ['', '-wal']) {
+      const bytes = await readFile(`${index}${end}`, 'latin1').catch(() => '');
+      expect(bytes).not.toMatch(/zanzibar/i);
+    }
+    // A note of before, told again by a process that was late, changes nothing.
+    await workspace.append(note('2026-01-01'), '- Lives in Zanzibar\n');
+    await service.consolidate(scope, { now: true });
+    expect(await textOf(workspace)).not.toContain('Zanzibar');
+  });
+
+  it('erases a user: nothing is left in the workspace or the index', async () => {
+    const workspace = await testWorkspace();
+    const path = join(await temporaryDirectory(), 'index.db');
+    const index = await MemoryIndex.open(path);
+    onTestFinished(() => index.close());
+    const service = serviceIn(workspace, { index });
+    await service.save(scope, 'Alice owns a zeppelin');
+    await service.save({ userId: 'alice' }, 'Alice owns a quetzal');
+    await service.save({ userId: 'bob' }, 'Bob stays');
+    await logSession(workspace, { ...scope, sessionId: 's' }, [userMessage('my zeppelin')]);
+    await index.indexSessionLogs(workspace, { prefix });
+    await service.search(scope, 'zeppelin');
+    await service.search({ userId: 'alice' }, 'quetzal');
+    await service.search({ userId: 'bob' }, 'stays');
+    await expect(service.erase({ agentId: 'coder' })).rejects.toThrow('must name whose memory');
+    expect((await service.erase({ userId: 'alice' })).files).toBeGreaterThan(3);
+    expect(await everythingIn(workspace)).not.toMatch(/alice|zeppelin|quetzal/i);
+    expect((await service.search({ userId: 'bob' }, 'stays')).hits).not.toEqual([]);
+    const bytes = Buffer.concat(
+      await Promise.all([path, `${path}-wal`].map((file) => readFile(file).catch(() => Buffer.alloc(0)))),
+    );
+    expect(bytes.toString('latin1')).not.toMatch(/zeppelin|quetzal/i);
+    const database = new Sqlite(path, { readonly: true });
+    onTestFinished(() => void database.close());
+    expect(database.prepare('SELECT count(*) FROM files').pluck().get()).toBe(2);
+  });
+});
+
+describe('nothing is missed', () => {
+  const parts = { ...scope, sessionId: 's' };
+
+  it('a session whose process died before its flush is noted by the maintenance, before its log is deleted', async () => {
+    const workspace = await testWorkspace();
+    await logSession(workspace, parts, [userMessage('My name is Alice Example.')]);
+    const clock = new ManualClock(Date.now());
+    const service = serviceIn(workspace, { clock });
+    expect((await service.maintain()).flushed).toBe(0);
+    await clock.pass(DAY_MS);
+    expect((await service.maintain()).flushed).toBe(1);
+    await clock.pass(181 * DAY_MS);
+    expect((await service.maintain()).pruned).toBe(1);
+    expect(await everythingIn(workspace)).toContain('My name is Alice Example.');
+  });
+
+  it('no log is deleted whose messages no model could be asked about', async () => {
+    const workspace = await testWorkspace();
+    await logSession(workspace, parts, [userMessage('My name is Alice Example.')]);
+    const clock = new ManualClock(Date.now());
+    let works = false;
+    const model = modelOf(() => {
+      if (!works) throw new Error('no route to host');
+      return '- Her name is Alice Example [#1]';
+    });
+    const service = serviceIn(workspace, { clock, model });
+    await clock.pass(181 * DAY_MS);
+    expect(await service.maintain()).toMatchObject({
+      pruned: 0,
+      failures: [expect.stringContaining('no route')],
+    });
+    works = true;
+    expect(await service.maintain()).toMatchObject({ flushed: 1, pruned: 1 });
+    expect(await everythingIn(workspace)).toContain('Her name is Alice Example');
+  });
+
+  it('a clock that was once ahead silences nothing', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
+    const flusher = new MemoryFlushManager({ workspace, clock, flush: 'throttled' });
+    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock });
+    onTestFinished(() => scheduler.close());
+    const remember = async (fact: string) => {
+      await logSession(workspace, parts, [userMessage(`Remember that ${fact}`)]);
+      const { status } = await flusher.flush(SessionKey.of(parts), { reason: 'turn' });
+      return [status, (await scheduler.requestConsolidation(scope))?.status];
+    };
+    expect(await remember('one')).toEqual(['flushed', 'consolidated']);
+    await clock.pass(-4 * 365 * DAY_MS);
+    expect(await remember('two')).toEqual(['flushed', 'consolidated']);
+  });
+
+  it('notes carry the day of the time zone, and so does what the model is told', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse('2026-03-04T22:00:00Z'));
+    const model = modelOf(() => '- Likes tea [#1]');
+    const flusher = new MemoryFlushManager({ workspace, clock, model, timeZone: 'Asia/Tokyo' });
+    const message = userMessage('I like tea', { createdAt: '2026-03-04T22:00:00.000Z' });
+    await logSession(workspace, parts, [message]);
+    await flusher.flush(SessionKey.of(parts));
+    expect(model.prompts[0]).toContain('It is 2026-03-05.');
+    const text = await textOf(workspace, note('2026-03-05'));
+    expect(text).toContain(`- Likes tea <!-- model 2026-03-05 s ${message.id} -->\n`);
+    expect(withoutMarks(text)).toMatch(/^- Likes tea\n<!-- flush/);
+    expect(() => new MemoryFlushManager({ workspace, timeZone: 'Mars' })).toThrow('timeZone');
+  });
+});

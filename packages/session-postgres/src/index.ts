@@ -1,0 +1,1 @@
+export { PostgresSession, type PostgresSessionOptions } from './postgres-session.js';

@@ -1,0 +1,302 @@
+import { createHash } from 'node:crypto';
+import {
+  checkChange,
+  checkCommit,
+  decodeSession,
+  encodeSegment,
+  leaseLost,
+  operationId,
+  parseWith,
+  type SessionChange,
+  type SessionInfo,
+  SessionKey,
+  type SessionLease,
+  type SessionScope,
+  type SessionStore,
+  type StoredSession,
+} from '@x/core';
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { z } from 'zod';
+import { attempt, withConnection } from './connection.js';
+import { migrateTables } from './schema.js';
+import { type Statements, statementsFor } from './statements.js';
+
+const optionsSchema = z.strictObject({
+  pool: z.custom<Pool>(
+    (pool) => typeof (pool as Pool | undefined)?.connect === 'function' && 'totalCount' in (pool as Pool),
+    'must be a Pool of pg',
+  ),
+  table: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,47}$/, 'must be lower-case letters, digits and _, 48 at most')
+    .default('agent_sessions'),
+  ttlSeconds: z.int().min(0).default(0),
+});
+const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
+const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
+
+/** Options of a `PostgresSession`. */
+export interface PostgresSessionOptions {
+  /** A `Pool` of `pg`. It stays the caller's: the store never ends it. */
+  readonly pool: Pool;
+  /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
+  readonly table?: string | undefined;
+  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  readonly ttlSeconds?: number | undefined;
+}
+
+interface ListedRow {
+  readonly id: string;
+  readonly key: string;
+  readonly version: string;
+  readonly time: Date;
+}
+
+/** Sessions that one statement of a listing, or one transaction of a retention, takes. */
+const PAGE = 500;
+const PARTS = [
+  ['tenantId', 'tenant_hash'],
+  ['userId', 'user_hash'],
+  ['agentId', 'agent_hash'],
+  ['sessionId', 'session_hash'],
+] as const;
+
+/**
+ * Stores sessions on PostgreSQL, 12 or later. A commit is one statement as a rule, and writes only what it adds.
+ *
+ * @example
+ * ```ts
+ * const store = new PostgresSession({ pool: new Pool({ connectionString: process.env.DATABASE_URL }) });
+ * await store.migrate();
+ * ```
+ */
+export class PostgresSession implements SessionStore {
+  readonly reach = 'cluster';
+  readonly #pool: Pool;
+  readonly #table: string;
+  readonly #statements: Statements;
+  readonly #lifetime: number;
+
+  /** @throws {InvalidInputError} for unknown or impossible options. */
+  constructor(options: PostgresSessionOptions) {
+    const { pool, table, ttlSeconds } = parseWith(optionsSchema, options, 'PostgresSession options');
+    this.#pool = pool;
+    this.#table = table;
+    this.#statements = statementsFor(table);
+    this.#lifetime = ttlSeconds * 1000;
+  }
+
+  /**
+   * Creates the tables or brings them up to date. May be called at every start, by many processes at the same time.
+   *
+   * @throws {SessionStoreError} when a newer version of this package made the tables, or they cannot be made.
+   */
+  migrate(): Promise<void> {
+    return attempt(undefined, () => migrateTables(this.#pool, this.#table));
+  }
+
+  async load(key: SessionKey): Promise<StoredSession | undefined> {
+    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${key}`)]);
+    const [session, ...messages] = rows;
+    if (session === undefined) return undefined;
+    return decodeSession(key, 'PostgreSQL', {
+      token: session.token,
+      version: Number(session.version),
+      // A gap in the numbers is a message that is missing.
+      count: messages.every(({ seq }, index) => seq === index) ? session.count : -1,
+      head: session.body,
+      messages: messages.map(({ body }) => body),
+      updatedAt: session.time,
+    });
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
+    const { operation, expected, keep, fence = null } = change;
+    const head = JSON.stringify(change.head);
+    const messages = change.append.map((message) => JSON.stringify(message));
+    return attempt(key, async () => {
+      if (expected !== undefined) {
+        const values = [hashOf(`${key}`), expected, keep, operation, messages, fence, head, this.#lifetime];
+        const { rows } = await this.#query(this.#statements.append, values);
+        if (rows[0] !== undefined) return Number(rows[0].version);
+      }
+      return this.#transaction((connection) => this.#apply(connection, key, change, head, messages));
+    });
+  }
+
+  async delete(key: SessionKey): Promise<boolean> {
+    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${key}`)]);
+    return rows[0]?.lived === true;
+  }
+
+  /**
+   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, or that have expired, the oldest
+   * first, in transactions of bounded size, and answers how many. A session whose lease somebody has stays.
+   *
+   * @param options.limit sessions to delete at most; default all.
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  async deleteOlderThan(options: {
+    readonly olderThan: Date;
+    readonly limit?: number | undefined;
+  }): Promise<number> {
+    const parsed = parseWith(retentionSchema, options, 'deleteOlderThan options');
+    const { olderThan, limit = Number.MAX_SAFE_INTEGER } = parsed;
+    const { old, holdLeases, deleteOld, forgetLeases } = this.#statements;
+    for (let deleted = 0; ; ) {
+      const { rows } = await this.#run(undefined, old, [olderThan, Math.min(PAGE, limit - deleted)]);
+      if (rows.length === 0) return deleted;
+      deleted += await attempt(undefined, () =>
+        this.#transaction(async (connection) => {
+          const found = rows.map(({ key_hash: hash }) => hash);
+          const held = await connection.query(holdLeases, [found]);
+          const hashes = held.rows.map(({ key_hash: hash }) => hash);
+          const gone = await connection.query(deleteOld, [hashes, olderThan]);
+          await connection.query(forgetLeases, [hashes]);
+          return gone.rows.length;
+        }),
+      );
+    }
+  }
+
+  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    const conditions: string[] = [];
+    const values: unknown[] = [];
+    for (const [part, column] of PARTS) {
+      const wanted = scope[part];
+      if (wanted === undefined) continue;
+      values.push(hashOf(encodeSegment(wanted)));
+      conditions.push(`${column} = $${values.length}`);
+    }
+    const [next, afterNext] = [`$${values.length + 1}`, `$${values.length + 2}`];
+    const page = async (condition: string[], parameters: unknown[], limit: number | 'ALL') => {
+      const statement = this.#statements.list([...conditions, ...condition], limit);
+      return (await this.#run(undefined, statement, [...values, ...parameters])).rows as ListedRow[];
+    };
+    const { rows: clock } = await this.#run(undefined, this.#statements.now, []);
+    const seen = new Set<string>();
+    let rows = await page([], [], PAGE);
+    for (;;) {
+      for (const row of rows) {
+        seen.add(row.id);
+        yield infoOf(row);
+      }
+      const last = rows.at(-1);
+      if (last === undefined || rows.length < PAGE) break;
+      rows = await page([`(updated_at, id) < (${next}, ${afterNext})`], [last.time, last.id], PAGE);
+    }
+    // A commit takes a session to the front, where the listing has been.
+    for (const row of await page([`updated_at >= ${next}`], [clock[0]?.time], 'ALL')) {
+      if (!seen.has(row.id)) yield infoOf(row);
+    }
+  }
+
+  /** Does nothing: the pool is the caller's. */
+  async close(): Promise<void> {}
+
+  /**
+   * The right to run the session's turns, or `undefined` while somebody else has it. Its time runs by the server's clock.
+   *
+   * @throws {InvalidInputError} when `ttlMs` is no positive whole number.
+   */
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const hash = hashOf(`${key}`);
+    const holder = operationId();
+    const { rows } = await this.#run(key, this.#statements.lease, [hash, holder, ttlMs]);
+    if (rows[0] === undefined) return undefined;
+    return {
+      fence: Number(rows[0].fence),
+      ttlMs,
+      renew: async () => {
+        const { rowCount } = await this.#run(key, this.#statements.renew, [hash, holder, ttlMs]);
+        if (rowCount === 0) throw leaseLost(key);
+      },
+      release: async () => {
+        await this.#run(key, this.#statements.release, [hash, holder]);
+      },
+    };
+  }
+
+  /** A commit of any kind, with the row locked. */
+  async #apply(
+    connection: PoolClient,
+    key: SessionKey,
+    change: SessionChange,
+    head: string,
+    messages: readonly string[],
+  ): Promise<number> {
+    const { operation, keep, fence } = change;
+    const { lockFence, lock, delete: remove, insert, replace, cut, add } = this.#statements;
+    const hash = hashOf(`${key}`);
+    const [lease] = fence === undefined ? [] : (await connection.query(lockFence, [hash])).rows;
+    const [row] = (await connection.query(lock, [hash])).rows;
+    if (row?.expired) await connection.query(remove, [hash]);
+    const stored =
+      row === undefined || row.expired
+        ? undefined
+        : { version: Number(row.version), messages: Number(row.count), operations: operationsOf(row) };
+    const applied = checkCommit(key, change, stored, lease && Number(lease.fence));
+    if (applied !== undefined) return applied;
+
+    const count = keep + messages.length;
+    let id: string | undefined = row?.id;
+    if (stored === undefined) {
+      const parts = PARTS.map(([part]) => key.parts[part]);
+      const hashes = parts.map((part) => (part === undefined ? null : hashOf(encodeSegment(part))));
+      const values = [hash, `${key}`, ...hashes, count, operation, head, this.#lifetime];
+      id = (await connection.query(insert, values)).rows[0]?.id;
+      // Somebody was faster; now there is a row to lock.
+      if (id === undefined) return this.#apply(connection, key, change, head, messages);
+    } else {
+      await connection.query(replace, [id, count, operation, head, this.#lifetime]);
+      if (keep < stored.messages) await connection.query(cut, [id, keep]);
+    }
+    if (messages.length > 0) await connection.query(add, [id, keep, messages]);
+    return (stored?.version ?? 0) + 1;
+  }
+
+  /** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
+  #transaction<T>(task: (connection: PoolClient) => Promise<T>): Promise<T> {
+    return withConnection(this.#pool, async (connection) => {
+      await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+      try {
+        const result = await task(connection);
+        await connection.query('COMMIT');
+        return result;
+      } catch (error) {
+        // Where this fails, too, the connection is closed, which rolls back as well.
+        await connection.query('ROLLBACK').catch(() => {});
+        throw error;
+      }
+    });
+  }
+
+  #run(key: SessionKey | undefined, statement: string, values: unknown[]): Promise<QueryResult> {
+    return attempt(key, () => this.#query(statement, values));
+  }
+
+  #query(statement: string, values: unknown[]): Promise<QueryResult> {
+    return withConnection(this.#pool, (connection) => connection.query(statement, values));
+  }
+}
+
+function hashOf(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function operationsOf({
+  token,
+  earlier,
+}: {
+  readonly token: string;
+  readonly earlier: string;
+}): readonly string[] {
+  return [...(earlier.match(/.{8}/gs) ?? []), token];
+}
+
+function infoOf({ key, version, time }: ListedRow): SessionInfo {
+  return { key: SessionKey.parse(key), version: Number(version), updatedAt: time.toISOString() };
+}

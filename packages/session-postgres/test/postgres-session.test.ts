@@ -1,0 +1,153 @@
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { operationId, SessionKey, userMessage } from '@x/core';
+import { checkTurns, commitAt, runWriters, severableProxy } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
+import { Pool } from 'pg';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { PostgresSession } from '../src/index.js';
+
+const pools: Pool[] = [];
+afterAll(async () => {
+  for (const pool of pools) await pool.end();
+});
+function poolOf(connectionString: string = inject('postgresUrl')): Pool {
+  const pool = new Pool({ connectionString });
+  // What ended a connection that nobody used.
+  pool.on('error', () => {});
+  pools.push(pool);
+  return pool;
+}
+const shared = () => pools[0] ?? poolOf();
+let table: string;
+async function fresh(
+  options: { readonly ttlSeconds?: number } = {},
+  pool = shared(),
+): Promise<PostgresSession> {
+  table = `t_${randomBytes(6).toString('hex')}`;
+  const store = new PostgresSession({ pool, table, ...options });
+  await new PostgresSession({ pool: shared(), table }).migrate();
+  return store;
+}
+const key = SessionKey.of({ userId: 'u', sessionId: 's' });
+
+sessionStoreSuite({
+  name: 'PostgresSession',
+  create: () => fresh(),
+  reopen: () => new PostgresSession({ pool: poolOf(), table }),
+});
+
+const HOUR = 3_600;
+sessionStoreSuite({
+  name: 'PostgresSession with a lifetime',
+  create: () => fresh({ ttlSeconds: HOUR }),
+  manyMessages: 100,
+  largePayloadBytes: 1_000,
+  expiry: {
+    ttlMs: HOUR * 1000,
+    remainingMs: async (of) => {
+      const { rows } = await shared().query(
+        `SELECT extract(epoch FROM expires_at - clock_timestamp()) * 1000 AS rest FROM ${table} WHERE session_key = $1`,
+        [`${of}`],
+      );
+      return Number(rows[0]?.rest);
+    },
+    expireIn: async (of, ms) => {
+      const time = `clock_timestamp() + $2 * interval '1 millisecond'`;
+      await shared().query(`UPDATE ${table} SET expires_at = ${time} WHERE session_key = $1`, [`${of}`, ms]);
+    },
+  },
+});
+
+describe('PostgresSession', () => {
+  it('loses and doubles no turn while processes that write are killed', async () => {
+    const store = await fresh();
+    const plan = { seed: 11, sessions: 4, turns: 20 };
+    const child = join(import.meta.dirname, 'children/write-turns.ts');
+    const acknowledged = await runWriters({
+      ...plan,
+      writers: 3,
+      kills: 4,
+      start: (turns) =>
+        fork(child, [inject('postgresUrl'), table, JSON.stringify(turns)], {
+          execArgv: ['--conditions=@x/source', '--import', 'tsx'],
+        }),
+    });
+    await checkTurns(store, plan, acknowledged);
+  });
+
+  it('commits in one statement, and says so when it is called before migrate', async () => {
+    const pool = poolOf();
+    const store = new PostgresSession({ pool, table: 'not_there' });
+    const change = {
+      operation: operationId(),
+      expected: undefined,
+      head: {},
+      keep: 0,
+      append: [userMessage('Hi')],
+    };
+    await expect(store.commit(key, change)).rejects.toThrow('call migrate()');
+    await store.migrate();
+    await Promise.all([store.migrate(), store.migrate()]);
+    await store.commit(key, change);
+    const statements: unknown[] = [];
+    pool.on('acquire', () => statements.push(1));
+    await store.commit(key, { ...change, operation: operationId(), expected: change.operation, keep: 1 });
+    expect(statements).toHaveLength(1);
+    await pool.query('UPDATE not_there_schema SET version = 99');
+    await expect(store.migrate()).rejects.toMatchObject({ code: 'session_newer' });
+  });
+
+  it('keeps a session whose lease is taken while old ones are deleted', async () => {
+    const store = await fresh();
+    const keys = ['a', 'b'].map((sessionId) => SessionKey.of(sessionId));
+    for (const each of keys)
+      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    const other = await shared().connect();
+    await other.query('BEGIN');
+    // Somebody takes the lease of the first, and has not finished to.
+    const [held = key, free = key] = keys;
+    const lease = await store.lease(held, { ttlMs: 60_000 });
+    await lease?.release();
+    await other.query(
+      `UPDATE ${table}_leases SET expires_at = clock_timestamp() + interval '1 hour', holder = 'me'`,
+    );
+    const deleting = store.deleteOlderThan({ olderThan: new Date(Date.now() + 60_000) });
+    await other.query('COMMIT');
+    other.release();
+    expect(await deleting).toBe(1);
+    expect(await store.load(held)).toBeDefined();
+    expect(await store.load(free)).toBeUndefined();
+  });
+
+  it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
+    'a commit at whose statement the connection breaks (%s) is made once',
+    async (sever) => {
+      const address = new URL(inject('postgresUrl'));
+      const proxy = await severableProxy(address.hostname, Number(address.port));
+      address.port = String(proxy.port);
+      const store = await fresh({}, poolOf(address.href));
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
+      const severed = proxy[sever]('in the message');
+      const append = [userMessage('in the message')];
+      expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append })).toBe(2);
+      await severed;
+      expect((await store.load(key))?.messages).toHaveLength(2);
+      await proxy.close();
+    },
+  );
+
+  it('tells what was lost in the database as damage', async () => {
+    const store = await fresh();
+    const append = [userMessage('one'), userMessage('two')];
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append });
+    await shared().query(`UPDATE ${table}_messages SET seq = 7 WHERE seq = 1`);
+    await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
+  });
+
+  it('refuses what is no pool, and a name that is none', () => {
+    expect(() => new PostgresSession({ pool: {} as never })).toThrow('pool: must be a Pool of pg');
+    expect(() => new PostgresSession({ pool: shared(), table: 'A B' })).toThrow('table');
+  });
+});

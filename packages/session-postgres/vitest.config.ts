@@ -1,0 +1,4 @@
+import { defineConfig } from 'vitest/config';
+import { unitWith } from '../../tooling/vitest.js';
+
+export default defineConfig(unitWith('postgres'));

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { SessionKey, SessionStoreError } from '@x/core';
+import { commitAt } from '@x/testkit';
+import { Redis } from 'ioredis';
+import { expect, inject, it, onTestFinished } from 'vitest';
+import { RedisSession, RedisWorkspace } from '../src/index.js';
+import { proxiedClient } from './support/proxied-client.js';
+import { collect, messages, testStore } from './support/test-store.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+
+it('a client that answers numbers as text changes nothing', async () => {
+  const client = new Redis(inject('redisUrl'), { stringNumbers: true });
+  onTestFinished(() => client.disconnect());
+  const options = { client, keyPrefix: `text-${randomUUID()}:` };
+  const store = new RedisSession(options);
+  const lease = await store.lease(key, { ttlMs: 60_000 });
+  const fence = lease?.fence;
+  expect(
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(2), fence }),
+  ).toBe(1);
+  expect(
+    await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 2, append: messages(1), fence }),
+  ).toBe(2);
+  await lease?.renew();
+  expect((await store.load(key))?.messages).toHaveLength(3);
+  expect(await collect(store.list())).toMatchObject([{ version: 2 }]);
+  expect(await store.delete(key)).toBe(true);
+  expect(await store.delete(key)).toBe(false);
+  const workspace = new RedisWorkspace(options);
+  await workspace.append('a/b', 'text');
+  expect(await workspace.stat('a/b')).toMatchObject({ size: 4 });
+  expect(await workspace.lock('a', async () => 'held')).toBe('held');
+  expect(await workspace.delete('a')).toBe(true);
+});
+
+it('a write whose reply is lost is done once', async () => {
+  const { proxy, client } = await proxiedClient({ retryStrategy: () => 1 });
+  const workspace = new RedisWorkspace({ client, keyPrefix: `lost-${randomUUID()}:` });
+  await workspace.append('memory.md', '- likes coffee\n');
+  let severed = proxy.severReplyTo('likes tea');
+  await workspace.append('memory.md', '- likes tea\n');
+  await severed;
+  expect(Buffer.from(await workspace.read('memory.md')).toString()).toBe('- likes coffee\n- likes tea\n');
+  severed = proxy.severReplyTo('first of all');
+  await workspace.write('new.md', 'first of all', { ifAbsent: true });
+  await severed;
+  await expect(workspace.write('new.md', 'other', { ifAbsent: true })).rejects.toMatchObject({
+    code: 'already_exists',
+  });
+});
+
+it('a session says its format, and one of a newer release is told apart from damage', async () => {
+  const { client, keyPrefix, store } = testStore();
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
+  const name = `${keyPrefix}{/alice}:session:/s`;
+  expect(await client.hget(name, 'format')).toBe('2');
+  await client.hset(name, 'format', '3');
+  await expect(store.load(key)).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
+  const commit = commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [] });
+  await expect(commit).rejects.toSatisfy(SessionStoreError.isInstance);
+  await expect(commit).rejects.toMatchObject({ code: 'session_newer' });
+});

@@ -1,0 +1,58 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { type SessionKey, SessionStoreError, XError } from '@x/core';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { migrate, migrations, versionOf } from './schema.js';
+
+/** How long one attempt blocks this process; then others are let in before the next. */
+const BUSY_MS = 20;
+
+/**
+ * Opens the database of sessions, and makes it or brings it up to date.
+ *
+ * @throws {SessionStoreError} when it cannot be opened, is no database, or was made by a newer release.
+ */
+export function openDatabase(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
+  try {
+    return open(file, synchronous, lockTimeoutMs);
+  } catch (error) {
+    throw toStoreError(undefined, error);
+  }
+}
+
+function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
+  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+  const database = new Sqlite(file, { timeout: lockTimeoutMs });
+  try {
+    database.pragma('journal_mode = WAL');
+    database.pragma(`synchronous = ${synchronous}`);
+    if (versionOf(database) < migrations.length) database.transaction(() => migrate(database)).immediate();
+    if (versionOf(database) > migrations.length) {
+      const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;
+      throw new SessionStoreError('session_newer', message);
+    }
+    // From here on somebody else's transaction is waited for without standing still.
+    database.pragma(`busy_timeout = ${BUSY_MS}`);
+    return database;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+/** Whether another process has the file. */
+export function isBusy(error: unknown): boolean {
+  return /^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: string }).code));
+}
+
+/** A transaction of SQLite happens or does not, and says which. */
+export function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
+  if (XError.isInstance(error)) return error;
+  const { code = '', message } = error as { code?: string; message: string };
+  const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);
+  return new SessionStoreError(
+    isDamaged ? 'session_corrupt' : 'session_unavailable',
+    `The database of sessions ${isDamaged ? 'is damaged; restore it from a backup' : 'could not be read or written'}: ${message}. Nothing was written.`,
+    { ...(key && { sessionKey: key.toString() }), cause: error, outcome: 'none' },
+  );
+}

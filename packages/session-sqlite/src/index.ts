@@ -1,0 +1,1 @@
+export { SqliteSession, type SqliteSessionOptions } from './sqlite-session.js';

@@ -1,0 +1,386 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import {
+  type Clock,
+  type Committed,
+  checkChange,
+  checkCommit,
+  decodeSession,
+  encodeSegment,
+  leaseLost,
+  parseWith,
+  remember,
+  type SessionChange,
+  type SessionInfo,
+  SessionKey,
+  type SessionLease,
+  type SessionScope,
+  type SessionStore,
+  type StoredSession,
+  systemClock,
+  tokenOf,
+} from '@x/core';
+import type { Database } from 'better-sqlite3';
+import { z } from 'zod';
+import { isBusy, openDatabase, toStoreError } from './database.js';
+
+const optionsSchema = z.strictObject({
+  file: z.string().min(1),
+  synchronous: z.enum(['full', 'normal']).default('full'),
+  ttlSeconds: z.int().min(0).default(0),
+  lockTimeoutMs: z.number().nonnegative().default(10_000),
+  clock: z.custom<Clock>().default(systemClock),
+});
+const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
+const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
+
+/** Options of a `SqliteSession`. */
+export interface SqliteSessionOptions {
+  /** The database; it is made, with the directories above it, when it is not there. `:memory:` for tests. */
+  readonly file: string;
+  /**
+   * What a commit waits for. `full` (default): the disk, so that it survives the loss of power. `normal`: the operating
+   * system, so that it survives the end of the process; several times faster on slow disks.
+   */
+  readonly synchronous?: 'full' | 'normal' | undefined;
+  /** Seconds after its last commit at which a session is gone. Default 0: never. */
+  readonly ttlSeconds?: number | undefined;
+  /** Milliseconds that an operation waits for another process to end its own. Default 10 000. */
+  readonly lockTimeoutMs?: number | undefined;
+  /** What times are told by. Default: the system's. */
+  readonly clock?: Clock | undefined;
+}
+
+interface SessionRow {
+  readonly id: number;
+  readonly version: number;
+  readonly message_count: number;
+  readonly operations: string;
+  readonly head: string;
+  readonly updated_at: number;
+}
+interface ListedRow extends SessionRow {
+  readonly key: string;
+}
+interface LeaseRow {
+  readonly fence: number;
+  readonly holder: string;
+  readonly expires_at: number;
+}
+
+const PAUSE_MS = 10;
+/** Sessions that one statement of a listing reads. */
+const PAGE = 200;
+const PARTS = [
+  ['tenantId', 'tenant'],
+  ['userId', 'user'],
+  ['agentId', 'agent'],
+  ['sessionId', 'session'],
+] as const;
+
+/**
+ * Stores sessions in one file of SQLite: for programs on one machine, in any number of processes. A commit is a
+ * transaction that writes what it adds.
+ *
+ * @example
+ * ```ts
+ * const store = new SqliteSession({ file: './data/sessions.db' });
+ * ```
+ */
+export class SqliteSession implements SessionStore {
+  readonly reach = 'host';
+  readonly #database: Database;
+  readonly #lifetime: number;
+  readonly #lockTimeoutMs: number;
+  readonly #clock: Clock;
+
+  /**
+   * @throws {InvalidInputError} for unknown or impossible options.
+   * @throws {SessionStoreError} when the file cannot be opened, is no database, or was made by a newer release.
+   */
+  constructor(options: SqliteSessionOptions) {
+    const { file, synchronous, ttlSeconds, lockTimeoutMs, clock } = parseWith(
+      optionsSchema,
+      options,
+      'SqliteSession options',
+    );
+    this.#lifetime = ttlSeconds * 1000;
+    this.#lockTimeoutMs = lockTimeoutMs;
+    this.#clock = clock;
+    this.#database = openDatabase(file, synchronous, lockTimeoutMs);
+  }
+
+  load(key: SessionKey): Promise<StoredSession | undefined> {
+    return this.#transaction(key, 'deferred', () => {
+      const row = this.#row(key);
+      if (row === undefined) return undefined;
+      const messages = this.#database
+        .prepare('SELECT message FROM messages WHERE session_id = ? ORDER BY seq')
+        .pluck()
+        .all(row.id) as string[];
+      return decodeSession(key, 'SQLite', {
+        token: tokenOf(committed(row)),
+        version: row.version,
+        count: row.message_count,
+        head: row.head,
+        messages,
+        updatedAt: new Date(row.updated_at),
+      });
+    });
+  }
+
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
+    checkChange(change);
+    const head = JSON.stringify(change.head);
+    const messages = change.append.map((message) => JSON.stringify(message));
+    return this.#transaction(key, 'immediate', () => {
+      const row = this.#row(key);
+      const stored = row && committed(row);
+      const applied = checkCommit(key, change, stored, this.#lease(key)?.fence);
+      if (applied !== undefined) return applied;
+      const now = this.#clock.now();
+      const version = (stored?.version ?? 0) + 1;
+      const id = this.#put(key, row, {
+        version,
+        message_count: change.keep + messages.length,
+        operations: remember(stored?.operations ?? [], change.operation).join(' '),
+        head,
+        updated_at: Math.round(now),
+        expires_at: this.#lifetime > 0 ? Math.round(now + this.#lifetime) : null,
+      });
+      if (change.keep < (stored?.messages ?? 0)) {
+        this.#database.prepare('DELETE FROM messages WHERE session_id = ? AND seq >= ?').run(id, change.keep);
+      }
+      const add = this.#database.prepare('INSERT INTO messages (session_id, seq, message) VALUES (?, ?, ?)');
+      for (const [index, message] of messages.entries()) add.run(id, change.keep + index, message);
+      return version;
+    });
+  }
+
+  delete(key: SessionKey): Promise<boolean> {
+    return this.#transaction(key, 'immediate', () => {
+      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
+      const row = this.#row(key);
+      if (row !== undefined) this.#remove(row.id);
+      return row !== undefined;
+    });
+  }
+
+  /**
+   * Deletes the sessions whose last commit is older than `olderThan`, or that have expired, and answers how many. A session
+   * whose lease somebody has stays.
+   *
+   * @param options.limit sessions to delete at most; default all.
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  async deleteOlderThan(options: {
+    readonly olderThan: Date;
+    readonly limit?: number | undefined;
+  }): Promise<number> {
+    const { olderThan, limit = Number.MAX_SAFE_INTEGER } = parseWith(
+      retentionSchema,
+      options,
+      'deleteOlderThan options',
+    );
+    let deleted = 0;
+    for (;;) {
+      const page = Math.min(PAGE, limit - deleted);
+      const count = await this.#transaction(undefined, 'immediate', () => {
+        const now = this.#clock.now();
+        const ids = this.#database
+          .prepare(
+            `SELECT id FROM sessions WHERE (updated_at < ? OR expires_at <= ?) AND NOT EXISTS
+               (SELECT 1 FROM leases WHERE leases.key = sessions.key AND leases.expires_at > ?)
+             ORDER BY updated_at LIMIT ?`,
+          )
+          .pluck()
+          .all(olderThan.getTime(), now, now, page) as number[];
+        for (const id of ids) this.#remove(id);
+        return ids.length;
+      });
+      deleted += count;
+      if (count === 0 || deleted >= limit) return deleted;
+    }
+  }
+
+  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+    const begun = this.#clock.now();
+    const seen = new Set<number>();
+    let last: Pick<ListedRow, 'updated_at' | 'id'> | undefined;
+    do {
+      const rows = await this.#page(scope, last);
+      for (const row of rows) {
+        seen.add(row.id);
+        yield infoOf(row);
+      }
+      last = rows.length < PAGE ? undefined : rows.at(-1);
+    } while (last !== undefined);
+    // A commit takes a session to the front, where the listing has been.
+    for (const row of await this.#page(scope, undefined, begun)) if (!seen.has(row.id)) yield infoOf(row);
+  }
+
+  /** Closes the file. */
+  async close(): Promise<void> {
+    this.#database.close();
+  }
+
+  /**
+   * The right to run the session's turns, or `undefined` while another process or task has it. Its time runs by the clock.
+   *
+   * @throws {InvalidInputError} when `ttlMs` is no positive number.
+   */
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const holder = randomUUID();
+    const fence = await this.#transaction(key, 'immediate', () => {
+      const now = this.#clock.now();
+      const last = this.#lease(key);
+      if (last !== undefined && last.expires_at > now) return undefined;
+      // Larger than that of any earlier lease, also where its record went with the session.
+      const largest = this.#database.prepare('SELECT MAX(fence) FROM leases').pluck().get();
+      const next = Math.max(Math.ceil(now * 1000), Number(largest) + 1);
+      this.#database
+        .prepare('INSERT OR REPLACE INTO leases (key, fence, holder, expires_at) VALUES (?, ?, ?, ?)')
+        .run(key.toString(), next, holder, Math.ceil(now + ttlMs));
+      // Of all sessions, so that it grows also when a session is deleted with its lease.
+      this.#database.prepare(`INSERT OR REPLACE INTO leases VALUES ('', ?, '', 0)`).run(next);
+      return next;
+    });
+    if (fence === undefined) return undefined;
+    const change = (expiresAt: () => number) =>
+      this.#transaction(
+        key,
+        'immediate',
+        () =>
+          this.#database
+            .prepare('UPDATE leases SET expires_at = ? WHERE key = ? AND holder = ?')
+            .run(expiresAt(), key.toString(), holder).changes,
+      );
+    let isReleased = false;
+    return {
+      fence,
+      ttlMs,
+      renew: async () => {
+        const renewed = isReleased ? 0 : await change(() => Math.ceil(this.#clock.now() + ttlMs));
+        if (renewed === 0) throw leaseLost(key);
+      },
+      release: async () => {
+        isReleased = true;
+        await change(() => 0);
+      },
+    };
+  }
+
+  /** Sessions behind `last`, or all that were committed to since a time. */
+  #page(
+    scope: SessionScope,
+    last: Pick<ListedRow, 'updated_at' | 'id'> | undefined,
+    since?: number,
+  ): Promise<readonly ListedRow[]> {
+    const conditions = ['(expires_at IS NULL OR expires_at > ?)'];
+    const values: (string | number)[] = [this.#clock.now()];
+    for (const [part, column] of PARTS) {
+      const wanted = scope[part];
+      if (wanted === undefined) continue;
+      conditions.push(`${column} = ?`);
+      values.push(encodeSegment(wanted));
+    }
+    if (last !== undefined) {
+      conditions.push('(updated_at, id) < (?, ?)');
+      values.push(last.updated_at, last.id);
+    }
+    if (since !== undefined) {
+      conditions.push('updated_at >= ?');
+      values.push(Math.floor(since));
+    }
+    const statement = `SELECT id, key, version, updated_at FROM sessions WHERE ${conditions.join(' AND ')}
+      ORDER BY updated_at DESC, id DESC LIMIT ${since === undefined ? PAGE : -1}`;
+    return this.#transaction(
+      undefined,
+      'deferred',
+      () => this.#database.prepare(statement).all(values) as ListedRow[],
+    );
+  }
+
+  /** The session, unless it has expired. */
+  #row(key: SessionKey): SessionRow | undefined {
+    const row = this.#database.prepare('SELECT * FROM sessions WHERE key = ?').get(key.toString()) as
+      | (SessionRow & { readonly expires_at: number | null })
+      | undefined;
+    return row?.expires_at != null && row.expires_at <= this.#clock.now() ? undefined : row;
+  }
+
+  #lease(key: SessionKey): LeaseRow | undefined {
+    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(key.toString()) as
+      | LeaseRow
+      | undefined;
+  }
+
+  /** Writes the row of a session, and answers its id. */
+  #put(
+    key: SessionKey,
+    row: SessionRow | undefined,
+    values: Record<string, string | number | null>,
+  ): number | bigint {
+    const names = Object.keys(values);
+    if (row !== undefined) {
+      const assignments = names.map((name) => `${name} = @${name}`).join(', ');
+      this.#database
+        .prepare(`UPDATE sessions SET ${assignments} WHERE id = @id`)
+        .run({ ...values, id: row.id });
+      return row.id;
+    }
+    const expired = this.#database
+      .prepare('SELECT id FROM sessions WHERE key = ?')
+      .pluck()
+      .get(key.toString());
+    if (expired !== undefined) this.#remove(Number(expired));
+    const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
+    const all = {
+      ...values,
+      key: key.toString(),
+      tenant,
+      user,
+      agent,
+      session,
+      created_at: values.updated_at ?? 0,
+    };
+    const columns = Object.keys(all);
+    return this.#database
+      .prepare(
+        `INSERT INTO sessions (${columns.join(', ')}) VALUES (${columns.map((name) => `@${name}`).join(', ')})`,
+      )
+      .run(all).lastInsertRowid;
+  }
+
+  #remove(id: number): void {
+    this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(id);
+    this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
+  }
+
+  /** Runs a task in a transaction; again, with others let in between, while another process has the file. */
+  async #transaction<T>(
+    key: SessionKey | undefined,
+    mode: 'deferred' | 'immediate',
+    task: () => T,
+  ): Promise<T> {
+    const deadline = performance.now() + this.#lockTimeoutMs;
+    for (;;) {
+      try {
+        return this.#database.transaction(task)[mode]();
+      } catch (error) {
+        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(key, error);
+      }
+      await sleep(PAUSE_MS * (0.5 + Math.random()));
+    }
+  }
+}
+
+function committed(row: SessionRow): Committed {
+  return { version: row.version, messages: row.message_count, operations: row.operations.split(' ') };
+}
+
+function infoOf({ key, version, updated_at: updatedAt }: ListedRow): SessionInfo {
+  return { key: SessionKey.parse(key), version, updatedAt: new Date(updatedAt).toISOString() };
+}

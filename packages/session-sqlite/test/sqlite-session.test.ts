@@ -1,0 +1,143 @@
+import { fork } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operationId, SessionKey, userMessage } from '@x/core';
+import { checkTurns, commitAt, runWriters } from '@x/testkit';
+import { sessionStoreSuite } from '@x/testkit/suites';
+import Sqlite from 'better-sqlite3';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SqliteSession } from '../src/index.js';
+
+let directory: string;
+let count = 0;
+beforeAll(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-sqlite-'));
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const fresh = () => join(directory, `below/${++count}.db`);
+const last = () => join(directory, `below/${count}.db`);
+const key = SessionKey.of({ userId: 'u', sessionId: 's' });
+
+sessionStoreSuite({
+  name: 'SqliteSession',
+  create: () => new SqliteSession({ file: fresh() }),
+  reopen: () => new SqliteSession({ file: last() }),
+});
+
+const HOUR = 3_600;
+sessionStoreSuite({
+  name: 'SqliteSession with a lifetime',
+  create: () => new SqliteSession({ file: fresh(), ttlSeconds: HOUR }),
+  reopen: () => new SqliteSession({ file: last(), ttlSeconds: HOUR }),
+  manyMessages: 100,
+  largePayloadBytes: 1_000,
+  expiry: {
+    ttlMs: HOUR * 1000,
+    remainingMs: async (of) => {
+      const database = new Sqlite(last());
+      const at = database.prepare('SELECT expires_at FROM sessions WHERE key = ?').pluck().get(`${of}`);
+      database.close();
+      return Number(at) - Date.now();
+    },
+    expireIn: async (of, ms) => {
+      const database = new Sqlite(last());
+      database.prepare('UPDATE sessions SET expires_at = ? WHERE key = ?').run(Date.now() + ms, `${of}`);
+      database.close();
+    },
+  },
+});
+
+describe('SqliteSession', () => {
+  it('loses and doubles no turn while processes that write are killed', async () => {
+    const file = fresh();
+    const plan = { seed: 7, sessions: 4, turns: 20 };
+    new SqliteSession({ file });
+    const child = join(import.meta.dirname, 'children/write-turns.ts');
+    const acknowledged = await runWriters({
+      ...plan,
+      writers: 3,
+      kills: 4,
+      start: (turns) =>
+        fork(child, [file, JSON.stringify(turns)], {
+          execArgv: ['--conditions=@x/source', '--import', 'tsx'],
+        }),
+    });
+    const store = new SqliteSession({ file });
+    await checkTurns(store, plan, acknowledged);
+    await store.close();
+  });
+
+  it('waits for another process without standing still, and says when that takes too long', async () => {
+    const file = fresh();
+    const store = new SqliteSession({ file, lockTimeoutMs: 100 });
+    const other = new Sqlite(file);
+    other.exec('BEGIN IMMEDIATE');
+    const change = { operation: operationId(), expected: undefined, head: {}, keep: 0, append: [] };
+    await expect(store.commit(key, change)).rejects.toMatchObject({
+      code: 'session_unavailable',
+      outcome: 'none',
+    });
+    expect(await store.load(key)).toBeUndefined();
+    const patient = new SqliteSession({ file });
+    const commit = patient.commit(key, change);
+    other.exec('COMMIT');
+    expect(await commit).toBe(1);
+  });
+
+  it('lists newest first, each session once, also those that are committed to meanwhile', async () => {
+    const store = new SqliteSession({ file: fresh(), synchronous: 'normal' });
+    const keys = Array.from({ length: 450 }, (_, index) =>
+      SessionKey.of({ userId: 'u', sessionId: `s-${index}` }),
+    );
+    for (const each of keys)
+      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    const listed: string[] = [];
+    for await (const info of store.list({ userId: 'u' })) {
+      listed.push(`${info.key}`);
+      // What was next to the last comes to the front, where the listing has been.
+      if (listed.length === 10) {
+        await commitAt(store, keys[0] ?? key, {
+          expectedVersion: 'latest',
+          head: { n: 1 },
+          keep: 0,
+          append: [],
+        });
+      }
+    }
+    expect(listed.sort()).toEqual(keys.map(String).sort());
+    for await (const info of store.list()) {
+      expect(info.key).toEqual(keys[0]);
+      break;
+    }
+  });
+
+  it('deletes what is old and what nobody has the turn of', async () => {
+    let now = Date.parse('2026-01-01');
+    const clock = { now: () => now, sleep: async () => {} };
+    const store = new SqliteSession({ file: fresh(), clock });
+    const held = SessionKey.of('held');
+    for (const each of [key, held])
+      await commitAt(store, each, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('Hi')] });
+    now += 10_000;
+    await store.lease(held, { ttlMs: 1_000 });
+    await commitAt(store, SessionKey.of('new'), { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    expect(await store.deleteOlderThan({ olderThan: new Date(now) })).toBe(1);
+    expect(await store.load(held)).toBeDefined();
+    now += 2_000;
+    expect(await store.deleteOlderThan({ olderThan: new Date(now - 1_999) })).toBe(2);
+  });
+
+  it('tells a newer file, and one that is no database', async () => {
+    const newer = fresh();
+    await new SqliteSession({ file: newer }).close();
+    const database = new Sqlite(newer);
+    database.pragma('user_version = 99');
+    database.close();
+    expect(() => new SqliteSession({ file: newer })).toThrow(/newer than this package knows/);
+    const garbage = join(directory, 'garbage.db');
+    writeFileSync(garbage, 'x'.repeat(5_000));
+    expect(() => new SqliteSession({ file: garbage })).toThrow(/is damaged/);
+    expect(() => new SqliteSession({ file: '' })).toThrow(/file/);
+  });
+});

@@ -1,0 +1,4 @@
+import { defineConfig } from 'tsup';
+import { library } from '../../tooling/tsup.js';
+
+export default defineConfig(library);

@@ -1,0 +1,112 @@
+import { readdirSync, realpathSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Client } from 'pg';
+import { startContainer } from './container.js';
+import { startLocalServer } from './local-server.js';
+import { provide } from './provide.js';
+import type { Running, Service } from './service.js';
+
+/** Where Debian keeps each release, apart from PATH. */
+const RELEASES = '/usr/lib/postgresql';
+const url = (host: string, port: number) => `postgres://postgres@${host}:${port}/postgres`;
+
+async function ping(connectionString: string): Promise<void> {
+  const client = new Client({ connectionString });
+  // A server that ends while it is asked says so twice.
+  client.on('error', () => {});
+  await client.connect();
+  await client.end();
+}
+
+const installed = {
+  name: 'PostgreSQL',
+  variable: 'DATABASE_URL',
+  example: url('127.0.0.1', 5432),
+  /** Looked for anew each time: a package may have been installed since. */
+  get programs() {
+    return ['postgres', ...releases().map((release) => join(RELEASES, release, 'bin/postgres'))];
+  },
+  debianPackages: ['postgresql'],
+  homebrewFormula: 'postgresql',
+};
+
+function releases(): readonly string[] {
+  try {
+    return readdirSync(RELEASES).sort((left, right) => Number(right) - Number(left));
+  } catch {
+    return [];
+  }
+}
+
+function start(path: string, settings: readonly string[]): Promise<Running> {
+  // It refuses to run as root, and every system has this user.
+  const asRoot = process.getuid?.() === 0;
+  const user = asRoot ? ['setpriv', '--reuid=nobody', '--regid=nogroup', '--clear-groups'] : [];
+  const programs = dirname(realpathSync(path));
+  return startLocalServer({
+    name: 'postgres',
+    commands: (directory, port) => {
+      const data = join(directory, 'data');
+      const init = [
+        join(programs, 'initdb'),
+        '-D',
+        data,
+        '-U',
+        'postgres',
+        '-A',
+        'trust',
+        '-E',
+        'UTF8',
+        '--no-sync',
+      ];
+      const options = [
+        '-D',
+        data,
+        '-p',
+        `${port}`,
+        '-h',
+        '127.0.0.1',
+        '-k',
+        directory,
+        ...settings.flatMap((each) => ['-c', each]),
+      ];
+      // After it was killed its children take a moment to end, and until then it refuses to start.
+      const untilItRuns = 'for attempt in 1 2 3 4 5 6 7 8 9; do "$@" && exit; sleep 0.5; done; exit 1';
+      return [
+        ...(asRoot ? [['chown', 'nobody', directory]] : []),
+        [...user, ...init],
+        ['sh', '-c', untilItRuns, 'postgres', ...user, path, ...options],
+      ];
+    },
+    url,
+    ping,
+  });
+}
+
+/** A server that has on disk what it has confirmed. Only of our own, since it is there to be killed. */
+export const durablePostgres: Service = {
+  ...installed,
+  get programs() {
+    return installed.programs;
+  },
+  fromProgram: (path) => start(path, ['fsync=on']),
+};
+
+export const postgres: Service = {
+  ...installed,
+  get programs() {
+    return installed.programs;
+  },
+  // Tests need no durability against a power cut.
+  fromProgram: (path) => start(path, ['fsync=off']),
+  fromContainer: () =>
+    startContainer({
+      image: 'postgres:16-alpine',
+      port: 5432,
+      environment: { POSTGRES_HOST_AUTH_METHOD: 'trust' },
+      url,
+      ping,
+    }),
+};
+
+export default provide('postgresUrl', postgres);
