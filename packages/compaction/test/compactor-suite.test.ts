@@ -22,7 +22,7 @@ compactorSuite({
     }),
 });
 compactorSuite({
-  name: 'in tiers, with pruning',
+  name: 'with pruning',
   conversations,
   create: () =>
     createCompactor({
@@ -32,6 +32,11 @@ compactorSuite({
         'drop_oldest',
       ],
     }),
+});
+compactorSuite({
+  name: 'in tiers',
+  conversations,
+  create: () => createCompactor({ preset: 'everruns', memoryTiers: { hotMessages: 4, warmMessages: 8 } }),
 });
 compactorSuite({
   name: 'by masking alone',

@@ -1,7 +1,7 @@
 import { assistantMessage, type Message, type Model, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { type CompactionConfig, createCompactor, type Reducer } from '../src/index.js';
+import { createCompactor, type Reducer, truncateArgs } from '../src/index.js';
 import { at, lines, round, rounds } from './build.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
@@ -18,18 +18,24 @@ describe('createCompactor', () => {
   it('stops as soon as the view fits: masking that suffices is followed by no model call', async () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const messages = [userMessage('start'), ...rounds(12, () => ({ output: lines(700) }))];
-    const outcome = await createCompactor({ model, contextWindow: 20_000 }).compact(messages, {
-      reason: 'proactive_budget',
+    const compactor = createCompactor({
+      model,
+      contextWindow: 20_000,
+      stages: ['mask_outputs', 'summarize', 'drop_oldest'],
     });
+    const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome.status).toBe('applied');
-    expect(outcome.steps.at(-1)?.reducer).toBe('observation_masking');
+    expect(outcome.steps.map(({ reducer }) => reducer)).toEqual(['mask_outputs']);
     expect(model.requests).toEqual([]);
   });
 
   it('keeps a cheap pass that ran by its own trigger, although no summary follows', async () => {
     const write = round({ name: 'write_file', input: { path: 'a', content: 'c'.repeat(20_000) } });
     const messages = [...write, ...rounds(13)];
-    const outcome = await createCompactor().compact(messages, { reason: 'proactive_budget' });
+    const compactor = createCompactor({
+      stages: [truncateArgs({ triggerMessages: 20 }), 'summarize', 'drop_oldest'],
+    });
+    const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
     expect(outcome).toMatchObject({ status: 'applied', messagesAfter: 28 });
     expect(outcome.tokensAfter).toBeLessThan(outcome.tokensBefore - 4_000);
     expect(outcome.manifest).toEqual([
@@ -139,7 +145,7 @@ describe('createCompactor', () => {
       }),
     });
     const messages = history();
-    const outcome = await createCompactor({ model, stages: ['native', 'drop_oldest'] }).compact(messages);
+    const outcome = await createCompactor({ model }).compact(messages);
     expect(outcome.status).toBe('applied');
     expect(at(outcome.messages, 0).content).toEqual([opaque]);
     expect(outcome.messages.slice(-20)).toEqual(messages.slice(-20));
@@ -147,26 +153,22 @@ describe('createCompactor', () => {
     expect(outcome.usage).toEqual({ inputTokens: 7, outputTokens: 1 });
     expect(model.requests).toEqual([]);
 
-    const without = await createCompactor({
-      stages: ['native', 'drop_oldest'],
-      model: modelOf(() => GOOD_SUMMARY),
-    }).compact(messages);
-    expect(without.steps[0]).toMatchObject({
-      reducer: 'native',
-      note: expect.stringContaining('offers no'),
-    });
-    expect(without.steps.at(-1)?.reducer).toBe('summarization');
+    const without = await createCompactor({ model: modelOf(() => GOOD_SUMMARY) }).compact(messages);
+    expect(without.steps.find(({ reducer }) => reducer === 'native')?.note).toContain('offers no');
+    expect(without.steps.at(-1)?.reducer).toBe('summarize');
   });
 
   it('keeps three tiers: verbatim, masked, summarized', async () => {
     const messages = [userMessage('start'), ...rounds(40, () => ({ output: lines(50) }))];
     const compactor = createCompactor({
+      preset: 'everruns',
       contextWindow: 8_000,
+      memoryTiers: { hotMessages: 4, warmMessages: 10 },
     });
     const outcome = await compactor.compact(messages);
-    const [summary, pinned, ...rest] = outcome.messages;
+    const [request, summary, ...rest] = outcome.messages;
+    expect(request).toBe(messages[0]);
     expect(summary?.kind).toBe('summary');
-    expect(pinned).toBe(messages[0]);
     expect(rest).toHaveLength(14);
     expect(rest.slice(-4)).toEqual(messages.slice(-4));
     for (const message of rest.slice(0, 10)) {
@@ -188,8 +190,8 @@ describe('a reducer of one’s own', () => {
       };
     },
   });
-  const run = async (strategy: Reducer[], messages: readonly Message[] = history()) => {
-    const outcome = await createCompactor({ stages: ['drop_oldest'] }).compact(messages);
+  const run = async (stages: Reducer[], messages: readonly Message[] = history()) => {
+    const outcome = await createCompactor({ stages }).compact(messages);
     return { outcome, messages };
   };
 

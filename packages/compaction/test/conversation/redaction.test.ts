@@ -1,6 +1,6 @@
 import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { createCompactor } from '../../src/index.js';
+import { createCompactor, maskOutputs } from '../../src/index.js';
 import { lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
 
@@ -48,8 +48,8 @@ describe('summaries', () => {
     const { summaries, asked } = await chain(true);
     const everything = JSON.stringify(summaries) + asked;
     for (const secret of secrets) expect(everything).not.toContain(secret);
-    expect(summaries.map((summary) => textOf(summary)).join()).toContain('deploy with [redacted:api-key]');
-    expect(asked).toContain('[redacted:api-key]');
+    for (const summary of summaries) expect(textOf(summary)).toContain('curl -H [redacted:api-key]');
+    expect(asked).toContain('deploy with [redacted:api-key]');
   });
 
   it('take out what an earlier summary held', async () => {
@@ -69,9 +69,10 @@ describe('summaries', () => {
       ...rounds(8, () => ({ output: lines(200) })),
       assistantMessage('ok'),
     ];
-    const mask = createCompactor({ stages: ['mask_outputs', 'drop_oldest'] });
+    const mask = createCompactor({ stages: [maskOutputs({ format: 'head_tail' }), 'drop_oldest'] });
     const masked = await mask.compact(messages);
     expect(masked.status).toBe('applied');
+    expect(masked.steps.map(({ reducer }) => reducer)).toContain('mask_outputs');
     expect(JSON.stringify(masked.messages)).not.toContain(secret);
     expect(JSON.stringify(masked.messages)).toContain('knownOwner');
     const later = [...masked.messages, ...rounds(8), userMessage('and now')];
@@ -85,6 +86,22 @@ describe('summaries', () => {
       expect(JSON.stringify(summarized.messages)).not.toContain(secret);
       expect(JSON.stringify(summarized.messages)).toContain('knownOwner');
     }
+  });
+
+  it('hold no secret of a request for whose words there is no room before them', async () => {
+    const requests = secrets.map((secret, index) => [
+      userMessage(`part ${index}: log in with ${secret}. ${'Mind the order of the steps. '.repeat(40)}`),
+      assistantMessage(`part ${index} is done. `.repeat(60)),
+    ]);
+    const compactor = createCompactor({
+      stages: ['summarize'],
+      keep: { messages: 1, users: 0 },
+      model: null,
+    });
+    const outcome = await compactor.compact([...requests.flat(), userMessage('go'), assistantMessage('ok')]);
+    const summary = outcome.messages.find(({ kind }) => kind === 'summary');
+    for (const secret of secrets) expect(JSON.stringify(summary)).not.toContain(secret);
+    expect(summary && textOf(summary)).toMatch(/^» r\d+ .*part 3: log in with \[redacted:api-key\]/m);
   });
 
   it('say everything when redaction is switched off', async () => {

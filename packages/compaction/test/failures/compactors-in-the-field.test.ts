@@ -1,7 +1,7 @@
 import { assistantMessage, ContextOverflowError, type Message, textOf, userMessage } from '@x/core';
 import { assertAccounted, assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor } from '../../src/index.js';
+import { type CompactionConfig, compaction, createCompactor } from '../../src/index.js';
 import { previewArgs } from '../../src/reducers/preview-args.js';
 import { lines, meter, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
@@ -46,25 +46,23 @@ describe('a compactor', () => {
     ];
     const model = modelOf(() => GOOD_SUMMARY);
     const contextWindow = Math.floor(meter.messages(messages) * 0.9);
-    const outcome = await createCompactor({ model, contextWindow }).compact(messages, {
-      reason: 'request_too_large',
-    });
+    const stages = ['mask_outputs', 'summarize', 'drop_oldest'] as const;
+    const compactor = createCompactor({ model, contextWindow, stages: [...stages] });
+    const outcome = await compactor.compact(messages, { reason: 'request_too_large' });
     expect(model.requests).toEqual([]);
-    expect(outcome.steps.at(-1)?.reducer).toBe('observation_masking');
+    expect(outcome.steps.at(-1)?.reducer).toBe('mask_outputs');
     expect(outcome.messagesAfter).toBe(messages.length);
   });
 
   it('stores a summary that it wrote after an overflow before it calls the model again', async () => {
-    const scope = scopeOf([userMessage('go'), ...rounds(20, () => ({ say: 'word '.repeat(150) }))]);
-    const capability = compaction({
-      model: modelOf(() => GOOD_SUMMARY),
-      stages: ['summarize', 'drop_oldest'],
-    });
+    const request = userMessage('go');
+    const scope = scopeOf([request, ...rounds(20, () => ({ say: 'word '.repeat(150) }))]);
+    const capability = compaction({ model: modelOf(() => GOOD_SUMMARY) });
     const stored: number[] = [];
     await capability.aroundReason?.(scope, async () => {
       stored.push(scope.checkpoints);
       if (stored.length === 1) throw new ContextOverflowError();
-      expect(scope.state.context[0]).toMatchObject({ kind: 'summary' });
+      expect(scope.state.context.slice(0, 2)).toMatchObject([request, { kind: 'summary' }]);
       return { content: [], finishReason: 'stop' };
     });
     expect(stored).toEqual([0, 1]);
@@ -97,8 +95,8 @@ describe('a compactor', () => {
     const model = modelOf(() => GOOD_SUMMARY);
     const compactor = createCompactor({ model, stages: ['summarize', 'drop_oldest'] });
     const once = await compactor.compact([userMessage('hi'), ...rounds(15, () => ({ output: lines(30) }))]);
-    const again = await compactor.compact(once.messages.slice(0, 1));
-    expect(again.status).toBe('ineffective');
+    const again = await compactor.compact(once.messages.filter(({ kind }) => kind === 'summary'));
+    expect(again).toMatchObject({ status: 'ineffective', messagesBefore: 1 });
     expect((await compactor.compact([])).status).toBe('skipped');
     expect(model.requests).toHaveLength(1);
   });
@@ -113,24 +111,30 @@ describe('a compactor', () => {
     expect(calls).toBe(0);
   });
 
-  it('is not due again at once, whatever is kept: no thrashing', async () => {
-    for (const config of [
-      {},
-      { keep: { tokens: 60_000 } },
-      { keep: { messages: 49 } },
-      { trigger: { messages: 16 } },
-    ]) {
-      const compactor = createCompactor(config);
-      let context: readonly Message[] = [userMessage('go')];
-      let applied = 0;
-      for (let step = 0; step < 100; step++) {
-        context = [...context, ...round({ output: lines(20) })];
-        const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
-        assertPaired(outcome.messages);
-        if (outcome.status === 'applied') applied++;
-        context = outcome.messages;
-      }
-      expect(applied, JSON.stringify(config)).toBeLessThan(60);
+  it.each<CompactionConfig>([
+    {},
+    { keep: { tokens: 5_000 } },
+    { keep: { messages: 49 } },
+    { keep: { share: 0.8 } },
+    { target: 0.85 },
+    { summary: { record: 0.6 } },
+    { keep: { messages: 49 }, trigger: { messages: 50 } },
+    { trigger: { messages: 16 } },
+    { stages: ['mask_outputs', 'drop_oldest'] },
+  ])('is not due again at once, whatever is kept: no thrashing: %j', async (config) => {
+    const compactor = createCompactor({ contextWindow: 8_000, ...config });
+    let context: readonly Message[] = [userMessage('go')];
+    const applied: number[] = [];
+    for (let step = 0; step < 200; step++) {
+      context = [...context, ...round({ output: lines(40) })];
+      const outcome = await compactor.compact(context, { reason: 'proactive_budget' });
+      assertPaired(outcome.messages);
+      expect(outcome.tokensAfter).toBeLessThanOrEqual(8_000);
+      if (outcome.status === 'applied') applied.push(step);
+      context = outcome.messages;
     }
+    const pauses = applied.slice(1).map((step, index) => step - (applied[index] as number));
+    expect(pauses.length).toBeGreaterThan(2);
+    expect(Math.min(...pauses), `${applied}`).toBeGreaterThan(1);
   });
 });

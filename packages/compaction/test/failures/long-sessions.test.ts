@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor } from '../../src/index.js';
+import { type CompactionSettings, compaction, createCompactor } from '../../src/index.js';
 import { at, lines, round, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
@@ -18,7 +18,7 @@ const compactions = (scope: TestScope) =>
 const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
 
 describe('a session that outlives its window many times', () => {
-  it('names in its ledger what was read, so that an agent that heeds it reads no file twice', async () => {
+  it('names in its record what was read, so that an agent that heeds it reads no file twice', async () => {
     const files = Array.from({ length: 40 }, (_, index) => `src/part${index}.ts`);
     const capability = compaction({ model: null, contextWindow: 8_000 });
     const scope = scopeOf([userMessage('Read every file of src once, then sum up.')]);
@@ -39,10 +39,12 @@ describe('a session that outlives its window many times', () => {
   });
 
   it('is left alone when nothing can go any more, however large the provider says the rest is', async () => {
-    for (const strategy of ['auto', 'observation_masking'] as const) {
+    const ladders: CompactionSettings[] = [{}, { stages: ['mask_outputs', 'drop_oldest'] }];
+    for (const ladder of ladders) {
+      const name = JSON.stringify(ladder);
       const messages = [userMessage('go'), ...rounds(40, () => ({ output: lines(300) }))];
       const scope = scopeOf(messages, { system: 'Be careful. '.repeat(4_100) });
-      const capability = compaction({ model: null, stages: ['drop_oldest'], contextWindow: 40_000 });
+      const capability = compaction({ model: null, contextWindow: 40_000, ...ladder });
       const before: number[] = [];
       for (let step = 0; step < 20; step++) {
         await capability.aroundReason?.(scope, async () => ({
@@ -52,10 +54,10 @@ describe('a session that outlives its window many times', () => {
         before.push(compactions(scope).length);
       }
       // Reports show, one by one, that the count was too low: more goes as long as there is something to take.
-      expect(before[0], strategy).toBe(1);
-      expect(before.at(-1), strategy).toBeLessThanOrEqual(6);
+      expect(before[0], name).toBe(1);
+      expect(before.at(-1), name).toBeLessThanOrEqual(6);
       const all = compactions(scope);
-      expect(all.indexOf('ineffective'), strategy).toBe(all.length - 1);
+      expect(all.indexOf('ineffective'), name).toBe(all.length - 1);
     }
   });
 
@@ -123,13 +125,15 @@ describe('what a user has configured', () => {
     ];
     const scope = scopeOf(messages);
     const capability = compaction({
+      preset: 'everruns',
       model: null,
       contextWindow: 16_000,
+      memoryTiers: { hotMessages: 4, warmMessages: 10 },
     });
     await capability.aroundReason?.(scope, async () => answer);
-    const [summary, pinned, ...rest] = scope.state.context;
+    const [request, summary, ...rest] = scope.state.context;
+    expect(request).toBe(messages[0]);
     expect(summary?.kind).toBe('summary');
-    expect(pinned).toBe(messages[0]);
     expect(rest).toHaveLength(14);
     expect(rest.slice(-4)).toEqual(messages.slice(-4));
     const warm = rest.slice(0, 10).filter((message: Message) => message.role === 'tool');
