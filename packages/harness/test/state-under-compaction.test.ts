@@ -170,7 +170,15 @@ describe('calls that wait for approval', () => {
         .workspace(workspace)
         .session(session)
         .tools(look, pay)
-        .use(compaction({ model: null, keep: { messages: 1 }, counter: estimateCounter }), permissions())
+        .use(
+          compaction({
+            model: null,
+            keep: { messages: 1 },
+            summary: { record: 0.01 },
+            counter: estimateCounter,
+          }),
+          permissions(),
+        )
         .build();
       return { agent, model };
     };
@@ -205,7 +213,7 @@ describe('calls that wait for approval', () => {
 
     const next = build([{ text: 'Paid.' }]);
     await next.agent.resume(context, { decisions: { b: { type: 'approve' }, c: { type: 'deny' } } });
-    const messages = next.model.requests[0]?.messages ?? [];
+    const messages = (next.model.requests[0]?.messages ?? []).filter(({ id }) => id !== 'recall-reminder');
     expect(isPaired(messages)).toBe(true);
     expect(messages.slice(-3).map((message) => textOf(message).slice(0, 8))).toEqual([
       '99: word',

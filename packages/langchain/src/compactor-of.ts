@@ -7,7 +7,8 @@ import { tokensOf } from './trigger.js';
 
 /**
  * The compactor that LangChain's settings describe. The middleware decides when it runs; the compactor's own trigger, a
- * window that is nearly full, holds besides. A default of the compactor never contradicts a setting.
+ * window that is nearly full, holds besides. A default of the compactor never contradicts a setting. As with LangChain a
+ * summary stands for the user's words too, unless `compat` is off: in front of it they would reach a small trigger again.
  *
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
  */
@@ -26,7 +27,7 @@ export function compactorOf(settings: ResolvedSettings, run: RunnableConfig): Co
       : { model: fromChatModel(model, { run, asText: options.compat !== false, trimTokensToSummarize }) }),
     ...(window === undefined ? {} : { contextWindow: window }),
     ...(summaryPrompt ? { summary: { ...compaction.summary, prompt: summaryPrompt } } : {}),
-    keep: { ...compaction.keep, ...kept },
+    keep: { ...(options.compat === false ? {} : { users: 0 }), ...compaction.keep, ...kept },
   };
   return createCompactor(config);
 }

@@ -80,13 +80,23 @@ it('takes the place of summarizationMiddleware with the same options', async () 
 
 it('keeps an agent with tools within its window, calls and results together, and the record across summaries', async () => {
   const STEPS = 24;
-  let step = 0;
   const outcomes: CompactionOutcome[] = [];
   const model = fakeModel();
   for (let index = 0; index < STEPS; index++) {
-    model.respondWithTools([
-      { name: 'read_file', args: { path: `src/file-${step++}.ts` }, id: `call-${index}` },
-    ]);
+    // Without content of its own a fake model repeats all that it was sent.
+    model.respond(
+      new AIMessage({
+        content: 'The next one.',
+        tool_calls: [
+          {
+            name: 'read_file',
+            args: { path: `src/file-${index}.ts` },
+            id: `call-${index}`,
+            type: 'tool_call',
+          },
+        ],
+      }),
+    );
   }
   model.respond(new AIMessage('All read.'));
   const agent = createAgent({

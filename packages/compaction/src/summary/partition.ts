@@ -23,12 +23,14 @@ export interface Partition {
  * Cuts a conversation at an index.
  *
  * @param room Tokens for the requests in front of the summary.
+ * @param most How many of them may stay.
  */
 export function partitionAt(
   messages: readonly Message[],
   cut: number,
   room: number,
   meter: Meter,
+  most?: number,
 ): Partition {
   const before: Message[] = [];
   const previous: Message[] = [];
@@ -45,7 +47,7 @@ export function partitionAt(
       if (isUserRequest(message)) before.push(message);
     }
   }
-  const requests = keepUserWords(covered.filter(isUserRequest), messages, room, meter);
+  const requests = keepUserWords(covered.filter(isUserRequest), messages, room, meter, most);
   const kept = new Map(requests.map(({ original, message }) => [original, message]));
   const front = before.flatMap((message) =>
     message.role === 'system' ? message : (kept.get(message) ?? []),

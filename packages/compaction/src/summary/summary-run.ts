@@ -126,6 +126,8 @@ export class SummaryRun {
   /** The first cut whose summary fits whatever it comes to, else the one that leaves least. */
   async #search(): Promise<Candidate | undefined> {
     const { meter } = this.#context;
+    // Requests in front of the summary must not reach a trigger that counts messages again.
+    const { targetMessages } = this.#budget;
     const pinned = Math.min(this.#maxRequests, meter.messages(this.#pinned));
     const narrative = this.#writer ? this.#maxNarrative : 0;
     const summary = narrative + this.#maxRecord() * (this.#writer ? BESIDE_NARRATIVE : 1);
@@ -134,7 +136,7 @@ export class SummaryRun {
     const enough = this.#writer ? this.#budget.dueTokens : this.#budget.enoughTokens;
     let best: Candidate | undefined;
     for (const [index, cut] of cuts.entries()) {
-      const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter);
+      const part = partitionAt(this.#view.messages, cut, this.#maxRequests, meter, targetMessages / 2);
       if (part.covered.length === 0) continue;
       const bare = this.#compose(part, undefined, 0);
       if (!this.#savesEnough(bare)) continue;

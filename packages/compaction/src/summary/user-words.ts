@@ -19,20 +19,24 @@ const BOILERPLATE = 400;
 /**
  * What stays of the user's words in front of a summary: every request, in order and as it was said, while all of them
  * have at most `room` tokens. Beyond that long ones are shortened in their middle, the oldest first, the first request last;
- * then the oldest are left to the record. The latest request is never touched. Long paragraphs that repeat stand once.
+ * then the oldest are left to the record. The latest request is never touched, and stays alone where there is no room.
+ * Long paragraphs that repeat stand once.
  *
  * @param requests All requests that the summary covers, and the latest one where it is among them.
  * @param messages The whole conversation.
+ * @param most Requests that may stay, where their number is limited too: the oldest but the first go first.
  */
 export function keepUserWords(
   requests: readonly Message[],
   messages: readonly Message[],
   room: number,
   meter: Meter,
+  most = Number.POSITIVE_INFINITY,
 ): readonly KeptRequest[] {
   const latest = messages[latestUserRequest(messages)];
   const untouchable = (message: Message) => message === latest;
   const seen = new Set<string>();
+  if (room === 0) return requests.filter(untouchable).map((message) => ({ original: message, message }));
   const kept = requests.map((original) => ({
     original,
     message: untouchable(original) ? original : withoutRepeats(original, seen),
@@ -52,14 +56,15 @@ export function keepUserWords(
     total -= size - now;
   };
   // A few words less are no gain.
-  if (total <= room * SLACK) return kept;
+  if (total <= room * SLACK && kept.length <= most) return kept;
   for (let index = 1; index < kept.length && total > room; index++) {
     shorten(index, Math.max(SHORTEST, (sizes[index] ?? 0) - (total - room)));
   }
   if (total > room) shorten(0, Math.max(SHORTEST, (sizes[0] ?? 0) - (total - room)));
 
   const folded = new Set<number>();
-  for (let index = 1; index < kept.length && total > room; index++) {
+  const tooMuch = () => total > room || kept.length - folded.size > most;
+  for (let index = 1; index < kept.length && tooMuch(); index++) {
     if (untouchable((kept[index] as KeptRequest).original)) continue;
     folded.add(index);
     total -= sizes[index] ?? 0;

@@ -8,6 +8,7 @@ type ScriptedRound = (request: ModelRequest) => ScriptedAnswer;
 
 /** What a model does with the tools of each capability, round by round; none of it needs a human. */
 export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
+  compaction: [[['recall', { query: 'everything' }]]],
   eviction: [[['look', { at: -1, words: 6_000 }]]],
   todoList: [[['todo_write', { todos: [{ content: 'Look at é', status: 'in_progress' }] }]]],
   toolGroups: [[['tool_groups', { activate: ['money'] }]]],

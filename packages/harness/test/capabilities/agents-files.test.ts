@@ -1,4 +1,4 @@
-import { compaction } from '@x/compaction';
+import { compaction, maskOutputs } from '@x/compaction';
 import { InMemorySession, LocalWorkspace, RuntimeContext, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
@@ -91,7 +91,7 @@ describe('agentsFiles', () => {
       .use(
         agentsFiles(),
         compaction({
-          stages: ['mask_outputs', 'drop_oldest'],
+          stages: [maskOutputs(), 'drop_oldest'],
           trigger: { messages: 8 },
           keep: { messages: 2 },
         }),

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compaction } from '@x/compaction';
+import { compaction, maskOutputs } from '@x/compaction';
 import { defineTool, RuntimeContext, textOf } from '@x/core';
 import { sessionHistory, workspaceContext } from '@x/memory';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
@@ -138,7 +138,7 @@ describe('a subagent', () => {
     const agent = parentWith(
       model,
       compaction({
-        stages: ['mask_outputs', 'drop_oldest'],
+        stages: [maskOutputs(), 'drop_oldest'],
         trigger: { messages: 8 },
         keep: { messages: 2 },
       }),
