@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
-import { createCompactor, dropOldest, summarize, toolResultEviction } from '@x/compaction';
+import { createCompactor, dropOldest, toolResultEviction } from '@x/compaction';
 import { type Compactor, LocalWorkspace, type Model } from '@x/core';
 import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -71,12 +71,18 @@ const summarizer: Model = {
     finishReason: 'stop',
   }),
 };
-const window = { contextWindow: 3_000 };
+const window = { contextWindow: 3_000, target: 0.8 };
 const strategies: readonly (readonly [string, Compactor])[] = [
   ['the ladder', createCompactor({ ...window, keep: { messages: 6 } })],
   [
     'a summary alone',
-    createCompactor({ ...window, keep: { messages: 6 }, model: summarizer, stages: [summarize()] }),
+    createCompactor({
+      ...window,
+      keep: { messages: 6 },
+      model: summarizer,
+      summary: { maxTokens: 200 },
+      stages: ['summarize'],
+    }),
   ],
   ['dropping alone', createCompactor({ ...window, stages: [dropOldest()] })],
 ];
