@@ -146,7 +146,7 @@ export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>
 const NAMES = { agentscope: agentscopeNames, everruns: everrunsNames, aura: auraNames };
 
 /** Fills in what follows from other keys, and maps the keys of a preset. */
-export function resolved(written: Written): ResolvedCompactionConfig {
+function resolved(written: Written): ResolvedCompactionConfig {
   const { contextWindow, redact, model, counter, preset } = written;
   const shared = { contextWindow, redact, model, counter, preset };
   if (preset !== undefined) return completeSchema.parse({ ...shared, ...mapped(written) });

@@ -36,7 +36,7 @@ export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
 }
 
 /** The files that a tool call is about. */
-export function pathsOf({ input }: Pick<ToolUseBlock, 'input'>): readonly string[] {
+function pathsOf({ input }: Pick<ToolUseBlock, 'input'>): readonly string[] {
   if (!isObject(input)) return [];
   for (const key of PATH_KEYS) {
     const value = input[key];
@@ -143,7 +143,6 @@ const CHANGES =
   /^(?:write|overwrite|edit|multiedit|create|patch|replace|insert|append|apply|update|modify|delete|remove|move|rename|save)/;
 const READS = /^(?:read|view|open|cat$|list|ls$|glob|grep|search|find|fetch|get)/;
 const WORD_BOUNDARY = /[^\p{L}\p{N}]+|(?<=\p{Ll})(?=\p{Lu})/u;
-const PATCHED = /^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b\/)?)(\S+)/gm;
 
 /** The effects of tools that were asked about: they are few, and asked about for every call. */
 const known = new Map<string, ToolEffect>();
@@ -165,12 +164,4 @@ function effectOfName(tool: string): ToolEffect {
   const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
   if (words.some((word) => CHANGES.test(word))) return 'change';
   return words.some((word) => READS.test(word)) ? 'read' : 'other';
-}
-
-/** The files that a patch inside an argument changes. */
-export function changedPaths(text: string): readonly string[] {
-  if (!text.includes('*** ') && !text.includes('+++ ')) return [];
-  const paths = new Set<string>();
-  for (const [, path] of text.matchAll(PATCHED)) if (path && path !== '/dev/null') paths.add(path);
-  return [...paths];
 }

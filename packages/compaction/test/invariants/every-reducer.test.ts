@@ -10,7 +10,7 @@ import {
 } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCompactor } from '../../src/index.js';
+import { type CompactionSettings, createCompactor } from '../../src/index.js';
 import { conversations, longConversations, runs } from './conversations.js';
 import { compactors } from './reducers.js';
 
@@ -78,7 +78,7 @@ describe('every cut', { timeout: 300_000 }, () => {
       fc.asyncProperty(longConversations, fc.boolean(), async (messages, written) => {
         let applied = 0;
         for (let keepMessages = 0; keepMessages <= messages.length; keepMessages++) {
-          const strategy = compactors[written ? 'summarize' : 'the ledger alone']?.();
+          const strategy = compactors[written ? 'summarize' : 'the record alone']?.() as CompactionSettings;
           const compactor = createCompactor({
             ...strategy,
             stages: ['summarize', 'drop_oldest'],

@@ -1,0 +1,76 @@
+import {
+  type Message,
+  type ToolDefinition,
+  type ToolResultBlock,
+  type ToolUseBlock,
+  toolResultsOf,
+  toolUsesOf,
+} from '@x/core';
+import { shellFiles } from '../conversation/shell-files.js';
+import { commandOf, effectOf, pathOf } from '../conversation/tool-calls.js';
+import { type Boilerplate, outcomeText } from './calls.js';
+
+/** A message with its running number in the session. */
+export interface Numbered {
+  readonly at: number;
+  readonly message: Message;
+}
+/** A covered message with, for one of the assistant, its calls and how they ended. */
+export interface Turn extends Numbered {
+  readonly calls: readonly Call[];
+}
+
+export interface Call {
+  readonly use: ToolUseBlock;
+  readonly looks: boolean;
+  result: { readonly block: ToolResultBlock; readonly numbered: Numbered } | undefined;
+  /** The number of a later message in which the same was done with success. */
+  mendedAt: number | undefined;
+}
+
+/** The covered messages with their calls. `tools` says which calls change nothing, as far as it is known. */
+export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefinition[]): readonly Turn[] {
+  const declared = new Map(tools.map(({ name, annotations }) => [name, annotations?.readOnly]));
+  const open = new Map<string, Call>();
+  const failed = new Map<string, Call>();
+  return covered.map((numbered) => {
+    const calls = toolUsesOf(numbered.message).map((use): Call => {
+      const call = {
+        use,
+        looks: looksOnly(use, declared.get(use.name)),
+        result: undefined,
+        mendedAt: undefined,
+      };
+      open.set(use.id, call);
+      return call;
+    });
+    for (const block of toolResultsOf(numbered.message)) {
+      const call = open.get(block.toolUseId);
+      if (!call) continue;
+      call.result = { block, numbered };
+      const key = `${call.use.name} ${pathOf(call.use) ?? commandOf(call.use) ?? jsonText(call.use.input)}`;
+      if (outcomeText(block, 1).startsWith('f') && outcomeText(block, 40).startsWith('failed'))
+        failed.set(key, call);
+      else {
+        const before = failed.get(key);
+        if (before) before.mendedAt = numbered.at;
+        failed.delete(key);
+      }
+    }
+    return { ...numbered, calls };
+  });
+}
+
+/** Whether a call changes nothing: by the tool's word; where it says nothing, by its name or its command line. */
+function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
+  if (readOnly !== undefined) return readOnly;
+  const command = commandOf(use);
+  if (command !== undefined && pathOf(use) === undefined) return shellFiles(command).onlyReads;
+  return effectOf(use.name, false) === 'read';
+}
+/** How a call ended, as its line in a record says it; nothing where it was simply done. */
+export function outcomeOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
+  const outcome = outcomeText(result?.block, length, boilerplate);
+  if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;
+  return outcome === 'ok' ? '' : ` → ${outcome}`;
+}
