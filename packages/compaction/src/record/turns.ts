@@ -1,4 +1,5 @@
 import {
+  jsonText,
   type Message,
   type ToolDefinition,
   type ToolResultBlock,

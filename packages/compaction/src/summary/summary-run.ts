@@ -5,7 +5,8 @@ import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { describe } from '../conversation/text.js';
 import { cutLine } from '../record/calls.js';
 import type { Entry } from '../record/entry.js';
-import { type Numbered, writeRecord } from '../record/write-record.js';
+import type { Numbered } from '../record/turns.js';
+import { writeRecord } from '../record/write-record.js';
 import {
   type Fate,
   type ReducerContext,
