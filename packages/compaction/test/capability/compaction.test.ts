@@ -15,6 +15,10 @@ import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
 
 const long = () => [userMessage('fix the login'), ...rounds(30, () => ({ output: lines(40) }))];
+/** A window of which `long` fills more than the share at which a reduction is due. */
+const small = { contextWindow: 6_600 } as const;
+/** The same with the record alone. */
+const recorded = { ...small, model: null } as const;
 const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishReason: 'stop' };
 const step = (capability: ReturnType<typeof compaction>, scope: TestScope, next = async () => answer) =>
   capability.aroundReason?.(scope, next) as Promise<ModelResponse>;
@@ -35,7 +39,7 @@ describe('compaction, before a model call', () => {
     const list = scope.state.contextMutable();
     const before = [...list];
     let seen = 0;
-    await step(compaction({ model: null }), scope, async () => {
+    await step(compaction(recorded), scope, async () => {
       seen = scope.state.context.length;
       return answer;
     });
@@ -43,7 +47,9 @@ describe('compaction, before a model call', () => {
     expect(scope.log.messages).toEqual(before);
     expect(scope.state.contextMutable()).toBe(list);
     expect(seen).toBeLessThan(before.length);
-    expect(list).toContain(before[0]);
+    expect(list[0]).toBe(before[0]);
+    expect(list[1]?.kind).toBe('summary');
+    expect(list.slice(2)).toEqual(before.slice(2 - seen));
     expect(scope.state.summary).toContain('sessions/s1.log.jsonl');
     assertPaired(list);
     expect(scope.checkpoints).toBe(1);
@@ -57,28 +63,30 @@ describe('compaction, before a model call', () => {
     expect(done).toMatchObject({
       type: 'context.compacted',
       status: 'applied',
-      strategyUsed: 'summarization',
+      strategyUsed: 'summarize',
       messagesBefore: 61,
       messagesAfter: seen,
     });
     expect(done).toHaveProperty(
       'manifest',
-      before.slice(1, 41).map(({ id }) => ({ messageId: id, fate: 'summarized', reducer: 'summarization' })),
+      before
+        .slice(1, 2 - seen)
+        .map(({ id }) => ({ messageId: id, fate: 'summarized', reducer: 'summarize' })),
     );
   });
 
   it('has the agent’s own model write the summary, a dedicated one when it is named, none for null', async () => {
     const own = modelOf(() => GOOD_SUMMARY);
     const dedicated = modelOf(() => GOOD_SUMMARY);
-    await step(compaction(), scopeOf(long(), { model: own }));
+    await step(compaction(small), scopeOf(long(), { model: own }));
     expect(own.requests).toHaveLength(1);
-    await step(compaction({ model: dedicated }), scopeOf(long(), { model: own }));
+    await step(compaction({ ...small, model: dedicated }), scopeOf(long(), { model: own }));
     expect(dedicated.requests).toHaveLength(1);
     const native = { ...own, compact: () => Promise.reject(new Error('called')) };
     const scope = scopeOf(long(), { model: native });
-    await step(compaction({ model: null }), scope);
+    await step(compaction(recorded), scope);
     expect(own.requests).toHaveLength(1);
-    expect(compacted(scope)).toMatchObject([{ detail: 'reduced by summarization' }]);
+    expect(compacted(scope)).toMatchObject([{ detail: 'reduced by summarize' }]);
   });
 
   it('carries todos and the plan mechanically, once, over chains', async () => {
@@ -90,11 +98,12 @@ describe('compaction, before a model call', () => {
       ],
     };
     scope.state.planModeContext = { active: false, planFile: 'plans/login.md' };
-    const capability = compaction({ model: null });
+    const capability = compaction(recorded);
     await step(capability, scope);
     scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
-    scope.state.contextMutable().push(...rounds(20));
+    scope.state.contextMutable().push(...rounds(30, () => ({ output: lines(40) })));
     await step(capability, scope);
+    expect(compacted(scope)).toMatchObject([{ status: 'applied' }, { status: 'applied' }]);
     const summary = scope.state.summary ?? '';
     expect(summary).toContain('- [ ] ship it');
     expect(summary).toContain('Plan: plans/login.md');
@@ -108,7 +117,7 @@ describe('compaction, before a model call', () => {
     scope.log.append = async () => {
       throw new Error('disk full');
     };
-    await step(compaction({ model: null }), scope);
+    await step(compaction(recorded), scope);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([
       { status: 'failed', detail: expect.stringContaining('disk full') },
@@ -119,7 +128,7 @@ describe('compaction, before a model call', () => {
     const conflict = new SessionConflictError({ sessionKey: 's1', expected: 'token', actualVersion: 2 });
     const scope = scopeOf(long(), { checkpoint: () => Promise.reject(conflict) });
     const before = [...scope.state.context];
-    await expect(step(compaction({ model: null }), scope)).rejects.toBe(conflict);
+    await expect(step(compaction(recorded), scope)).rejects.toBe(conflict);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([{ status: 'failed' }]);
   });
@@ -128,6 +137,7 @@ describe('compaction, before a model call', () => {
     const late = [userMessage('wait'), assistantMessage('yes?')];
     const scope = scopeOf(long());
     const capability = compaction({
+      ...small,
       model: modelOf(async () => {
         scope.state.contextMutable().push(...late);
         return GOOD_SUMMARY;
@@ -162,19 +172,20 @@ describe('compaction, before a model call', () => {
 
   it('does not announce again and again what a strategy cannot do', async () => {
     const scope = scopeOf(rounds(30, () => ({ output: lines(40) })));
-    const capability = compaction({ stages: ['mask_outputs', 'drop_oldest'] });
+    const capability = compaction({ ...small, stages: ['mask_outputs', 'drop_oldest'] });
     for (let index = 0; index < 20; index++) {
       scope.state.contextMutable().push(...rounds(1));
       await step(capability, scope);
     }
     expect(compacted(scope).length).toBeLessThan(8);
-    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'observation_masking' });
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', strategyUsed: 'mask_outputs' });
   });
 
   it('discards its result when somebody else rewrote the conversation meanwhile', async () => {
     const scope = scopeOf(long());
     const rewritten = [userMessage('all new')];
     const capability = compaction({
+      ...small,
       model: modelOf(() => {
         scope.state.contextMutable().splice(0, Number.POSITIVE_INFINITY, ...rewritten);
         return GOOD_SUMMARY;
@@ -193,7 +204,7 @@ describe('compaction, before a model call', () => {
       controller.abort();
       throw controller.signal.reason;
     });
-    await step(compaction({ model }), scope);
+    await step(compaction({ ...small, model }), scope);
     expect(scope.state.context).toEqual(before);
     expect(compacted(scope)).toMatchObject([{ status: 'aborted' }]);
   });
@@ -324,6 +335,7 @@ describe('compaction by hand', () => {
     const scope = scopeOf(long(), { beforeReduction: async (removed) => void told.push(...removed) });
     const capability = compaction({
       model: null,
+      keep: { messages: 20 },
       beforeCompaction: (input) => {
         seen.push(input);
         throw new Error('broken hook');

@@ -18,10 +18,13 @@ const answer: ModelResponse = { content: [{ type: 'text', text: 'ok' }], finishR
 const more = (count = 30) => rounds(count, () => ({ output: lines(40) }));
 const long = () => [userMessage('fix the login'), ...more()];
 
+/** A window of which `long` fills more than the share at which a reduction is due. */
+const contextWindow = 6_600;
+
 /** One reasoning step; how often the model itself was called in it. */
 async function step(scope: TestScope, config: CompactionCapabilityConfig, next = async () => answer) {
   let calls = 0;
-  const response = await compaction(config).aroundReason?.(scope, () => {
+  const response = await compaction({ contextWindow, ...config }).aroundReason?.(scope, () => {
     calls++;
     return next();
   });
@@ -77,10 +80,10 @@ describe('a summary of before', () => {
     await step(scope, {
       model: modelOf(() => GOOD_SUMMARY),
       keep: { messages: 0 },
-      trigger: { messages: 40 },
     });
     const model = modelOf(() => 'must not be asked');
     const alone = scopeOf(scope.state.context.filter(({ kind }) => kind === 'summary'));
+    expect(alone.state.context).toHaveLength(1);
     const outcome = await compaction({ model }).compact?.(alone, {});
     expect(outcome?.status).not.toBe('applied');
     expect(outcome?.messages).toEqual(alone.state.context);
@@ -194,7 +197,7 @@ describe('what the model itself fails with', () => {
   });
 
   it('in one session changes nothing in another of the same agent', async () => {
-    const capability = compaction({ model: modelOf(() => GOOD_SUMMARY) });
+    const capability = compaction({ contextWindow, model: modelOf(() => GOOD_SUMMARY) });
     const abort = new AbortController();
     const one = scopeOf(long(), { signal: abort.signal });
     const other = scopeOf(long());
@@ -215,7 +218,8 @@ describe('the cut', () => {
       ...rounds(60, () => ({ output: lines(60) })),
     ];
     const scope = scopeOf(messages, { model: modelOf(() => GOOD_SUMMARY, { contextWindow: 16_000 }) });
-    await step(scope, { keep: { tokens: 2_000 } });
+    await step(scope, { contextWindow: 16_000, keep: { tokens: 2_000 } });
+    expect(outcomes(scope)).toMatchObject([{ status: 'applied' }]);
     expect(scope.state.context).toContain(messages[1]);
     assertPaired(scope.state.context);
     const calls = scope.state.context.flatMap(toolUsesOf).length;

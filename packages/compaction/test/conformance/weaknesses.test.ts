@@ -8,7 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { compaction, createCompactor } from '../../src/index.js';
+import { type CompactionCapabilityConfig, compaction, createCompactor } from '../../src/index.js';
 import { lines, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
@@ -21,35 +21,51 @@ const scopeWith = (messages: readonly Message[], overrides: Partial<ReasonScope>
   scopeOf(messages, { model: modelOf(() => GOOD_SUMMARY, { contextWindow: WINDOW }), ...overrides });
 
 describe('compaction as it comes', () => {
-  it.each([40, 200, 380, 450, 1_000, 4_000])(
+  /** The steps before which one session compacts, until it has done so four times. */
+  async function compactions(config: CompactionCapabilityConfig, length: number) {
+    const capability = compaction(config);
+    const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 32_000 });
+    const scope = scopeOf([userMessage('Do it')], { model });
+    const at: number[] = [];
+    for (let step = 0; step < 3_000 && at.length < 4; step++) {
+      scope.state.contextMutable().push(...rounds(1, () => ({ output: 'x '.repeat(length / 2) })));
+      const before = outcomes(scope).length;
+      await capability.aroundReason?.(scope, async () => answer);
+      if (outcomes(scope).length > before) at.push(step);
+    }
+    expect(at).toHaveLength(4);
+    expect(outcomes(scope).map(({ status }) => status)).toEqual(Array(4).fill('applied'));
+    expect(model.requests.length).toBeLessThanOrEqual(at.length);
+    return at.slice(1).map((step, index) => step - (at[index] ?? 0));
+  }
+
+  it.each([200, 450, 1_000, 2_000])(
     'makes room for many steps at once, with messages of %i characters',
     async (length) => {
-      const capability = compaction();
-      const model = modelOf(() => GOOD_SUMMARY, { contextWindow: WINDOW });
-      const scope = scopeOf([userMessage('Do it')], { model });
-      const at: number[] = [];
-      for (let step = 0; step < 200; step++) {
-        scope.state.contextMutable().push(...rounds(1, () => ({ output: 'x '.repeat(length / 2) })));
-        const before = outcomes(scope).length;
-        await capability.aroundReason?.(scope, async () => answer);
-        if (outcomes(scope).length > before) at.push(step);
-      }
-      // Fifty messages are 25 steps; at least ten of them lie between two compactions.
-      const gaps = at.slice(1).map((step, index) => step - (at[index] ?? 0));
-      expect(at.length).toBeGreaterThan(0);
-      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10);
-      expect(model.requests.length).toBeLessThanOrEqual(at.length);
+      expect(Math.min(...(await compactions({}, length)))).toBeGreaterThanOrEqual(10);
     },
   );
 
-  it('shrinks the request by what is free, with no summary where that suffices', async () => {
+  it.each([40, 450])(
+    'makes room for many steps where messages are counted, with %i characters each',
+    async (length) => {
+      // Fifty messages are 25 steps; at least ten of them lie between two compactions.
+      const gaps = await compactions({ trigger: { messages: 50 } }, length);
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(10);
+    },
+  );
+
+  it('shrinks the request by what is free, with no summary where masking suffices', async () => {
     const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 32_000 });
     const scope = scopeOf([userMessage('Do it'), ...rounds(20, () => ({ output: lines(600) }))], { model });
     let seen: readonly Message[] = [];
-    await compaction({}).aroundReason?.(scope, async () => {
-      seen = [...scope.state.context];
-      return answer;
-    });
+    await compaction({ stages: ['mask_outputs', 'summarize', 'drop_oldest'] }).aroundReason?.(
+      scope,
+      async () => {
+        seen = [...scope.state.context];
+        return answer;
+      },
+    );
     expect(outcomes(scope)).toMatchObject([{ status: 'applied' }]);
     expect(model.requests).toEqual([]);
     expect(seen).toHaveLength(41);
@@ -124,12 +140,16 @@ describe('what stays', () => {
   it('names every file that was touched, though the model that summarizes forgets to', async () => {
     const messages = [
       userMessage('Do it'),
-      ...rounds(30, (index) => ({ name: 'edit_file', input: { path: `src/part${index}.ts`, oldText: 'a' } })),
+      ...rounds(30, (index) => ({
+        name: 'edit_file',
+        input: { path: `src/part${index}.ts`, oldText: lines(40), newText: lines(40) },
+      })),
     ];
     const model = modelOf(() => GOOD_SUMMARY);
-    const outcome = await createCompactor({ model, stages: ['summarize', 'drop_oldest'] }).compact(messages);
+    const outcome = await createCompactor({ model, contextWindow: 12_000 }).compact(messages);
     const summary = textOf(outcome.messages.find(({ kind }) => kind === 'summary') as Message);
-    for (let index = 0; index < 15; index++) expect(summary).toContain(`part${index}.ts`);
+    expect(outcome.messages.length).toBeLessThan(20);
+    for (let index = 0; index < 20; index++) expect(summary).toContain(`part${index}.ts`);
     expect(promptOf(model.requests[0])).toContain('src/part3.ts');
   });
 });
