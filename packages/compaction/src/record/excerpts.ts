@@ -17,6 +17,8 @@ export interface Excerpt {
 
 /** What one message offers to a record. */
 export interface Excerpts {
+  /** The message itself, without secrets. */
+  readonly message: Message;
   readonly parts: readonly Excerpt[];
   /** The terms of the whole message, each once. */
   readonly terms: Uint32Array;
@@ -51,7 +53,7 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
   const found = known.get(message);
   if (found && found.redact === redact) return found.excerpts;
   const excerpts = extract(redact ? redactMessage(message, redact) : message);
-  known.set(message, { redact, excerpts });
+  for (const key of [message, excerpts.message]) known.set(key, { redact, excerpts });
   return excerpts;
 }
 
@@ -92,6 +94,7 @@ function extract(message: Message): Excerpts {
     }
   }
   return {
+    message,
     parts,
     terms: union(terms),
     names: namesIn(within(textOf(message)), false),

@@ -23,10 +23,11 @@ export interface WrittenRecord {
  * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
  * by use, not by words.
  */
-export function writeRecord(input: RecordInput): WrittenRecord {
+export function writeRecord(recorded: RecordInput): WrittenRecord {
+  const input = withoutSecrets(recorded);
   const { earlier, covered, staying, room, meter, redact } = input;
   const messages = covered.map(({ message }) => message);
-  const perUnit = tokensPerUnit(messages, meter);
+  const perUnit = tokensPerUnit(messages, meter, redact);
   const cost = (text: string) => text.length * perUnit + FRAME;
   const folder = commonFolder(pathTexts(input));
   const drafts = draftsOf(input, folder, cost);
@@ -61,6 +62,17 @@ export function writeRecord(input: RecordInput): WrittenRecord {
   const unused = Math.min(room * NAMES_SHARE, room - meter.text(renderEntries(entries)));
   return { entries: [...entries, ...namesBeside(entries, input, folder, unused)], legend: folder.legend };
 }
+
+/** Takes secrets out before anything is cut: nothing would recognize half of one. */
+function withoutSecrets(input: RecordInput): RecordInput {
+  const clean = (message: Message) => excerptsOf(message, input.redact).message;
+  return {
+    ...input,
+    covered: input.covered.map(({ at, message }) => ({ at, message: clean(message) })),
+    standing: new Set([...input.standing].map(clean)),
+  };
+}
+
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 function namesBeside(
   entries: readonly Entry[],
@@ -133,9 +145,11 @@ function* pathTexts({ earlier, covered }: RecordInput): Iterable<string> {
     for (const { input } of toolUsesOf(message)) yield jsonText(input).slice(0, 2_000);
   }
 }
-function tokensPerUnit(messages: readonly Message[], meter: Meter): number {
+
+function tokensPerUnit(messages: readonly Message[], meter: Meter, redact: Redact | undefined): number {
   let units = 0;
-  for (const message of messages) for (const { text } of excerptsOf(message).parts) units += text.length;
+  for (const message of messages)
+    for (const { text } of excerptsOf(message, redact).parts) units += text.length;
   const tokens = meter.messages(messages);
   return units > 0 ? Math.min(1.5, Math.max(0.2, tokens / units)) : 0.3;
 }

@@ -238,7 +238,7 @@ export class SummaryRun {
     const record =
       room > 0
         ? writeRecord({
-            earlier: withFolded(earlier, part, requests).map((entry) => ({
+            earlier: withFolded(earlier, part, requests, this.#redact).map((entry) => ({
               ...entry,
               text: this.#redact(entry.text),
             })),
@@ -298,11 +298,12 @@ function withFolded(
   earlier: EarlierSummaries,
   part: Partition,
   requests: ReadonlyMap<string, unknown>,
+  redact: Redact,
 ): readonly Entry[] {
   const folded = new Map<number, string>();
   for (const message of part.covered) {
     const at = earlier.standing.get(message.id);
-    if (at !== undefined && !requests.has(message.id)) folded.set(at, textOf(message));
+    if (at !== undefined && !requests.has(message.id)) folded.set(at, redact(textOf(message)));
   }
   if (folded.size === 0) return earlier.record;
   return earlier.record.map((entry) => {
