@@ -1,4 +1,4 @@
-import { assistantMessage, type Message, type Model, textOf, userMessage } from '@x/core';
+import { type Message, type Model, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { createCompactor, type Reducer, truncateArgs } from '../src/index.js';

@@ -1,4 +1,4 @@
-import { jsonText, type Message, toolUsesOf } from '@x/core';
+import { jsonText, type Message, type Redact, toolUsesOf } from '@x/core';
 import type { Meter } from '../meter.js';
 import { chooseExcerpts, type Saying } from './choose-excerpts.js';
 import { type CommonFolder, commonFolder } from './common-folder.js';
