@@ -60,6 +60,11 @@ interface CallLengths {
   readonly outcome: number;
 }
 
+/** The numbers of a call that was made again in the same words. */
+const AGAIN = / \(again:(?: r\d+)+\)$/;
+/** A line that counts calls, tool by tool. */
+const COUNTED = /^[^\s,]+ ×\d+(?:, [^\s,]+ ×\d+)*$/;
+
 /** Something that may enter a record. */
 export interface Draft extends Candidate {
   /** Enters in any case. */
@@ -207,12 +212,14 @@ function allDrafts(
   }
   return drafts;
 }
-/** The line of a call from an earlier record, with shorter arguments and outcome. */
+/** The line of a call from an earlier record, with shorter arguments and outcome; its numbers stay. */
 function shortened(text: string, { argument, outcome }: CallLengths): string {
-  if (argument === CALL_LENGTHS[0].argument) return text;
-  const arrow = text.lastIndexOf(' → ');
-  if (arrow === -1) return cutLine(text, argument + outcome);
-  return `${cutLine(text.slice(0, arrow), argument + 20)} → ${cutLine(text.slice(arrow + 3), outcome)}`;
+  if (argument === CALL_LENGTHS[0].argument || COUNTED.test(text)) return text;
+  const again = AGAIN.exec(text)?.[0] ?? '';
+  const line = text.slice(0, text.length - again.length);
+  const arrow = line.lastIndexOf(' → ');
+  if (arrow === -1) return cutLine(line, argument + outcome) + again;
+  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cutLine(line.slice(arrow + 3), outcome)}${again}`;
 }
 
 /** Where even the shortest lines of calls are too many, the oldest become one that counts them tool by tool. */
@@ -223,32 +230,35 @@ function countOldest(
 ): readonly Draft[] {
   const total = drafts.reduce((sum, draft) => (draft.must ? sum + draft.cost : sum), 0);
   let excess = total - room;
-  if (excess <= 0) return drafts;
+  const start = drafts.findIndex(({ kind }) => isCall(kind));
+  if (excess <= 0 || start === -1) return drafts;
   const counts = new Map<string, number>();
-  let first: number | undefined;
   const rest = drafts.filter((draft) => {
-    if (excess <= 0 || (draft.kind !== 'did' && draft.kind !== 'looked')) return true;
+    if (excess <= 0 || !isCall(draft.kind)) return true;
     excess -= draft.cost;
-    first ??= draft.at;
     for (const [name, count] of countsIn(draft.text)) counts.set(name, (counts.get(name) ?? 0) + count);
     return false;
   });
   const text = [...counts].map(([name, count]) => `${name} ×${count}`).join(', ');
   const counted = {
     kind: 'did',
-    at: first ?? 1,
+    at: (drafts[start] as Draft).at,
     text,
     worth: 1,
     must: true,
     terms: NO_TERMS,
     cost: cost(text),
   } as const;
-  return [counted, ...rest];
+  return rest.toSpliced(start, 0, counted);
 }
 
-/** The tools that a line tells of: a line that counts them already, or that of one call. */
+/** The tools that a line tells of: a line that counts them already, or that of one call, which may have been made again. */
 function countsIn(text: string): ReadonlyMap<string, number> {
-  const counted = [...text.matchAll(/(?:^|, )([^\s,]+) ×(\d+)/g)];
-  if (counted.length > 0) return new Map(counted.map(([, name = '', count]) => [name, Number(count)]));
-  return new Map([[text.split(' ', 1)[0] ?? '', 1]]);
+  if (!COUNTED.test(text)) return new Map([[text.split(' ', 1)[0] ?? '', 1 + againIn(text)]]);
+  const counted = text.matchAll(/([^\s,]+) ×(\d+)/g);
+  return new Map([...counted].map(([, name = '', count]) => [name, Number(count)]));
+}
+
+function againIn(text: string): number {
+  return AGAIN.exec(text)?.[0].match(/r\d/g)?.length ?? 0;
 }

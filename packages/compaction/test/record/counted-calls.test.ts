@@ -1,0 +1,43 @@
+import { type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/index.js';
+import { at, lines, rounds } from '../build.js';
+
+const summaryOf = (messages: readonly Message[]) =>
+  textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
+const names = ['edit_file', 'execute', 'apply_patch', 'delete_file', 'move_file', 'create_branch'];
+/** Calls that change something; every tenth in the words of an earlier one. */
+const edits = (from: number) =>
+  rounds(60, (index) => {
+    const at = from + index - (index % 10 === 9 ? 6 : 0);
+    return { name: names[at % 6] ?? '', input: { path: `src/part${at}.ts`, content: lines(20) } };
+  });
+
+describe('calls of which only the number is told', () => {
+  it('stand in their order, and are counted once over many summaries', async () => {
+    const compactor = createCompactor({ contextWindow: 8_000 });
+    let messages: readonly Message[] = [userMessage('Do it')];
+    let made = 0;
+    for (let link = 0; link < 5; link++) {
+      messages = [...messages, ...edits(made)];
+      made += 60;
+      const outcome = await compactor.compact(messages);
+      expect(outcome.status).toBe('applied');
+      messages = outcome.messages;
+    }
+    const record = summaryOf(messages).split('\n');
+    const numbers = record.flatMap((line) => (/^[»*-] r/.test(line) ? Number(/\d+/.exec(line)?.[0]) : []));
+    expect(numbers).toEqual(numbers.toSorted((one, other) => one - other));
+    const counted = record.filter((line) => / ×\d/.test(line));
+    expect(counted).toHaveLength(1);
+    const count = [...at(counted, 0).matchAll(/×(\d+)/g)].reduce(
+      (sum, [, digits]) => sum + Number(digits),
+      0,
+    );
+    const told = record.flatMap((line) =>
+      /^\* r\d+ \w+ path/.test(line) ? (line.match(/\br\d+/g) ?? []) : [],
+    );
+    const staying = messages.filter(({ role }) => role === 'assistant').length;
+    expect(count + told.length + staying).toBe(made);
+  });
+});
