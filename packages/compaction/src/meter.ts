@@ -1,4 +1,11 @@
-import { countMessage, countTool, type Message, type TokenCounter, type ToolDefinition } from '@x/core';
+import {
+  countMessage,
+  countSystem,
+  countTool,
+  type Message,
+  type TokenCounter,
+  type ToolDefinition,
+} from '@x/core';
 
 /** What a request holds beside the conversation. */
 export interface RequestFrame {
@@ -46,8 +53,7 @@ export class Meter {
     if (system) {
       if (system !== this.#lastSystem) {
         this.#lastSystem = system;
-        // 4: the framing that `countMessage` adds to every message too.
-        this.#lastSystemTokens = 4 + this.counter.count(system);
+        this.#lastSystemTokens = countSystem(this.counter, system);
       }
       total += this.#lastSystemTokens;
     }

@@ -93,8 +93,6 @@ export interface Reducer {
   readonly cost: 'free' | 'llm';
   /** Reducers that heed `ReducerContext.dryRun` and may therefore run in a dry run whatever they cost. */
   readonly worksInDryRun?: boolean;
-  /** Mends what providers refuse, and may therefore make the conversation larger. */
-  readonly mends?: boolean;
   /** Whether to run already now, although no main trigger has been reached. Default: no. */
   isDueEarly?(view: View, budget: ReductionTarget): boolean;
   /** @throws whatever it likes: the step is recorded as failed and the cascade goes on with the list as it was. */

@@ -8,8 +8,9 @@ import {
   type Message,
   type Model,
   type ReasonScope,
+  renderTodos,
 } from '@x/core';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
@@ -131,7 +132,7 @@ export class CompactionRunner {
     try {
       outcome = await this.#carryOut(scope, reason, before, tokens, options, refuse);
     } catch (error) {
-      outcome = refuse('failed', describe(error));
+      outcome = refuse('failed', errorLine(error));
       throw error;
     } finally {
       tracker.busy = false;
@@ -177,7 +178,7 @@ export class CompactionRunner {
       } catch (error) {
         return refuse(
           'failed',
-          `the session log could not be written, so nothing was reduced: ${describe(error)}`,
+          `the session log could not be written, so nothing was reduced: ${errorLine(error)}`,
         );
       }
     }
@@ -305,13 +306,11 @@ export class CompactionRunner {
   }
 }
 
-const MARKS = { pending: ' ', in_progress: '~', completed: 'x' } as const;
-
-/** What stands behind every summary word for word: the todo list, and where the plan is. */
+/** Renders the todo list and the place of the plan, for the end of every summary. */
 function carriedState(state: AgentState): string | undefined {
-  const lines = state.tasksContext.todos.map(({ content, status }) => `- [${MARKS[status]}] ${content}`);
+  const { todos } = state.tasksContext;
   const sections: string[] = [];
-  if (lines.length > 0) sections.push(`Todos:\n${lines.join('\n')}`);
+  if (todos.length > 0) sections.push(`Todos:\n${renderTodos(todos)}`);
   const { planFile, active } = state.planModeContext;
   if (planFile) sections.push(`Plan: ${planFile}`);
   if (active) sections.push('Plan mode is on.');

@@ -1,6 +1,6 @@
 import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
 import { redactorFor } from '../conversation/redaction.js';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactRequests } from './compact-tool.js';
@@ -44,7 +44,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return reminder ? [reminder] : [];
       } catch (error) {
         // A model goes on without it, as it does where nothing fits.
-        const message = `nothing was recalled for this request: ${describe(error)}`;
+        const message = `nothing was recalled for this request: ${errorLine(error)}`;
         scope.emit({ type: 'warning', source: 'compaction', message });
         return [];
       }

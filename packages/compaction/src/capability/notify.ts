@@ -5,7 +5,7 @@ import {
   type ReasonScope,
   textOf,
 } from '@x/core';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import type {
   BeforeCompaction,
   BeforeCompactionAnswer,
@@ -69,7 +69,7 @@ async function guarded<Value>(
     scope.emit({
       type: 'warning',
       source: 'compaction',
-      message: `The ${name} hook threw: ${describe(error)}`,
+      message: `The ${name} hook threw: ${errorLine(error)}`,
     });
     return undefined;
   }

@@ -1,5 +1,4 @@
-import type { AgentState, JsonObject, JsonValue, Model } from '@x/core';
-import { isObject } from '../conversation/marks.js';
+import { type AgentState, isObject, type JsonObject, type JsonValue, type Model } from '@x/core';
 
 /** The key under which this package keeps its notes in a state's extensions. */
 const EXTENSION = 'compaction';

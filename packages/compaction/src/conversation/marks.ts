@@ -1,4 +1,4 @@
-import { type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
+import { isObject, type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
 
 /** Under which name this package keeps its notes in the metadata of messages and blocks. Never sent to a model. */
 const NAMESPACE = '@x/compaction';
@@ -20,10 +20,6 @@ export function withMarks(message: Message, marks: JsonObject): Message {
 /** The strings that a mark holds. */
 export function stringsIn(mark: JsonValue | undefined): readonly string[] {
   return Array.isArray(mark) ? mark.filter((item) => typeof item === 'string') : [];
-}
-
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

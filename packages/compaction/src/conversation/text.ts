@@ -1,4 +1,4 @@
-import { headOf, type JsonValue, tailOf } from '@x/core';
+import { errorText, headOf, type JsonValue, tailOf } from '@x/core';
 
 /**
  * At most `length` UTF-16 units: three quarters from the head, one from the tail, `marker` between them. Never splits a
@@ -28,8 +28,8 @@ export function mapStrings(value: JsonValue, change: (text: string) => string): 
     : value;
 }
 
-/** A thrown value in one line. */
-export function describe(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+/** Renders a thrown value in one line: the name and the message of an error, at most 300 characters. */
+export function errorLine(error: unknown): string {
+  const text = error instanceof Error ? `${error.name}: ${error.message}` : errorText(error);
   return headOf(text.replaceAll(/\s+/g, ' ').trim(), 300);
 }

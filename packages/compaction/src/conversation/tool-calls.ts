@@ -1,5 +1,4 @@
-import { type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
-import { isObject } from './marks.js';
+import { isObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 
 const PATH_KEYS = [
   'path',

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import {
   type CallScope,
   headOf,
+  isObject,
   SessionKey,
   sessionPrefix,
   type TextBlock,
   type ToolResultBlock,
   tailOf,
 } from '@x/core';
-import { isObject } from '../conversation/marks.js';
 import type { ResolvedEvictionConfig } from './eviction-config.js';
 
 /**

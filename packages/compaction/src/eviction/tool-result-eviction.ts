@@ -10,7 +10,7 @@ import {
   toolResultsOf,
 } from '@x/core';
 import { startOfUnseen } from '../conversation/regions.js';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import { Meter } from '../meter.js';
 import { capOfUnseen, cutMessage, fileOf, tokensOf } from '../reducers/cut-unseen.js';
 import { matchesTool } from '../reducers/select-tools.js';
@@ -92,7 +92,7 @@ function windowOf({ model }: Pick<ToolScope, 'model'>): number {
 }
 
 function warnWhole(scope: Pick<ReasonScope, 'emit'>, what: string, text: string, error: unknown): void {
-  const message = `${what} (${text.length} characters) stays whole: ${describe(error)}`;
+  const message = `${what} (${text.length} characters) stays whole: ${errorLine(error)}`;
   scope.emit({ type: 'warning', source: NAME, message });
 }
 

@@ -1,5 +1,4 @@
-import { type ContentBlock, type JsonValue, jsonText, type Message, textOf } from '@x/core';
-import { isObject } from '../conversation/marks.js';
+import { type ContentBlock, isObject, type JsonValue, jsonText, type Message, textOf } from '@x/core';
 import { linesOf } from '../record/excerpts.js';
 import { characterKinds, lowerCase, UNSPACED, WORD } from '../record/terms.js';
 

@@ -1,5 +1,6 @@
 import {
   headOf,
+  isObject,
   type JsonValue,
   jsonText,
   type ToolResultBlock,
@@ -7,7 +8,6 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { isObject } from '../conversation/marks.js';
 import { commandOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { errorLine } from '../reducers/stubs.js';
 

@@ -1,5 +1,6 @@
 import {
   headOf,
+  isObject,
   type JsonValue,
   type Message,
   parseWith,
@@ -10,7 +11,7 @@ import {
 } from '@x/core';
 import { z } from 'zod';
 import { maskSupersededSchema } from '../config/stage-schemas.js';
-import { isObject, marksOf, stringsIn } from '../conversation/marks.js';
+import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
 import {
   type CommandOutcome,

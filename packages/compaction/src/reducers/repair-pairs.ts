@@ -1,4 +1,4 @@
-import { type ContentBlock, type Message, pairingOf } from '@x/core';
+import { type ContentBlock, type Message, pairingOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { droppedNote } from '../conversation/marks.js';
 import { type Fate, type Reducer, saysAnything } from '../reducer.js';
 
@@ -9,19 +9,20 @@ export function needsRepair(messages: readonly Message[]): boolean {
 }
 
 /**
- * Removes tool results without a call, and calls that were never answered although the model went on; puts results that
- * stand apart right behind their calls; gives each of several calls with one id, and its result, an id of its own.
- * Providers refuse each of these for ever. Results are never invented. Where nothing else is left, a note says so: no
- * provider takes a conversation of no messages either. Runs before all other reducers, where it is needed.
+ * Removes tool results without a call, and calls that were never answered although the model went on. Of several results
+ * for one call the first stays. Puts results that stand apart right behind their calls. Gives each of several calls with
+ * one id, and its result, an id of its own. Providers refuse each of these for ever. Results are never invented. Where
+ * nothing else is left, a note says so: no provider takes a conversation of no messages either. Runs before all other
+ * reducers, where it is needed.
  */
 export const repairPairs: Reducer = {
   name: 'repair',
   cost: 'free',
-  mends: true,
   async reduce(view, _, { logLocation }) {
     const fates = new Map<string, Fate>();
     const named = rename(view.messages, fates);
     const { orphanCalls, orphanResults, scattered } = pairingOf(named);
+    let pairs: ReturnType<typeof countPairs> | undefined;
     const dropped: Message[] = [];
     const places: { readonly index: number; readonly message: Message }[] = [];
     /** What stood apart, by its call. Calls come in order: a result belongs to the last message with calls. */
@@ -31,7 +32,11 @@ export const repairPairs: Reducer = {
       const results = orphanResults.get(index);
       let kept = message;
       if (calls || results) {
-        const content = message.content.filter((block) => !isOrphan(block, calls, results));
+        pairs ??= countPairs(named);
+        const left = new Map(pairs.get(index));
+        const content = message.content.filter(
+          (block) => !isOrphan(block, calls, results) || takeOne(left, pairKey(block)),
+        );
         const empty = content.every((block) => block.type === 'thinking');
         fates.set(message.id, { messageId: message.id, fate: empty ? 'dropped' : 'repaired' });
         if (empty) {
@@ -95,6 +100,43 @@ function withId(block: ContentBlock, id: string | undefined): ContentBlock {
   if (id === undefined) return block;
   if (block.type === 'tool_use') return { ...block, id };
   return block.type === 'tool_result' ? { ...block, toolUseId: id } : block;
+}
+
+/** Counts the calls and results that have each other, by message and by {@link pairKey}. Of one id the first pair up. */
+function countPairs(messages: readonly Message[]): ReadonlyMap<number, ReadonlyMap<string, number>> {
+  const pairs = new Map<number, Map<string, number>>();
+  const count = (index: number, key: string) => {
+    const ofMessage = pairs.get(index) ?? new Map<string, number>();
+    pairs.set(index, ofMessage.set(key, (ofMessage.get(key) ?? 0) + 1));
+  };
+  let waiting = new Map<string, number>();
+  let batch = 0;
+  for (const [index, message] of messages.entries()) {
+    if (message.role === 'assistant') waiting = new Map();
+    for (const { toolUseId } of toolResultsOf(message)) {
+      if (!takeOne(waiting, toolUseId)) continue;
+      count(index, `result ${toolUseId}`);
+      count(batch, `call ${toolUseId}`);
+    }
+    for (const { id } of toolUsesOf(message)) {
+      waiting.set(id, (waiting.get(id) ?? 0) + 1);
+      batch = index;
+    }
+  }
+  return pairs;
+}
+
+function pairKey(block: ContentBlock): string | undefined {
+  if (block.type === 'tool_use') return `call ${block.id}`;
+  return block.type === 'tool_result' ? `result ${block.toolUseId}` : undefined;
+}
+
+/** Takes one from a count; `false` when none is left. */
+function takeOne(counts: Map<string, number>, key: string | undefined): boolean {
+  const left = key === undefined ? 0 : (counts.get(key) ?? 0);
+  if (key === undefined || left === 0) return false;
+  counts.set(key, left - 1);
+  return true;
 }
 
 function isOrphan(

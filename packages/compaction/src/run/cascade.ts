@@ -6,7 +6,7 @@ import {
   type Usage,
   unlessAborted,
 } from '@x/core';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import {
   type Fate,
@@ -17,6 +17,7 @@ import {
   unchanged,
   type View,
 } from '../reducer.js';
+import { repairPairs } from '../reducers/repair-pairs.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 
@@ -90,7 +91,7 @@ async function attempt(
     reduction = await unlessAborted(reducer.reduce(view, budget, context), context.signal);
   } catch (error) {
     context.signal?.throwIfAborted();
-    return { ...unchanged(view, ''), failure: describe(error) };
+    return { ...unchanged(view, ''), failure: errorLine(error) };
   }
   if (!Array.isArray(reduction?.messages) || !Array.isArray(reduction.fates)) {
     return { ...unchanged(view, ''), failure: 'it answered no reduction, which has messages and fates' };
@@ -101,7 +102,8 @@ async function attempt(
   if (problem)
     return { ...reduction, messages: view.messages, failure: `its result was not used: ${problem}` };
   const tokens = withMessages(view, reduction.messages, context.meter).tokens;
-  if (tokens > view.tokens && !reducer.mends) {
+  // A repair is needed whatever it costs.
+  if (tokens > view.tokens && reducer !== repairPairs) {
     return { ...reduction, messages: view.messages, note: 'would make the conversation larger' };
   }
   return reduction;

@@ -47,7 +47,7 @@ function refuse(path: string, message: string): never {
   throw new InvalidInputError('conversation', [{ path, message }], { remedy: REMEDY });
 }
 
-/** An id that two messages have, or `undefined`: nothing could be told of either of them. */
+/** Finds the first duplicate id; a manifest could not tell the two messages apart. */
 export function sharedId(messages: readonly Message[]): string | undefined {
   const seen = new Set<string>();
   return messages.find(({ id }) => seen.size === seen.add(id).size)?.id;

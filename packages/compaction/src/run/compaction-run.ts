@@ -9,7 +9,7 @@ import type {
 } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import { redactorFor } from '../conversation/redaction.js';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import type { Reducer, ReductionTarget, View } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
@@ -44,7 +44,7 @@ export async function runCompaction(input: RunInput): Promise<CompactionOutcome>
   try {
     return await reduceOnce(input);
   } catch (error) {
-    return unchangedOutcome('failed', describe(error), input.messages, 0);
+    return unchangedOutcome('failed', errorLine(error), input.messages, 0);
   }
 }
 
@@ -127,10 +127,10 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
         original: originalsOf(messages),
       },
     );
-    return due ? judge(config, view, budget, result, report) : judgeEarly(view, result, report);
+    return due ? judge(config, view, budget, result, report, broken) : judgeEarly(view, result, report);
   } catch (error) {
     if (signal?.aborted) return report('aborted', abortReason(signal));
-    return report('failed', describe(error));
+    return report('failed', errorLine(error));
   }
 }
 
@@ -142,8 +142,10 @@ function judge(
   budget: ReductionTarget,
   result: CascadeResult,
   report: Report,
+  broken: boolean,
 ): CompactionOutcome {
   const { view, failures, steps } = result;
+  const repaired = broken && !needsRepair(view.messages);
   if (view.messages === before.messages) {
     if (failures.length > 0) return report('failed', failures.join('; '), result);
     if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
@@ -153,12 +155,13 @@ function judge(
   if (view.tokens > budget.contextWindow) return report('ineffective', irreducible(view, budget), result);
   const conversation = (of: View) => of.tokens - of.fixedTokens;
   const fitsNow = view.tokens <= budget.dueTokens && before.tokens > budget.dueTokens;
-  if (!fitsNow && !savesEnough(conversation(before), conversation(view), config.saving)) {
+  if (!repaired && !fitsNow && !savesEnough(conversation(before), conversation(view), config.saving)) {
     return report('ineffective', 'the reduction would save too little', result);
   }
   const how = thatWorked(steps).map((step) => (step.note ? `${step.reducer} (${step.note})` : step.reducer));
   const trouble = failures.length > 0 ? `; ${failures.join('; ')}` : '';
-  return report('applied', `reduced by ${how.join(', ')}${trouble}`, result);
+  const done = how.length > 0 ? `reduced by ${how.join(', ')}` : 'calls and results were paired again';
+  return report('applied', `${done}${trouble}`, result);
 }
 
 function judgeEarly(before: View, result: CascadeResult, report: Report): CompactionOutcome {
@@ -208,7 +211,7 @@ function irreducible(view: View, budget: ReductionTarget): string {
 }
 
 function abortReason(signal: AbortSignal): string {
-  return `aborted: ${describe(signal.reason ?? 'no reason given')}`;
+  return `aborted: ${errorLine(signal.reason ?? 'no reason given')}`;
 }
 
 /** The outcome of a compaction that changed nothing. */

@@ -1,5 +1,5 @@
-import { type JsonValue, type Message, textOf, userMessage } from '@x/core';
-import { isObject, marksOf } from '../conversation/marks.js';
+import { isObject, type JsonValue, type Message, textOf, userMessage } from '@x/core';
+import { marksOf } from '../conversation/marks.js';
 import { writtenOut } from '../record/common-folder.js';
 import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
 import type { WrittenRecord } from '../record/write-record.js';

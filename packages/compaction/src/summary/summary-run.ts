@@ -2,7 +2,7 @@ import { addUsage, type Message, type Model, type Redact, textOf, type Usage } f
 import type { SummarizeOptions } from '../config/stage-schemas.js';
 import { redactMessage, redactorFor } from '../conversation/redaction.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
-import { describe } from '../conversation/text.js';
+import { errorLine } from '../conversation/text.js';
 import { cutLine } from '../record/calls.js';
 import type { Entry } from '../record/entry.js';
 import type { Numbered } from '../record/turns.js';
@@ -190,7 +190,7 @@ export class SummaryRun {
       this.#problem = result.problem;
     } catch (error) {
       signal?.throwIfAborted();
-      this.#problem = describe(error);
+      this.#problem = errorLine(error);
     }
     this.#writer = undefined;
   }

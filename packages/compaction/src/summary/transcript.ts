@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import {
   type ContentBlock,
   headOf,
+  isObject,
   type Message,
   pairingOf,
   type ToolUseBlock,
   tailOf,
   textOf,
 } from '@x/core';
-import { isObject } from '../conversation/marks.js';
 import { cutMiddle, mapStrings } from '../conversation/text.js';
 import { outcomeOf } from '../conversation/tool-calls.js';
 import type { Meter } from '../meter.js';

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { type JsonValue, jsonObjectSchema } from '@x/core';
+import { isObject, type JsonValue, jsonObjectSchema } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { isObject } from '../../src/conversation/marks.js';
 import { compactionJsonSchema, evictionJsonSchema } from '../../src/index.js';
 
 const page = readFileSync(new URL('../../../../docs/configuration.md', import.meta.url), 'utf8');

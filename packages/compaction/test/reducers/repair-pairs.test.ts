@@ -1,5 +1,6 @@
 import {
   assistantMessage,
+  type Message,
   type ToolUseBlock,
   textOf,
   toolResultMessage,
@@ -8,7 +9,7 @@ import {
   userMessage,
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, dropOldest } from '../../src/index.js';
+import { createCompactor, dropOldest, type Reducer, unchanged } from '../../src/index.js';
 import { needsRepair, repairPairs } from '../../src/reducers/repair-pairs.js';
 import { reduceWith } from '../build.js';
 
@@ -40,6 +41,53 @@ describe('repairPairs', () => {
     expect(needsRepair(after)).toBe(false);
     const outcome = await createCompactor({ stages: [dropOldest()] }).compact(messages);
     expect(outcome.steps[0]).not.toHaveProperty('note');
+  });
+
+  it('keeps the first of two results that one message holds for one call', async () => {
+    const one = call('c', 'a');
+    const [first, second] = ['first', 'second'].map((text) => toolResultMessage(one, text));
+    const both = { ...first, content: [...(first?.content ?? []), ...(second?.content ?? [])] } as Message;
+    const messages = [userMessage('go'), assistantMessage([one]), both, assistantMessage('done')];
+    const { messages: after, fates } = await reduceWith(repairPairs, messages);
+    expect(after.flatMap((message) => toolResultsOf(message)).map(({ output }) => textOf(output))).toEqual([
+      'first',
+    ]);
+    expect(after.flatMap((message) => toolUsesOf(message))).toEqual([one]);
+    expect(fates).toEqual([{ messageId: both.id, fate: 'repaired' }]);
+    expect(needsRepair(after)).toBe(false);
+  });
+
+  it('keeps the answered one of two calls with one id', async () => {
+    const [one, two] = [call('c', 'a'), call('c', 'b')];
+    const messages = [
+      userMessage('go'),
+      assistantMessage([one, two]),
+      toolResultMessage(one, 'first'),
+      userMessage('and now?'),
+    ];
+    const { messages: after } = await reduceWith(repairPairs, messages);
+    expect(after.flatMap((message) => toolUsesOf(message))).toEqual([one]);
+    expect(after.flatMap((message) => toolResultsOf(message))).toHaveLength(1);
+    expect(needsRepair(after)).toBe(false);
+  });
+
+  it('is applied where it is all that a compaction does', async () => {
+    const [one, two] = [call('call_0', 'a'), call('call_0', 'b')];
+    const messages = [
+      userMessage('go'),
+      assistantMessage([one, two]),
+      toolResultMessage(one, 'first'),
+      toolResultMessage(two, 'second'),
+      assistantMessage('done'),
+    ];
+    const nothing: Reducer = { name: 'nothing', cost: 'free', reduce: async (view) => unchanged(view, '') };
+    const outcome = await createCompactor({ stages: [nothing] }).compact(messages);
+    expect(outcome).toMatchObject({ status: 'applied', reason: 'calls and results were paired again' });
+    expect(outcome.messages.flatMap((message) => toolUsesOf(message)).map(({ id }) => id)).toEqual([
+      'call_0',
+      'call_0_2',
+    ]);
+    expect(needsRepair(outcome.messages)).toBe(false);
   });
 
   it('moves 100 000 results from behind one note, each looked at once', async () => {
