@@ -46,7 +46,7 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);
         const blocks = maskable.get(message);
-        const shape = { format: settings.format, names: undefined, destructive, placeOf };
+        const shape = { format: settings.format, destructive, placeOf };
         return blocks && masked(message, blocks, calls, shape);
       });
       return ifWorthwhile(view, budget, alteration);
@@ -80,7 +80,6 @@ function findMaskable(
 
 interface StubShape {
   readonly format: 'one_line' | 'head_tail';
-  readonly names: string | undefined;
   /** Tools whose calls must not be repeated. */
   readonly destructive: ReadonlySet<string>;
   readonly placeOf: (message: Message) => string | undefined;
@@ -90,7 +89,7 @@ function masked(
   message: Message,
   blocks: ReadonlySet<ContentBlock>,
   calls: ReadonlyMap<string, ToolUseBlock>,
-  { format, names, destructive, placeOf }: StubShape,
+  { format, destructive, placeOf }: StubShape,
 ) {
   const ids = [...stringsIn(marksOf(message).masked)];
   const content = message.content.map((block) => {
@@ -100,13 +99,8 @@ function masked(
     const onceOnly = destructive.has(block.toolName);
     const evictedTo = evictedPath(block);
     const where = evictedTo ? `read_file ${evictedTo}` : placeOf(message);
-    const details = { ...target, where, onceOnly };
-    const stubs = [
-      observationStub(block, format, { ...details, names }),
-      observationStub(block, format, details),
-    ];
-    const text = stubs.find((stub) => isShorter(stub, block));
-    if (text === undefined) return block;
+    const text = observationStub(block, format, { ...target, where, onceOnly });
+    if (!isShorter(text, block)) return block;
     ids.push(block.toolUseId);
     return { ...block, output: [{ type: 'text' as const, text }] };
   });

@@ -12,8 +12,6 @@ interface StubDetails {
   readonly range?: string | undefined;
   /** Where the full text is; left out where it is nowhere. */
   readonly where?: string | undefined;
-  /** Names in the text that nothing else in the conversation holds. */
-  readonly names?: string | undefined;
   /** The call must not be made again to see its result again. */
   readonly onceOnly?: boolean | undefined;
 }
@@ -23,7 +21,7 @@ const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
 /**
- * What stands for a tool result that was masked: whether it succeeded, what it was, which names it held, how to get it back
+ * What stands for a tool result that was masked: whether it succeeded, what it was, how to get it back
  * (and that it is not by calling again, where that would destroy something).
  * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: recall r12]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
@@ -40,9 +38,8 @@ export function observationStub(
   const parts = [statusOf(result, text)];
   parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
-  const names = details.names ? `; names: ${details.names}` : '';
   const once = details.onceOnly ? '; done, do not repeat' : '';
-  const line = `[${subject} → ${parts.join(', ')}${once}${names}${fullText(details.where)}]`;
+  const line = `[${subject} → ${parts.join(', ')}${once}${fullText(details.where)}]`;
   return format === 'one_line' ? line : headAndTail(text, line);
 }
 
