@@ -10,7 +10,7 @@ import {
 import { assertPaired } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { compaction, type Reducer } from '../../src/index.js';
-import { at, lines, rounds } from '../build.js';
+import { at, lines, meter, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
 
@@ -39,12 +39,19 @@ describe('compaction, before a model call', () => {
     const list = scope.state.contextMutable();
     const before = [...list];
     let seen = 0;
+    let whenLogged = 0;
+    const { append } = scope.log;
+    scope.log.append = (messages) => {
+      whenLogged = list.length;
+      return append(messages);
+    };
     await step(compaction(recorded), scope, async () => {
       seen = scope.state.context.length;
       return answer;
     });
 
     expect(scope.log.messages).toEqual(before);
+    expect(whenLogged).toBe(before.length);
     expect(scope.state.contextMutable()).toBe(list);
     expect(seen).toBeLessThan(before.length);
     expect(list[0]).toBe(before[0]);
@@ -88,6 +95,26 @@ describe('compaction, before a model call', () => {
     expect(own.requests).toHaveLength(1);
     expect(compacted(scope)).toMatchObject([{ detail: 'reduced by summarize' }]);
   });
+
+  it.each([40, 900, 4_000])(
+    'leaves results that no model has seen, at %i lines each, as far as the window holds them',
+    async (count) => {
+      const scope = scopeOf([...long(), ...rounds(1), ...rounds(1, () => ({ output: lines(count) }))]);
+      const unseen = at(scope.state.context, -1);
+      let tokens = 0;
+      await step(compaction(recorded), scope, async () => {
+        tokens = meter.messages(scope.state.context);
+        return answer;
+      });
+      expect(compacted(scope)).toMatchObject([{ status: 'applied' }]);
+      expect(tokens).toBeLessThan(small.contextWindow * 0.9);
+      const last = at(scope.state.context, -1);
+      expect(last === unseen).toBe(count < 4_000);
+      expect(last.id).toBe(unseen.id);
+      expect(textOf(last)).toContain('line 0\n');
+      expect(textOf(last)).toContain(`line ${count - 1}`);
+    },
+  );
 
   it('carries todos and the plan mechanically, once, over chains', async () => {
     const scope = scopeOf(long());

@@ -35,6 +35,7 @@ describe('compaction as it comes', () => {
     }
     expect(at).toHaveLength(4);
     expect(outcomes(scope).map(({ status }) => status)).toEqual(Array(4).fill('applied'));
+    expect(outcomes(scope).every(({ tokensAfter }) => tokensAfter <= 0.65 * 32_000)).toBe(true);
     expect(model.requests.length).toBeLessThanOrEqual(at.length);
     return at.slice(1).map((step, index) => step - (at[index] ?? 0));
   }
