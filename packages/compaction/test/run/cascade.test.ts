@@ -2,12 +2,25 @@ import { ContextOverflowError, type Message, type Model, type ModelResponse, use
 import { assertAccounted, assertPaired, assertWellFormed } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createCompactor } from '../../src/index.js';
+import { type CompactionSettings, createCompactor } from '../../src/index.js';
 import { conversation, damagedConversation, text } from '../arbitraries.js';
 import { GOOD_SUMMARY, modelOf, said } from '../models.js';
 
 const reason = fc.constantFrom('manual', 'proactive_budget', 'request_too_large' as const);
-const strategy = fc.constantFrom('auto', 'summarization', 'observation_masking', 'native' as const);
+const ladder = fc.constantFrom<CompactionSettings['stages']>(
+  undefined,
+  ['native', 'summarize', 'drop_oldest'],
+  ['mask_outputs', 'drop_oldest'],
+  [
+    'truncate_args',
+    'trim_synthetic',
+    'reference_media',
+    'mask_superseded',
+    'mask_outputs',
+    'summarize',
+    'drop_oldest',
+  ],
+);
 const window = fc.oneof(
   fc.constantFrom(8, 100, 1_000, 4_000, 32_000, 2_000_000),
   fc.integer({ min: 8, max: 8_000 }),
@@ -40,19 +53,19 @@ const answer = fc.constantFrom(...Object.keys(answers));
 const summarizer = answer.map((name): Model => modelOf(answers[name] as () => string));
 
 describe('every compaction', { timeout: 300_000 }, () => {
-  it('keeps calls with results, accounts for every message, and ends, for any window, strategy and summarizer', async () => {
+  it('keeps calls with results, accounts for every message, and ends, for any window, ladder and summarizer', async () => {
     await fc.assert(
       fc.asyncProperty(
         conversation,
         window,
-        strategy,
+        ladder,
         reason,
         summarizer,
-        async (messages, contextWindow, kind, why, model) => {
+        async (messages, contextWindow, stages, why, model) => {
           const before = structuredClone(messages);
           const compactor = createCompactor({
             contextWindow,
-            stages: ['drop_oldest'],
+            stages,
             model,
             trigger: { messages: 12 },
           });
