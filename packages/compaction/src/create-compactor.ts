@@ -13,11 +13,15 @@ import { runCompaction } from './run/compaction-run.js';
 import { observerFor, reducersOf } from './run/ladder.js';
 
 /**
- * A compactor that works on plain message lists, with no harness. `model` writes the summaries; without it the record of what
- * happened is the summary, and no model is called. `contextWindow` is the window of the model that reads the conversation: without it the
- * window of `model` counts, else 128 000.
+ * Makes a compactor that works on plain message lists, with no harness. `model` writes the summaries. Without it no model
+ * is called, and the record of what happened is the summary. `contextWindow` is the window of the model that reads the
+ * conversation. Default: the window of `model`, else 128 000 tokens.
  *
- * `compact` and `plan` throw for what is no conversation (an `InvalidInputError`); whatever else goes wrong is an outcome.
+ * `compact` and `plan` throw an `InvalidInputError` for a list that is no conversation. Any other failure is an outcome.
+ *
+ * @example
+ * const compactor = createCompactor({ model, contextWindow: 200_000 });
+ * const { status, reason, messages } = await compactor.compact(conversation);
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */

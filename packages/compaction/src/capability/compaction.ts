@@ -1,18 +1,34 @@
-import { type Capability, isContextOverflow, type ModelResponse, parseWith, type ReasonScope } from '@x/core';
+import {
+  type AgentState,
+  type Capability,
+  defineTool,
+  isContextOverflow,
+  type ModelResponse,
+  parseWith,
+  type ReasonScope,
+  type Tool,
+} from '@x/core';
+import { z } from 'zod';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
-import { CompactRequests } from './compact-tool.js';
 import { CompactionRunner } from './compaction-runner.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import { calibrate } from './stored-state.js';
 
 /**
- * Keeps an agent's conversation inside its budget: before each model call when a trigger is reached, after a provider's
- * overflow error (once, then the same call again), and on demand. Messages are logged before anything is reduced and
- * every failure leaves the conversation as it was. Without `model` the agent's own model writes the summaries; with
- * `model: null` none does, and the record of what happened is the summary.
+ * Keeps an agent's conversation inside its budget. It reduces before a model call when a trigger is reached, after a
+ * provider's overflow error (once, then the same call again), and on demand. Messages are logged before anything is
+ * reduced, and every failure leaves the conversation as it was. Without `model` the agent's own model writes the
+ * summaries. With `model: null` none does, and the record of what happened is the summary.
+ *
+ * @example
+ * const agent = HarnessAgent.builder()
+ *   .name('coder')
+ *   .model(model)
+ *   .use(compaction({ trigger: { share: 0.8 }, keep: { messages: 20 } }))
+ *   .build();
  *
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work.
  */
@@ -67,4 +83,34 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };
+}
+
+/** Lets a model choose the moment of a compaction: what it asks for happens before its next step. */
+class CompactRequests {
+  readonly tool: Tool;
+  readonly #asked = new WeakMap<AgentState, { readonly instructions: string | undefined }>();
+
+  constructor() {
+    this.tool = defineTool({
+      name: 'compact',
+      description:
+        'Replaces the older part of this conversation by a record of it, before your next step. Use it when a piece of ' +
+        'work is done and its details no longer matter, not in the middle of one.',
+      input: z.strictObject({
+        keep: z.string().max(2_000).optional().describe('What the record must keep in particular'),
+      }),
+      sessionOnly: true,
+      execute: ({ keep }, { state }) => {
+        this.#asked.set(state, { instructions: keep });
+        return 'The older part will be replaced by a record before your next step.';
+      },
+    });
+  }
+
+  /** The request that a session's model made since the last time, if it made one. */
+  take(state: AgentState): { readonly instructions: string | undefined } | undefined {
+    const asked = this.#asked.get(state);
+    this.#asked.delete(state);
+    return asked;
+  }
 }

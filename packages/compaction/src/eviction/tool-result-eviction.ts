@@ -28,10 +28,18 @@ const UNREADABLE =
   'Add workspaceTools() of @x/harness, or a read_file of your own with `paged: true`.';
 
 /**
- * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted, and leaves its
- * size, its head, its tail and a pointer for `read_file`. Before a model call it does the same to the largest new results
- * that do not fit the window together, and to a very long message of the user (the log keeps both whole). Files and other
- * blocks stay. When the write fails the text stays whole. The results of `paged` tools stay. It stands before `compaction()`.
+ * Writes the text of a large tool result to the workspace when the tool returns, before anything is counted. Its size, its
+ * head, its tail and a pointer for `read_file` stay in the conversation. Before a model call it does the same to the
+ * largest new results that do not fit the window together. It also does so to a very long message of the user. The log
+ * keeps both whole. Files and other blocks stay, and so do the results of `paged` tools. When the write fails the text
+ * stays whole. The capability stands before `compaction()`.
+ *
+ * @example
+ * const agent = HarnessAgent.builder()
+ *   .name('coder')
+ *   .model(model)
+ *   .use(workspaceTools(), toolResultEviction({ maxResultChars: 40_000 }), compaction())
+ *   .build();
  *
  * @throws {InvalidInputError} naming every bad key.
  */
