@@ -48,11 +48,12 @@ describe('a conversation of which nothing can be kept', () => {
     );
   }
 
-  it('stays as it is where a note would be longer', async () => {
+  it('is mended though the note is longer: no provider takes a result without its call', async () => {
     const messages = [toolResultMessage(call('a'), 'ok')];
     const outcome = await createCompactor().compact(messages);
-    expect(outcome.status).toBe('ineffective');
-    expect(outcome.messages).toBe(messages);
+    expect(outcome.status).toBe('applied');
+    assertAccounted(messages, outcome);
+    expect(outcome.messages).toMatchObject([{ role: 'user', kind: 'synthetic' }]);
   });
 
   it('goes on with what is said next, in order, and the log has what went', async () => {
