@@ -132,7 +132,7 @@ describe('compaction, before a model call', () => {
     await step(capability, scope);
     expect(compacted(scope)).toMatchObject([{ status: 'applied' }, { status: 'applied' }]);
     const summary = scope.state.summary ?? '';
-    expect(summary).toContain('- [ ] ship it');
+    expect(summary).toContain('\n[ ] ship it');
     expect(summary).toContain('Plan: plans/login.md');
     expect(summary).not.toContain('write the test');
     expect(summary.match(/CONVERSATION_SUMMARY\]/g)).toHaveLength(2);
