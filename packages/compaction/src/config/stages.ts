@@ -1,15 +1,35 @@
-/** The built-in stages, by the name that the configuration and the steps of an outcome use. */
-export const stageNames = [
-  'cut_unseen',
-  'truncate_args',
-  'trim_synthetic',
-  'preview_args',
-  'reference_media',
-  'mask_superseded',
-  'mask_outputs',
-  'native',
-  'summarize',
-  'drop_oldest',
-] as const;
+import type { Reducer } from '../reducer.js';
+import { cutUnseen } from '../reducers/cut-unseen.js';
+import { dropOldest } from '../reducers/drop-oldest.js';
+import { maskOutputs } from '../reducers/mask-outputs.js';
+import { maskSuperseded } from '../reducers/mask-superseded.js';
+import { nativeCompaction } from '../reducers/native-compaction.js';
+import { previewArgs } from '../reducers/preview-args.js';
+import { referenceMedia } from '../reducers/reference-media.js';
+import { summarize } from '../reducers/summarize.js';
+import { trimSynthetic } from '../reducers/trim-synthetic.js';
+import { truncateArgs } from '../reducers/truncate-args.js';
+import type { SummarizeOptions } from './stage-schemas.js';
 
-export type StageName = (typeof stageNames)[number];
+/** The groups of a configuration that stages share. */
+interface StageSettings extends Pick<SummarizeOptions, 'keep' | 'saving' | 'redact'> {
+  readonly summary: Omit<SummarizeOptions, 'keep' | 'saving' | 'redact'>;
+}
+
+/** The built-in stages, by the name that the configuration and the steps of an outcome use. */
+export const STAGES = {
+  cut_unseen: () => cutUnseen(),
+  truncate_args: () => truncateArgs(),
+  trim_synthetic: () => trimSynthetic(),
+  preview_args: () => previewArgs(),
+  reference_media: () => referenceMedia(),
+  mask_superseded: () => maskSuperseded({ onlyForTokens: true }),
+  mask_outputs: () => maskOutputs({ onlyForTokens: true }),
+  native: ({ keep, saving }) => nativeCompaction({ keep, saving }),
+  summarize: ({ summary, keep, saving, redact }) => summarize({ ...summary, keep, saving, redact }),
+  drop_oldest: () => dropOldest(),
+} satisfies Readonly<Record<string, (settings: StageSettings) => Reducer>>;
+
+export type StageName = keyof typeof STAGES;
+
+export const stageNames = Object.keys(STAGES) as [StageName, ...StageName[]];

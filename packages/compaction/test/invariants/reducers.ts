@@ -1,7 +1,7 @@
 import { assistantMessage } from '@x/core';
+import { stageNames } from '../../src/config/stages.js';
 import {
   type CompactionConfig,
-  dropOldest,
   maskOutputs,
   maskSuperseded,
   nativeCompaction,
@@ -22,7 +22,7 @@ const ableModel = () =>
     }),
   });
 
-/** Each reducer by itself, as eager as its options allow. */
+/** Reducers with options that make them eager. */
 const single: Readonly<Record<string, Reducer>> = {
   truncateArgs: truncateArgs({ keepMessages: 2, maxArgLength: 60 }),
   trimSynthetic: trimSynthetic({ trimMaxTokens: 1 }),
@@ -34,16 +34,18 @@ const single: Readonly<Record<string, Reducer>> = {
   nativeCompaction: nativeCompaction({ keep: { messages: 4 } }),
   summarize: summarize({ keep: { messages: 4 } }),
   'summarize, by tokens': summarize({ keep: { tokens: 300 } }),
-  dropOldest: dropOldest(),
 };
 
-/** What the invariants are tried on: every reducer alone, the record alone, and the ladders that are built of them. */
+/** What the invariants are tried on: every stage alone, the record alone, and the ladders that are built of them. */
 export const compactors: Readonly<Record<string, () => CompactionConfig>> = {
   ...Object.fromEntries(
     Object.entries(single).map(([name, reducer]) => [
       name,
       (): CompactionConfig => ({ stages: [reducer], model: ableModel() }),
     ]),
+  ),
+  ...Object.fromEntries(
+    stageNames.map((name) => [name, (): CompactionConfig => ({ stages: [name], model: ableModel() })]),
   ),
   'the record alone': () => ({ stages: [summarize({ keep: { messages: 4 } })] }),
   'the ladder without a model': () => ({ trigger: { messages: 12 } }),
