@@ -7,7 +7,7 @@ import {
   type ToolDefinition,
 } from '@x/core';
 
-/** What a request holds beside the conversation. */
+/** The parts of a request beside the conversation. */
 export interface RequestFrame {
   readonly system?: string | undefined;
   readonly tools?: readonly ToolDefinition[] | undefined;
@@ -15,8 +15,8 @@ export interface RequestFrame {
 }
 
 /**
- * One measure for everything that a compaction compares: a counter, times what real usage showed the counter to be off
- * by. Results are not rounded, so that parts add up to wholes.
+ * The one measure of a compaction: a counter, times the ratio of reported to counted tokens. Results are not rounded, so
+ * that parts add up to wholes.
  */
 export class Meter {
   readonly counter: TokenCounter;
@@ -30,24 +30,24 @@ export class Meter {
     this.ratio = ratio;
   }
 
-  /** Tokens of a text. */
+  /** Counts the tokens of a text. */
   text(text: string): number {
     return this.counter.count(text) * this.ratio;
   }
 
-  /** Tokens of a message. */
+  /** Counts the tokens of a message. */
   message(message: Message): number {
     return countMessage(this.counter, message) * this.ratio;
   }
 
-  /** Tokens of messages together. */
+  /** Counts the tokens of messages together. */
   messages(messages: Iterable<Message>): number {
     let total = 0;
     for (const message of messages) total += countMessage(this.counter, message);
     return total * this.ratio;
   }
 
-  /** Tokens of system prompt, tool definitions and reminders. The system prompt is counted when it changes. */
+  /** Counts the tokens of system prompt, tool definitions and reminders. The system prompt is counted when it changes. */
   frame({ system, tools, reminders }: RequestFrame): number {
     let total = 0;
     if (system) {
@@ -61,7 +61,7 @@ export class Meter {
     return total * this.ratio + this.messages(reminders ?? []);
   }
 
-  /** The same counter with another ratio. */
+  /** Makes a meter of the same counter with another ratio. */
   calibrated(ratio: number): Meter {
     return new Meter(this.counter, ratio);
   }

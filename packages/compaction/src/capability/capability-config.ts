@@ -2,9 +2,9 @@ import type { CallScope, CompactionOutcome, Message } from '@x/core';
 import { z } from 'zod';
 import { configSchema, type ResolvedCompactionConfig } from '../config/compaction-config.js';
 
-/** What is known when a compaction is about to begin. */
+/** The facts known when a compaction is about to begin. */
 export interface BeforeCompaction {
-  /** After an overflow, or asked for by hand. */
+  /** `true` after an overflow, and when a user asked for it. */
   readonly forced: boolean;
   readonly tokensUsed: number;
   /** Share of the window in use, in percent. */
@@ -14,15 +14,15 @@ export interface BeforeCompaction {
   readonly keepLast: number | undefined;
 }
 
-/** What a hook may answer. */
+/** The answer of a `beforeCompaction` hook. */
 export interface BeforeCompactionAnswer {
-  /** No compaction this time. After an overflow the provider's error then stands. */
+  /** `true` for no compaction this time. After an overflow the provider's error then stands. */
   readonly skip?: boolean | undefined;
   /** More for the summary to keep. */
   readonly instructions?: string | undefined;
 }
 
-/** What came of a compaction. */
+/** The result of a compaction. */
 export interface AfterCompaction {
   readonly success: boolean;
   readonly messagesBefore: number;
@@ -65,7 +65,7 @@ export const capabilityConfigSchema = configSchema(codeShape);
 
 /** Options of `compaction`: those of a compactor, and what an agent adds. */
 export type CompactionCapabilityConfig = z.input<typeof capabilityConfigSchema>;
-/** The same in groups, without a preset. */
+/** Options of `compaction` in groups, without a preset. */
 export type CompactionCapabilitySettings = Extract<
   CompactionCapabilityConfig,
   { readonly preset?: undefined }

@@ -49,7 +49,7 @@ export class CompactionRunner {
     this.#reducers = reducersOf(config);
   }
 
-  /** What the next request would count, uncalibrated, and which version of the conversation that is. */
+  /** Counts the next request, uncalibrated, and names the version of the conversation. */
   measure(scope: ReasonScope): { readonly counted: number; readonly version: number } {
     const tracker = this.#tracker(scope.state);
     const conversation = tracker.count(scope.state.context);
@@ -259,7 +259,7 @@ export class CompactionRunner {
     return model === null ? undefined : (model ?? agentModel);
   }
 
-  /** What events call the reducers: the preset, else those that the configuration names. */
+  /** Names the reducers for events: the preset, else the stages of the configuration. */
   #strategy(): string {
     const { preset, stages } = this.#config;
     return preset ?? (stages ? this.#reducers.map(({ name }) => name).join('+') : 'auto');

@@ -3,7 +3,7 @@ import { marksOf } from '../conversation/marks.js';
 import { mapStrings } from '../conversation/text.js';
 import { effectOf } from '../conversation/tool-calls.js';
 
-/** What this package leaves in place of text, where a model may see it and copy it. */
+/** Patterns of the texts that this package leaves in place of others. A model may see and copy them. */
 const STUBS = [
   /\[shortened, was ~\d+ tokens\]/,
   /; full text: (?:recall|log message|read_file) [^\s\]]+\]/,
@@ -50,13 +50,13 @@ function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | un
   return found;
 }
 
-/** Whether this package has altered or made the message. */
+/** Tests if this package has altered or made the message. */
 function isReduced(message: Message): boolean {
   const { masked, previewed, truncated } = marksOf(message);
   return message.kind === 'summary' || masked !== undefined || previewed === true || truncated !== undefined;
 }
 
-/** Whether a user or a tool has said these words in full. */
+/** Tests if a user or a tool has said these words in full. */
 function isSource(message: Message, words: string): boolean {
   return message.role !== 'assistant' && textOf(message).includes(words);
 }

@@ -34,7 +34,7 @@ const recordSchema = z.object({
   minor: z.boolean(),
 });
 
-/** What it takes to restore the list from before a compaction. */
+/** A record that restores the list from before a compaction. */
 type UndoRecord = z.infer<typeof recordSchema>;
 
 /**
@@ -155,7 +155,7 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map(({ id }) => id));
 }
 
-/** Whether the log holds the very message. */
+/** Tests if the log holds the very message. */
 function isSame(logged: Message | undefined, message: Message): boolean {
   if (logged === undefined) return false;
   const [stored, own] = [JSON.stringify(logged), JSON.stringify(message)];
@@ -168,7 +168,7 @@ function digestOf(messages: readonly Message[]): string {
   return hash.digest('base64url').slice(0, 22);
 }
 
-/** What an undo works on: a session's state, and its log. */
+/** The input of an undo: a session's state, and its log. */
 export interface UndoScope {
   readonly state: AgentState;
   readonly log: SessionLog;
@@ -180,7 +180,7 @@ export interface UndoScope {
  * as long as the log holds the messages.
  *
  * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
- * rewritten since by somebody else, or when the log lacks a message.
+ * rewritten since by a hook or a tool, or when the log lacks a message.
  * @throws what reading the log throws; nothing is changed then.
  */
 export async function undoCompaction({ state, log }: UndoScope): Promise<boolean> {

@@ -69,7 +69,7 @@ const groupedShape = {
 const stageSchema = z.enum(stageNames);
 const stagesOf = <Stage extends z.ZodType>(schema: Stage) => z.array(schema).min(1).optional();
 
-/** What a file can say beside the groups: stages by name, the summarizer by name. */
+/** Keys that only a file has beside the groups: stages by name, the summarizer by name. */
 export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
@@ -78,7 +78,7 @@ export const dataShape = {
   },
 };
 
-/** What code can say beside the groups. */
+/** Keys that only code has beside the groups. */
 const codeShape = {
   grouped: {
     /** The stages in their order, by name or as reducers of your own, in place of the default ones. */
@@ -139,7 +139,7 @@ const completeSchema = z.strictObject({
 
 /** The configuration with every default filled in and every preset mapped onto groups and stages. */
 export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
-/** What was written, with the defaults of each key. */
+/** A written configuration with the defaults of each key. */
 export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>>>>;
 
 const NAMES = { agentscope: agentscopeNames, everruns: everrunsNames, aura: auraNames };
@@ -248,12 +248,12 @@ export function configSchema<Extra extends z.ZodRawShape>(extra: Extra) {
 }
 
 /**
- * The schema of what a compactor is made of. Unknown keys and combinations that cannot work are refused with the path
- * and the reason; 0 means 0 and switches a trigger off.
+ * The schema of a compactor's options. It refuses unknown keys and combinations that cannot work, with the path and the
+ * reason. 0 means 0 and switches a trigger off.
  */
 export const compactionConfigSchema = configSchema({});
 
-/** What a user writes: groups of settings, or a preset with the keys of another system. */
+/** Options of `createCompactor`: groups of settings, or a preset with the keys of another system. */
 export type CompactionConfig = z.input<typeof compactionConfigSchema>;
-/** What a user writes in groups, without a preset. */
+/** Options of `createCompactor` in groups, without a preset. */
 export type CompactionSettings = Extract<CompactionConfig, { readonly preset?: undefined }>;

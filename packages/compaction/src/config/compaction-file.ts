@@ -15,7 +15,7 @@ const compactionFileSchema = writtenSchema(
 type FileOutput = z.output<typeof compactionFileSchema>;
 type WithoutNames<Output> = Output extends unknown ? Omit<Output, 'model' | 'agent'> : never;
 
-/** What a configuration file said. */
+/** A parsed configuration file. */
 export interface ParsedCompactionConfig {
   /** For `compaction`, or, without the two keys for the log and the flush, for `createCompactor`. */
   readonly options: WithoutNames<FileOutput>;
@@ -26,8 +26,8 @@ export interface ParsedCompactionConfig {
 }
 
 /**
- * Reads the configuration of compaction as JSON or YAML files hold it, once they are parsed: keys in snake_case, alone, under
- * `compaction`, or as `{ ref: 'compaction', config }`. Every default is filled in; 0 means 0.
+ * Reads the configuration of compaction from a parsed JSON or YAML file. Keys are in snake_case, alone, under
+ * `compaction`, or as `{ ref: 'compaction', config }`. Every default is filled in, and 0 means 0.
  *
  * @param subject Names the file in errors.
  * @throws {InvalidInputError} naming every unknown key and every combination that cannot work, in snake_case.
@@ -66,7 +66,7 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
 }
 
 /**
- * What stands under `config` in the form that names the capability, or under `compaction`; any other value as it is.
+ * Takes the value of `config` in the form that names the capability, or of `compaction`. Answers any other value unchanged.
  *
  * @throws {InvalidInputError} when something else stands beside them.
  */

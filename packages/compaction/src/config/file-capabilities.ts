@@ -9,14 +9,14 @@ import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.
 /** Makes a capability from the configuration in a file. */
 export type FileCapabilityFactory = (config: unknown) => Capability;
 
-/** Where the names of prompts and summarizers lead, and what counts where an agent's file says nothing. */
+/** Tables of prompts and summarizers by name, and the values for keys that an agent's file leaves out. */
 export interface CompactionFactoryOptions
   extends SummarizerSources,
     Omit<CompactionConfigSources, 'frontMatter'> {}
 
 /**
- * Factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
- * otherwise the agent's own model summarizes. What a file says is merged key by key with `file` and `defaults`.
+ * Makes factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
+ * otherwise the agent's own model summarizes. An agent's file is merged key by key with `file` and `defaults`.
  *
  * @throws {InvalidInputError} naming `compaction.yaml` and its bad keys when `file` is wrong.
  */
@@ -49,6 +49,6 @@ function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources
   return compaction({ ...options, ...writer, summaryPrompt: prompt });
 }
 
-/** {@link createCompactionFactories} for files that name no prompts and no summarizers. */
+/** The factories of {@link createCompactionFactories} for files that name no prompts and no summarizers. */
 export const compactionFactories: Readonly<Record<string, FileCapabilityFactory>> =
   createCompactionFactories();

@@ -1,13 +1,13 @@
 import { InvalidInputError } from '@x/core';
 import { configOf, type ParsedCompactionConfig, parseCompactionConfig } from './compaction-file.js';
 
-/** Where a configuration may be written, each as parsed data with keys in snake_case. */
+/** Places of a configuration, each as parsed data with keys in snake_case. */
 export interface CompactionConfigSources {
   /** The front matter of an agent's file, in which `features.compaction` counts. */
   readonly frontMatter?: unknown;
-  /** What `compaction.yaml` holds, for all agents. */
+  /** The content of `compaction.yaml`, for all agents. */
   readonly file?: unknown;
-  /** What a program says where no file does. */
+  /** The program's own values for keys that no file has. */
   readonly defaults?: unknown;
 }
 

@@ -7,15 +7,15 @@ export interface SummarizerAgent {
   readonly summaryPrompt?: string | undefined;
 }
 
-/** What the names in a configuration file stand for. */
+/** Tables of the prompts and summarizers that a configuration file names. */
 export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
-  /** Who summarizes when the file names nobody; `'own'`: the agent's own model. Left out: nobody. */
+  /** The summarizer when the file names none; `'own'` is the agent's own model. Default: none. */
   readonly defaultModel?: Model | 'own' | undefined;
 }
 
-/** Who writes; without `model` the agent's own model does, with `null` none. */
+/** The summarizer found. Without `model` it is the agent's own model, with `null` there is none. */
 export interface ResolvedSummarizer {
   readonly model?: Model | null;
   /** Replaces the instructions to the model. */
@@ -23,10 +23,10 @@ export interface ResolvedSummarizer {
 }
 
 /**
- * Who writes the summaries: the model that the file names, else the agent's own with the prompt that it names, else the
- * default, else nobody, so that the record is the summary.
+ * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the
+ * file names, else the default. Where there is none, the record is the summary.
  *
- * @throws {InvalidInputError} when there is nothing of that name.
+ * @throws {InvalidInputError} when no prompt or model has that name.
  */
 export function resolveSummarizer(
   config: Pick<ParsedCompactionConfig, 'prompt' | 'model'>,

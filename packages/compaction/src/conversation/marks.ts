@@ -1,15 +1,15 @@
 import { isObject, type JsonObject, type JsonValue, type Message, userMessage } from '@x/core';
 
-/** Under which name this package keeps its notes in the metadata of messages and blocks. Never sent to a model. */
+/** The key of this package's notes in the metadata of messages and blocks. Never sent to a model. */
 const NAMESPACE = '@x/compaction';
 
-/** This package's notes on a message or block. */
+/** Reads this package's notes on a message or block. */
 export function marksOf(carrier: { readonly metadata?: JsonObject | undefined }): JsonObject {
   const marks = carrier.metadata?.[NAMESPACE];
   return isObject(marks) ? marks : {};
 }
 
-/** The message with more notes. */
+/** Adds notes to a message. */
 export function withMarks(message: Message, marks: JsonObject): Message {
   return {
     ...message,
@@ -17,13 +17,13 @@ export function withMarks(message: Message, marks: JsonObject): Message {
   };
 }
 
-/** The strings that a mark holds. */
+/** Reads the strings of a mark. */
 export function stringsIn(mark: JsonValue | undefined): readonly string[] {
   return Array.isArray(mark) ? mark.filter((item) => typeof item === 'string') : [];
 }
 
 /**
- * Stands for messages that were taken out with nothing else in their place: how many, why, and where they can be read.
+ * Makes the note for messages that were removed with nothing else in their place: their number, why, and where they are.
  * Counts what earlier notes among them stand for, so that notes add up over chains.
  */
 export function droppedNote(
@@ -40,7 +40,7 @@ export function droppedNote(
   });
 }
 
-/** How many messages an earlier note stands for; 0 when the message is no such note. */
+/** Counts the messages that an earlier note stands for; 0 when the message is no such note. */
 export function droppedBefore(message: Pick<Message, 'metadata'>): number {
   const { dropped } = marksOf(message);
   return typeof dropped === 'number' ? dropped : 0;

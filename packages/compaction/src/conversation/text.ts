@@ -1,7 +1,7 @@
 import { errorText, headOf, type JsonValue, tailOf } from '@x/core';
 
 /**
- * At most `length` UTF-16 units: three quarters from the head, one from the tail, `marker` between them. Never splits a
+ * Cuts a text to at most `length` UTF-16 units: three quarters from the head, one from the tail, `marker` between them. Never splits a
  * surrogate pair. A marker that does not fit is left out.
  */
 export function cutMiddle(text: string, length: number, marker: string): string {
@@ -12,7 +12,7 @@ export function cutMiddle(text: string, length: number, marker: string): string 
   return headOf(text, room - tail) + marker + tailOf(text, tail);
 }
 
-/** The value with every string in it replaced, at any depth; the very same value when no string changed. */
+/** Replaces every string in a value, at any depth. Answers the very same value when no string changed. */
 export function mapStrings(value: JsonValue, change: (text: string) => string): JsonValue {
   if (typeof value === 'string') return change(value);
   if (typeof value !== 'object' || value === null) return value;

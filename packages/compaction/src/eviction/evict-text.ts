@@ -62,7 +62,7 @@ export function evictedBlock(text: string, path: string): TextBlock {
   return { type: 'text', text, providerMetadata: { [MARK]: { evictedTo: path } } };
 }
 
-/** Where the full text of this result was written, if it was. */
+/** Finds the file that holds the full text of a result; `undefined` when there is none. */
 export function evictedPath(result: ToolResultBlock): string | undefined {
   for (const { providerMetadata } of result.output) {
     const mark = providerMetadata?.[MARK];

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { countSchema } from '../config/stage-schemas.js';
 
-/** When and where large texts are written to the workspace. */
+/** Limits and places for large texts that are written to the workspace. */
 export const evictionConfigSchema = z
   .strictObject({
     /**

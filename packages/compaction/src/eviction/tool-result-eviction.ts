@@ -112,7 +112,7 @@ function joinedText(output: readonly ToolOutputBlock[]): string {
  * Cuts the largest of the results that the model has not seen, where they do not fit the window together, once log and
  * workspace have them whole.
  *
- * @returns Whether a result was evicted.
+ * @returns `true` when a result was evicted.
  */
 async function evictBatch(
   scope: ReasonScope,
@@ -152,7 +152,7 @@ async function evictBatch(
   return evicted;
 }
 
-/** Puts one message in the place of another, unless somebody has rewritten the conversation meanwhile. */
+/** Puts one message in the place of another, unless a hook has rewritten the conversation meanwhile. */
 function replace({ state }: ReasonScope, message: Message, by: Message): boolean {
   const context = state.contextMutable();
   const index = context.lastIndexOf(message);

@@ -23,7 +23,7 @@ import { isNumbered } from '../summary/numbers.js';
 import { RECALL, sourceOf, wholeText } from './passages.js';
 import { type Passage, RecallIndex } from './recall-index.js';
 
-/** What a summary and stubs say of it, where it is installed. */
+/** Words for summaries and stubs that tell the model of the tool `recall`. */
 export const RECALL_HINT =
   'recall({"ref":"r12"}) gives message 12 whole, recall({"query":"…"}) finds passages of removed messages.';
 
@@ -53,25 +53,25 @@ const inputSchema = z.strictObject({
   offset: z.int().min(0).optional().describe('With ref: the character to go on at'),
 });
 
-/** What to recall: a message by its number, or what fits a query. */
+/** A request to recall a message by its number, or passages that fit a query. */
 export type RecallRequest = z.input<typeof inputSchema>;
 
 /** The messages to recall from, oldest first. Read again when there may be more; only what was added is indexed. */
 export type RecallSource = () => Iterable<Message> | AsyncIterable<Message>;
 
-/** Answers for removed messages. */
+/** A reader of removed messages. */
 export interface Recall {
-  /** For a model: `recall({ ref })` and `recall({ query })`. */
+  /** The tool for a model: `recall({ ref })` and `recall({ query })`. */
   readonly tool: Tool;
   /**
-   * The message with a number, page by page, or the passages that fit a query.
+   * Gives the message with a number, page by page, or the passages that fit a query.
    *
    * @throws {InvalidInputError} for neither or both of them, and naming the numbers there are for one that is not.
    */
   answer(request: RecallRequest, signal?: AbortSignal): Promise<readonly ToolOutputBlock[]>;
   /**
-   * What was removed and fits the newest request of the user, as a message to stand behind the conversation in one
-   * request. `undefined` where nothing was summarized, nothing fits, or `maxTokens` have no room for it.
+   * Makes a message of removed passages that fit the newest request of the user. It stands behind the conversation in one
+   * request. `undefined` where nothing was summarized, nothing fits, or `maxTokens` leave no room.
    */
   remind(context: readonly Message[], maxTokens?: number): Promise<Message | undefined>;
 }

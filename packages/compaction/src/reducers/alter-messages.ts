@@ -68,7 +68,7 @@ export function ifWorthwhile(
   return { messages, fates };
 }
 
-/** Whether a conversation fell by the share and by the number of tokens that make a reduction worth having. */
+/** Tests if a conversation fell by the share and by the number of tokens that make a reduction worthwhile. */
 export function savesEnough(before: number, after: number, minimum: Saving): boolean {
   const saved = before - after;
   return saved > 0 && saved >= Math.max(before * minimum.share, minimum.tokens);

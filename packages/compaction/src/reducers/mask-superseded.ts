@@ -47,9 +47,9 @@ interface Output {
 }
 
 /**
- * Replaces an output when a newer one makes it redundant: the same part of the same file was read again, and reading did
- * not fail where it had succeeded before. Outputs of commands and queries stay: each says what was at its time. The stub names the newer call and where the full
- * text is. What a tool calls an error stays, and so does what the model has not seen yet.
+ * Replaces an output when a newer one makes it redundant: the same part of the same file was read again. The newer reading
+ * must not fail where the older one succeeded. Outputs of commands and queries stay: each holds for its time. The stub names
+ * the newer call and the place of the full text. Errors stay, and so do outputs that the model has not seen yet.
  */
 export function maskSuperseded(options: z.input<typeof optionsSchema> = {}): Reducer {
   const settings = parseWith(optionsSchema, options, 'maskSuperseded options');

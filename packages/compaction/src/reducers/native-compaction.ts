@@ -13,8 +13,8 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Has the provider condense the older part with its own endpoint, where the model offers `compact`. What it returns is
- * kept byte for byte; the newest messages stay as they are. Used only when it saves enough.
+ * Has the provider condense the older part with its own endpoint, where the model offers `compact`. Its answer is kept
+ * byte for byte, and the newest messages stay as they are. Used only when it saves enough.
  */
 export function nativeCompaction(options: z.input<typeof optionsSchema> = {}): Reducer {
   const settings = parseWith(optionsSchema, options, 'nativeCompaction options');

@@ -6,7 +6,7 @@ import type { Reducer } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { contentKey, mediaReference, placesIn } from './stubs.js';
 
-/** Which files go, and where the one copy of each content can be found. */
+/** The files that go, and the place of the one copy of each content. */
 interface Selection {
   readonly going: ReadonlyMap<Message, ReadonlySet<FileBlock>>;
   readonly originOf: (message: Message, file: FileBlock) => Message;

@@ -1,6 +1,6 @@
 import type { ToolAnnotations, ToolDefinition } from '@x/core';
 
-/** Whether a tool is named by one of the patterns: its name, or a beginning followed by `*`. */
+/** Tests a tool's name against patterns: a name, or a beginning followed by `*`. */
 export function matchesTool(patterns: readonly string[], name: string): boolean {
   return patterns.some((pattern) =>
     pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,

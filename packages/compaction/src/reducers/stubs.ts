@@ -4,7 +4,7 @@ import { isStatusLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
 
-/** What a stub tells beside what the result itself shows. */
+/** The facts that a stub tells beside those of the result itself. */
 interface StubDetails {
   /** The file that the call was about. */
   readonly path?: string | undefined;
@@ -64,7 +64,7 @@ export function fullText(where: string | undefined): string {
   return where === undefined ? '' : `; full text: ${where}`;
 }
 
-/** Whether a call succeeded, and what it failed with. */
+/** Tells if a call succeeded, or its error. */
 function statusOf(result: ToolResultBlock, text: string): string {
   const { failed, exitCode } = outcomeOf(result);
   if (!failed) return 'ok';

@@ -5,9 +5,9 @@ import type { Reducer } from '../reducer.js';
 import { SummaryRun } from '../summary/summary-run.js';
 
 /**
- * Replaces the older part of a conversation by a summary: a narrative that a model writes, followed by a record that is
- * made mechanically. Without a model, or when the model fails, the record alone is the summary. Leaves what `keep` says as it
- * is, less where it leaves no room, and always the latest user request and open calls.
+ * Replaces the older part of a conversation by a summary: a narrative that a model writes, followed by a mechanical
+ * record. Without a model, or when the model fails, the record alone is the summary. The newest messages stay verbatim as
+ * `keep` says, fewer where they leave no room. The latest user request and open calls always stay.
  */
 export function summarize(options: z.input<typeof summarizeOptionsSchema> = {}): Reducer {
   const settings = parseWith(summarizeOptionsSchema, options, 'summarize options');

@@ -7,9 +7,8 @@ import type { Reducer } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 
 /**
- * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: file contents, mostly, which the
- * agent has written long since. The arguments stay valid JSON; names and other values are untouched. May have a lower trigger of
- * its own.
+ * Cuts string arguments of old tool calls that are longer than `maxArgLength` 2 000: mostly contents of files that the agent
+ * has written. The arguments stay valid JSON; names and other values are untouched. May have a lower trigger of its own.
  */
 export function truncateArgs(options: z.input<typeof truncateArgsSchema> = {}): Reducer {
   const settings = parseWith(truncateArgsSchema, options, 'truncateArgs options');

@@ -2,7 +2,7 @@ import type { CompactionReason } from '@x/core';
 import type { ResolvedCompactionConfig } from '../config/compaction-config.js';
 import type { ReductionTarget, View } from '../reducer.js';
 
-/** Assumed when nobody says how large the model's window is. */
+/** The context window, in tokens, to assume where neither options nor model name one. */
 export const FALLBACK_CONTEXT_WINDOW = 128_000;
 
 /** The share of a window that is left for the model's answer. */
@@ -25,7 +25,7 @@ function tokenTrigger({ share = 0, tokens = 0 }: Sizes['trigger'], contextWindow
   return Math.min(share > 0 ? Math.floor(contextWindow * share) : Infinity, tokens > 0 ? tokens : Infinity);
 }
 
-/** Whether a proactive reduction is due. */
+/** Tests if a proactive reduction is due. */
 export function isDue(
   { trigger }: Pick<Sizes, 'trigger'>,
   contextWindow: number,
@@ -36,7 +36,7 @@ export function isDue(
   return tokens >= tokenTrigger(trigger, contextWindow);
 }
 
-/** What a reduction for this reason aims for. */
+/** Computes the aim of a reduction for this reason. */
 export function budgetFor(
   config: Sizes,
   reason: CompactionReason,
@@ -79,8 +79,8 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
 }
 
 /**
- * Whether a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
- * part was condensed; one after an overflow does not care about the number of messages.
+ * Tests if a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
+ * part was condensed. After an overflow the number of messages does not matter.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
   if (budget.early || view.tokens > budget.enoughTokens) return false;

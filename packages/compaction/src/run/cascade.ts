@@ -21,12 +21,12 @@ import { repairPairs } from '../reducers/repair-pairs.js';
 import { fits } from './budget.js';
 import { problemWith } from './check-reduction.js';
 
-/** What a run through the reducers came to. */
+/** The result of a run through the reducers. */
 export interface CascadeResult {
   readonly view: View;
   readonly steps: readonly CompactionStep[];
   readonly manifest: readonly ManifestEntry[];
-  /** What went wrong on the way, reducer by reducer. */
+  /** Failures on the way, reducer by reducer. */
   readonly failures: readonly string[];
   readonly condensed: boolean;
   readonly usage: Usage | undefined;

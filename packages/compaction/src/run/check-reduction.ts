@@ -4,7 +4,7 @@ import { firstUserRequest, latestUserRequest, startOfUnseen } from '../conversat
 import { type Fate, type Reduction, saysAnything } from '../reducer.js';
 
 /**
- * Why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
+ * Finds why a reduction must not be used, or `undefined` when it keeps the promises of every reduction: no tool call loses its
  * result or the other way round, nothing vanishes unaccounted for, nothing pinned goes, something is left, what stays
  * keeps its order. A result that no model has seen is never removed, and not altered while everything fits.
  *

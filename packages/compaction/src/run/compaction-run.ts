@@ -18,7 +18,7 @@ import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from './budget.js';
 import { type CascadeResult, runCascade } from './cascade.js';
 import { sharedId } from './check-request.js';
 
-/** Everything that a run works with. */
+/** The input of one run. */
 interface RunInput {
   readonly config: ResolvedCompactionConfig;
   readonly reducers: readonly Reducer[];
@@ -32,14 +32,14 @@ interface RunInput {
   readonly dryRun: boolean;
   /** The summarizer is the model that the conversation is sent to. */
   readonly live?: boolean | undefined;
-  /** Told of every message of a conversation that need not be reduced yet. */
+  /** Takes every message of a conversation that need not be reduced yet. */
   readonly observe?: ((message: Message) => void) | undefined;
 }
 
 /** A conversation of fewer tokens than both is not what makes a request too large. */
 const TRIFLE = { tokens: 200, share: 0.01 };
 
-/** Reduces a conversation once. Never throws: whatever goes wrong is an outcome, with the list as it was given. */
+/** Reduces a conversation once. Never throws: any failure is an outcome, with the list as it was given. */
 export async function runCompaction(input: RunInput): Promise<CompactionOutcome> {
   try {
     return await reduceOnce(input);
@@ -56,7 +56,7 @@ async function reduceOnce(input: RunInput): Promise<CompactionOutcome> {
     options.contextWindow ?? config.contextWindow ?? model?.contextWindow ?? FALLBACK_CONTEXT_WINDOW;
   const fixedTokens = meter.frame({ system, tools, reminders });
   const tokens = fixedTokens + meter.messages(messages);
-  // A list of its own that nobody can change: a reducer may be anybody's.
+  // A frozen copy: a user's reducer could change the list.
   const view: View = { messages: Object.freeze([...messages]), fixedTokens, tokens };
   const budget = budgetFor(config, reason, contextWindow, view.tokens);
 
@@ -214,7 +214,7 @@ function abortReason(signal: AbortSignal): string {
   return `aborted: ${errorLine(signal.reason ?? 'no reason given')}`;
 }
 
-/** The outcome of a compaction that changed nothing. */
+/** Makes the outcome of a compaction that changed nothing. */
 export function unchangedOutcome(
   status: CompactionStatus,
   reason: string,

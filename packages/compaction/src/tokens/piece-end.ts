@@ -9,7 +9,7 @@ import {
   UPPER,
 } from './character-class.js';
 
-/** Where the piece that begins at `start` ends. `bytes[start .. end]` is valid UTF-8 and not empty. */
+/** A function that finds the end of the piece that begins at `start`. `bytes[start .. end]` is valid UTF-8 and not empty. */
 export type PieceEnd = (bytes: Uint8Array, start: number, end: number) => number;
 
 const SLASH = 0x2f;

@@ -22,7 +22,7 @@ const pieceEnds: Readonly<Record<TiktokenEncoding, PieceEnd>> = {
 const counters = new Map<TiktokenEncoding, TiktokenCounter>();
 
 /**
- * The exact counter of an encoding. Always the same object, so that all who count share what is known of a message.
+ * Gives the exact counter of an encoding: always the same object, so that callers share the counts of messages.
  *
  * The names of special tokens, such as `<|endoftext|>`, are counted as the text that they are: a file or a tool's
  * output may contain them, and a provider does not take them from a message as control tokens either.
