@@ -66,7 +66,7 @@ export class SessionTracker {
     };
   }
 
-  /** Whether nothing, or too little, was added since nothing could be done. */
+  /** Tests if too little was added since nothing could be done. */
   isStillFutile(context: readonly Message[], tokens: number): boolean {
     const settled = this.#settled;
     if (settled === undefined) return false;

@@ -11,7 +11,7 @@ const LONGEST = 200_000;
 /** So many compactions can be undone, one after the other. */
 const DEEPEST = 10;
 
-/** Where messages of the list before a compaction are to be found. */
+/** Places of messages of the list before a compaction. */
 const entrySchema = z.union([
   /** So many from an index on in the list that the compaction made: they stayed. */
   z.strictObject({ kept: z.tuple([countSchema, countSchema]) }),

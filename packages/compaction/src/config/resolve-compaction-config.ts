@@ -55,7 +55,7 @@ export function resolveCompactionConfig({
   return parseCompactionConfig(heard.reduceRight(merged, {}));
 }
 
-/** What `near` says, and what `far` says of all else. */
+/** Merges two layers: the keys of `near`, and those of `far` that `near` leaves open. */
 function merged(far: Layer, near: Layer): Layer {
   const kept = without(far, near, ALTERNATIVES);
   return Object.fromEntries(
@@ -67,7 +67,7 @@ function merged(far: Layer, near: Layer): Layer {
   );
 }
 
-/** What of `far` is not said otherwise by `near`. */
+/** Takes the keys of `far` that `near` does not replace. */
 function without(far: Layer, near: Layer, alternatives: readonly (readonly string[])[]): Layer {
   const silenced = new Set(
     alternatives.filter((keys) => keys.some((key) => Object.hasOwn(near, key))).flat(),

@@ -52,7 +52,7 @@ function redactBlock(block: ContentBlock, redact: Redact): ContentBlock {
   }
 }
 
-/** What to redact: common secrets (`true`), these and more, or nothing. */
+/** The secrets to redact: common ones (`true`), `patterns` besides, or none. */
 type RedactSetting = boolean | { readonly patterns: readonly SecretPattern[] };
 
 const redactors = new WeakMap<object, Redact>();

@@ -36,7 +36,7 @@ export function startOfUnseen(messages: readonly Message[]): number {
   return waits ? index : messages.length;
 }
 
-/** Whether a user said it: not a summary, not an injected message, not only tool results. */
+/** Tests if a user said it: no summary, no injected message, not only tool results. */
 export function isUserRequest(message: Message): boolean {
   return (
     message.role === 'user' &&

@@ -14,7 +14,7 @@ const PATH_KEYS = [
   'paths',
   'files',
 ];
-/** Of a call that names many files, so many are remembered. */
+/** The most files to remember of one call. */
 const MOST_PATHS = 20;
 const RANGE_KEYS = [
   'offset',
@@ -73,7 +73,7 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
   return undefined;
 }
 
-/** How a tool call ended. */
+/** The end of a tool call. */
 export interface CommandOutcome {
   readonly failed: boolean;
   readonly exitCode?: number | undefined;
@@ -91,7 +91,7 @@ const MENTION = /\b(?:exited(?: with)?(?: code| status)?|exit (?:code|status))[ 
 const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was interrupted and killed)(?:\n|$)/;
 
 /**
- * Whether a call failed: by the tool's own word or, of a command, by its exit code as it stands in the output. Most
+ * Tests if a call failed: by the tool's own word or, for a command, by the exit code in the output. Most
  * shells answer a command that failed with an ordinary result.
  */
 export function outcomeOf(result: ToolResultBlock): CommandOutcome {
@@ -111,15 +111,15 @@ export function outcomeOf(result: ToolResultBlock): CommandOutcome {
   return { failed: result.isError || KILLED.test(head) };
 }
 
-/** What stands for a masked result ends so, and says how its call ended. */
+/** The end of a stub for a masked result, which tells how its call ended. */
 const STUB = /\[[^\n]* → (?:ok|(failed)(?: with exit (-?\d+))?)(?:[,;:][^\n]*)?\]$/;
-/** What stands for an evicted result begins so, in front of how the text began. */
+/** The head of a preview of an evicted result, in front of the first text. */
 const EVICTED = /^\[The result of [^\n]*\]\n/;
 
 /** An MCP result inside a result: some tools pass on what another server answered. */
 const TOLD = /"is_?error"\s*:\s*true/i;
 
-/** Whether a line tells an exit code and nothing else. */
+/** Tests if a line tells an exit code and nothing else. */
 export function isStatusLine(line: string): boolean {
   return STATUS.test(line);
 }
@@ -134,7 +134,7 @@ function codeIn(text: string, ...patterns: readonly RegExp[]): number | undefine
   return undefined;
 }
 
-/** What a tool call does to the world, judged by the tool's name. */
+/** The effect of a tool call on the world, judged by the tool's name. */
 type ToolEffect = 'read' | 'change' | 'run' | 'other';
 
 // Beginnings of words: a thread is not read, nor is an application.

@@ -30,7 +30,7 @@ export function wholeText(message: Message): string {
   return message.content.map(textOfBlock).filter(Boolean).join('\n');
 }
 
-/** Who said it: the user, the assistant, or the tool that a result is from. */
+/** Names the source of a message: the user, the assistant, or the tool that a result is from. */
 export function sourceOf({ role, content }: Message): string {
   const [result] = content.filter((block) => block.type === 'tool_result');
   if (result) return `result of ${result.toolName}`;

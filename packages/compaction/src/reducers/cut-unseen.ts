@@ -15,7 +15,7 @@ import type { Meter } from '../meter.js';
 import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
 import { mediaReference, placesIn } from './stubs.js';
 
-/** What may be condensed keeps this share of the room: a summary needs some. */
+/** The share of the room for messages that may be condensed: a summary needs some. */
 const REST_SHARE = 0.1;
 /** Tokens that a cut result keeps at least. */
 const SHORTEST = 160;

@@ -25,7 +25,7 @@ export const repairPairs: Reducer = {
     let pairs: ReturnType<typeof countPairs> | undefined;
     const dropped: Message[] = [];
     const places: { readonly index: number; readonly message: Message }[] = [];
-    /** What stood apart, by its call. Calls come in order: a result belongs to the last message with calls. */
+    /** Results that stood apart, by their call. Calls come in order: a result belongs to the last message with calls. */
     const apart = new Map<number, Message[]>();
     named.forEach((message, index) => {
       const calls = orphanCalls.get(index);

@@ -2,7 +2,7 @@ import type { Message } from '@x/core';
 import { droppedBefore } from '../conversation/marks.js';
 import { readSummaries } from './summary-message.js';
 
-/** Whether a message has a running number in its session: not what was injected, and no system prompt. */
+/** Tests if a message has a running number in its session: not what was injected, and no system prompt. */
 export function isNumbered({ role, kind }: Pick<Message, 'role' | 'kind'>): boolean {
   return role !== 'system' && kind === undefined;
 }
