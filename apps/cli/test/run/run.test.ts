@@ -55,11 +55,11 @@ describe('x run in a pipe', () => {
   });
 
   it('heeds the compaction.yaml beside the agent, and says what is wrong with it', async () => {
-    const answers = [{ text: 'One.' }, { text: 'Two.' }];
+    const long = 'I looked at src/login.ts and at everything else there is. '.repeat(40);
+    const answers = [{ text: long }, { text: 'Two.' }];
     const file = join(directory, 'compaction.yaml');
     writeFileSync(file, 'trigger: { messages: 3 }\nkeep: { messages: 1 }\nmodel: null\n');
-    const long = 'Look at src/login.ts and at everything else there is. '.repeat(40);
-    await run(answers, ['--session', 's-1', '--prompt', long]);
+    await run(answers, ['--session', 's-1', '--prompt', 'Look']);
     await run(answers, ['--session', 's-1', '--prompt', 'Second']);
     expect(JSON.stringify(endpoint?.requests[1])).toMatch(/CONVERSATION_SUMMARY.*src\/login\.ts/);
     expect(endpoint?.requests[1]?.at(-1)?.content).toBe('Second');

@@ -17,7 +17,7 @@ type WithoutNames<Output> = Output extends unknown ? Omit<Output, 'model' | 'age
 
 /** A parsed configuration file. */
 export interface ParsedCompactionConfig {
-  /** For `compaction`, or, without the two keys for the log and the flush, for `createCompactor`. */
+  /** For `compaction`, or, without the four keys that only an agent has, for `createCompactor`. */
   readonly options: WithoutNames<FileOutput>;
   /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
   readonly prompt?: string | undefined;

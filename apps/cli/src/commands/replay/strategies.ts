@@ -20,7 +20,13 @@ export const strategies: Readonly<Record<string, Strategy>> = {
  */
 export async function fromConfiguration(file: string): Promise<Strategy> {
   const { options } = parseCompactionConfig(parse(await readInput(file)));
-  const { offloadBeforeCompact: _log, flushBeforeCompact: _memory, ...config } = options;
+  const {
+    offloadBeforeCompact: _log,
+    flushBeforeCompact: _memory,
+    recall: _recall,
+    compactTool: _tool,
+    ...config
+  } = options;
   return withCompactor(({ window, counter }) =>
     createCompactor({ ...config, model: null, contextWindow: window, counter }),
   );
