@@ -76,7 +76,7 @@ describe('x replay', () => {
   });
 
   it.each([
-    [[], /at least one file/],
+    [[], /^Usage: x replay FILE…/m],
     [['missing.json'], /missing\.json cannot be read/],
     [[main], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],

@@ -53,10 +53,19 @@ export function readView({ messages }: ModelRequest): View {
       .reverse()
       .map((message) => ({
         source: message.kind === 'summary' ? 'summary' : 'conversation',
-        text: textOf(message),
+        text: message.kind === 'summary' ? toldIn(textOf(message)) : textOf(message),
       })),
     lastResult: [...results.values()].at(-1),
   };
+}
+
+/** The lines of a record that say something: what was found and said, without requests, calls and names. */
+function toldIn(record: string): string {
+  return record
+    .split('\n')
+    .filter((line) => !/^[»*·#] /.test(line))
+    .map((line) => line.replace(/^(?: {2}[|+]|-) (?:r\d+ )?/, ''))
+    .join('\n');
 }
 
 function seenResults(messages: readonly Message[]): ReadonlyMap<string, SeenResult> {

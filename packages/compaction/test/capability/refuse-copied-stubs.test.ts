@@ -79,7 +79,11 @@ describe('a model that copies a stub into a call', () => {
 
   it('may write the words of a cut once a summary stands for whoever said them', async () => {
     const { context, may } = await reduced(
-      { stages: [truncateArgs({ keepMessages: 2 }), 'summarize', 'drop_oldest'] },
+      {
+        keep: { messages: 20 },
+        summary: { record: 0 },
+        stages: [truncateArgs({ keepMessages: 2 }), 'summarize', 'drop_oldest'],
+      },
       [...rounds(10, () => ({ output: `x ... [truncated] ... y\n${lines(60)}` })), ...rounds(30)],
     );
     expect(
