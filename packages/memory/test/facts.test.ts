@@ -1,7 +1,7 @@
 // Facts have a life: who worded them, where they were said, what replaced them, and that they stay forgotten.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type LocalWorkspace, SessionKey, userMessage } from '@x/core';
+import { LocalWorkspace, SessionKey, userMessage } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
@@ -79,7 +79,7 @@ describe('what a person wrote', () => {
   it('is in the file or a version, however many lines are appended during merges', async () => {
     const workspace = await testWorkspace();
     await workspace.write(core, '# Memory\n- start\n');
-    const consolidator = new MemoryConsolidator({ workspace, model: null, maxMemoryTokens: 200 });
+    const consolidator = new MemoryConsolidator({ workspace, model: null, maxMemoryTokens: 100_000 });
     let merging = true;
     const person = (async () => {
       let said = 0;
@@ -100,6 +100,28 @@ describe('what a person wrote', () => {
     const inFile = new Set((await textOf(workspace)).match(/line \d+ of/g));
     expect(inFile.size).toBe(said);
   }, 120_000);
+
+  it('is in the file when a line is saved at each of many replacements in a row', async () => {
+    const { root } = await testWorkspace();
+    let said = 0;
+    class Interrupted extends LocalWorkspace {
+      override async write(...parameters: Parameters<LocalWorkspace['write']>) {
+        // The file has become a version by now, and is not replaced yet.
+        if (parameters[0] === core && said < 50)
+          await appendFile(join(root, core), `- line ${said++} of a person\n`);
+        return super.write(...parameters);
+      }
+    }
+    const workspace = new Interrupted(root);
+    await workspace.append(core, '# Memory\n- start\n');
+    await workspace.append(note('2026-01-01'), '- a host has a port\n');
+    await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
+    expect(said).toBeGreaterThan(1);
+    const text = await textOf(workspace);
+    const lines = Array.from({ length: said }, (_, number) => `line ${number} of`);
+    expect(text.match(/line \d+ of/g)?.sort()).toEqual(lines.sort());
+    expect(text).toContain('- a host has a port\n');
+  });
 });
 
 describe('a merge', () => {

@@ -2,7 +2,7 @@ import { estimateCounter, type Workspace } from '@x/core';
 import { bulletsOf, factKey, keyHash } from '../bullets.js';
 import { coreLock, exclusively } from '../exclusively.js';
 import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
-import { type CoreChange, changeCore, mergeText } from './core-text.js';
+import { addedLines, type CoreChange, changeCore, mergeText } from './core-text.js';
 import {
   type MemoryState,
   type NotePositions,
@@ -176,7 +176,10 @@ export async function replaceCore(
     after = mergeText(before, late, current);
     before = current;
   }
-  return after;
+  if (after === before) return after;
+  // A person who never pauses is not raced any longer: appending replaces nothing that they have open.
+  await appendLine(workspace, `${prefix}${CORE_FILE}`, addedLines(before, after).join('\n'));
+  return readCore(workspace, prefix);
 }
 
 async function readCore(workspace: Workspace, prefix: string): Promise<string> {

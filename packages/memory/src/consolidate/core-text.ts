@@ -68,13 +68,8 @@ function withAdded(lines: readonly string[], added: readonly string[]): string {
  * were written behind, lines that were deleted go.
  */
 export function mergeText(before: string, theirs: string, ours: string): string {
-  const counts = (lines: readonly string[]) => {
-    const found = new Map<string, number>();
-    for (const line of lines) found.set(line, (found.get(line) ?? 0) + 1);
-    return found;
-  };
   const theirLines = theirs.split('\n');
-  const known = counts(before.split('\n'));
+  const known = counts(before);
   const lines = ours.split('\n');
   for (const [at, line] of theirLines.entries()) {
     const left = known.get(line) ?? 0;
@@ -90,4 +85,20 @@ export function mergeText(before: string, theirs: string, ours: string): string 
     if (place >= 0) lines.splice(place, 1);
   }
   return lines.join('\n');
+}
+
+/** The lines of a text that an earlier one has not, or not as often. */
+export function addedLines(before: string, after: string): string[] {
+  const known = counts(before);
+  return after.split('\n').filter((line) => {
+    const left = known.get(line) ?? 0;
+    known.set(line, left - 1);
+    return left <= 0;
+  });
+}
+
+function counts(text: string): Map<string, number> {
+  const found = new Map<string, number>();
+  for (const line of text.split('\n')) found.set(line, (found.get(line) ?? 0) + 1);
+  return found;
 }

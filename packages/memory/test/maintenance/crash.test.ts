@@ -30,7 +30,9 @@ async function prepare() {
 async function factsBelow(workspace: LocalWorkspace, folder: string): Promise<string[]> {
   const texts: string[] = [];
   for await (const { path } of workspace.list(folder, { recursive: true })) {
-    if (path.endsWith('.md')) texts.push(Buffer.from(await workspace.read(path)).toString('utf8'));
+    // Versions are of MEMORY.md, and repeat it.
+    if (path.endsWith('.md') && !path.includes('/.versions/'))
+      texts.push(Buffer.from(await workspace.read(path)).toString('utf8'));
   }
   return (texts.join('').match(/fact-\d/g) ?? []).sort();
 }
