@@ -76,7 +76,7 @@ export class CompactionRunner {
     const { state } = scope;
     const tracker = this.#tracker(state);
     const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
-    // What was undone is left alone, unless it would not fit at all.
+    // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
       if (!tracker.isStillFutile(state.context, tokens)) await this.run(scope, 'proactive_budget');

@@ -30,7 +30,7 @@ export function changeNotes(
 
 const LOWEST = 0.5;
 const HIGHEST = 3;
-/** How far one report moves the ratio. */
+/** The share by which one report moves the ratio. */
 const RATE = 0.3;
 
 /**

@@ -27,7 +27,7 @@ type Entry = z.infer<typeof entrySchema>;
 const recordSchema = z.object({
   /** The list as it was, piece by piece. */
   before: z.array(entrySchema),
-  /** How many messages the compaction left, and what tells them from others. */
+  /** The number of messages that the compaction left, and the mark that tells them from others. */
   length: countSchema,
   digest: z.string(),
   /** Nothing was condensed, and nobody had asked: undone together with the summary before it. */

@@ -1,7 +1,7 @@
 import { type Message, toolResultsOf } from '@x/core';
 import type { Meter } from '../meter.js';
 
-/** How much of the end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
+/** The end of a conversation to leave alone: so many tokens when not 0, else so many messages. */
 interface KeepWindow {
   readonly keepMessages: number;
   readonly keepTokens: number;

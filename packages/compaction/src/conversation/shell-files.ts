@@ -7,7 +7,7 @@ const REDIRECTION = /^1?>>?$/;
 /** A word that names a file: it has a folder or an ending, and is no pattern and no variable. */
 const FILE = /^(?!-|\/dev\/)[^\s*?$(){}<>=]*(?:\/[\p{L}\p{N}_.@+-]+|[\p{L}\p{N}_-]\.[\p{L}\p{N}_-]+)$/u;
 
-/** What a command line does to files, as far as its words show. */
+/** The effects of a command line on files, as far as its words show. */
 export interface ShellFiles {
   readonly read: readonly string[];
   readonly written: readonly string[];

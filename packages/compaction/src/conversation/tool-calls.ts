@@ -95,7 +95,7 @@ const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was inte
  * shells answer a command that failed with an ordinary result.
  */
 export function outcomeOf(result: ToolResultBlock): CommandOutcome {
-  // What a file or a page says of exits is about others.
+  // An exit code in a file or a page is about something else.
   if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
   const text = textOf([result]).replace(EVICTED, '');
   const stub = STUB.exec(text.slice(-TAIL - HEAD));

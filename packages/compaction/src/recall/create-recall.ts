@@ -245,7 +245,7 @@ export function recallTool(
   });
 }
 
-/** Whether a message stands in a context as it was said: nothing left marks on it. */
+/** Tells a message that stands in a context as it was said: nothing left marks on it. */
 export function isWhole(message: Message): boolean {
   return Object.keys(marksOf(message)).length === 0;
 }

@@ -7,7 +7,7 @@ export interface Passage {
   readonly messageId: string;
   readonly at: number;
   readonly place: number;
-  /** Who said it. */
+  /** Its speaker. */
   readonly source: string;
   readonly text: string;
 }
@@ -142,7 +142,7 @@ export class RecallIndex {
       })
       .sort((one, other) => (near[other] as number) - (near[one] as number));
     const chosen: Passage[] = [];
-    /** What was read twice stands there twice. */
+    /** A message that was read twice stands there twice. */
     const taken = new Set<string>();
     let misfits = 0;
     for (const place of order) {

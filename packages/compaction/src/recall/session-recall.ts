@@ -9,14 +9,14 @@ const MOST_TOKENS = 2_000;
 /** The share of the free window that a reminder takes at most. */
 const SHARE_OF_FREE = 0.2;
 
-/** What is known of one session. */
+/** The recall of one session. */
 interface Session {
   readonly recall: SourceRecall;
-  /** What the last reminder was made for, and whether a model has answered it. */
+  /** The message that the last reminder was made for, and whether a model has answered it. */
   reminder: { readonly key: string; readonly message: Message | undefined; answered: boolean } | undefined;
 }
 
-/** What a hook or a tool knows of its session. */
+/** The part of a hook's or a tool's scope that recall needs. */
 export interface RecallScope {
   readonly state: AgentState;
   readonly log: SessionLog;

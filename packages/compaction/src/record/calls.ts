@@ -24,7 +24,7 @@ export function callLine(
   shorten: (text: string) => string = (text) => text,
 ): string {
   const { name, input } = call;
-  // Of a command line, where and how long it may run tells nothing.
+  // Beside a command line, the folder and the time limit tell nothing.
   const command = pathOf(call) === undefined ? commandOf(call) : undefined;
   if (command !== undefined) return `${name} ${cutLine(shorten(command), length)}`;
   const entries = isObject(input) ? Object.entries(input) : [];
@@ -43,7 +43,7 @@ export function callLine(
   return `${name} ${[...parts, ...(change ? [change.text] : [])].join(', ')}`;
 }
 
-/** How a call ended, in at most `length` UTF-16 units: its error, a short answer whole, else that it answered and how that ends. */
+/** Says how a call ended in at most `length` UTF-16 units: its error, a short answer whole, else `ok`. */
 export function outcomeText(
   result: ToolResultBlock | undefined,
   length: number,

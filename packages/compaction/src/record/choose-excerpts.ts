@@ -8,29 +8,29 @@ export interface Candidate extends Entry {
   readonly cost: number;
 }
 
-/** What one message says, for judging what others are worth. */
+/** The terms of one message, which say what others are worth. */
 export interface Saying {
   readonly at: number;
   readonly terms: Uint32Array;
-  /** Who said it: a user, the assistant, or a tool. */
+  /** Its speaker: a user, the assistant, or a tool. */
   readonly by: 'user' | 'assistant' | 'tool';
 }
 
-/** How a term is weighed. Chosen on recorded conversations; none is sharp. */
+/** Factors of a term's weight. Chosen on recorded conversations; none is sharp. */
 const WEIGHT = {
-  /** Of a term that no later message uses. */
+  /** For a term that no user and no assistant says. */
   unused: 0.1,
   /** Added for each message of the assistant that uses it, up to `mostUses`; a user's counts twice. */
   use: 0.5,
   mostUses: 3,
-  /** Where it was said before: what is new is the message that it comes from. */
+  /** For a term that an earlier message said: it belongs to the message that it comes from. */
   old: 0.3,
-  /** Of a term in more than this share of all messages, whatever else is true of it. */
+  /** For a term in more than this share of all messages, whatever else is true of it. */
   common: 0.05,
   commonShare: 0.3,
-  /** Of a term that stands somewhere already. */
+  /** For a term that stands somewhere already. */
   again: 0.15,
-  /** Of every further excerpt of one message, and of every further one of one message that reads alike but for its numbers. */
+  /** For each further excerpt of one message, and for each further one that differs in names and numbers alone. */
   more: 0.95,
   alike: 0.5,
 };
@@ -99,7 +99,7 @@ function shapeOf(text: string): string {
   return text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w');
 }
 
-/** What is known of every term of a conversation. Index 0 is for terms that no message has. */
+/** The terms of a conversation with their weights. Index 0 is for terms that no message has. */
 class Vocabulary {
   readonly #indices = new Map<number, number>();
   /** By index: what the term counts where it was new, and the number of the message that it was new in. */

@@ -1,4 +1,4 @@
-/** How the folder that most paths begin with is written in a record. */
+/** Stands in a record for the folder that most paths begin with. */
 const SHORT = '~~';
 /** Paths of a conversation that are looked at to find it. */
 const MOST_PATHS = 2_000;

@@ -11,7 +11,7 @@ import { type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
 
 const NO_TERMS = new Uint32Array();
 
-/** What a record is made of. */
+/** The input of a record. */
 export interface RecordInput {
   /** The entries of earlier records, which the new one takes over. */
   readonly earlier: readonly Entry[];
@@ -39,7 +39,7 @@ const SHORTEST_CALL = { argument: 24, outcome: 24 };
 /** The share of a record for requests that stand nowhere else, and what an older one counts beside other entries. */
 const REQUESTS_SHARE = 0.35;
 const WORTH_OF_REQUEST = 4;
-/** How much more a statement counts that a short reply answers. */
+/** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
 const LONGEST_QUESTION = 160;
 /** UTF-16 units of the arguments of a call that changed nothing. */
@@ -117,7 +117,7 @@ function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number
   return kept;
 }
 
-/** Where requests that nothing else holds are too many, the oldest enter only as far as others leave room. */
+/** Leaves the oldest requests that nothing else holds to what room others leave, where they are too many. */
 function leaveOldRequests(drafts: Draft[], room: number): void {
   let left = room;
   for (let index = drafts.length - 1; index >= 0; index--) {
@@ -129,7 +129,7 @@ function leaveOldRequests(drafts: Draft[], room: number): void {
   }
 }
 
-/** Whether an entry tells of a call. */
+/** Tells the entries of calls from others. */
 export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
@@ -222,7 +222,7 @@ function shortened(text: string, { argument, outcome }: CallLengths): string {
   return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cutLine(line.slice(arrow + 3), outcome)}${again}`;
 }
 
-/** Where even the shortest lines of calls are too many, the oldest become one that counts them tool by tool. */
+/** Makes one line of the oldest calls that counts them tool by tool, where even the shortest lines are too many. */
 function countOldest(
   drafts: readonly Draft[],
   room: number,

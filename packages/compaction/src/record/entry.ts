@@ -1,5 +1,5 @@
 /**
- * What an entry of a record is: a request of the user, a statement of the assistant, a call that changed something, a
+ * Kinds of entries: a request of the user, a statement of the assistant, a call that changed something, a
  * call that only looked, an excerpt of a call's result, an excerpt of what a call wrote,
  * names that nothing else in the record holds.
  */
@@ -13,7 +13,7 @@ export interface Entry {
   readonly text: string;
 }
 
-/** How each kind of entry begins. What tools printed or wrote is quoted line by line, so that it cannot pose as more. */
+/** Beginnings of the lines of each kind. Text of tools is quoted line by line, so that it cannot pose as more. */
 const MARKS: Readonly<Record<EntryKind, string>> = {
   asked: '» ',
   said: '- ',

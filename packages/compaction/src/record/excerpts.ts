@@ -9,13 +9,13 @@ export interface Excerpt {
   readonly kind: EntryKind;
   readonly text: string;
   readonly terms: Uint32Array;
-  /** How much it counts beside others of the same length. */
+  /** Weight beside others of the same length. */
   readonly worth: number;
   /** The call that it belongs to: one that wrote it, or one whose result it is from. */
   readonly callId?: string | undefined;
 }
 
-/** What one message offers to a record. */
+/** The excerpts that one message offers to a record. */
 export interface Excerpts {
   /** The message itself, without secrets. */
   readonly message: Message;
@@ -38,7 +38,7 @@ const SHORT_RESULT = 400;
 /** An argument of more UTF-16 units is content that the call wrote. */
 const LONG_ARGUMENT = 110;
 
-/** What counts how much, beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
+/** Weights beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
 const WORTH = { said: 3, ending: 1.3, closing: 1.3, shortResult: 3, found: 1, wrote: 1 };
 
 interface Known {

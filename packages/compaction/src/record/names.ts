@@ -68,12 +68,12 @@ function addName(text: string, from: number, to: number, numbers: boolean, names
 /** A name with what its worth is judged by. */
 export interface RankedName {
   readonly name: string;
-  /** Where it was last said. */
+  /** Number of the message that said it last. */
   readonly at: number;
   readonly weight: number;
 }
 
-/** What counts how much: that a user says a name, that the assistant passes it to a tool or says it, that a tool prints it. */
+/** Weights of a mention: by a user, as an argument of a call, by the assistant, in a result; and the most of one name. */
 export const NAME_WEIGHT = { user: 4, passed: 3, said: 2, printed: 1, mostTogether: 12 };
 
 /** Collects names over messages, in their order. */

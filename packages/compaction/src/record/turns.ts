@@ -62,14 +62,14 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
   });
 }
 
-/** Whether a call changes nothing: by the tool's word; where it says nothing, by its name or its command line. */
+/** Tells a call that changes nothing: by the tool's word; where it says nothing, by its name or its command line. */
 function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (readOnly !== undefined) return readOnly;
   const command = commandOf(use);
   if (command !== undefined && pathOf(use) === undefined) return shellFiles(command).onlyReads;
   return effectOf(use.name, false) === 'read';
 }
-/** How a call ended, as its line in a record says it; nothing where it was simply done. */
+/** Says how a call ended, for its line in a record; nothing where it was simply done. */
 export function outcomeOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
   const outcome = outcomeText(result?.block, length, boilerplate);
   if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;

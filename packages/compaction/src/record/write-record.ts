@@ -138,7 +138,7 @@ function fitted(
     }
   }
 }
-/** Where paths are likely to stand: in what was recorded before and in what calls were given. */
+/** Yields the texts in which paths are likely to stand: earlier entries and the arguments of calls. */
 function* pathTexts({ earlier, covered }: RecordInput): Iterable<string> {
   for (const { text } of earlier) yield text;
   for (const { message } of covered) {

@@ -89,7 +89,7 @@ function stubsFor(
   const live = startOfLive(messages);
   const stubs = new Map<Message, Map<ToolResultBlock, string>>();
   for (const output of outputs) {
-    // What went well is worth more than a later failure.
+    // An output of a call that went well is worth more than a later failure.
     const newer = (output.outcome.failed ? newest : newestSuccess).get(output.key);
     if (!newer || newer === output || output.index >= live) continue;
     const text = stubOf(output, newer, placeOf(output.message));

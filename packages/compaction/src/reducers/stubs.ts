@@ -10,7 +10,7 @@ interface StubDetails {
   readonly path?: string | undefined;
   /** The part of it. */
   readonly range?: string | undefined;
-  /** Where the full text is; left out where it is nowhere. */
+  /** The place of the full text; left out where there is none. */
   readonly where?: string | undefined;
   /** The call must not be made again to see its result again. */
   readonly onceOnly?: boolean | undefined;
@@ -21,7 +21,7 @@ const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
 /**
- * What stands for a tool result that was masked: whether it succeeded, what it was, how to get it back
+ * Writes the stub of a tool result that was masked: whether it succeeded, what it was, how to get it back
  * (and that it is not by calling again, where that would destroy something).
  * `one_line`: `[read_file src/a.ts (offset 10) → ok, 47 lines, 2340 bytes; full text: recall r12]`.
  * `head_tail`: the first and last three lines around `... (14 lines omitted) ...`, then that line.
@@ -71,7 +71,7 @@ function statusOf(result: ToolResultBlock, text: string): string {
   return `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}: ${errorLine(text)}`;
 }
 
-/** How a line that says what went wrong begins or reads, the most telling first. */
+/** Patterns of lines that say what went wrong, the most telling first. */
 const TELLING = [
   /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,
   /error|exception|denied|not found|refused|cannot|unable/i,
@@ -125,7 +125,7 @@ export function contentKey(file: FileBlock): string {
 }
 
 /**
- * What stands for a file that was taken out: media type, size where it is known, name, and where it is now.
+ * Writes the stub of a file that was taken out: media type, size where it is known, name, and where it is now.
  * `[image/png, 24.1 KB, login.png; in full: recall r12]`.
  */
 export function mediaReference(file: FileBlock, where: string | undefined): string {

@@ -4,7 +4,7 @@ import { startOfUnseen } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import type { ReductionTarget, View } from '../reducer.js';
 
-/** What may stay verbatim at the end of a conversation. */
+/** Limits of the part that stays verbatim at the end of a conversation. */
 interface TailLimits {
   /** Wanted; a batch of calls that lies across the border still stays. */
   readonly keepMessages: number;
@@ -53,7 +53,7 @@ export function candidateCuts(
 }
 
 /**
- * Where the part that stays verbatim begins: an index that separates no call from its results. A batch of calls that is
+ * Finds the index from which messages stay verbatim. It separates no call from its results. A batch of calls that is
  * too large for the limits is not kept in part. Open calls and unseen results always stay.
  */
 function startOfTail(

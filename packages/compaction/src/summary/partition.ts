@@ -5,17 +5,17 @@ import { type KeptRequest, keepUserWords } from './user-words.js';
 
 /** A conversation cut for a summary. */
 export interface Partition {
-  /** What stays in front of the summary: system messages, and what stays of the user's requests, in their order. */
+  /** Messages in front of the summary: system messages, and the user's requests as far as they stay, in order. */
   readonly front: readonly Message[];
   /** The requests among them. */
   readonly requests: readonly KeptRequest[];
   /** Earlier summaries, which the new one takes over. */
   readonly previous: readonly Message[];
-  /** What the summary is to cover, in its order: requests that stay in front of it included. */
+  /** Messages that the summary covers, in order; requests that stay in front of it are among them. */
   readonly covered: readonly Message[];
-  /** Where among the covered messages those begin that no earlier summary counts. */
+  /** Index of the first covered message that no earlier summary counts. */
   readonly fresh: number;
-  /** What stays as it is. */
+  /** Messages that stay as they are. */
   readonly tail: readonly Message[];
 }
 

@@ -13,7 +13,7 @@ export interface SummaryPrompt {
   readonly sections: readonly string[];
 }
 
-/** What one request to a summarizer is about. */
+/** The content of one request to a summarizer. */
 export interface PromptInput {
   /** Left out where the request stands behind the conversation itself. */
   readonly transcript: string | undefined;
@@ -21,7 +21,7 @@ export interface PromptInput {
   /** The summary so far, to be updated. */
   readonly previous: string | undefined;
   readonly instructions: string | undefined;
-  /** What the user asked, in the user's own words: it stays where it stands. */
+  /** The user's requests in the user's own words: they stay where they stand. */
   readonly requests: string;
   /** State that will stand beside the summary: todos, the plan. */
   readonly appendix: string | undefined;
@@ -121,7 +121,7 @@ export type Verdict =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly problem: string };
 
-/** What an answer must keep to. */
+/** Limits of an answer. */
 export interface AnswerLimits {
   readonly sections: readonly string[];
   /** Tokens that it must have at least, and may have at most. */
@@ -130,11 +130,11 @@ export interface AnswerLimits {
   count(text: string): number;
 }
 
-/** How a model begins that declines, in the languages that models decline in. Only the beginning of a short answer is looked at. */
+/** Beginnings of answers that decline, in the languages that models decline in. Only the beginning of a short answer is looked at. */
 const REFUSAL =
   /^\W*(?:i(?:['’]m| am) (?:sorry|unable|afraid|not able)|(?:i(?:['’]m| am) )?sorry\b|i (?:can(?:no|['’])t|cannot|won['’]t|must decline)|as an ai\b|unfortunately,? i|es tut mir leid|tut mir leid|ich kann (?:dir |ihnen |das |dabei )|lo siento|no puedo|je suis désolé|désolé|je ne peux pas|mi dispiace|non posso|desculpe|não posso|извините|я не могу|к сожалению|抱歉|对不起|對不起|很抱歉|我无法|我不能|我無法|申し訳|すみません|죄송|미안)/iu;
 const REFUSAL_LENGTH = 400;
-/** Of the first so many UTF-16 units, this share of their triples must differ, or the answer repeats itself. */
+/** An answer repeats itself when fewer than this share of the triples of its first UTF-16 units differ. */
 const SAMPLE = 1_000;
 const DIFFERENT = 0.08;
 

@@ -10,18 +10,18 @@ const TAGS = /\[(\/?)CONVERSATION_SUMMARY\]/g;
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
 
-/** What a summary is made of. */
+/** The parts of a summary. */
 export interface SummaryParts {
-  /** What a model wrote; `undefined` when the record is all there is. */
+  /** The text that a model wrote; `undefined` when the record is all there is. */
   readonly narrative: string | undefined;
   readonly record: WrittenRecord;
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
-  /** How a message can be had by its number, in words for the model; `undefined` where it cannot. */
+  /** A sentence for the model: how to get a message by its number; `undefined` where it cannot. */
   readonly recall: string | undefined;
   /** Ids of the messages that this summary replaces, the earlier summary among them. */
   readonly covers: readonly string[];
-  /** How many messages the session had up to here, those that stand in front of the summary included. */
+  /** The number of messages of the session up to here, those in front of the summary included. */
   readonly count: number;
   /** By id, the numbers of the requests that stand in front of it. */
   readonly standing: ReadonlyMap<string, number>;
@@ -55,9 +55,9 @@ export function summaryMessage(parts: SummaryParts): Message {
   });
 }
 
-/** What earlier summaries hold. */
+/** The content of earlier summaries. */
 export interface EarlierSummaries {
-  /** What models wrote, oldest first; what somebody else made counts as such. */
+  /** The texts that models wrote, oldest first. A summary of another program counts as such. */
   readonly narrative: string | undefined;
   readonly record: readonly Entry[];
   readonly count: number;

@@ -36,7 +36,7 @@ const unredacted: Redact = (text) => text;
 interface Candidate {
   readonly part: Partition;
   readonly messages: readonly Message[];
-  /** Of the conversation, without system prompt and tools. */
+  /** Tokens of the conversation, without system prompt and tools. */
   readonly tokens: number;
 }
 
@@ -195,7 +195,7 @@ export class SummaryRun {
     this.#writer = undefined;
   }
 
-  /** What the agent's own model was sent up to the cut, unless it cannot be sent that again. */
+  /** The prefix that the agent's own model was sent up to the cut, unless it cannot be sent again. */
   #livePrefix(part: Partition, model: Model): NarrativeTask['live'] {
     const { live, model: reader, system, tools = [] } = this.#context;
     if (!live || model !== reader || this.#budget.reason === 'request_too_large') return undefined;

@@ -17,7 +17,7 @@ import { changeIn } from '../record/calls.js';
 /** A message as a summarizer reads it: data behind marks that its content cannot forge. */
 export interface TranscriptEntry {
   readonly text: string;
-  /** Where the batch of calls and results ends that the message belongs to: the index behind its last entry. */
+  /** Index behind the last entry of the batch of calls and results that the message belongs to. */
   readonly end: number;
 }
 
@@ -127,7 +127,7 @@ export function takeChunk(
   return end;
 }
 
-/** How many entries fit, one at least. */
+/** Counts the entries that fit, one at least. */
 function fitting(entries: readonly TranscriptEntry[], room: number, meter: Meter): number {
   let tokens = 0;
   let count = 0;

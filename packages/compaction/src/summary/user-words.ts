@@ -11,13 +11,13 @@ export interface KeptRequest {
 
 /** Tokens that a shortened request keeps. */
 const SHORTEST = 80;
-/** How far the room may be exceeded before anything is shortened. */
+/** The factor by which the room may be exceeded before anything is shortened. */
 const SLACK = 1.25;
 /** UTF-16 units from which on a paragraph that was said before is boilerplate. */
 const BOILERPLATE = 400;
 
 /**
- * What stays of the user's words in front of a summary: every request, in order and as it was said, while all of them
+ * Keeps the user's words in front of a summary: every request, in order and as it was said, while all of them
  * have at most `room` tokens. Beyond that long ones are shortened in their middle, the oldest first, the first request last;
  * then the oldest are left to the record. The latest request is never touched, and stays alone where there is no room.
  * Long paragraphs that repeat stand once.

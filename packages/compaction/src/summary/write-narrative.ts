@@ -14,7 +14,7 @@ import type { Meter } from '../meter.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
 import { fitToTokens, nonceFor, renderTranscript, takeChunk } from './transcript.js';
 
-/** What to summarize, by whom, how long. */
+/** One narrative to write: of which messages, by which model, how long. */
 export interface NarrativeTask {
   readonly model: Model;
   /** Tokens that the model can read and write together. */
@@ -28,7 +28,7 @@ export interface NarrativeTask {
   readonly messages: readonly Message[];
   /** The beginning of the model's own requests up to where the narrative ends, where it is the agent's model. */
   readonly live: Pick<ModelRequest, 'system' | 'tools' | 'messages'> | undefined;
-  /** What the user asked, oldest first: the model is shown the first and the latest of it. */
+  /** The user's requests, oldest first: the model is shown the first and the latest. */
   readonly requests: readonly Message[];
   readonly instructions: string | undefined;
   readonly appendix: string | undefined;
@@ -43,7 +43,7 @@ export interface NarrativeTask {
 const SAFETY = 0.85;
 /** A question behind the live conversation may fill this share of the window: it was counted for the request before. */
 const LIVE_SHARE = 0.95;
-/** How far an answer may exceed what was asked for: its author counts with another tokenizer. */
+/** The factor by which an answer may exceed its limit: its author counts with another tokenizer. */
 const TOLERANCE = 1.25;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
