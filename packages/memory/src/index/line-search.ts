@@ -113,7 +113,9 @@ export class LineSearch {
       matches.set(id, { ...matcher.match(content, day), file: fileId, number, day, order: id, line });
     };
     for (const line of lines) consider(line);
-    for (const { fileId, number } of lines.slice(0, WITH_NEIGHBORS)) {
+    // The estimates know neither names nor days: the best lines are told by what was read.
+    const best = rankMatches([...matches.values()], query, collection).slice(0, WITH_NEIGHBORS);
+    for (const { fileId, number } of best.map(({ match }) => match.line)) {
       const around = [fileId, number - NEIGHBORS.length, number + NEIGHBORS.length] as const;
       for (const line of this.#around.all(...around)) consider(line);
     }
