@@ -35,12 +35,15 @@ export function corrupt(key: SessionKey, what: string, cause?: unknown): Session
  * the driver throws in the end becomes a `SessionStoreError`.
  */
 export async function attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
+  // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+  let outcome: 'none' | 'unknown' = 'none';
   for (let number = 1; ; number++) {
     try {
       return await task();
     } catch (error) {
       if (XError.isInstance(error)) throw error;
-      if (!isTransient(error) || number === ATTEMPTS) throw unavailable(key, error);
+      if (!isRefused(error)) outcome = 'unknown';
+      if (!isTransient(error) || number === ATTEMPTS) throw unavailable(key, error, outcome);
       await sleep(Math.random() * 10 * 2 ** number);
     }
   }
@@ -56,9 +59,17 @@ export function isReadOnly(error: unknown): boolean {
   return READ_ONLY.has((error as DriverError).errno ?? 0);
 }
 
-function unavailable(key: SessionKey | undefined, error: unknown): SessionStoreError {
-  const { errno = 0, fatal = false, message } = error as DriverError;
-  const outcome = REFUSED.has(errno) && !fatal ? 'none' : 'unknown';
+function isRefused(error: unknown): boolean {
+  const { errno = 0, fatal = false } = error as DriverError;
+  return REFUSED.has(errno) && !fatal;
+}
+
+function unavailable(
+  key: SessionKey | undefined,
+  error: unknown,
+  outcome: 'none' | 'unknown',
+): SessionStoreError {
+  const { errno = 0, message } = error as DriverError;
   const text = NOT_MIGRATED.has(errno)
     ? `The tables are missing or of an older release (${message}): call migrate() once before the first use.`
     : outcome === 'none'

@@ -1,4 +1,4 @@
-import { SessionKey, SessionStoreError, userMessage } from '@x/core';
+import { operationId, SessionKey, SessionStoreError, userMessage } from '@x/core';
 import { commitAt } from '@x/testkit';
 import type { Pool, RowDataPacket } from 'mysql2/promise';
 import { describe, expect, it } from 'vitest';
@@ -71,6 +71,34 @@ describe('a connection that breaks', () => {
       }
     },
   );
+
+  it('after the commit, and then a refusal, do not say that nothing was written', async () => {
+    const { proxy, pool, table, store } = await proxiedStore();
+    const stored = messages(1);
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: stored });
+    const connect = pool.getConnection.bind(pool);
+    let attempts = 0;
+    pool.getConnection = async () => {
+      if (++attempts === 2) await testPool().query(`RENAME TABLE ${table} TO ${table}_away`);
+      return connect();
+    };
+    const severed = proxy.severReplyTo('CALL');
+    const change = {
+      operation: operationId(),
+      expected: (await new MysqlSession({ pool: testPool(), table }).load(key))?.token,
+      head,
+      keep: 1,
+      append: messages(1),
+    };
+    await expect(store.commit(key, change)).rejects.toMatchObject({
+      outcome: 'unknown',
+      cause: { errno: 1146 },
+    });
+    await severed;
+    await testPool().query(`RENAME TABLE ${table}_away TO ${table}`);
+    expect(await store.commit(key, change)).toBe(2);
+    expect((await store.load(key))?.messages).toEqual([...stored, ...change.append]);
+  });
 
   it.each(['severBefore', 'severDuring', 'severReplyTo'] as const)(
     'while a lease is granted (%s) leaves it with who asked, and nobody else',

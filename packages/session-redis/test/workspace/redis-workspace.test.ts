@@ -14,13 +14,19 @@ function replicas() {
 }
 
 describe('RedisWorkspace', () => {
-  it('leaves nothing behind of what was deleted', async () => {
-    const { client, keyPrefix, workspace } = replicas();
+  it('leaves nothing behind of what was deleted, but names of writes that end by themselves', async () => {
+    const { client, keyPrefix, workspace, key } = replicas();
     for (const path of ['a/b/c', 'a/d', 'e']) await workspace.write(path, path);
     await workspace.lock('name', async () => {});
     expect(await client.keys(`${keyPrefix}*`)).not.toEqual([]);
     expect(await workspace.delete('a')).toBe(true);
     expect(await workspace.delete('e')).toBe(true);
+    // A write that its client sends again must find its name, also when the file is gone: it would bring it back.
+    const names = key('operations');
+    expect(await client.keys(`${keyPrefix}*`)).toEqual([names]);
+    expect(await client.zrange(names, 0, -1)).toEqual(Array(3).fill(expect.stringMatching(/^[\w-]{16}$/)));
+    expect(await client.pttl(names)).toBeGreaterThan(0);
+    await client.pexpire(names, 0);
     expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
   });
 
