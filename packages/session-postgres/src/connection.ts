@@ -15,11 +15,15 @@ const NOT_MIGRATED = /^(42P01|42703)$/;
 
 /** Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. */
 export async function attempt<T>(key: SessionKey | undefined, task: () => Promise<T>): Promise<T> {
+  // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+  let outcome: 'none' | 'unknown' = 'none';
   for (let number = 1; ; number++) {
     try {
       return await task();
     } catch (error) {
-      if (!isTransient(error) || number === ATTEMPTS) throw toStoreError(key, error);
+      if (XError.isInstance(error)) throw error;
+      if (!isRefused(error)) outcome = 'unknown';
+      if (!isTransient(error) || number === ATTEMPTS) throw unavailable(key, error, outcome);
       await sleep(Math.random() * 10 * 2 ** number);
     }
   }
@@ -53,19 +57,27 @@ function isTransient(error: unknown): boolean {
   return TRANSIENT.test(code) || /^Connection terminated/.test(message);
 }
 
-/** Gives what the driver throws its meaning. What the server refuses is not written. */
-function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
-  if (XError.isInstance(error)) return error;
+/** Tells whether the server did nothing of the statement, for certain. */
+function isRefused(error: unknown): boolean {
+  const { code = '' } = error as DriverError;
+  return /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code);
+}
+
+/** Gives what the driver throws its meaning. */
+function unavailable(
+  key: SessionKey | undefined,
+  error: unknown,
+  outcome: 'none' | 'unknown',
+): SessionStoreError {
   const { code = '', message } = error as DriverError;
-  const isRefused = /^[0-9A-Z]{5}$/.test(code) && !/^(08|57P|EPIPE)/.test(code);
   const text = NOT_MIGRATED.test(code)
     ? `The tables are missing or of an older release (${message}): call migrate() once before the first use.`
-    : isRefused
+    : outcome === 'none'
       ? `The database refused: ${message}. Nothing was written.`
       : `The database could not be reached: ${message}. A commit that failed this way may have been applied: send it again.`;
   return new SessionStoreError('session_unavailable', text, {
     ...(key && { sessionKey: key.toString() }),
     cause: error,
-    outcome: isRefused ? 'none' : 'unknown',
+    outcome,
   });
 }

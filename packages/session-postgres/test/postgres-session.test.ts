@@ -19,7 +19,11 @@ function poolOf(connectionString: string = inject('postgresUrl')): Pool {
   pools.push(pool);
   return pool;
 }
-const shared = () => pools[0] ?? poolOf();
+let direct: Pool | undefined;
+function shared(): Pool {
+  direct ??= poolOf();
+  return direct;
+}
 let table: string;
 async function fresh(
   options: { readonly ttlSeconds?: number } = {},
@@ -137,6 +141,38 @@ describe('PostgresSession', () => {
       await proxy.close();
     },
   );
+
+  it('does not say after a lost reply that nothing was written, whatever is refused then', async () => {
+    const address = new URL(inject('postgresUrl'));
+    const proxy = await severableProxy(address.hostname, Number(address.port));
+    address.port = String(proxy.port);
+    const pool = poolOf(address.href);
+    const store = await fresh({}, pool);
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
+    const change = {
+      operation: operationId(),
+      expected: (await store.load(key))?.token,
+      head: {},
+      keep: 1,
+      append: [userMessage('in the message')],
+    };
+    const connect = pool.connect.bind(pool);
+    let attempts = 0;
+    pool.connect = (async () => {
+      if (++attempts === 2) await shared().query(`ALTER TABLE ${table} RENAME TO ${table}_away`);
+      return connect();
+    }) as typeof pool.connect;
+    const severed = proxy.severReplyTo('in the message');
+    await expect(store.commit(key, change)).rejects.toMatchObject({
+      outcome: 'unknown',
+      cause: { code: '42P01' },
+    });
+    await severed;
+    await shared().query(`ALTER TABLE ${table}_away RENAME TO ${table}`);
+    expect(await store.commit(key, change)).toBe(2);
+    expect((await store.load(key))?.messages).toHaveLength(2);
+    await proxy.close();
+  });
 
   it('tells what was lost in the database as damage', async () => {
     const store = await fresh();
