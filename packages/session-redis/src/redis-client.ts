@@ -12,6 +12,8 @@ export interface RedisClient {
   callBuffer(command: 'eval' | 'evalsha', values: RedisValue[]): Promise<unknown>;
   hmget(key: string, ...fields: string[]): Promise<unknown[]>;
   lrange(key: string, first: number, last: number): Promise<unknown[]>;
+  /** `false` where commands are done in the order in which they are sent; not so where a slot moves, or of a pool. */
+  readonly isCluster?: boolean;
   /** Asked once, for the eviction policy. */
   info?(section: string): Promise<unknown>;
 }

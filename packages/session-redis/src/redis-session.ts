@@ -20,9 +20,9 @@ import type { RedisClient } from './redis-client.js';
 import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
 import { grantLease } from './redis-lease.js';
 import { commitScript } from './scripts/commit.js';
-import { runScript, whileSlotMoves } from './scripts/run-script.js';
+import { runScript } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
-import { deleteScript, describeScript, membersScript } from './scripts/sessions.js';
+import { deleteScript, describeScript, loadScript, membersScript } from './scripts/sessions.js';
 import { ShardDirectory } from './shard-directory.js';
 import { asStoreError, corrupt, newer } from './store-error.js';
 
@@ -73,24 +73,11 @@ export class RedisSession implements SessionStore {
 
   async load(key: SessionKey): Promise<StoredSession | undefined> {
     const { keys, member } = this.#locate(key);
-    const session = keys.session(member);
-    return asStoreError(key, () =>
-      whileSlotMoves(async () => {
-        // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that
-        // a load does. And no transaction: a Redis that is full refuses those. What is sent together is answered as of
-        // one moment as a rule, and else read again.
-        for (;;) {
-          const [fields, messages, [token]] = await Promise.all([
-            this.#client.hmget(session, ...FIELDS),
-            this.#client.lrange(keys.messages(member), 0, -1),
-            this.#client.hmget(session, 'operation'),
-          ]);
-          if (String(fields[2]) !== String(token)) continue;
-          if (fields[0] == null && messages.length === 0) return undefined;
-          return decodeSession(key, fields, messages);
-        }
-      }),
-    );
+    return asStoreError(key, async () => {
+      const [fields, messages] = await this.#read(keys.session(member), keys.messages(member));
+      if (fields[0] == null && messages.length === 0) return undefined;
+      return decodeSession(key, fields, messages);
+    });
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -166,6 +153,25 @@ export class RedisSession implements SessionStore {
 
   /** Does nothing: the client is the caller's. */
   async close(): Promise<void> {}
+
+  /** Reads fields and messages as of one moment. */
+  async #read(session: string, messages: string): Promise<[fields: unknown[], messages: unknown[]]> {
+    // While a slot moves, any command may be sent on its own way and be done after those that follow it.
+    if (this.#client.isCluster !== false) {
+      const reply = await this.#run(loadScript, [session, messages], FIELDS);
+      return reply as [unknown[], unknown[]];
+    }
+    // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that a
+    // load does. And no transaction: a Redis that is full refuses those. What is sent together is done in this order.
+    for (;;) {
+      const [fields, found, [token]] = await Promise.all([
+        this.#client.hmget(session, ...FIELDS),
+        this.#client.lrange(messages, 0, -1),
+        this.#client.hmget(session, 'operation'),
+      ]);
+      if (String(fields[2]) === String(token)) return [fields, found];
+    }
+  }
 
   async #listShard(shard: Shard, scope: SessionScope): Promise<SessionInfo[]> {
     const keys = new ShardKeys(this.#keyPrefix, shard);

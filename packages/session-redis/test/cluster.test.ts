@@ -31,6 +31,32 @@ describe('on Redis Cluster', () => {
     }
   });
 
+  it('loads a session as of one moment, when some commands are sent on and others are not', async () => {
+    const { client, keyPrefix } = testCluster();
+    const store = new RedisSession({ client, keyPrefix });
+    const key = SessionKey.of('s-1');
+    const [first, second] = messages(2);
+    await commitAt(store, key, { expectedVersion: 0, head: { turn: 1 }, keep: 0, append: [first] });
+    // As where a slot moves: the hash has to be asked for elsewhere, and meanwhile there is another commit.
+    const other = new RedisSession({ client: testCluster().client, keyPrefix });
+    const [hmget, lrange] = [client.hmget.bind(client), client.lrange.bind(client)];
+    let goOn = () => {};
+    const isCommitted = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const change = { expectedVersion: 1, head: { turn: 2 }, keep: 0, append: [second] };
+    Object.assign(client, {
+      hmget: (...values: Parameters<typeof hmget>) => isCommitted.then(() => hmget(...values)),
+      lrange: async (...values: Parameters<typeof lrange>) => {
+        const found = await lrange(...values);
+        await commitAt(other, key, change).then(goOn);
+        return found;
+      },
+    });
+    const { version, messages: found } = (await store.load(key)) ?? {};
+    expect(found).toEqual([version === 1 ? first : second]);
+  });
+
   it('works with a key prefix of the client as well', async () => {
     const { client, keyPrefix } = testCluster({ keyPrefix: 'client:' });
     const store = new RedisSession({ client, keyPrefix });

@@ -1,5 +1,10 @@
 import { script } from './script.js';
 
+/** Reads a session as of one moment. Keys: session, messages. Values: fields. */
+export const loadScript = script(`
+return {redis.call('HMGET', KEYS[1], unpack(ARGV)), redis.call('LRANGE', KEYS[2], 0, -1)}
+`);
+
 /**
  * Removes a session with its lease. Answers how much there was of the session, and whether the shard has others.
  *
