@@ -1,4 +1,4 @@
-import { isObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
+import { headOf, isObject, type ToolResultBlock, type ToolUseBlock, textOf } from '@x/core';
 
 const PATH_KEYS = [
   'path',
@@ -120,7 +120,7 @@ const EVICTED = /^\[The result of [^\n]*\]\n/;
 const TOLD = /"is_?error"\s*:\s*true/i;
 
 /** Tests if a line tells an exit code and nothing else. */
-export function isStatusLine(line: string): boolean {
+function isStatusLine(line: string): boolean {
   return STATUS.test(line);
 }
 
@@ -163,4 +163,23 @@ function effectOfName(tool: string): ToolEffect {
   const words = tool.split(WORD_BOUNDARY).map((word) => word.toLowerCase());
   if (words.some((word) => CHANGES.test(word))) return 'change';
   return words.some((word) => READS.test(word)) ? 'read' : 'other';
+}
+
+/** UTF-16 units of a line that says what went wrong. */
+const ERROR_LENGTH = 160;
+/** Patterns of lines that say what went wrong, the most telling first. */
+const TELLING = [
+  /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,
+  /error|exception|denied|not found|refused|cannot|unable/i,
+  /fail/i,
+];
+
+/** Finds the line that says what went wrong, or the first one at all. */
+export function failureLine(text: string): string {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !isStatusLine(line));
+  const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
+  return headOf(telling ?? lines[0] ?? 'no message', ERROR_LENGTH);
 }

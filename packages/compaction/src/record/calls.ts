@@ -8,8 +8,7 @@ import {
   tailOf,
   textOf,
 } from '@x/core';
-import { commandOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { errorLine } from '../reducers/stubs.js';
+import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
 const SHORTEST_ARGUMENT = 12;
@@ -54,7 +53,7 @@ export function outcomeText(
   const { failed, exitCode } = outcomeOf(result);
   if (failed) {
     const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
-    return `failed${code}: ${oneLine(errorLine(text), length)}`;
+    return `failed${code}: ${oneLine(failureLine(text), length)}`;
   }
   if (text === '') return result.output.some(({ type }) => type === 'file') ? 'ok, with a file' : 'ok';
   if (text.length <= length) return oneLine(text, length);

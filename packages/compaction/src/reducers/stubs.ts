@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type FileBlock, type FileSource, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
-import { isStatusLine, outcomeOf } from '../conversation/tool-calls.js';
+import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
 
@@ -16,7 +16,6 @@ interface StubDetails {
   readonly onceOnly?: boolean | undefined;
 }
 
-const ERROR_LENGTH = 160;
 const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
@@ -68,24 +67,7 @@ export function fullText(where: string | undefined): string {
 function statusOf(result: ToolResultBlock, text: string): string {
   const { failed, exitCode } = outcomeOf(result);
   if (!failed) return 'ok';
-  return `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}: ${errorLine(text)}`;
-}
-
-/** Patterns of lines that say what went wrong, the most telling first. */
-const TELLING = [
-  /\b\w*(?:Error|Exception)\b\s*[:(]|\berror(?:\[\w+\])?:/,
-  /error|exception|denied|not found|refused|cannot|unable/i,
-  /fail/i,
-];
-
-/** The line that says what went wrong, or the first one at all. */
-export function errorLine(text: string): string {
-  const lines = text
-    .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '' && !isStatusLine(line));
-  const telling = TELLING.map((pattern) => lines.find((line) => pattern.test(line))).find(Boolean);
-  return headOf(telling ?? lines[0] ?? 'no message', ERROR_LENGTH);
+  return `failed${exitCode === undefined ? '' : ` with exit ${exitCode}`}: ${failureLine(text)}`;
 }
 
 function headAndTail(text: string, line: string): string {
