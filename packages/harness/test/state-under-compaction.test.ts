@@ -149,7 +149,7 @@ describe(`the state after ${ROUNDS} rounds through a window of ${WINDOW} tokens`
 
   it('is told by the summary: the todos, and where the plan is', async () => {
     const { state, model } = await fill(['todoList', 'planMode']);
-    expect(state?.summary).toContain('- [~] Look at é');
+    expect(state?.summary).toContain('[>] Look at é');
     expect(state?.summary).toContain(`Plan: ${PLAN_FILE}`);
     expect(state?.summary).toContain('Plan mode is on.');
     const reminders = model.requests.at(-1)?.messages.filter(({ kind }) => kind === 'synthetic') ?? [];
