@@ -51,7 +51,7 @@ const textOf = async (response: Response) => response.text();
 
 describe('two users of one server', () => {
   it('see nothing of each other: sessions, messages, files, memory', async () => {
-    expect((await say('alice', 'shared', 'hello, I prefer the codeword turquoise')).status).toBe(202);
+    expect((await say('alice', 'shared', 'hello. I prefer turquoise as my codeword')).status).toBe(202);
     await expect.poll(() => ask('alice', '/sessions').then(textOf)).toContain('turquoise');
     await expect.poll(() => ask('alice', '/sessions/shared').then(textOf)).toContain('embedded guide');
 
