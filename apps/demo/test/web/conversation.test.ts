@@ -154,7 +154,7 @@ describe('a tool call', () => {
     const line = v.page.locator('.tool-call').filter({ hasText: 'message.ts' }).locator('.fold-line');
     await expect
       .poll(() => textIn(line))
-      .toMatch(/^read_file\s+packages\/core\/src\/message\.ts\s+[\d.]+\sKB\s+\d+\sms$/);
+      .toMatch(/^read_file\s+packages\/core\/src\/messages\/message\.ts\s+[\d.]+\sKB\s+\d+\sms$/);
     await expect.poll(async () => (await line.boundingBox())?.height).toBe(32);
   });
 

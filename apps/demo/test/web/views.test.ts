@@ -81,9 +81,9 @@ describe('the inspector', () => {
     const outcome = preview.getByRole('region', { name: 'What would happen' });
     await outcome.waitFor();
     const before = JSON.stringify(await v.backend.transcript('s'));
-    await preview.getByLabel('Keep, tokens').fill('0');
-    await preview.getByLabel('Keep, messages').fill('1');
-    await preview.getByLabel('Tool outputs kept').fill('0');
+    await preview.getByLabel('Keep, newest').fill('0');
+    await preview.getByLabel('Keep, your words').fill('0');
+    await preview.getByLabel('Record').fill('0.05');
     await expect.poll(() => textIn(outcome.getByRole('status'))).toMatch(/k → [\d.]+k tokens/);
     await preview.getByLabel('Also when none is due').uncheck();
     await expect.poll(() => textIn(outcome.getByRole('status'))).toContain('Nothing would change: skipped');
@@ -92,7 +92,7 @@ describe('the inspector', () => {
 
   it('says at the field what cannot be', async () => {
     const preview = section('Try other settings');
-    const field = preview.getByLabel('Budget');
+    const field = preview.getByLabel('Due at');
     // The browser itself reports every refused request.
     v.expectComplaints('400');
     await field.fill('85');
