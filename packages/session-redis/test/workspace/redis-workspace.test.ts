@@ -24,7 +24,9 @@ describe('RedisWorkspace', () => {
     // A write that its client sends again must find its name, also when the file is gone: it would bring it back.
     const names = key('operations');
     expect(await client.keys(`${keyPrefix}*`)).toEqual([names]);
-    expect(await client.zrange(names, '0', '-1')).toEqual(Array(3).fill(expect.stringMatching(/^[\w-]{16}$/)));
+    expect(await client.zrange(names, '0', '-1')).toEqual(
+      Array(3).fill(expect.stringMatching(/^[\w-]{16}$/)),
+    );
     expect(await client.pttl(names)).toBeGreaterThan(0);
     await client.pexpire(names, 0);
     expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
