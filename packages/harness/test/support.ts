@@ -1,21 +1,22 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentEvent, type Message, toolResultsOf, toolUsesOf } from '@x/core';
-import { afterEach } from 'vitest';
+import { afterAll } from 'vitest';
 
 const directories: string[] = [];
 
-/** A new directory that is removed after the test, also while somebody who was never closed still writes into it. */
+/** A new directory that is removed after the file's tests, when `onTestFinished` has closed whoever writes into it. */
 export function scratch(): string {
   const directory = mkdtempSync(join(tmpdir(), 'x-harness-'));
   directories.push(directory);
   return directory;
 }
 
-afterEach(() => {
+afterAll(async () => {
   for (const directory of directories.splice(0)) {
-    rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
+    await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 });
 
