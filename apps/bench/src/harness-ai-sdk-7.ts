@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 import { instantLanguageModel } from './harness-language-model.js';
 import { importInstalled } from './node22.js';

@@ -1,5 +1,5 @@
 import { stepCountIs, ToolLoopAgent, tool } from 'ai';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 import { instantLanguageModel } from './harness-language-model.js';
 

@@ -5,7 +5,7 @@ import { tool } from '@langchain/core/tools';
 import { END, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
 import { ToolNode } from '@langchain/langgraph/prebuilt';
 import { createAgent, summarizationMiddleware } from 'langchain';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 
 const toolsFor = (conversation: Conversation) => [

@@ -1,5 +1,5 @@
 import { Agent, type Model, Runner, setTracingDisabled, tool, Usage } from '@openai/agents';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 
 /** The agent of the OpenAI Agents SDK, without a session. */

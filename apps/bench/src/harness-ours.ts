@@ -13,7 +13,7 @@ import {
 } from '@x/core';
 import { HarnessAgent } from '@x/harness';
 import { telemetry } from '@x/harness/telemetry';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ANSWER, type Conversation, QUESTION, TOOL } from './harness-conversation.js';
 
 interface OurOptions {

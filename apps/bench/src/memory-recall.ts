@@ -13,7 +13,7 @@ import {
 } from '@x/core';
 import { MemoryIndex, sessionHistory } from '@x/memory';
 import MiniSearch from 'minisearch';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const LIMIT = 10;
 const DATASETS = ['bfcl-memory', 'qmsum'] as const;

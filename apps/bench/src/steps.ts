@@ -13,7 +13,7 @@ import {
   WorkspaceSession,
 } from '@x/core';
 import { HarnessAgent } from '@x/harness';
-import { z } from 'zod';
+import * as z from 'zod';
 import { median } from './statistics.js';
 
 /** Messages that one step adds: a call and its result. */

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorText, InvalidInputError, parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { addressHint, checkedAddress, storeKind, storeNames } from '../../cli/src/stores.js';
 
 /** The stores on a server. Files of this machine are in `--data`. */

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ProviderCompaction } from './compact/provider-compaction.js';
 import type { ProviderData } from './language-model.js';
 import type { ResolveFile } from './prompt/resolve-files.js';

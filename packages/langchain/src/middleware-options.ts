@@ -2,7 +2,7 @@ import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
 import type { CompactionSettings } from '@x/compaction';
 import type { CompactionOutcome, Compactor } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
 export interface MiddlewareSize {

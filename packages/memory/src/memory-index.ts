@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
 import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
-import { z } from 'zod';
+import * as z from 'zod';
 import { dateOf, dayOf } from './index/dates.js';
 import { markOf } from './index/file-mark.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';

@@ -8,7 +8,7 @@ import {
   type SessionStore,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { bulletsOf, factKey, keyHash } from './bullets.js';
 import {
   type ConsolidationOptions,

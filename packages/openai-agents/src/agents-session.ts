@@ -17,7 +17,7 @@ import {
   type SessionKey,
   type SessionStore,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
 import { type HistoryTransactionArgs, planTransaction } from './history-transaction.js';

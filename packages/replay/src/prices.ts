@@ -1,5 +1,5 @@
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const price = z.number().min(0);
 

@@ -1,6 +1,6 @@
 import { leaseLost, operationId, parseWith, type SessionKey, type SessionLease } from '@x/core';
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
-import { z } from 'zod';
+import * as z from 'zod';
 import { execute } from './execute.js';
 import { hashKey } from './hash-key.js';
 import { fromToken, type Statements } from './statements.js';

@@ -10,7 +10,7 @@ import {
   type StoredSession,
 } from '@x/core';
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
-import { z } from 'zod';
+import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
 import { applyChange } from './apply-change.js';
 import { decodeSession, isoTime, type LoadedRow } from './decode-session.js';

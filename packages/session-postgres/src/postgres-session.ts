@@ -16,7 +16,7 @@ import {
   type StoredSession,
 } from '@x/core';
 import type { Pool, PoolClient, QueryResult } from 'pg';
-import { z } from 'zod';
+import * as z from 'zod';
 import { attempt, withConnection } from './connection.js';
 import { migrateTables } from './schema.js';
 import { type Statements, statementsFor } from './statements.js';

@@ -1,5 +1,5 @@
 import { type JsonObject, type Message, messageSchema, type SessionKey, type StoredSession } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { FORMAT } from './scripts/commit.js';
 import { corrupt, newer } from './store-error.js';
 

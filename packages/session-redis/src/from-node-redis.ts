@@ -1,5 +1,5 @@
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RedisClient, RedisValue } from './redis-client.js';
 
 /** By node-redis' number for bulk strings: what replies of that type become. */

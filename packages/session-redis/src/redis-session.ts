@@ -12,7 +12,7 @@ import {
   type SessionStore,
   type StoredSession,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { decodeSession, FIELDS } from './decode-session.js';
 import { warnOfEviction } from './eviction-warning.js';
 import { clientSchema, keyPrefixSchema } from './options.js';

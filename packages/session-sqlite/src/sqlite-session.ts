@@ -21,7 +21,7 @@ import {
   tokenOf,
 } from '@x/core';
 import type { Database } from 'better-sqlite3';
-import { z } from 'zod';
+import * as z from 'zod';
 import { isBusy, openDatabase, toStoreError } from './database.js';
 
 const optionsSchema = z.strictObject({

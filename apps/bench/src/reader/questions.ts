@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const questionSchema = z.object({
   id: z.string(),

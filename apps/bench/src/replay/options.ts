@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const names = z
   .array(z.string())

@@ -11,7 +11,7 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Recording } from './recording.js';
 import { stableId } from './stable-id.js';
 

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
 import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harness';
 import { parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';

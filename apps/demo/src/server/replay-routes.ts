@@ -12,7 +12,7 @@ import {
 } from '@x/replay';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import { z } from 'zod';
+import * as z from 'zod';
 import { apiError } from './api-error.js';
 import type { ReplayAnswer } from './replay-answer.js';
 

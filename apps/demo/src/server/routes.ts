@@ -1,6 +1,6 @@
 import { InvalidInputError, jsonValueSchema, parseWith } from '@x/core';
 import { type Context, Hono } from 'hono';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Backend } from './backend.js';
 import { BackendError } from './backend-error.js';
 import { eventStream } from './event-stream.js';

@@ -1,5 +1,5 @@
 import type { CompactionOutcome, ToolDefinition } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ChatOptions, chatShape } from '../ui/chat-key.js';
 
 /** What a compactor is told about the agent whose conversation it reduces. */

@@ -1,6 +1,6 @@
 import type { AgentEventBody, Capability, RuntimeIdentity, ToolResultBlock, Workspace } from '@x/core';
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readFileTool } from './read-file-tool.js';
 import type { OpenPart, SdkPart } from './sdk-message.js';
 import { outputBlocks, partOf } from './to-message.js';

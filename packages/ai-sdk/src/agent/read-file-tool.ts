@@ -1,5 +1,5 @@
 import { headOf, readText, type Workspace, WorkspaceError } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const MAX_CHARS = 20_000;
 

@@ -6,7 +6,7 @@ import {
   type Message,
   parseWith,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { CallOptions, ContentPart } from '../language-model.js';
 import { toBlocks } from '../response/to-blocks.js';
 import { toUsage } from '../response/usage.js';

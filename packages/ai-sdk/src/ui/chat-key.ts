@@ -1,5 +1,5 @@
 import { SessionKey, type SessionStore } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Where chats are kept, and whose they are. */
 export interface ChatOptions {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ItemLog, type JsonValue, parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ChatOptions, chatKey, chatShape } from './chat-key.js';
 
 const AGENT = 'ai-sdk-streams';

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ItemLog, type JsonObject, parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ChatOptions, chatKey, chatShape } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';
 

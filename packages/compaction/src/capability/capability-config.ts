@@ -1,5 +1,5 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { configSchema, type ResolvedCompactionConfig } from '../config/compaction-config.js';
 
 /** The facts known when a compaction is about to begin. */

@@ -8,7 +8,7 @@ import {
   type ReasonScope,
   type Tool,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { redactorFor } from '../conversation/redaction.js';
 import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { countSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { changeNotes, notesIn } from './stored-state.js';

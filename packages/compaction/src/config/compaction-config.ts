@@ -1,5 +1,5 @@
 import type { Issue, Model, TokenCounter } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Reducer } from '../reducer.js';
 import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';

@@ -1,5 +1,5 @@
 import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { dataShape, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';

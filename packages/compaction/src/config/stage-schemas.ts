@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A count or a size; 0 switches off what it triggers. */
 export const countSchema = z.number().int().min(0);

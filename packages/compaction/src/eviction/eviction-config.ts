@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { countSchema } from '../config/stage-schemas.js';
 
 /** Limits and places for large texts that are written to the workspace. */

@@ -14,7 +14,7 @@ import {
   tailOf,
   userMessage,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { marksOf } from '../conversation/marks.js';
 import { redactMessage } from '../conversation/redaction.js';
 import { latestUserRequest } from '../conversation/regions.js';

@@ -7,7 +7,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { countSchema, maskOutputsSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';

@@ -1,5 +1,5 @@
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { keepSchema, savingSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest } from '../conversation/regions.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';

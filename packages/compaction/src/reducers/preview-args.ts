@@ -1,5 +1,5 @@
 import { headOf, type Message, parseWith, type ToolUseBlock } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { previewArgsSchema } from '../config/stage-schemas.js';
 import { marksOf } from '../conversation/marks.js';
 import { startOfLive, startOfWindow } from '../conversation/regions.js';

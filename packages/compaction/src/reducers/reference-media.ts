@@ -1,5 +1,5 @@
 import { type FileBlock, type Message, parseWith, type TextBlock } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { referenceMediaSchema } from '../config/stage-schemas.js';
 import { isUserRequest, latestUserRequest, startOfLive } from '../conversation/regions.js';
 import type { Reducer } from '../reducer.js';

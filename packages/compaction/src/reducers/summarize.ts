@@ -1,5 +1,5 @@
 import { parseWith } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { summarizeOptionsSchema } from '../config/stage-schemas.js';
 import type { Reducer } from '../reducer.js';
 import { SummaryRun } from '../summary/summary-run.js';

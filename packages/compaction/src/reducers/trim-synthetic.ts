@@ -1,5 +1,5 @@
 import { type Message, parseWith } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { trimSyntheticSchema } from '../config/stage-schemas.js';
 import { type Fate, type Reducer, unchanged } from '../reducer.js';
 

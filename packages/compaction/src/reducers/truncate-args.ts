@@ -1,5 +1,5 @@
 import { type Message, parseWith } from '@x/core';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { truncateArgsSchema } from '../config/stage-schemas.js';
 import { startOfLive, startOfWindow } from '../conversation/regions.js';
 import { cutMiddle, mapStrings } from '../conversation/text.js';

@@ -5,7 +5,7 @@ import {
   parseWith,
   type ToolDefinition,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const holding = <Value>(key: string, what: string) =>
   z.custom<Value>((value) => typeof value === 'object' && value !== null && key in value, `must be ${what}`);

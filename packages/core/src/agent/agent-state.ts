@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { isObject, type JsonObject, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionKey } from '../sessions/session-key.js';
 

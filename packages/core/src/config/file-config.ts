@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Capability } from '../agent/capability.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { isObject, type JsonObject, type JsonValue, jsonObjectSchema } from '../lib/json.js';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 
 /**

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A value that survives `JSON.parse(JSON.stringify(value))`. */
 export type JsonValue =

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { type JsonObject, type JsonValue, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
 
 // Objects are loose: a field that this version does not know is carried along, so that reading never loses anything.

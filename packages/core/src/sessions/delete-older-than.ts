@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { SessionStoreError } from '../errors/session-store-error.js';
 import type { SessionKey, SessionScope } from './session-key.js';

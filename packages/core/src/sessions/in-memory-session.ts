@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';

@@ -1,7 +1,7 @@
 import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';

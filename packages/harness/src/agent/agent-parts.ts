@@ -9,7 +9,7 @@ import {
   type Tool,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ModelFallback } from '../loop/model-fallback.js';
 
 /** The plain settings of an agent; the builder validates them. */

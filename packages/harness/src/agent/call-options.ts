@@ -11,7 +11,7 @@ import {
   type Usage,
   userMessage,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type OutputSchema, outputFormat } from '../output/output-format.js';
 import { RequestedOutput } from '../output/requested-output.js';
 

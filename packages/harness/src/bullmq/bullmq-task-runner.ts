@@ -1,6 +1,6 @@
 import { InvalidInputError, parseWith } from '@x/core';
 import { type ConnectionOptions, type Job, Queue, Worker } from 'bullmq';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { ExecuteTask, TaskOrder, TaskRunner } from '../capabilities/subagents/task-runner.js';
 
 const optionsSchema = z.strictObject({

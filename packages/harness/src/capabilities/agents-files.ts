@@ -8,7 +8,7 @@ import {
   readText,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const NAME = 'agents_files';
 

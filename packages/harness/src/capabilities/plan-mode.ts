@@ -10,7 +10,7 @@ import {
   type ToolUseBlock,
   userMessage,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { ToolReferences } from '../agent/tool-references.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { isHarmless } from './permissions/judge.js';

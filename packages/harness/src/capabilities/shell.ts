@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { type Capability, defineTool, headOf, parseWith, type Tool, tailOf, WorkspaceError } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];

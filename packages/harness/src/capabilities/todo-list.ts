@@ -1,5 +1,5 @@
 import { type Capability, defineTool, InvalidInputError, renderTodos, userMessage } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const todoWrite = defineTool({
   name: 'todo_write',

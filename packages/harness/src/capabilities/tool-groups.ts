@@ -7,7 +7,7 @@ import {
   type Tool,
   type ToolDefinition,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../agent/tool-references.js';
 import { matchWildcard } from './permissions/wildcard.js';
 

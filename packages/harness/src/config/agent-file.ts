@@ -1,5 +1,5 @@
 import { type JsonObject, jsonObjectSchema, parseWith, toSnakeCase } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
 import type { CapabilityReference } from '../agent/capability-registry.js';
 import { substituteEnvironment } from './substitute-environment.js';

@@ -1,5 +1,5 @@
 import { type FileCapability, fileCapability } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
 import { permissions, permissionsConfigSchema } from '../capabilities/permissions/permissions.js';

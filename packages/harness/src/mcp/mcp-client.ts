@@ -4,7 +4,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import { errorText, tailOf } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
 export interface McpTool {

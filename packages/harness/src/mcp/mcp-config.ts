@@ -1,5 +1,5 @@
 import { InvalidInputError, parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
 import type { McpClient } from './mcp-client.js';
 

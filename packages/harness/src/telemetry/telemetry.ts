@@ -19,7 +19,7 @@ import {
   type ToolResultBlock,
   textOf,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { within } from './call-trace.js';
 import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
 import { observeCall, observeContext } from './observe.js';

@@ -28,7 +28,7 @@ import {
   SessionKey,
   type SessionStore,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type CheckpointRecord,
   Encoder,

@@ -1,5 +1,5 @@
 import type { Model } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { clockSchema, modelSchema, timeZoneSchema, workspaceSchema } from '../flush/flush-config.js';
 
 export const consolidationShape = {

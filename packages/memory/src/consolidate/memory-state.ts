@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { parseWith, type Workspace } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfFound } from '../memory-files.js';
 
 /** How much of each note has been merged: so many bytes, and what they were. */

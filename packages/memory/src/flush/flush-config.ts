@@ -7,7 +7,7 @@ import {
   systemClock,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const FIVE_MINUTES_MS = 300_000;
 

@@ -1,5 +1,5 @@
 import { parseWith, type Workspace } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfFound } from '../memory-files.js';
 
 const offsetSchema = z.object({

@@ -1,5 +1,5 @@
 import type { ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { listAgents } from '../logged-sessions.js';
 import type { HistorySettings } from './history-config.js';
 

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { MemoryIndex } from '../memory-index.js';
 
 export const historyConfigSchema = z.strictObject({

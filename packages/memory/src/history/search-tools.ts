@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { logScopeOf, logScopeOfAgent } from '../log-scope.js';
 import { currentSession, listSessions } from '../logged-sessions.js';
 import type { MemoryIndex } from '../memory-index.js';

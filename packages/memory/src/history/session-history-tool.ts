@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { currentSession, findSession, listSessions } from '../logged-sessions.js';
 import { agentFieldOf, noSessionsOf } from './agent-field.js';
 import type { HistorySettings } from './history-config.js';

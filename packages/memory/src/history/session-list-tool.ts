@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type LoggedSession, listSessions } from '../logged-sessions.js';
 import { excerpt, messageText } from '../message-text.js';
 import { agentFieldOf, noSessionsOf } from './agent-field.js';

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MemoryIndexError } from '../memory-index-error.js';
 import { conditionOf, type LineFilter, searchedLines } from './line-filter.js';
 import type { RankedLine } from './line-search.js';

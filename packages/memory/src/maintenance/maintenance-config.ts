@@ -1,5 +1,5 @@
 import type { SessionStore } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MemoryConsolidator } from '../consolidate/consolidator.js';
 import { clockSchema, workspaceSchema } from '../flush/flush-config.js';
 import { MemoryFlushManager } from '../flush/flush-manager.js';

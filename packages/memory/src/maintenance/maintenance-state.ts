@@ -1,5 +1,5 @@
 import type { Workspace } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { readIfFound } from '../memory-files.js';
 
 const PATH = 'memory/.maintenance_state';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { parseWith } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type McpScope, mcpShape } from './mcp-config.js';
 import { mcpServer } from './mcp-server.js';
 

@@ -1,5 +1,5 @@
 import type { Tool, Workspace } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { MemoryService } from '../memory-service.js';
 
 const id = z.string().min(1).optional();

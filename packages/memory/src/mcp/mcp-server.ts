@@ -20,7 +20,7 @@ import {
   type ToolContext,
   WorkspaceSessionLog,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { memoryTools } from '../memory/memory-tools.js';
 import { mcpScopeSchema, mcpShape } from './mcp-config.js';
 import { INSTRUCTIONS, offerMemory } from './memory-resources.js';

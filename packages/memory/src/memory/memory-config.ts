@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { consolidationShape } from '../consolidate/consolidation-config.js';
 import { flushShape, modelSchema } from '../flush/flush-config.js';
 import { maintenanceShape } from '../maintenance/maintenance-config.js';

@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { FactOutcome } from '../find-facts.js';
 import { isMemoryPath, readIfFound } from '../memory-files.js';
 import type { MemoryService } from '../memory-service.js';

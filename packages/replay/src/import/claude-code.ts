@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { readAnthropicContent } from './anthropic-content.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';

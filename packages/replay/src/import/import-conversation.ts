@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
 import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';

@@ -1,5 +1,5 @@
 import type { ToolOutputBlock } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { fileAt, outputText, parseArguments, text } from './blocks.js';
 import type { Importer } from './importer.js';
 

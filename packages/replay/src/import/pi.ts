@@ -1,5 +1,5 @@
 import type { ContentBlock, ToolOutputBlock } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { asJson, inlineFile, outputText, text } from './blocks.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';

@@ -1,5 +1,5 @@
 import { type Message, messageSchema, toolResultsOf } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Importer } from './importer.js';
 
 /** The session log that an agent of `@x/harness` keeps, or the messages that `x sessions export` writes. */

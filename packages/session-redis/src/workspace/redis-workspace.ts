@@ -7,7 +7,7 @@ import {
   type WorkspaceEntry,
   WorkspaceError,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { clientSchema, keyPrefixSchema } from '../options.js';
 import type { RedisClient, RedisValue } from '../redis-client.js';
 import { deleteScript, listScript, readScript, statScript, writeScript } from '../scripts/files.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { previewArgs } from '../../reducers/preview-args.js';
 import { trimSynthetic } from '../../reducers/trim-synthetic.js';
 import { countSchema } from '../stage-schemas.js';

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 import { maskOutputs } from '../../reducers/mask-outputs.js';
 import { countSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import type { Clock } from '../../lib/clock.js';
 import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../workspace/lock-holder.js';

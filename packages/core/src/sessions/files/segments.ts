@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { jsonObjectSchema } from '../../lib/json.js';
 import { asMessages, type Message } from '../../messages/message.js';

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { CapabilityError } from '../../errors/capability-error.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';

@@ -9,7 +9,7 @@ import {
   StopCallError,
   type Usage,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import {
   type Price,
   priceSchema,

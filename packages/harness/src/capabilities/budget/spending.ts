@@ -1,5 +1,5 @@
 import type { AgentState, CallScope, Usage } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 const EXTENSION = 'budget';
 const MILLION = 1_000_000;

@@ -5,7 +5,7 @@ import {
   type PermissionRule,
   parseWith,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { judge } from './judge.js';
 import { parseRule } from './rule.js';

@@ -10,7 +10,7 @@ import {
   type Tool,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 import { isInView, LOAD_SKILL, rememberLoading, SKILLS, wholeOrPointer } from './loaded-skills.js';
 

@@ -1,5 +1,5 @@
 import { defineTool, headOf, type Tool, type ToolContext } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
 import { taskLine, taskReport } from './render-task.js';
 import type { SubagentsSettings } from './subagents-config.js';

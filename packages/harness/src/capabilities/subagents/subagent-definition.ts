@@ -7,7 +7,7 @@ import {
   type Tool,
   type Workspace,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 
 /** Names stand in session keys and paths, and models write them. */

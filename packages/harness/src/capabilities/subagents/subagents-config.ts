@@ -1,5 +1,5 @@
 import { type AgentEvent, type Clock, type Model, parseWith, type SessionStore } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AgentSettings } from '../../agent/agent-parts.js';
 import type { CapabilityRegistry } from '../../agent/capability-registry.js';
 import type { TaskRepository } from './task-repository.js';

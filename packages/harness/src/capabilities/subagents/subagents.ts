@@ -1,5 +1,5 @@
 import { type Capability, parseWith, userMessage } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { agentListTool, agentSendTool, agentSpawnTool } from './agent-tools.js';
 import { tasksReminder } from './render-task.js';
 import { definitionSchema, type Subagent, type SubagentDefinition } from './subagent-definition.js';

@@ -8,7 +8,7 @@ import {
   type Workspace,
   WorkspaceError,
 } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 
 const status = z.enum(['pending', 'running', 'completed', 'failed', 'cancelled']);

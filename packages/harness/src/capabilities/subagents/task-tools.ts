@@ -1,5 +1,5 @@
 import { defineTool, type Tool } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { taskLine, taskReport } from './render-task.js';
 import { isEnded } from './task-repository.js';
 import type { Team } from './team.js';

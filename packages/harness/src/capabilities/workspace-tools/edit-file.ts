@@ -1,5 +1,5 @@
 import { defineTool, readText, type Tool, WorkspaceError } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export function editFileTool(): Tool {
   return defineTool({

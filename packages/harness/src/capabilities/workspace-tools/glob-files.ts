@@ -1,6 +1,6 @@
 import { defineTool, type Tool } from '@x/core';
 import picomatch from 'picomatch';
-import { z } from 'zod';
+import * as z from 'zod';
 import { walk } from './walk.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 

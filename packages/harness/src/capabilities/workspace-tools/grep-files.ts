@@ -9,7 +9,7 @@ import {
   type Workspace,
 } from '@x/core';
 import picomatch from 'picomatch';
-import { z } from 'zod';
+import * as z from 'zod';
 import { walk } from './walk.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 

@@ -1,5 +1,5 @@
 import { defineTool, type Tool, type WorkspaceEntry } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import { walk } from './walk.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 

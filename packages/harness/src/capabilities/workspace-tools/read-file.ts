@@ -1,5 +1,5 @@
 import { defineTool, headOf, readText, type Tool } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 /** Pages by lines, and by characters within a line, so that also a file of one endless line can be read in parts. */

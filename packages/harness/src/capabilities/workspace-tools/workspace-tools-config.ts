@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 export const workspaceToolsConfigSchema = z.strictObject({
   /** Lines that `read_file` returns unless asked for fewer or more. */

@@ -1,5 +1,5 @@
 import { defineTool, type Tool } from '@x/core';
-import { z } from 'zod';
+import * as z from 'zod';
 
 export function writeFileTool(): Tool {
   return defineTool({
