@@ -7,12 +7,12 @@ export interface Option {
   readonly short?: string;
   readonly multiple?: boolean;
   readonly default?: string | string[];
-  /** Stands for the value in the usage, as `FILE`. */
+  /** Stands for the value in the help, as `FILE`. */
   readonly value?: string;
+  /** Its line in the help. */
+  readonly help: string;
   /** Refuses a run without the option. */
   readonly required?: boolean;
-  /** Options of one group exclude each other. */
-  readonly group?: string;
   /** The options of which this one names a part. */
   readonly partOf?: readonly string[];
 }
@@ -26,10 +26,14 @@ type Parsed<Options extends OptionTable> = ReturnType<
 
 /** One command of the terminal program. */
 export interface Command {
-  readonly usage: string;
+  /** Its words behind `x`, as `sessions list`. */
+  readonly name: string;
+  readonly takes: string;
+  readonly options: OptionTable;
   readonly summary: string;
+  readonly examples: readonly string[];
   /** Commands that are named behind its own name. */
-  readonly subcommands?: Readonly<Record<string, Command>>;
+  readonly subcommands?: readonly Command[];
   /** @throws {UsageError} for arguments that it does not take. */
   run(args: readonly string[], output: NodeJS.WritableStream): Promise<void>;
 }
@@ -41,7 +45,7 @@ export class UsageError extends Error {}
 export class ArgumentError extends UsageError {}
 
 /**
- * Makes a command of its tables: the usage is derived from them, and arguments are checked against them.
+ * Makes a command of its tables: the help is derived from them, and arguments are checked against them.
  *
  * @param definition.takes the positional arguments: `SESSION` for one, `FILE…` for one or more, in brackets where there
  * may be none.
@@ -51,24 +55,25 @@ export function command<const Options extends OptionTable>(definition: {
   readonly takes?: string;
   readonly options: Options;
   readonly summary: string;
+  readonly examples?: readonly string[];
   run(arguments_: Parsed<Options> & { readonly output: NodeJS.WritableStream }): Promise<void>;
 }): Command {
-  const { name, takes = '', options, summary } = definition;
-  const usage = [name, takes, ...optionsUsage(options)].filter((part) => part !== '').join(' ');
-  return {
-    usage,
-    summary,
+  const made: Command = {
+    takes: '',
+    examples: [],
+    ...definition,
     async run(args, output) {
       try {
-        const parsed = parse(args, options);
-        checkCount(takes, parsed.positionals.length);
+        const parsed = parse(args, definition.options);
+        checkCount(made.takes, parsed.positionals.length);
         await definition.run({ ...parsed, output });
       } catch (error) {
         if (!(error instanceof ArgumentError)) throw error;
-        throw new UsageError([error.message, `Usage: ${usage}`].filter((line) => line !== '').join('\n'));
+        throw new UsageError([error.message, usageOf(made), seeHelp(made)].filter(Boolean).join('\n'));
       }
     },
   };
+  return made;
 }
 
 /** Tells whether the arguments ask for help. */
@@ -79,11 +84,34 @@ export function asksForHelp(args: readonly string[]): boolean {
     .some((argument) => argument === '--help' || argument === '-h');
 }
 
-/** Renders the help of a command, or of the subcommand that the arguments name. */
-export function helpOf(command: Command, [name = '']: readonly string[]): string {
-  const { subcommands = {} } = command;
-  const { usage, summary } = (Object.hasOwn(subcommands, name) ? subcommands[name] : undefined) ?? command;
-  return `Usage: ${usage}\n\n${summary}`;
+/** Renders the help of a command, or of the subcommand that the arguments name, for 80 columns. */
+export function helpOf(command: Command, [name]: readonly string[]): string {
+  const { subcommands = [] } = command;
+  const shown = subcommands.find((each) => each.name === `${command.name} ${name}`) ?? command;
+  const list = (title: string, rows: readonly (readonly [string, string])[]) =>
+    rows.length === 0 ? [] : ['', title, ...columns(rows)];
+  return [
+    usageOf(shown),
+    '',
+    ...wrap(shown.summary, WIDTH),
+    ...list(
+      'Commands:',
+      (shown.subcommands ?? []).map((each) => [`x ${each.name} ${each.takes}`.trim(), each.summary]),
+    ),
+    ...list('Options:', Object.entries(shown.options).map(optionRow)),
+    ...(shown.examples.length === 0 ? [] : ['', 'Examples:', ...shown.examples.map((line) => `  ${line}`)]),
+  ].join('\n');
+}
+
+/** Rows of two columns, the second one wrapped. */
+export function columns(rows: readonly (readonly [string, string])[]): readonly string[] {
+  const left = Math.min(30, Math.max(...rows.map(([term]) => term.length)) + 2);
+  return rows.flatMap(([term, text]) => {
+    const [first = '', ...more] = wrap(text, WIDTH - left - 2);
+    const rest = more.map((line) => `${' '.repeat(left + 2)}${line}`);
+    if (term.length + 2 <= left) return [`  ${term.padEnd(left)}${first}`, ...rest];
+    return [`  ${term}`, `${' '.repeat(left + 2)}${first}`, ...rest];
+  });
 }
 
 /** A whole number of at least 1. */
@@ -114,26 +142,37 @@ function checkCount(takes: string, count: number): void {
   if (count < fewest || count > most) throw new ArgumentError('');
 }
 
-function optionsUsage(options: OptionTable): readonly string[] {
-  const entries = Object.entries(options);
-  const shown = new Set<string>();
-  return entries.flatMap(([name, { group, partOf, required }]) => {
-    if (partOf !== undefined || (group !== undefined && shown.has(group))) return [];
-    if (group !== undefined) shown.add(group);
-    const together = group === undefined ? [name] : namesWhere(options, (option) => option.group === group);
-    const text = together.map((each) => withParts(each, options)).join(' | ');
-    return [required ? text : `[${text}]${options[name]?.multiple ? '…' : ''}`];
-  });
-}
+const WIDTH = 80;
 
-function withParts(name: string, options: OptionTable): string {
-  const value = options[name]?.value;
-  const parts = namesWhere(options, ({ partOf = [] }) => partOf.includes(name)).map(
-    (part) => ` [${withParts(part, options)}]`,
+function usageOf({ name, takes, options }: Command): string {
+  const needed = Object.entries(options).flatMap(([option, { required }]) =>
+    required ? [`--${option}`] : [],
   );
-  return `--${name}${value === undefined ? '' : ` ${value}`}${parts.join('')}`;
+  const rest = Object.keys(options).length > needed.length ? ['[options]'] : [];
+  return ['Usage: x', name, takes, ...needed, ...rest].filter((part) => part !== '').join(' ');
 }
 
-function namesWhere(options: OptionTable, holds: (option: Option) => boolean): readonly string[] {
-  return Object.entries(options).flatMap(([name, option]) => (holds(option) ? [name] : []));
+function seeHelp({ name }: Command): string {
+  return `x ${name} --help says more.`;
+}
+
+function optionRow([name, option]: readonly [string, Option]): readonly [string, string] {
+  const { short, value, help, multiple, partOf, default: preset } = option;
+  const term = `${short === undefined ? '    ' : `-${short}, `}--${name}${value === undefined ? '' : ` ${value}`}`;
+  const notes = [
+    ...(partOf === undefined ? [] : [`with ${partOf.map((each) => `--${each}`).join(' or ')}`]),
+    ...(multiple ? ['may be repeated'] : []),
+    ...(typeof preset === 'string' ? [`default: ${preset}`] : []),
+  ];
+  return [term, notes.length === 0 ? help : `${help} (${notes.join('; ')})`];
+}
+
+function wrap(text: string, width: number): readonly string[] {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(word);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines;
 }

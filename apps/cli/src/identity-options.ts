@@ -4,10 +4,16 @@ import { UsageError } from './command.js';
 
 /** The options that say where sessions lie and whose they are. */
 export const identityOptions = {
-  workspace: { type: 'string', short: 'w', default: './workspace', value: 'DIR' },
-  agent: { type: 'string', short: 'a', value: 'ID' },
-  user: { type: 'string', short: 'u', value: 'ID' },
-  tenant: { type: 'string', short: 't', value: 'ID' },
+  workspace: {
+    type: 'string',
+    short: 'w',
+    default: './workspace',
+    value: 'DIR',
+    help: 'The folder of the agent.',
+  },
+  agent: { type: 'string', short: 'a', value: 'ID', help: "The agent's name." },
+  user: { type: 'string', short: 'u', value: 'ID', help: 'The user.' },
+  tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of the user.' },
 } as const;
 
 interface IdentityValues {

@@ -1,36 +1,54 @@
 #!/usr/bin/env node
+import { readFileSync } from 'node:fs';
 import { XError } from '@x/core';
-import { asksForHelp, type Command, helpOf, UsageError } from './command.js';
+import { asksForHelp, type Command, columns, helpOf, UsageError } from './command.js';
 import { count } from './commands/count.js';
+import { doctor } from './commands/doctor.js';
 import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
+import { completion } from './completion.js';
 import { withoutSecrets } from './stores.js';
 import { printable } from './terminal/style.js';
 
-const COMMANDS: Readonly<Record<string, Command>> = { run, sessions, show, replay, count, schema };
+const commands: readonly Command[] = [
+  replay,
+  run,
+  sessions,
+  { ...show, name: 'show' },
+  count,
+  schema,
+  doctor,
+];
 
-const USAGE = `Usage: x COMMAND [options]
-
-${Object.values(COMMANDS)
-  .map(({ usage, summary }) => `  ${usage}\n      ${summary}`)
-  .join('\n')}`;
+const USAGE = [
+  'Usage: x COMMAND [options]',
+  '',
+  'Commands:',
+  ...columns([
+    ...commands.map(({ name, summary }): [string, string] => [name, summary.split('. ')[0] ?? summary]),
+    ['completion', 'Prints the completions of a shell: x completion bash|zsh|fish'],
+  ]),
+  '',
+  'x COMMAND --help says more. Begin with: x replay',
+].join('\n');
 
 async function main(args: readonly string[]): Promise<void> {
-  const [name = '', ...rest] = args;
-  if (name === '' || name === '--help' || name === '-h' || name === 'help') {
-    process.stdout.write(`${USAGE}\n`);
-    return;
-  }
-  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  const [name = 'help', ...rest] = args;
+  const print = (text: string) => process.stdout.write(`${text}\n`);
+  if (['help', '--help', '-h'].includes(name)) return void print(USAGE);
+  if (['version', '--version', '-v'].includes(name)) return void print(version());
+  if (name === 'completion') return void print(completion(commands, rest[0]));
+  const command = commands.find((each) => each.name === name);
   if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
-  if (asksForHelp(rest)) {
-    process.stdout.write(`${helpOf(command, rest)}\n`);
-    return;
-  }
+  if (asksForHelp(rest)) return void print(helpOf(command, rest));
   await command.run(rest, process.stdout);
+}
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 // A reader that has seen enough (`x show … | head`) is no failure. An agent that runs stores its session first.

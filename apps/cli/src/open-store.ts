@@ -22,8 +22,14 @@ for (const name of storeNames) {
 /** The options that say where sessions are stored: one for each store, and one for what it names a part of. */
 export const storeOptions: Readonly<Record<string, Option & { readonly type: 'string' }>> =
   Object.fromEntries([
-    ...storeNames.map((name) => [name, { type: 'string', value: storeKind(name).value, group: 'store' }]),
-    ...[...parts].map(([option, { value, owners }]) => [option, { type: 'string', value, partOf: owners }]),
+    ...storeNames.map((name) => {
+      const { title, value } = storeKind(name);
+      return [name, { type: 'string', value, help: `Sessions are in ${title}.` }];
+    }),
+    ...[...parts].map(([option, { value, owners }]) => [
+      option,
+      { type: 'string', value, partOf: owners, help: 'Names its part of the server.' },
+    ]),
   ]);
 
 /** Values of {@link storeOptions} and of `--workspace`. */

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -141,21 +142,66 @@ describe('x', () => {
   });
 
   it.each([
-    [['sessions', '--help'], /^Usage: x sessions list .*x sessions show .*x sessions delete /s],
-    [['sessions', 'list', '--help'], /^Usage: x sessions list [^\n]*--table NAME[^\n]*\n\nLists sessions/],
-    [['sessions', 'show', 's-1', '-h'], /^Usage: x sessions show SESSION [^\n]*--redis URL[^\n]*\n\nPrints/],
-    [['show', '--help'], /^Usage: x sessions show SESSION /],
-    [['run', '--help'], /^Usage: x run \[agent.yaml\][^\n]*--prompt TEXT/],
-    [['replay', '--nonsense', '--help'], /^Usage: x replay FILE… /],
+    [['sessions', '--help'], /^Usage: x sessions .*x sessions list .*x sessions show .*x sessions delete /s],
+    [
+      ['sessions', 'list', '--help'],
+      /^Usage: x sessions list \[options\]\n\nLists sessions.*--table NAME .*with --mysql or/s,
+    ],
+    [['sessions', 'show', 's-1', '-h'], /^Usage: x sessions show SESSION .*Prints.*--redis URL +Sessions/s],
+    [['sessions', 'delete', '--help'], /^Usage: x sessions delete SESSION --yes \[options\]/],
+    [['show', '--help'], /^Usage: x show SESSION .*Examples:\n {2}x sessions show/s],
+    [['run', '--help'], /^Usage: x run \[agent.yaml\] .*-p, --prompt TEXT +Answer/s],
+    [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*default: 64000/s],
     [['schema', '--help'], /^Usage: x schema\n/],
-    [['--help'], /^Usage: x COMMAND .* x run .* x count /s],
+    [['--help'], /^Usage: x COMMAND .* run .* count /s],
+    [['--version'], /^\d+\.\d+\.\d+\n$/],
+    [['completion', 'bash'], /'sessions list'\*\) words='--json .*complete -o default -F _x x\n$/s],
+    [['completion', 'zsh'], /^autoload .*bashcompinit\n_x\(\)/],
+    [
+      ['completion', 'fish'],
+      /seen_subcommand_from sessions; and __fish_seen_subcommand_from list' -a '--json/,
+    ],
   ])('says how it is used: x %j', async (args, usage) => {
     const { status, stdout, stderr } = await x(args);
     expect(stdout).toMatch(usage);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
   });
 
+  it('keeps its help within 80 columns, with a line for each option', async () => {
+    const { stdout } = await x(['replay', '--help']);
+    const options = stdout.split('Options:\n')[1]?.split('\n\n')[0] ?? '';
+    expect(options).toMatch(/--html FILE +Writes a page/);
+    expect(Math.max(...options.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('completes commands and options in bash', async () => {
+    const { stdout: script } = await x(['completion', 'bash']);
+    const complete = (...words: readonly string[]) =>
+      execFileSync('bash', [
+        '-c',
+        `${script}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _x; echo "\${COMPREPLY[@]}"`,
+      ])
+        .toString()
+        .trim();
+    expect(complete('x', 'se')).toBe('sessions');
+    expect(complete('x', 'sessions', 'ex')).toBe('export');
+    expect(complete('x', 'run', '--pro')).toBe('--prompt');
+  });
+
+  it('says what a run needs, and what of it is missing', async () => {
+    const env = { ...process.env, OPENAI_API_KEY: 'sk-hidden', ANTHROPIC_API_KEY: '', OPENAI_BASE_URL: '' };
+    const file = join(directory, 'doctor.yaml');
+    writeFileSync(file, `model: openai:gpt-5\nworkspace: ${directory}\ncapabilities: [compaction]\n`);
+    const well = await runCommand(['doctor', file, '--sqlite', join(directory, 'none.db')], { env });
+    expect(well.status).toBe(1);
+    expect(well.stdout).toMatch(
+      /^ok +Node .*\nok +OPENAI_API_KEY set\nok .*"agent" with compaction\nNOT OK .*no file/s,
+    );
+    expect(well.stdout).not.toContain('sk-hidden');
+  });
+
   it.each<[() => readonly string[], string]>([
+    [() => ['completion', 'cmd'], 'x completion bash|zsh|fish'],
     [() => ['frob'], 'There is no command "frob"'],
     [() => ['sessions', '--frob'], 'Usage: x sessions'],
     [() => ['sessions', 'frob'], 'There is no command "sessions frob"'],

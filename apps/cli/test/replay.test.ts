@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -40,7 +40,8 @@ describe('x replay', () => {
     const page = join(directory, 'report.html');
     const { status, stdout } = await replay([log, '--window', '20000', '--html', page]);
     expect(status).toBe(0);
-    const rows = stdout
+    const [, table = ''] = stdout.split('\n\n');
+    const rows = table
       .trim()
       .split('\n')
       .map((line) => line.split(/ {2,}/)[0]);
@@ -75,8 +76,55 @@ describe('x replay', () => {
     expect(conversations[0]).toMatchObject({ format: 'openai-chat', messages: 83 });
   });
 
+  it('reads a folder, and skips what it cannot read with a reason', async () => {
+    const folder = mkdtempSync(join(directory, 'folder-'));
+    mkdirSync(join(folder, 'deep'));
+    writeFileSync(join(folder, 'deep', 'log.jsonl'), recording());
+    writeFileSync(join(folder, 'broken.json'), '{');
+    writeFileSync(join(folder, 'notes.txt'), 'no log');
+    const { status, stdout } = await replay([folder, '--strategy', 'ours']);
+    expect(status).toBe(0);
+    expect(stdout).toMatch(/log\.jsonl: openai-chat, 83 messages/);
+    expect(stdout).toMatch(/Skipped: .*broken\.json: No entry has a shape that is known/);
+    expect(stdout).not.toContain('notes.txt');
+  });
+
+  it('finds the logs of this machine, reports on them, and writes the settings that did best', async () => {
+    const home = mkdtempSync(join(directory, 'home-'));
+    const env = { ...process.env, HOME: home, TMPDIR: home };
+    const nothing = await runCommand(['replay'], { env });
+    expect(nothing).toMatchObject({ status: 2, stderr: expect.stringContaining('~/.codex/sessions') });
+
+    mkdirSync(join(home, '.codex/sessions/2026'), { recursive: true });
+    mkdirSync(join(home, '.claude/projects/app'), { recursive: true });
+    writeFileSync(join(home, '.codex/sessions/2026/a.jsonl'), recording());
+    writeFileSync(join(home, '.claude/projects/app/b.jsonl'), recording());
+    const settings = join(home, 'compaction.yaml');
+    const found = await runCommand(['replay', '--window', '24000', '--write', settings], { env });
+    expect(found.status).toBe(0);
+    expect(found.stderr).toContain('Found 2 logs');
+    expect(found.stdout).toMatch(/Best for these logs: \d+ % of the names kept, at \d+ % of the cost/);
+    expect(readFileSync(join(home, 'x-replay.html'), 'utf8')).toContain('</html>');
+    const again = await replay([log, '--window', '24000', '--strategy', 'ours', '--config', settings]);
+    expect(again.stdout).toMatch(/^config +/m);
+  });
+
+  it('takes list prices where the model of every log is known', async () => {
+    const known = join(directory, 'known.jsonl');
+    const entry = (type: string, message: object, uuid: string, parentUuid: string | null) =>
+      JSON.stringify({ type, message, uuid, parentUuid, sessionId: 'known' });
+    writeFileSync(
+      known,
+      [
+        entry('user', { content: 'Hello' }, 'u', null),
+        entry('assistant', { model: 'claude-sonnet-4-5', content: [{ type: 'text', text: 'Hi' }] }, 'a', 'u'),
+      ].join('\n'),
+    );
+    expect((await replay([known, '--strategy', 'ours'])).stdout).toMatch(/everything .* USD 0\.\d+ /);
+    expect((await replay([known, log, '--strategy', 'ours'])).stdout).not.toContain('USD');
+  });
+
   it.each([
-    [[], /^Usage: x replay FILE…/m],
     [['missing.json'], /missing\.json cannot be read/],
     [[main], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],

@@ -19,7 +19,7 @@ export {
   replayConversation,
 } from './replay-conversation.js';
 export { ReplayError, type ReplayErrorCode } from './replay-error.js';
-export type { Figures } from './report/figures.js';
+export { type Figures, figuresOf } from './report/figures.js';
 export { type HtmlOptions, replayHtml } from './report/replay-html.js';
 export { type RecordedBill, type ReplayReport, replayReport } from './report/replay-json.js';
 export { replayTable } from './report/replay-table.js';

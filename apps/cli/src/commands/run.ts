@@ -9,24 +9,41 @@ import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
 
-const DEFAULT_FILE = 'agent.yaml';
+/** The agent file of a command that names none. */
+export const DEFAULT_AGENT_FILE = 'agent.yaml';
 
 /** Runs the agent of a file: a chat on a terminal; one answer for `--prompt` or for what comes through a pipe. */
 export const run = command({
-  name: 'x run',
+  name: 'run',
   takes: '[agent.yaml]',
   options: {
-    session: { type: 'string', short: 's', value: 'ID' },
-    user: { type: 'string', short: 'u', value: 'ID' },
-    tenant: { type: 'string', short: 't', value: 'ID' },
-    model: { type: 'string', short: 'm', value: 'PROVIDER:MODEL' },
-    prompt: { type: 'string', short: 'p', value: 'TEXT' },
-    resume: { type: 'boolean' },
-    approve: { type: 'string', multiple: true, default: [], value: 'ID|all' },
-    deny: { type: 'string', multiple: true, default: [], value: 'ID|all' },
+    session: { type: 'string', short: 's', value: 'ID', help: 'The session to go on with or to begin.' },
+    user: { type: 'string', short: 'u', value: 'ID', help: 'The user whose session it is.' },
+    tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of that user.' },
+    model: {
+      type: 'string',
+      short: 'm',
+      value: 'PROVIDER:MODEL',
+      help: "A model in place of the file's, as openai:gpt-5.",
+    },
+    prompt: { type: 'string', short: 'p', value: 'TEXT', help: 'Answer this once instead of chatting.' },
+    resume: { type: 'boolean', help: 'Go on where the last call of the session stopped.' },
+    approve: {
+      type: 'string',
+      multiple: true,
+      default: [],
+      value: 'ID|all',
+      help: 'Approve a waiting call.',
+    },
+    deny: { type: 'string', multiple: true, default: [], value: 'ID|all', help: 'Deny a waiting call.' },
   },
   summary: 'Runs the agent of a file: a chat on a terminal, one answer in a pipe.',
-  async run({ values, positionals: [file = DEFAULT_FILE], output }) {
+  examples: [
+    'x run agent.yaml',
+    'git diff | x run agent.yaml > review.md',
+    'x run agent.yaml -s s-001 --approve all',
+  ],
+  async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
     const decided = values.approve.length + values.deny.length > 0;
     const goesOn = (values.resume ?? false) || decided;
     if (goesOn && values.session === undefined) {
@@ -53,6 +70,7 @@ export const run = command({
       reply: output,
       progress,
       style: styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr),
+      whole: process.stdout.isTTY !== true,
     });
     try {
       if (prompt === undefined) {
@@ -63,6 +81,7 @@ export const run = command({
         const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
         await chat({ agent, context, input: process.stdin, output: progress, printer, style });
       } else {
+        if (values.session === undefined) printer.note(`session ${context.sessionId}`);
         process.exitCode = await answerOnce({
           agent,
           context,

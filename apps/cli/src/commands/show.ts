@@ -12,16 +12,17 @@ const SHORT = 400;
  * the messages that the session holds.
  */
 export const show = command({
-  name: 'x sessions show',
+  name: 'sessions show',
   takes: 'SESSION',
   options: {
-    last: { type: 'string', value: 'N' },
-    full: { type: 'boolean' },
-    json: { type: 'boolean' },
+    last: { type: 'string', value: 'N', help: 'The last N messages only.' },
+    full: { type: 'boolean', help: 'Long texts whole.' },
+    json: { type: 'boolean', help: 'One JSON object a message.' },
     ...storeOptions,
     ...identityOptions,
   },
   summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
+  examples: ['x sessions show s-001 --last 20', 'x show s-001 --json | jq .role'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const last = values.last === undefined ? undefined : positive('last', values.last);
     const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }));

@@ -9,12 +9,16 @@ interface Outputs {
   /** The stream of its steps: the same terminal, or standard error when the reply goes into a pipe. */
   readonly progress: NodeJS.WritableStream;
   readonly style: Style;
+  /** Writes the answer alone, when it is whole: for a reply that goes into a pipe or a file. */
+  readonly whole?: boolean;
 }
 
 /** Prints the events of calls as they come. */
 export class EventPrinter {
   readonly #outputs: Outputs;
   #context: ContextUsage | undefined;
+  /** The text of the last step that ended. */
+  #answer = '';
   /** True while the reply is in an unfinished line. */
   #inLine = false;
 
@@ -25,12 +29,13 @@ export class EventPrinter {
   print(event: AgentEvent): void {
     switch (event.type) {
       case 'text.delta':
-        this.#say(printable(event.text));
+        if (!this.#outputs.whole) this.#say(printable(event.text));
         break;
       case 'model.started':
         this.#context = event.context;
         break;
       case 'model.completed':
+        this.#answer = textOf(event.message);
         this.#endLine();
         break;
       case 'model.retrying':
@@ -76,7 +81,10 @@ export class EventPrinter {
         this.#note('yellow', event.type === 'warning' ? event.message : `Memory: ${event.error}`);
         break;
       case 'call.completed':
+        if (this.#outputs.whole) this.#say(printable(this.#answer));
         this.#endLine();
+        if (this.#answer === '' && event.stopReason === 'completed')
+          this.#note('dim', 'The answer is empty.');
         this.#note('dim', summary(event.usage, this.#context, event.stopReason));
         break;
     }

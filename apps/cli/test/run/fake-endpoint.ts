@@ -2,8 +2,11 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the fake model answers: text, or a tool call. */
-export type Answer = { readonly text: string } | { readonly call: string; readonly input: object };
+/** What the fake model answers: text, text before the connection breaks, or a tool call with text before it. */
+export type Answer =
+  | { readonly text: string }
+  | { readonly cut: string }
+  | { readonly call: string; readonly input: object; readonly says?: string };
 
 export interface FakeEndpoint {
   readonly url: string;
@@ -28,7 +31,8 @@ export async function fakeEndpoint(answers: readonly Answer[]): Promise<FakeEndp
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     for (const chunk of chunksOf(answer, requests.length))
       response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-    response.end('data: [DONE]\n\n');
+    if ('cut' in answer) setImmediate(() => response.destroy());
+    else response.end('data: [DONE]\n\n');
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -59,13 +63,18 @@ function chunksOf(answer: Answer, count: number): readonly object[] {
     const words = answer.text.split(/(?<= )/);
     return [...words.map((content) => choice({ role: 'assistant', content })), choice({}, 'stop'), usage];
   }
+  if ('cut' in answer) return [choice({ role: 'assistant', content: answer.cut })];
   const call = {
     index: 0,
     id: `call-${count}`,
     type: 'function',
     function: { name: answer.call, arguments: JSON.stringify(answer.input) },
   };
-  return [choice({ role: 'assistant', tool_calls: [call] }), choice({}, 'tool_calls'), usage];
+  return [
+    choice({ role: 'assistant', content: answer.says ?? null, tool_calls: [call] }),
+    choice({}, 'tool_calls'),
+    usage,
+  ];
 }
 
 async function bodyOf(request: IncomingMessage): Promise<string> {

@@ -46,6 +46,22 @@ describe('x run in a pipe', () => {
     expect(endpoint?.requests[0]?.at(-1)).toMatchObject({ role: 'user', content: 'Hello' });
   });
 
+  it('writes the last answer alone: no narration between tool calls, no draft that broke off', async () => {
+    const look = { call: 'list_files', input: {}, says: 'Looking around.' };
+    const answers = [look, look, { cut: 'The answer begins here and is' }, { text: 'The answer is whole.' }];
+    const config = `${AGENT.replace('[compaction]', '[workspace_tools]')}`;
+    const { status, stdout, stderr } = await run(answers, ['--prompt', 'Look'], '', config);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'The answer is whole.\n' });
+    expect(stderr).toMatch(/session [0-9a-f-]{36}/);
+    expect(stderr).toContain('trying again');
+  });
+
+  it('says so when an answer is empty', async () => {
+    const { status, stdout, stderr } = await run([{ text: '' }], ['--prompt', 'Hm']);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: '' });
+    expect(stderr).toContain('The answer is empty.');
+  });
+
   it('goes on with a session', async () => {
     const answers = [{ text: 'One.' }, { text: 'Two.' }];
     await run(answers, ['--session', 's-1', '--prompt', 'First']);

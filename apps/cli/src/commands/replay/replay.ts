@@ -1,10 +1,14 @@
 import { writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction';
 import { errorText, estimateCounter, type TokenCounter } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
   importConversation,
+  type Prices,
+  type RecordedConversation,
   ReplayError,
   replayHtml,
   replayReport,
@@ -12,30 +16,70 @@ import {
   type Strategy,
 } from '@x/replay';
 import { ArgumentError, command, oneOf, positive, UsageError } from '../../command.js';
+import { modelPrices } from '../../model-prices.js';
 import { readInput } from '../../read-input.js';
+import { printable } from '../../terminal/style.js';
+import { type BestSettings, bestSettings } from './best-settings.js';
+import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
+import { openPage } from './open-page.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
 
 const COUNTERS = ['estimate', 'o200k_base', 'cl100k_base'] as const;
 
+/** Found logs that are replayed: enough to tell, few enough for seconds. */
+const MOST_LOGS = 12;
+const MOST_BYTES = 20_000_000;
+
 /** Replays recorded conversations: what each strategy would have kept, sent and cost. */
 export const replay = command({
-  name: 'x replay',
-  takes: 'FILE…',
+  name: 'replay',
+  takes: '[FILE…]',
   options: {
-    window: { type: 'string', default: '64000', value: 'N' },
-    strategy: { type: 'string', value: 'NAMES' },
-    config: { type: 'string', value: 'FILE' },
-    prices: { type: 'string', value: 'input=3,output=15' },
-    currency: { type: 'string', value: 'USD' },
-    counter: { type: 'string', default: 'estimate', value: COUNTERS.join('|') },
-    'system-tokens': { type: 'string', value: 'N' },
-    format: { type: 'string', value: 'NAME' },
-    json: { type: 'boolean' },
-    html: { type: 'string', value: 'FILE' },
+    window: {
+      type: 'string',
+      default: '64000',
+      value: 'N',
+      help: 'The context window to replay in, in tokens.',
+    },
+    strategy: {
+      type: 'string',
+      value: 'NAMES',
+      help: `Some of ${Object.keys(strategies).join(', ')}, with commas between.`,
+    },
+    config: { type: 'string', value: 'FILE', help: 'Adds a row for these settings of compaction.' },
+    prices: {
+      type: 'string',
+      value: 'input=3,output=15',
+      help: 'For a million tokens, or a file with them. Without it, the list prices of known models.',
+    },
+    currency: { type: 'string', value: 'USD', help: 'The currency of --prices.' },
+    counter: {
+      type: 'string',
+      default: 'estimate',
+      value: COUNTERS.join('|'),
+      help: 'How tokens are counted.',
+    },
+    'system-tokens': { type: 'string', value: 'N', help: 'What system prompt and tools take.' },
+    format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
+    most: {
+      type: 'string',
+      value: 'N',
+      help: `At most so many logs of a folder, the latest ones; of found logs ${MOST_LOGS}.`,
+    },
+    json: { type: 'boolean', help: 'The figures as JSON.' },
+    html: { type: 'string', value: 'FILE', help: 'Writes a page with charts.' },
+    open: { type: 'boolean', help: 'Opens that page in the browser.' },
+    write: { type: 'string', value: 'FILE', help: 'Writes the settings that did best on these logs.' },
   },
   summary:
-    'Replays logs of Claude Code, Codex, pi, OpenAI, Anthropic, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost.',
+    'Replays logs of Claude Code, Codex, pi, OpenAI, Anthropic, the AI SDK or an agent of ours: what each strategy would have kept, sent and cost. Takes files and folders; without any it finds the logs on this machine. No model is called.',
+  examples: [
+    'x replay                            # the logs that are on this machine',
+    'x replay ~/.claude/projects/my-app --html report.html',
+    'x replay log.jsonl --window 128000 --config compaction.yaml',
+    'x replay --write compaction.yaml    # the settings that are best for these logs',
+  ],
   async run({ values, positionals, output }) {
     const chosen = {
       ...choose(values.strategy),
@@ -45,44 +89,132 @@ export const replay = command({
     const options = {
       window: positive('window', values.window),
       counter: counterOf(values.counter),
-      ...(values.prices === undefined ? {} : { prices: await readPrices(values.prices) }),
       ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
     };
-    const currency = values.prices === undefined ? undefined : (values.currency ?? 'USD');
-    const report = currency === undefined ? {} : { currency };
-    const comparisons: Comparison[] = [];
-    for (const file of positionals) {
-      comparisons.push(await compare(file, values.format, chosen, options));
+    const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
+    const searches = positionals.length === 0;
+    const most = values.most === undefined ? undefined : positive('most', values.most);
+    const logs = searches ? await searched(most) : (await namedLogs(positionals)).slice(0, most);
+    const recordings: RecordedConversation[] = [];
+    /** Reasons for which logs are not in the report. */
+    const skipped: string[] = [];
+    for (const { path } of logs) {
+      try {
+        recordings.push(await readLog(path, values.format));
+      } catch (error) {
+        if (!(error instanceof UsageError)) throw error;
+        skipped.push(error.message);
+      }
     }
-    if (values.html !== undefined) await write(values.html, replayHtml(comparisons, report));
+    if (recordings.length === 0) throw new UsageError(skipped.join('\n'));
+
+    const priced = pricesFor(recordings, prices, values.currency);
+    const comparisons: Comparison[] = [];
+    for (const recording of recordings) {
+      const comparison = await compareStrategies(recording, chosen, {
+        ...options,
+        ...priced.of(recording),
+      });
+      comparisons.push(comparison);
+      if (recordings.length > 1) progress(comparison, comparisons.length, recordings.length);
+    }
+    const report = priced.currency === undefined ? {} : { currency: priced.currency };
     if (values.json) output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
-    else output.write(`${describe(comparisons, positionals)}\n\n${replayTable(comparisons, report)}\n`);
+    else {
+      const facts = [
+        describe(comparisons),
+        ...skipped.map((reason) => `Skipped: ${reason.split('\n')[0]}`),
+      ].join('\n');
+      output.write(`${printable(facts)}\n\n${replayTable(comparisons, report)}\n`);
+    }
+    const page = values.html ?? (searches || values.open ? join(tmpdir(), 'x-replay.html') : undefined);
+    if (page !== undefined) await write(page, replayHtml(comparisons, report));
+    const tell = values.json ? process.stderr : output;
+    if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
+    if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
+    if (!searches && values.write === undefined) return;
+    const best = await bestSettings(comparisons, options);
+    tell.write(`\n${wordsFor(best, values.window)}\n`);
+    if (best === undefined || values.write === undefined) return;
+    await write(values.write, best.yaml);
+    tell.write(`Written to ${values.write}\n`);
   },
 });
 
-async function compare(
-  file: string,
-  format: string | undefined,
-  chosen: Readonly<Record<string, Strategy>>,
-  options: Parameters<typeof compareStrategies>[2],
-): Promise<Comparison> {
-  const source = await readInput(file);
+async function searched(most: number = MOST_LOGS): Promise<readonly LogFile[]> {
+  const all = await foundLogs();
+  if (all.length === 0) {
+    throw new UsageError(`No logs were found of ${knownFolders}. Name files or folders: x replay FILE…`);
+  }
+  let bytes = 0;
+  const taken = all.slice(0, most).filter((log, index) => {
+    bytes += log.bytes;
+    return index === 0 || bytes <= MOST_BYTES;
+  });
+  process.stderr.write(
+    `Found ${all.length} logs; replaying the latest ${taken.length} (--most N for more).\n`,
+  );
+  return taken;
+}
+
+async function readLog(path: string, format: string | undefined): Promise<RecordedConversation> {
+  const source = await readInput(path);
   try {
     const conversation = importConversation(source, format === undefined ? {} : { format });
-    return await compareStrategies({ ...conversation, id: conversation.id ?? file }, chosen, options);
+    if (!conversation.messages.some(({ role }) => role === 'assistant')) {
+      throw new UsageError(`${path}: nobody answered in it, so there is no model call to replay.`);
+    }
+    return { ...conversation, id: conversation.id ?? path };
   } catch (error) {
-    if (ReplayError.isInstance(error)) throw new UsageError(`${file}: ${error.message}`);
+    if (ReplayError.isInstance(error)) throw new UsageError(`${path}: ${error.message}`);
     throw error;
   }
 }
 
+/** The prices that were given, or else the list prices of the recorded models where all of them are known. */
+function pricesFor(
+  recordings: readonly RecordedConversation[],
+  given: Prices | undefined,
+  currency: string = 'USD',
+): { readonly currency?: string; of(recording: RecordedConversation): { readonly prices?: Prices } } {
+  if (given !== undefined) return { currency, of: () => ({ prices: given }) };
+  const known = new Map(recordings.map((each) => [each, each.model ? modelPrices(each.model) : undefined]));
+  if ([...known.values()].includes(undefined)) return { of: () => ({}) };
+  return {
+    currency: 'USD',
+    of: (recording) => {
+      const prices = known.get(recording);
+      return prices === undefined ? {} : { prices };
+    },
+  };
+}
+
+/** Says how far a replay of many logs is. */
+function progress({ conversation, strategies: results }: Comparison, done: number, all: number): void {
+  const ours = results.ours ?? Object.values(results)[0];
+  const kept = ours === undefined ? '' : `, ${ours.reductions} reductions`;
+  process.stderr.write(`${done}/${all}  ${conversation.messages.length} messages${kept}\n`);
+}
+
+function wordsFor(best: BestSettings | undefined, window: string): string {
+  if (best === undefined) {
+    return `None of these conversations outgrew a window of ${window} tokens: the default settings do.`;
+  }
+  const percent = (share: number) => `${Math.round(100 * share)} %`;
+  return [
+    `Best for these logs: ${percent(best.kept)} of the names kept, at ${percent(best.costShare)} of the cost of sending everything.`,
+    'In compaction.yaml (x replay --write compaction.yaml):',
+    best.yaml.trimEnd().replaceAll(/^/gm, '  '),
+  ].join('\n');
+}
+
 /** Describes the recordings and the settings of a replay. */
-function describe(comparisons: readonly Comparison[], files: readonly string[]): string {
-  const lines = comparisons.map(({ conversation, everything }, index) => {
+function describe(comparisons: readonly Comparison[]): string {
+  const lines = comparisons.map(({ conversation, everything }) => {
     const unread = Object.entries(conversation.unread).map(
       ([reason, count]) => `, not read: ${count} × ${reason}`,
     );
-    return `${files[index]}: ${conversation.format}, ${conversation.messages.length} messages, ${everything.calls.length} model calls${unread.join('')}`;
+    return `${conversation.id}: ${conversation.format}, ${conversation.messages.length} messages, ${everything.calls.length} model calls${unread.join('')}`;
   });
   const { window = 0, counter } = comparisons[0]?.setting ?? {};
   const fixed = [...new Set(comparisons.map(({ setting }) => setting.overhead))].sort((a, b) => a - b);

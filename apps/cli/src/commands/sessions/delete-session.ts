@@ -5,9 +5,13 @@ import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.
 import { openStore, storeOptions } from '../../open-store.js';
 
 export const deleteSession = command({
-  name: 'x sessions delete',
+  name: 'sessions delete',
   takes: 'SESSION',
-  options: { yes: { type: 'boolean', required: true }, ...storeOptions, ...identityOptions },
+  options: {
+    yes: { type: 'boolean', required: true, help: 'Delete it for good.' },
+    ...storeOptions,
+    ...identityOptions,
+  },
   summary: 'Deletes a session and its log.',
   async run({ values, positionals: [sessionId = ''], output }) {
     const key = SessionKey.of({ ...scopeOf(values), sessionId });

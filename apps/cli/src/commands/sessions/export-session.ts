@@ -6,10 +6,11 @@ import { openStore, storeOptions } from '../../open-store.js';
 
 /** Writes a session as JSON lines: its state, then every message of its log, where there is one. */
 export const exportSession = command({
-  name: 'x sessions export',
+  name: 'sessions export',
   takes: 'SESSION',
   options: { ...storeOptions, ...identityOptions },
   summary: 'Writes a session as JSON lines: its state, then every message of its log.',
+  examples: ['x sessions export s-001 > s-001.jsonl'],
   async run({ values, positionals: [sessionId = ''], output }) {
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
     const { store, close } = await openStore(values, { readOnly: true });

@@ -6,8 +6,12 @@ import { oneLine } from '../../terminal/style.js';
 
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
 export const listSessions = command({
-  name: 'x sessions list',
-  options: { json: { type: 'boolean' }, ...storeOptions, ...identityOptions },
+  name: 'sessions list',
+  options: {
+    json: { type: 'boolean', help: 'One JSON object a session.' },
+    ...storeOptions,
+    ...identityOptions,
+  },
   summary: 'Lists sessions, the latest first.',
   async run({ values, output }) {
     const found: SessionInfo[] = [];

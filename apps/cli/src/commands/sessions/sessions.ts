@@ -4,27 +4,22 @@ import { deleteSession } from './delete-session.js';
 import { exportSession } from './export-session.js';
 import { listSessions } from './list-sessions.js';
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  list: listSessions,
-  show,
-  export: exportSession,
-  delete: deleteSession,
-};
+const subcommands = [listSessions, show, exportSession, deleteSession];
 
 /** Lists, reads, exports and deletes stored sessions, in any store. Without a subcommand it lists them. */
 export const sessions: Command = {
-  usage: Object.values(COMMANDS)
-    .map(({ usage }) => usage)
-    .join('\n  '),
-  subcommands: COMMANDS,
+  ...listSessions,
+  name: 'sessions',
   summary: 'Lists, shows, exports and deletes sessions in any store; without a subcommand, lists them.',
+  examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
+  subcommands,
   async run(args, output) {
     const [name = 'list', ...rest] = args;
     if (name.startsWith('-')) return listSessions.run(args, output);
-    const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-    if (command === undefined) {
-      throw new UsageError(`There is no command "sessions ${name}".\nUsage: ${sessions.usage}`);
-    }
-    return command.run(rest, output);
+    const command = subcommands.find((each) => each.name === `sessions ${name}`);
+    if (command !== undefined) return command.run(rest, output);
+    throw new UsageError(
+      `There is no command "sessions ${name}"; x sessions --help lists those that there are.`,
+    );
   },
 };

@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs';
+import { errorText } from '@x/core';
+import { openAgent } from '../agent/open-agent.js';
+import { command } from '../command.js';
+import { openStore, type StoreValues, storeOptions } from '../open-store.js';
+import { withoutSecrets } from '../stores.js';
+import { DEFAULT_AGENT_FILE } from './run.js';
+
+/** Names of the variables that models need; their values are never shown. */
+const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'];
+
+interface Finding {
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+/** Looks at everything that a run needs, and says of each whether it is there. */
+export const doctor = command({
+  name: 'doctor',
+  takes: '[agent.yaml]',
+  options: storeOptions,
+  summary: 'Checks what a run needs: Node, the agent file, its model and capabilities, the session store.',
+  examples: ['x doctor', 'x doctor agent.yaml --redis redis://localhost'],
+  async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
+    const findings = [
+      nodeVersion(),
+      keys(),
+      await agentFile(file),
+      await store({ workspace: '.', ...values }),
+    ];
+    for (const { ok, text } of findings) output.write(`${ok ? 'ok     ' : 'NOT OK '} ${text}\n`);
+    if (findings.some(({ ok }) => !ok)) process.exitCode = 1;
+  },
+});
+
+function nodeVersion(): Finding {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const ok = major > 20 || (major === 20 && minor >= 19);
+  return { ok, text: `Node ${process.versions.node}${ok ? '' : '; 20.19 or later is needed'}` };
+}
+
+function keys(): Finding {
+  const set = KEYS.filter((name) => process.env[name]);
+  if (set.length > 0) return { ok: true, text: `${set.join(', ')} set` };
+  return { ok: false, text: `none of ${KEYS.join(', ')} is set: no model can be called` };
+}
+
+async function agentFile(file: string): Promise<Finding> {
+  if (!existsSync(file))
+    return { ok: false, text: `${file} does not exist; x schema prints what it may hold` };
+  return attempt(`${file}`, async () => {
+    const { agent, close } = await openAgent(file);
+    const { name, capabilities } = agent;
+    await close();
+    return `${file}: agent "${name}" with ${capabilities.join(', ') || 'no capabilities'}`;
+  });
+}
+
+async function store(values: StoreValues): Promise<Finding> {
+  return attempt('the session store', async () => {
+    const { store, close } = await openStore(values, { readOnly: true });
+    try {
+      let count = 0;
+      for await (const _ of store.list({})) if (++count === 100) break;
+      return `the session store answers, with ${count === 100 ? '100 or more' : count} sessions`;
+    } finally {
+      await close();
+    }
+  });
+}
+
+async function attempt(name: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { ok: true, text: await look() };
+  } catch (error) {
+    return { ok: false, text: withoutSecrets(`${name}: ${errorText(error)}`) };
+  }
+}

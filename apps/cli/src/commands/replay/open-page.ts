@@ -1,0 +1,16 @@
+import { spawn } from 'node:child_process';
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ['open'],
+  win32: ['cmd', '/c', 'start', ''],
+};
+
+/** Opens a file in the user's browser, where there is a screen to see it on; otherwise does nothing. */
+export function openPage(file: string, environment: NodeJS.ProcessEnv = process.env): void {
+  const [program, ...first] = OPENERS[process.platform] ?? ['xdg-open'];
+  if (program === 'xdg-open' && !environment.DISPLAY && !environment.WAYLAND_DISPLAY) return;
+  const child = spawn(program, [...first, file], { detached: true, stdio: 'ignore' });
+  // Without such a program the report's path, which is printed, has to do.
+  child.on('error', () => {});
+  child.unref();
+}

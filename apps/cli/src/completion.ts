@@ -1,0 +1,62 @@
+import { type Command, UsageError } from './command.js';
+
+/** Words that may stand behind others, as `sessions list` → `--json`. */
+type Words = ReadonlyMap<string, readonly string[]>;
+
+/** Renders the script of a shell's completions: `bash`, `zsh` or `fish`. @throws {UsageError} for any other. */
+export function completion(commands: readonly Command[], shell = ''): string {
+  const render = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (render !== undefined) return render(wordsOf(commands));
+  throw new UsageError(
+    `Name your shell: x completion ${Object.keys(SHELLS).join('|')}. Put what it prints where that shell reads completions, for example: x completion bash >> ~/.bashrc`,
+  );
+}
+
+function wordsOf(commands: readonly Command[]): Words {
+  const all = commands.flatMap((command) => [command, ...(command.subcommands ?? [])]);
+  const behind = ({ name, options, subcommands = [] }: Command): readonly [string, readonly string[]] => [
+    name,
+    [...subcommands.map((each) => each.name.split(' ').at(-1) ?? ''), ...flags(options), '--help'],
+  ];
+  return new Map([
+    ['', [...commands.map(({ name }) => name), 'completion', '--help', '--version']],
+    ...all.map(behind),
+    ['completion', Object.keys(SHELLS)],
+  ]);
+}
+
+function flags(options: Command['options']): readonly string[] {
+  return Object.keys(options).map((name) => `--${name}`);
+}
+
+const bash = (words: Words) => `_x() {
+  local words=
+  case "\${COMP_WORDS[*]:1:COMP_CWORD-1}" in
+${[...words]
+  .reverse()
+  .map(([name, list]) => `    ${name === '' ? "''" : `'${name}'*`}) words='${list.join(' ')}' ;;`)
+  .join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _x x`;
+
+const SHELLS: Readonly<Record<string, (words: Words) => string>> = {
+  bash,
+  zsh: (words) => `autoload -U +X bashcompinit && bashcompinit\n${bash(words)}`,
+  fish: (words) =>
+    [...words]
+      .map(([name, list]) => {
+        const when = name === '' ? '__fish_use_subcommand' : seen(name);
+        return `complete -c x -n '${when}' -a '${list.join(' ')}'`;
+      })
+      .join('\n'),
+};
+
+/** A condition of fish: every word of the command's name stands in the line. */
+function seen(name: string): string {
+  return name
+    .split(' ')
+    .map((word) => `__fish_seen_subcommand_from ${word}`)
+    .join('; and ');
+}
