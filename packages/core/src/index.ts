@@ -79,6 +79,7 @@ export {
 } from './lib/json.js';
 export { errorText, headOf, tailOf } from './lib/text.js';
 export { unlessAborted } from './lib/unless-aborted.js';
+export { checkMessages, readMessages } from './messages/check-messages.js';
 export {
   type ContentBlock,
   contentBlockSchema,

@@ -1,4 +1,4 @@
-import { type JsonObject, type Message, messageSchema, type SessionKey, type StoredSession } from '@x/core';
+import { type JsonObject, readMessages, type SessionKey, type StoredSession } from '@x/core';
 import { toToken } from './statements.js';
 import { corrupt } from './store-error.js';
 
@@ -25,7 +25,13 @@ export function decodeSession(key: SessionKey, rows: readonly LoadedRow[]): Stor
     token: toToken(Buffer.from(operation, 'hex')),
     version: Number(version),
     head: decodeHead(key, session),
-    messages: messages.map((row, index) => decodeMessage(key, row, index)),
+    messages: readMessages(
+      messages.map(([seq, body], index) => {
+        if (Number(seq) !== index) throw corrupt(key, `message ${index} is missing`);
+        return body.toString('utf8');
+      }),
+      `session ${key}`,
+    ),
     updatedAt: isoTime(updatedAt),
   };
 }
@@ -45,15 +51,6 @@ function decodeHead(key: SessionKey, row: LoadedRow): JsonObject {
   const head = parseJson(key, row, 'its head');
   if (typeof head === 'object' && head !== null && !Array.isArray(head)) return head as JsonObject;
   throw corrupt(key, 'its head is no object');
-}
-
-// Checked but not copied: what was stored is what is returned, fields that this version does not know included.
-function decodeMessage(key: SessionKey, row: LoadedRow, index: number): Message {
-  if (Number(row[0]) !== index) throw corrupt(key, `message ${index} is missing`);
-  const message = parseJson(key, row, `message ${index}`);
-  const { error } = messageSchema.safeParse(message);
-  if (error) throw corrupt(key, `message ${index} is no message`, error);
-  return message as Message;
 }
 
 function parseJson(key: SessionKey, [, body]: LoadedRow, what: string): unknown {

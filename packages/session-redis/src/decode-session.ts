@@ -1,4 +1,4 @@
-import { type JsonObject, type Message, messageSchema, type SessionKey, type StoredSession } from '@x/core';
+import { type JsonObject, readMessages, type SessionKey, type StoredSession } from '@x/core';
 import * as z from 'zod';
 import { FORMAT } from './scripts/commit.js';
 import { corrupt, newer } from './store-error.js';
@@ -37,7 +37,7 @@ export function decodeSession(
     token,
     version: Number(version),
     head: decodeHead(key, head),
-    messages: messages.map((text, index) => decodeMessage(key, String(text), index)),
+    messages: readMessages(messages.map(String), `session ${key}`),
     updatedAt: new Date(Number(updatedAt)).toISOString(),
   };
 }
@@ -46,14 +46,6 @@ function decodeHead(key: SessionKey, text: string): JsonObject {
   const head = parseJson(key, text, 'its head');
   if (typeof head === 'object' && head !== null && !Array.isArray(head)) return head as JsonObject;
   throw corrupt(key, 'its head is no object');
-}
-
-// Checked but not copied: what was stored is what is returned, fields that this version does not know included.
-function decodeMessage(key: SessionKey, text: string, index: number): Message {
-  const message = parseJson(key, text, `message ${index}`);
-  const { error } = messageSchema.safeParse(message);
-  if (error) throw corrupt(key, `message ${index} is no message`, error);
-  return message as Message;
 }
 
 function parseJson(key: SessionKey, text: string, what: string): unknown {

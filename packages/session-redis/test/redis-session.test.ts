@@ -49,8 +49,6 @@ describe('RedisSession', () => {
     ['a head that is no JSON', 'hset', 'session', ['head', '{"a":']],
     ['a head that is no object', 'hset', 'session', ['head', '[]']],
     ['a version that is no number', 'hset', 'session', ['version', 'one']],
-    ['a message that is no JSON', 'lset', 'messages', [0, '{']],
-    ['a message that is none', 'lset', 'messages', [0, '{"id":"m"}']],
     ['a key of another type', 'set', 'session', ['text']],
   ] as const)('says that a session is corrupt: %s', async (_, command, part, values) => {
     const { client, keyPrefix, store } = testStore();
@@ -60,6 +58,15 @@ describe('RedisSession', () => {
       code: 'session_corrupt',
       sessionKey: key.toString(),
     } satisfies Partial<SessionStoreError>);
+  });
+
+  it.each(['{', '{"id":"m"}'])('loads a placeholder for the message %s', async (damaged) => {
+    const { client, keyPrefix, store } = testStore();
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
+    await client.lset(`${keyPrefix}{acme/alice}:messages:coder/s-1`, 0, damaged);
+    const stored = await store.load(key);
+    expect(stored?.messages[0]?.content).toMatchObject([{ type: 'opaque', provider: 'damaged' }]);
+    expect(stored?.messages[1]).toEqual(messages(2)[1]);
   });
 
   it('does not append to messages that are not those of its version', async () => {

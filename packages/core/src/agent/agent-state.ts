@@ -1,8 +1,9 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { isObject, type JsonObject, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
-import { type Message, messageSchema, textOf } from '../messages/message.js';
+import { isObject, type JsonObject, jsonFault, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
+import { checkMessages } from '../messages/check-messages.js';
+import { type Message, textOf } from '../messages/message.js';
 
 /** The version of the stored form that this package writes. */
 export const AGENT_STATE_VERSION = 1;
@@ -73,7 +74,7 @@ const headSchema = z.strictObject({
   toolContext: toolContextSchema.prefault({}),
   extensions: z.record(z.string(), jsonObjectSchema).prefault({}),
 });
-const contextSchema = z.object({ context: z.array(messageSchema) });
+const contextSchema = z.object({ context: z.array(z.unknown()) });
 
 /** One item of the agent's todo list. */
 export type Todo = z.infer<typeof todoSchema>;
@@ -125,8 +126,15 @@ export class AgentState {
    */
   readonly extensions: Record<string, JsonObject>;
   #context: Message[];
+  /** Fields that a later release stored in the head: they go back as they came. */
+  readonly #later: readonly LaterField[];
 
-  private constructor(head: z.infer<typeof headSchema>, context: readonly Message[]) {
+  private constructor(
+    head: z.infer<typeof headSchema>,
+    context: readonly Message[],
+    later: readonly LaterField[] = [],
+  ) {
+    this.#later = later;
     this.sessionId = head.sessionId;
     this.userId = head.userId;
     this.tenantId = head.tenantId;
@@ -155,21 +163,23 @@ export class AgentState {
    * @throws {InvalidInputError} naming the path of every bad field, or saying that a newer version wrote it.
    */
   static fromJSON(json: unknown): AgentState {
-    const { context: messages, ...head } = asRecord(json);
-    const state = AgentState.fromParts(head, []);
+    const { context: messages, ...stored } = asRecord(json);
+    const head = parseWith(headSchema, migrate(stored, migrations, AGENT_STATE_VERSION), 'AgentState');
     const { context } = parseWith(contextSchema, { context: messages }, 'AgentState');
-    state.#context = context;
-    return state;
+    checkMessages(context, 'AgentState', 'context');
+    return new AgentState(head, context);
   }
 
   /**
-   * Reads a head, with a context that a store has validated before.
+   * Reads a head, with a context that a store has validated before. Fields of a later release with the same version are kept: they
+   * are in {@link AgentState.head} again.
    *
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
   static fromParts(head: unknown, context: readonly Message[]): AgentState {
     const migrated = migrate(asRecord(head), migrations, AGENT_STATE_VERSION);
-    return new AgentState(parseWith(headSchema, migrated, 'AgentState'), context);
+    const { known, later } = withoutLater(migrated);
+    return new AgentState(parseWith(headSchema, known, 'AgentState'), context, later);
   }
 
   /** The current conversation, after reductions. */
@@ -188,11 +198,26 @@ export class AgentState {
     return message && textOf(message);
   }
 
+  /**
+   * Checks all but the context, before it is stored.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field.
+   */
+  check(): void {
+    parseWith(headSchema, this.#own(), 'AgentState');
+  }
+
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
+    const head = this.#own();
+    for (const field of this.#later) restore(head, field);
+    return head as JsonObject;
+  }
+
+  #own(): Record<string, unknown> {
     const { sessionId, userId, tenantId, activeCall, permissionContext, planModeContext } = this;
     const { tasksContext, toolContext, extensions } = this;
-    return withoutUndefined({
+    return plain({
       schemaVersion: AGENT_STATE_VERSION,
       sessionId,
       userId,
@@ -246,8 +271,49 @@ function asRecord(json: unknown): Record<string, unknown> {
   throw new InvalidInputError('AgentState', [{ path: '', message: 'must be a JSON object' }]);
 }
 
-function withoutUndefined(object: Record<string, unknown>): JsonObject {
-  return JSON.parse(JSON.stringify(object)) as JsonObject;
+/** A copy as JSON writes it. */
+function plain(object: Record<string, unknown>): Record<string, unknown> {
+  const fault = jsonFault(object);
+  if (fault !== undefined) throw new InvalidInputError('AgentState', [fault]);
+  return JSON.parse(JSON.stringify(object)) as Record<string, unknown>;
+}
+
+/** A field that this release does not know, and the object in which it was found. */
+interface LaterField {
+  readonly path: readonly PropertyKey[];
+  readonly key: string;
+  readonly value: unknown;
+  /** The object without it, as JSON, where it is an item of a list: the item may have moved or changed. */
+  readonly item: string | undefined;
+}
+
+/** Takes out of a stored head the fields that only a later release knows. */
+function withoutLater(stored: Record<string, unknown>): {
+  readonly known: Record<string, unknown>;
+  readonly later: readonly LaterField[];
+} {
+  const { error } = headSchema.safeParse(stored);
+  const unknown = error?.issues.filter((issue) => issue.code === 'unrecognized_keys') ?? [];
+  if (unknown.length === 0) return { known: stored, later: [] };
+  const known = structuredClone(stored);
+  const later = unknown.flatMap(({ path, keys }) => {
+    const parent = at(known, path);
+    const values = keys.map((key) => [key, parent?.[key]] as const);
+    for (const key of keys) delete parent?.[key];
+    const item = path.some((key) => typeof key === 'number') ? JSON.stringify(parent) : undefined;
+    return values.map(([key, value]) => ({ path, key, value, item }));
+  });
+  return { known, later };
+}
+
+function restore(head: Record<string, unknown>, { path, key, value, item }: LaterField): void {
+  const parent = at(head, path);
+  if (parent !== undefined && (item === undefined || item === JSON.stringify(parent))) parent[key] ??= value;
+}
+
+function at(root: unknown, path: readonly PropertyKey[]): Record<string, unknown> | undefined {
+  const found = path.reduce<unknown>((value, key) => Object(value)[key], root);
+  return isObject(found) ? (found as Record<string, unknown>) : undefined;
 }
 
 const TODO_MARKS: Readonly<Record<Todo['status'], string>> = {

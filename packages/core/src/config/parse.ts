@@ -14,11 +14,12 @@ export function parseWith<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new InvalidInputError(
-    subject,
-    result.error.issues.flatMap(toIssues),
-    remedy === undefined ? {} : { remedy },
-  );
+  throw new InvalidInputError(subject, issuesOf(result.error), remedy === undefined ? {} : { remedy });
+}
+
+/** Lists the problems that zod found, each with its path. */
+export function issuesOf(error: z.ZodError): readonly Issue[] {
+  return error.issues.flatMap(toIssues);
 }
 
 function toIssues(issue: z.core.$ZodIssue): Issue[] {

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { formatPath } from '../config/parse.js';
 
 /** A value that survives `JSON.parse(JSON.stringify(value))`. */
 export type JsonValue =
@@ -64,4 +65,57 @@ function deepJsonText(value: JsonValue): string {
     }
   }
   return parts.join('');
+}
+
+interface Visit {
+  readonly value: unknown;
+  readonly key: PropertyKey;
+  readonly parent: Visit | undefined;
+}
+
+/**
+ * Finds the first part of a value that JSON cannot hold: a function, a symbol, a bigint, a number that is not finite, an object with
+ * `toJSON`, a gap in a list, a reference to itself. However deep the value is nested; `undefined` in an object is left out.
+ */
+export function jsonFault(root: unknown): { readonly path: string; readonly message: string } | undefined {
+  const open = new Set<unknown>();
+  const todo: (Visit | { readonly left: unknown })[] = [{ value: root, key: '', parent: undefined }];
+  for (let next = todo.pop(); next; next = todo.pop()) {
+    if ('left' in next) {
+      open.delete(next.left);
+      continue;
+    }
+    const { value } = next;
+    const message = open.has(value) ? 'refers to itself' : unfit(value, next.parent);
+    if (message !== undefined) return { path: pathTo(next), message };
+    if (typeof value !== 'object' || value === null) continue;
+    open.add(value);
+    todo.push({ left: value });
+    if (Array.isArray(value)) {
+      for (let key = value.length - 1; key >= 0; key--) todo.push({ value: value[key], key, parent: next });
+    } else {
+      for (const key of Object.keys(value)) {
+        todo.push({ value: (value as Record<string, unknown>)[key], key, parent: next });
+      }
+    }
+  }
+  return undefined;
+}
+
+function unfit(value: unknown, parent: Visit | undefined): string | undefined {
+  if (typeof value === 'number' && !Number.isFinite(value)) return `is ${value}, which is no JSON`;
+  if (value === undefined) return Array.isArray(parent?.value) ? 'is undefined, which is no JSON' : undefined;
+  if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
+    return `is a ${typeof value}, which is no JSON`;
+  }
+  const isMade = typeof value === 'object' && value !== null && 'toJSON' in value;
+  return isMade && typeof value.toJSON === 'function'
+    ? 'is an object with toJSON: pass what it gives'
+    : undefined;
+}
+
+function pathTo(visit: Visit): string {
+  const keys: PropertyKey[] = [];
+  for (let at: Visit | undefined = visit; at?.parent !== undefined; at = at.parent) keys.unshift(at.key);
+  return formatPath(keys);
 }

@@ -1,6 +1,6 @@
 import { SessionStoreError } from '../errors/session-store-error.js';
-import type { JsonObject } from '../lib/json.js';
-import { type Message, messageSchema } from '../messages/message.js';
+import { isObject, type JsonObject } from '../lib/json.js';
+import { readMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
 import type { StoredSession } from './session-store.js';
 
@@ -16,10 +16,10 @@ export interface EncodedSession {
 }
 
 /**
- * Reads a session out of a database. Messages are checked and not copied: fields that this release does not know stay.
+ * Reads a session out of a database. A message that cannot be read becomes a placeholder: {@link readMessages}.
  *
  * @param backend for the message of an error: `SQLite`.
- * @throws {SessionStoreError} `session_corrupt` when a part is missing, is not JSON or is not what it should be.
+ * @throws {SessionStoreError} `session_corrupt` when its head is no JSON object, or a message is missing.
  */
 export function decodeSession(key: SessionKey, backend: string, encoded: EncodedSession): StoredSession {
   const corrupt = (what: string, cause?: unknown) =>
@@ -28,28 +28,20 @@ export function decodeSession(key: SessionKey, backend: string, encoded: Encoded
       `Session ${key} is damaged in ${backend}: ${what}. It was left as it is; restore it from a backup or delete it.`,
       { sessionKey: key.toString(), cause },
     );
-  const parse = (text: string, what: string): unknown => {
-    try {
-      return JSON.parse(text);
-    } catch (error) {
-      throw corrupt(`${what} is not JSON`, error);
-    }
-  };
   const { token, version, count, messages, updatedAt } = encoded;
   if (messages.length !== count) throw corrupt(`it has ${messages.length} messages instead of ${count}`);
-  const head = parse(encoded.head, 'its head');
-  if (typeof head !== 'object' || head === null || Array.isArray(head))
-    throw corrupt('its head is no object');
+  let head: unknown;
+  try {
+    head = JSON.parse(encoded.head);
+  } catch (error) {
+    throw corrupt('its head is not JSON', error);
+  }
+  if (!isObject(head)) throw corrupt('its head is no object');
   return {
     token,
     version,
     head: head as JsonObject,
-    messages: messages.map((text, index) => {
-      const message = parse(text, `message ${index}`);
-      const { error } = messageSchema.safeParse(message);
-      if (error) throw corrupt(`message ${index} is no message`, error);
-      return message as Message;
-    }),
+    messages: readMessages(messages, `session ${key}`),
     updatedAt: updatedAt.toISOString(),
   };
 }

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
+import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import type {
@@ -57,6 +58,7 @@ export class InMemorySession implements SessionStore {
     const stored = this.#sessions.get(key.toString());
     if (stored === undefined) return undefined;
     const { operations: _, ...session } = structuredClone(stored);
+    vouchFor(session.messages);
     return { ...session, token: tokenOf(stored) };
   }
 

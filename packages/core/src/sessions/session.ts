@@ -1,9 +1,10 @@
-import { AgentState } from '../agent/agent-state.js';
+import { AGENT_STATE_VERSION, AgentState } from '../agent/agent-state.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionStoreError } from '../errors/session-store-error.js';
 import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
+import { checkMessages, readMessages } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import type { SessionKey } from './session-key.js';
@@ -25,11 +26,13 @@ export interface Session {
    * Stores what changed since the last commit and answers the version. Writes nothing when nothing changed. With
    * `onConflict: 'merge'` the state may afterwards hold what others have added, too.
    *
+   * @param options `onConflict`: for this commit alone; `fail` for what must be stored by one writer only.
+   * @throws {InvalidInputError} with the path of what is no valid message or state; nothing was written.
    * @throws {SessionConflictError} when another writer committed in between; nothing was written. Merging: when that
    * happened five times running, or the session has been deleted.
    * @throws {SessionLeaseError} `lease_lost` when the session's turn belongs to another process by now.
    */
-  commit(): Promise<number>;
+  commit(options?: { readonly onConflict?: 'fail' | undefined }): Promise<number>;
 }
 
 /** Options of `openSession`. */
@@ -73,7 +76,10 @@ export async function openSession(
     const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
     throw new InvalidInputError('openSession arguments', [{ path: 'key', message }]);
   }
-  return new StoredBackedSession(store, key, options, await store.load(key));
+  const stored = await store.load(key);
+  // Stores of users may not have checked what they hold.
+  const readable = stored && { ...stored, messages: readMessages(stored.messages, `session ${key}`) };
+  return new StoredBackedSession(store, key, options, readable);
 }
 
 class StoredBackedSession implements Session {
@@ -115,15 +121,15 @@ class StoredBackedSession implements Session {
     return this.#version;
   }
 
-  commit(): Promise<number> {
+  commit({ onConflict = this.#options.onConflict }: OpenSessionOptions = {}): Promise<number> {
     // One after the other, or a session would be in conflict with itself.
-    const commit = this.#committing.then(() => this.#commitMerging());
+    const merges = onConflict === 'merge' ? MAX_MERGES : 0;
+    const commit = this.#committing.then(() => this.#commitMerging(merges));
     this.#committing = commit.catch(() => {});
     return commit;
   }
 
-  async #commitMerging(): Promise<number> {
-    const merges = this.#options.onConflict === 'merge' ? MAX_MERGES : 0;
+  async #commitMerging(merges: number): Promise<number> {
     let resent = 0;
     for (let merged = 0; ; merged++) {
       try {
@@ -153,6 +159,8 @@ class StoredBackedSession implements Session {
     const headText = JSON.stringify(head);
     const unchanged = append.length === 0 && keep === this.#stored.length && headText === this.#storedHead;
     if (unchanged && this.#version > 0) return this.#version;
+    if (headText !== this.#storedHead) this.state.check();
+    checkMessages(append, 'AgentState', 'context');
 
     const { fence } = this.#options;
     return this.#send({
@@ -220,9 +228,11 @@ function readState(key: SessionKey, stored: StoredSession): AgentState {
     return AgentState.fromParts(stored.head, stored.messages);
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;
+    const isNewer = Number(stored.head.schemaVersion) > AGENT_STATE_VERSION;
     throw new SessionStoreError(
-      'session_corrupt',
-      `Session ${key} cannot be read: ${error.message} The stored data was left as it is; repair or delete it.`,
+      isNewer ? 'session_newer' : 'session_corrupt',
+      `Session ${key} cannot be read: ${error.message} The stored data was left as it is; ` +
+        `${isNewer ? 'upgrade this process' : 'repair or delete it'}.`,
       { sessionKey: key.toString(), cause: error },
     );
   }

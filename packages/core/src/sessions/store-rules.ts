@@ -4,8 +4,8 @@ import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionLeaseError } from '../errors/session-lease-error.js';
-import { jsonObjectSchema } from '../lib/json.js';
-import { messageSchema } from '../messages/message.js';
+import { jsonFault, jsonObjectSchema } from '../lib/json.js';
+import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionChange } from './session-store.js';
 
@@ -20,7 +20,7 @@ const changeSchema = z.object({
   expected: z.string().optional(),
   keep: z.int().min(0),
   head: jsonObjectSchema,
-  append: z.array(messageSchema),
+  append: z.array(z.unknown()),
   fence: z.number().optional(),
 });
 
@@ -36,7 +36,10 @@ export function operationId(): string {
  * @throws {InvalidInputError} with the path of every field that is wrong.
  */
 export function checkChange(change: SessionChange): void {
-  parseWith(changeSchema, change, 'SessionChange');
+  const { head, append } = parseWith(changeSchema, change, 'SessionChange');
+  checkMessages(append, 'SessionChange', 'append');
+  const fault = jsonFault(head);
+  if (fault) throw new InvalidInputError('SessionChange', [{ ...fault, path: `head.${fault.path}` }]);
 }
 
 /** What a store knows of a session before a change. */

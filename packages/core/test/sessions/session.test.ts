@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type AgentState,
   InMemorySession,
   openSession,
   type SessionChange,
@@ -54,18 +55,103 @@ describe('openSession', () => {
     expect(second.state.toJSON()).toEqual(first.state.toJSON());
   });
 
-  test.each([{}, { schemaVersion: 99, sessionId: 's' }, { schemaVersion: 1, sessionId: 's', unknown: 1 }])(
-    'does not begin a new session over a state that it cannot read: %j',
-    async (head) => {
-      const store = new InMemorySession();
-      await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
-      expect(await thrownBy(openSession(store, key))).toMatchObject({
-        code: 'session_corrupt',
-        sessionKey: key.toString(),
-        cause: expect.objectContaining({ code: 'invalid_input' }),
-      });
-    },
-  );
+  test.each([
+    ['session_corrupt', {}],
+    ['session_corrupt', { schemaVersion: 1, sessionId: 7 }],
+    ['session_newer', { schemaVersion: 99, sessionId: 's' }],
+  ])('does not begin a new session over a state that it cannot read, and says %s: %j', async (code, head) => {
+    const store = new InMemorySession();
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
+    expect(await thrownBy(openSession(store, key))).toMatchObject({
+      code,
+      sessionKey: key.toString(),
+      cause: expect.objectContaining({ code: 'invalid_input' }),
+    });
+  });
+
+  test('keeps what a later release stored in the head, and what it stored beside a rule', async () => {
+    const store = new InMemorySession();
+    const { state } = await openSession(store, key);
+    const rule = { tool: 'write_file', expires: 'tomorrow' };
+    const head = {
+      ...state.head(),
+      color: 'red',
+      planModeContext: { active: true, author: 'bob' },
+      permissionContext: { allow: [rule, { tool: 'edit_file' }], deny: [], ask: [] },
+    };
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: [] });
+    const session = await openSession(store, key);
+    expect(session.state.permissionContext.allow).toEqual([{ tool: 'write_file' }, { tool: 'edit_file' }]);
+    session.state.contextMutable().push(...numbered(1));
+    await session.commit();
+    expect((await store.load(key))?.head).toEqual({ ...session.state.head(), ...head });
+    // A rule that was taken away takes its fields along.
+    session.state.permissionContext = { allow: [{ tool: 'edit_file' }], deny: [], ask: [] };
+    expect(session.state.head().permissionContext).toEqual({
+      allow: [{ tool: 'edit_file' }],
+      deny: [],
+      ask: [],
+    });
+  });
+
+  test.each([
+    ['extensions.mine', (state: AgentState) => Object.assign(state.extensions, { mine: 'text' })],
+    ['extensions.mine.n', (state: AgentState) => Object.assign(state.extensions, { mine: { n: 1n } })],
+    [
+      'tasksContext.todos[0].content',
+      (state: AgentState) => void state.tasksContext.todos.push({ content: '', status: 'pending' }),
+    ],
+    [
+      'context[0].id',
+      (state: AgentState) => void state.contextMutable().push({ ...userMessage('x'), id: '' }),
+    ],
+    [
+      'context[0].metadata.run',
+      (state: AgentState) =>
+        void state.contextMutable().push(userMessage('x', { metadata: { run: (() => 1) as never } })),
+    ],
+  ])('refuses to commit a state with a bad %s, and still opens', async (path, spoil) => {
+    const store = new InMemorySession();
+    await (await openSession(store, key)).commit();
+    const session = await openSession(store, key);
+    spoil(session.state);
+    const error = await thrownBy(session.commit());
+    expect(error).toMatchObject({ code: 'invalid_input', issues: [expect.objectContaining({ path })] });
+    expect((await openSession(store, key)).state.context).toEqual([]);
+  });
+
+  test('commits with `fail` what would be merged otherwise', async () => {
+    const store = new InMemorySession();
+    await (await openSession(store, key)).commit();
+    const [first, second] = [
+      await openSession(store, key, { onConflict: 'merge' }),
+      await openSession(store, key, { onConflict: 'merge' }),
+    ];
+    first.state.contextMutable().push(...numbered(1));
+    await first.commit();
+    second.state.contextMutable().push(userMessage('mine'));
+    expect(await thrownBy(second.commit({ onConflict: 'fail' }))).toMatchObject({ code: 'session_conflict' });
+    await second.commit();
+    expect(second.state.context).toHaveLength(2);
+  });
+
+  test('opens a bad message of a careless store as a placeholder that keeps its data', async () => {
+    const bad = { role: 'user', content: 'Hi' };
+    class Careless extends InMemorySession {
+      override async load(each: SessionKey): Promise<StoredSession | undefined> {
+        const stored = await super.load(each);
+        return stored && { ...stored, messages: [...stored.messages, bad as never] };
+      }
+    }
+    const store = new Careless();
+    const { state } = await openSession(store, key);
+    await commitAt(store, key, { expectedVersion: 0, head: state.head(), keep: 0, append: numbered(1) });
+    const { context } = (await openSession(store, key)).state;
+    expect(context.map(({ content }) => content)).toEqual([
+      numbered(1)[0]?.content,
+      [{ type: 'opaque', provider: 'damaged', data: bad }],
+    ]);
+  });
 
   test('fails when the store does', async () => {
     const failure = new Error('out of reach');

@@ -1,4 +1,5 @@
 import {
+  checkMessages,
   InvalidInputError,
   type JsonObject,
   jsonValueSchema,
@@ -76,11 +77,13 @@ const repairsSchema = z.int().min(0).default(2);
 /**
  * Makes messages of the input of a call.
  *
- * @throws {InvalidInputError} for empty messages: providers would refuse them in every later call too.
+ * @throws {InvalidInputError} with the path of a bad field; for empty messages: providers would refuse them in every later call
+ * too.
  */
 export function toMessages(input: CallInput, id?: string): readonly Message[] {
   const messages =
     typeof input === 'string' ? [userMessage(input, id === undefined ? {} : { id })] : asList(input);
+  checkMessages(messages, 'input of the call');
   for (const [index, { content }] of messages.entries()) {
     const isEmpty = content.every((block) => block.type === 'text' && block.text.trim() === '');
     if (isEmpty) throw invalidInput(messages.length > 1 ? `[${index}]` : '', 'is empty; say something');

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
+  checkMessages,
   errorText,
   InvalidInputError,
   type Message,
@@ -94,10 +95,22 @@ async function runOne(
   call.emit({ type: 'tool.call', call: edited ?? use });
   const limits = { defaultTimeoutMs: settings.toolTimeoutMs, toolNames: [...tools.keys()] };
   const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, limits));
-  const answer = await run(edited ?? use);
+  const answer = checkedResult(use, await run(edited ?? use));
   const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
+}
+
+/** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */
+function checkedResult(use: ToolUseBlock, answer: ToolResultBlock): ToolResultBlock {
+  const result = { ...answer, toolUseId: use.id, toolName: use.name };
+  try {
+    checkMessages([resultMessage(result)], 'result');
+    return result;
+  } catch (error) {
+    const text = `The tool ran and may have taken effect, but what it answered is no result: ${errorText(error)}`;
+    return toolResultBlock(use, text, true);
+  }
 }
 
 /** The call stays in the conversation as the model made it, which providers sign and cache: the result tells the change. */

@@ -1,6 +1,9 @@
 import {
   type AgentEventBody,
+  assistantMessage,
   ContextOverflowError,
+  checkMessages,
+  errorText,
   type Model,
   ModelError,
   type ModelRequest,
@@ -32,6 +35,7 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
   return withRetries(
     async () => {
       const response = await once(request, options);
+      refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
       return response;
     },
@@ -64,6 +68,16 @@ async function once(request: ModelRequest, options: CallModelOptions): Promise<M
     modelId: model.id,
     retryable: true,
   });
+}
+
+/** What is no answer never reaches the conversation. The model may answer well when it is asked again. */
+function refuseMalformed(model: Model, response: ModelResponse): void {
+  try {
+    checkMessages([assistantMessage(response.content)], 'answer');
+  } catch (cause) {
+    const message = `Model ${model.id} gave an answer that cannot be kept: ${errorText(cause)}`;
+    throw new ModelError(message, { modelId: model.id, retryable: true, cause });
+  }
 }
 
 function refuseSilentOverflow(model: Model, response: ModelResponse): void {

@@ -63,7 +63,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   let stopReason: StopReason = 'completed';
   try {
     // An approved call runs once at most: a second process with the same decision fails at this save, before the call.
-    if (decided.length > 0) await call.save();
+    if (decided.length > 0) await call.save({ onConflict: 'fail' });
     else await call.scope.checkpoint();
     const run = around(call.capabilities, 'aroundCall', call.scope, async () => {
       const earlier = await finishStep(call, options);

@@ -164,15 +164,15 @@ export class RunningCall {
   }
 
   /** Writes the log, then the session: what a store holds can always be read in full from the log. */
-  async save(): Promise<void> {
+  async save(options?: Parameters<Session['commit']>[0]): Promise<void> {
     await this.saveLog();
-    await this.#commit();
+    await this.#commit(options);
   }
 
-  async #commit(): Promise<void> {
+  async #commit(options?: Parameters<Session['commit']>[0]): Promise<void> {
     const { session, unstored } = this.options;
     const stored = unstored.length;
-    await session.commit();
+    await session.commit(options);
     unstored.splice(0, stored);
   }
 

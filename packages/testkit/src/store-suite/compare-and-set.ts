@@ -8,6 +8,28 @@ import type { StoreSuite } from './store-suite.js';
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const WRITERS = 10;
 
+const bad = (block: object) => ({ content: [block] });
+const CALL = { type: 'tool_use', id: 'c', name: 't' };
+/** What no store may take, with the path of the bad field. */
+const BAD_MESSAGES: readonly (readonly [path: string, part: object])[] = [
+  ['id', { id: undefined }],
+  ['id', { id: '' }],
+  ['role', { role: 'nobody' }],
+  ['createdAt', { createdAt: undefined }],
+  ['metadata', { metadata: null }],
+  ['metadata.n', { metadata: { n: Number.NaN } }],
+  ['content', { content: undefined }],
+  ['content[0].type', bad({ type: 'video' })],
+  ['content[0].text', bad({ type: 'text' })],
+  ['content[0].input', bad(CALL)],
+  ['content[0].input', bad({ ...CALL, input: () => 1 })],
+  ['content[0].input.list[1]', bad({ ...CALL, input: { list: [1, undefined] } })],
+  [
+    'content[0].output[0]',
+    bad({ type: 'tool_result', toolUseId: 'c', toolName: 't', isError: false, output: [1] }),
+  ],
+];
+
 /** A commit happens only on the version that it was made for. */
 export function compareAndSet(suite: StoreSuite): void {
   describe('compare and set', () => {
@@ -122,8 +144,11 @@ export function compareAndSet(suite: StoreSuite): void {
         const before = await store.load(key);
         const change = { operation: operationId(), expected: before?.token, head: {}, keep: 1, append: [] };
         const invalid: readonly (readonly [string, object])[] = [
-          ['append[0].role', { append: [{ ...numbered(1)[0], role: 'nobody' }] }],
-          ['append[0].content', { append: [{ ...numbered(1)[0], content: undefined }] }],
+          ...BAD_MESSAGES.map(
+            ([path, part]) => [`append[0].${path}`, { append: [{ ...numbered(1)[0], ...part }] }] as const,
+          ),
+          ['append[0]', { append: ['text'] }],
+          ['head.run', { head: { run: () => 1 } }],
           ['operation', { operation: 'a b' }],
           ['head', { head: [] }],
           ['keep', { keep: 0.5 }],

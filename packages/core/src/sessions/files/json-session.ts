@@ -4,7 +4,8 @@ import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { jsonObjectSchema } from '../../lib/json.js';
-import { asMessages, type Message } from '../../messages/message.js';
+import { readMessages } from '../../messages/check-messages.js';
+import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { SessionKey, type SessionScope } from '../session-key.js';
@@ -23,6 +24,7 @@ import {
   ifFound,
   listBelowPrefixes,
   listSessions,
+  NewerFormatError,
   sessionPrefix,
 } from './session-files.js';
 
@@ -31,8 +33,9 @@ const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
   clock: z.custom<Clock>().default(systemClock),
 });
-const documentSchema = z.strictObject({
-  format: z.literal(1),
+const FORMAT = 1;
+const documentSchema = z.looseObject({
+  format: z.literal(FORMAT),
   key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
   version: z.number().int().positive(),
   operations: z.array(z.string()).default([]),
@@ -82,8 +85,8 @@ export class JsonSession implements SessionStore {
     return asSessionStoreError(key, async () => {
       const document = await this.#read(pathOf(key), key);
       if (document === undefined) return undefined;
-      const { key: _, operations, ...stored } = document;
-      return { ...stored, token: tokenOf({ ...stored, operations }) };
+      const { version, head, messages, updatedAt } = document;
+      return { token: tokenOf(document), version, head, messages, updatedAt };
     });
   }
 
@@ -97,7 +100,9 @@ export class JsonSession implements SessionStore {
       const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
       if (applied !== undefined) return applied;
       const document = {
-        format: 1,
+        // Fields of a later release stay.
+        ...stored,
+        format: FORMAT,
         key: key.parts,
         version: (stored?.version ?? 0) + 1,
         operations: remember(stored?.operations ?? [], change.operation),
@@ -183,14 +188,13 @@ function leaseOf(path: string): string {
 
 function parse(file: string, text: string): Document {
   try {
-    const {
-      format: _,
-      key,
-      messages,
-      ...rest
-    } = parseWith(documentSchema, JSON.parse(text), 'session document');
-    return { ...rest, key: SessionKey.of(key), messages: asMessages(messages) };
+    const data: unknown = JSON.parse(text);
+    const { format } = Object(data);
+    if (typeof format === 'number' && format > FORMAT) throw new NewerFormatError(file, format, FORMAT);
+    const { key, messages, ...rest } = parseWith(documentSchema, data, 'session document');
+    return { ...rest, key: SessionKey.of(key), messages: readMessages(messages, file) };
   } catch (error) {
+    if (error instanceof NewerFormatError) throw error;
     throw new DamagedFileError(file, `is no session (${(error as Error).message})`, error);
   }
 }

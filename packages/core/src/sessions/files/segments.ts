@@ -2,7 +2,8 @@ import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { jsonObjectSchema } from '../../lib/json.js';
-import { asMessages, type Message } from '../../messages/message.js';
+import { readMessages } from '../../messages/check-messages.js';
+import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { SessionKey } from '../session-key.js';
 import { DamagedFileError, ifFound, NewerFormatError } from './session-files.js';
@@ -98,11 +99,7 @@ export async function readSegments(
     if (lines.pop() !== '' || lines.length !== segment.messages) {
       throw new DamagedFileError(path, `does not hold ${segment.messages} whole lines`);
     }
-    try {
-      for (const message of asMessages(lines.map((line) => JSON.parse(line)))) messages.push(message);
-    } catch (error) {
-      throw new DamagedFileError(path, (error as Error).message, error);
-    }
+    for (const message of readMessages(lines, path)) messages.push(message);
   }
   return messages;
 }

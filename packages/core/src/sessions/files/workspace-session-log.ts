@@ -1,4 +1,5 @@
 import { WorkspaceError } from '../../errors/workspace-error.js';
+import { checkMessages } from '../../messages/check-messages.js';
 import { type Message, messageSchema } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
@@ -41,6 +42,7 @@ export class WorkspaceSessionLog implements SessionLog {
 
   append(messages: readonly Message[]): Promise<void> {
     return this.#inTurn(async () => {
+      checkMessages(messages, 'SessionLog.append');
       const size = await this.#catchUp();
       // Behind a line that a crash left without an end, begin a new one.
       const parts = size > this.#indexed ? [Buffer.from('\n')] : [];

@@ -96,19 +96,8 @@ describe('JsonSession', () => {
 
   test.each([
     ['null', 'null'],
-    ['another format', '{"format":2}'],
+    ['another format', '{"format":0}'],
     ['no messages', JSON.stringify({ format: 1, key: key.parts, version: 1, updatedAt: '', head: {} })],
-    [
-      'a message without a role',
-      JSON.stringify({
-        format: 1,
-        key: key.parts,
-        version: 1,
-        updatedAt: '',
-        head: {},
-        messages: [{ id: 'a' }],
-      }),
-    ],
     [
       'another session',
       JSON.stringify({
@@ -127,6 +116,36 @@ describe('JsonSession', () => {
     const error = await thrownBy(store.load(key));
     expect(error).toMatchObject({ name: 'SessionStoreError', code: 'session_corrupt' });
     expect(error.message).toContain(file);
+  });
+
+  test('a file of a newer format is named as such', async () => {
+    const { store, file } = await setUp();
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, '{"format":2}');
+    expect(await thrownBy(store.load(key))).toMatchObject({ code: 'session_newer' });
+  });
+
+  test('a bad message becomes a placeholder, and fields of a later release stay', async () => {
+    const { store, file } = await setUp();
+    const bad = { id: 'a', content: [{ type: 'text', text: 'x' }] };
+    const document = {
+      format: 1,
+      key: key.parts,
+      version: 1,
+      updatedAt: '',
+      head: {},
+      messages: [bad],
+      color: 1,
+    };
+    await mkdir(join(file, '..'), { recursive: true });
+    await writeFile(file, JSON.stringify(document));
+    await commitAt(store, key, { expectedVersion: 'latest', head: {}, keep: 1, append: numbered(1) });
+    const stored = await store.load(key);
+    expect(stored?.messages.map(({ content }) => content[0])).toEqual([
+      { type: 'opaque', provider: 'damaged', data: bad },
+      numbered(1)[0]?.content[0],
+    ]);
+    expect(JSON.parse(await readFile(file, 'utf8'))).toMatchObject({ color: 1 });
   });
 
   test('lists every session that can be read before it reports one that cannot', async () => {

@@ -227,8 +227,6 @@ describe('damage', () => {
   });
 
   test.each([
-    ['what is no JSON', (text: string) => text.replace('{', '[')],
-    ['what is no message', (text: string) => text.replace('"role"', '"ROLE"')],
     ['a line more', (text: string) => text.replace(',', '\n')],
     ['a line less', (text: string) => text.replace('\n', ' ')],
   ])('a segment with %s is reported', async (_, change) => {
@@ -240,6 +238,31 @@ describe('damage', () => {
     const error = await thrownBy(store.load(key));
     expect(error).toMatchObject({ code: 'session_corrupt' });
     expect(error.message).toContain(segment);
+  });
+
+  test.each([
+    ['what is no JSON', (text: string) => text.replace('{', '['), 'text'],
+    ['what is no message', (text: string) => text.replace('"role"', '"ROLE"'), 'ROLE'],
+    [
+      'a block of a later release',
+      (text: string) => text.replace('"type":"text"', '"type":"hologram"'),
+      'hologram',
+    ],
+  ])('of one message leaves a placeholder with its data in the session: %s', async (_, change, kept) => {
+    const { store, directory } = await setUp();
+    await commit(store, 0, 3, 'a');
+    const [segment = ''] = await segmentsIn(directory);
+    const file = join(directory, segment);
+    await writeFile(file, change(await readFile(file, 'utf8')));
+    const stored = await store.load(key);
+    expect(stored?.messages.map(({ content }) => content.map(({ type }) => type))).toEqual([
+      ['opaque'],
+      ['text'],
+      ['text'],
+    ]);
+    expect(JSON.stringify(stored?.messages[0])).toContain(kept);
+    await commit(store, 3, 1, 'b');
+    expect((await store.load(key))?.messages).toHaveLength(4);
   });
 
   test('of one session does not keep the others from being listed', async () => {

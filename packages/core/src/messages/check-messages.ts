@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto';
+import { issuesOf } from '../config/parse.js';
+import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
+import { isObject, type JsonValue, jsonFault } from '../lib/json.js';
+import { errorText } from '../lib/text.js';
+import { type ContentBlock, contentBlockSchema, type OpaqueBlock } from './content-block.js';
+import { type Message, messageSchema } from './message.js';
+
+/** The messages that were checked. A message is immutable, so that one check is enough for all who store it. */
+const checked = new WeakSet<object>();
+
+/** The provider of an opaque block that holds stored data which is no block, or no message. */
+const DAMAGED = 'damaged';
+
+/**
+ * Checks messages before they are stored or sent: the one door for what callers, models, tools, hooks, merges and imports
+ * bring. What passes survives `JSON.stringify`, and every store can load it. A message object that passed is not looked at again.
+ *
+ * @param path The place of the list in its subject.
+ * @throws {InvalidInputError} with the path of every bad field.
+ */
+export function checkMessages(
+  values: readonly unknown[],
+  subject: string,
+  path = '',
+): asserts values is readonly Message[] {
+  const issues = [...values.entries()].flatMap(([index, value]) => {
+    const at = (issue: Issue) => ({ ...issue, path: join(`${path}[${index}]`, issue.path) });
+    return faultsOf(value).map(at);
+  });
+  if (issues.length > 0) throw new InvalidInputError(subject, issues);
+}
+
+/** Marks messages as checked, for a store that holds copies of what it checked. */
+export function vouchFor(messages: readonly Message[]): readonly Message[] {
+  for (const message of messages) checked.add(message);
+  return messages;
+}
+
+/**
+ * Reads messages of a store: JSON texts, or the values that they hold. Fields of later versions stay. A block that cannot be read
+ * becomes an opaque block that keeps its data; so does the content of a message that is none. Each gives a process warning.
+ *
+ * @param owner Names the session in a warning.
+ */
+export function readMessages(stored: readonly unknown[], owner: string): readonly Message[] {
+  return stored.map((item, index) => {
+    const value = typeof item === 'string' ? parsed(item) : item;
+    const faults = faultsOf(value);
+    if (faults.length === 0) return value as Message;
+    const what = faults.map((fault) => `${fault.path || 'it'} ${fault.message}`).join('; ');
+    process.emitWarning(
+      `Message ${index} of ${owner} cannot be read (${what}). The conversation goes on with a placeholder that keeps its data.`,
+    );
+    return placeholderOf(value as JsonValue, index);
+  });
+}
+
+function placeholderOf(value: JsonValue, index: number): Message {
+  const data = value ?? null;
+  if (isObject(data) && Array.isArray(data.content)) {
+    const content = data.content.map((block: JsonValue): ContentBlock => {
+      return contentBlockSchema.safeParse(block).success ? (block as unknown as ContentBlock) : opaque(block);
+    });
+    const message = { ...data, content };
+    if (faultsOf(message).length === 0) return message as unknown as Message;
+  }
+  const hash = createHash('sha256').update(JSON.stringify(data)).digest('hex').slice(0, 16);
+  return {
+    id: `${DAMAGED}-${index}-${hash}`,
+    role: 'assistant',
+    content: [opaque(data)],
+    createdAt: new Date(0).toISOString(),
+    kind: 'synthetic',
+  };
+}
+
+function opaque(data: JsonValue): OpaqueBlock {
+  return { type: 'opaque', provider: DAMAGED, data };
+}
+
+function faultsOf(value: unknown): readonly Issue[] {
+  if (isObject(value) && checked.has(value)) return [];
+  const { error } = messageSchema.safeParse(value);
+  if (error) return issuesOf(error);
+  const fault = jsonFault(value);
+  if (fault !== undefined) return [fault];
+  checked.add(value as object);
+  return [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    return { text, error: errorText(error) };
+  }
+}
+
+function join(parent: string, path: string): string {
+  return path === '' || path.startsWith('[') ? `${parent}${path}` : `${parent}.${path}`;
+}
