@@ -5,7 +5,6 @@ import {
   type Message,
   type Model,
   RuntimeContext,
-  type SessionChange,
   type SessionKey,
   type StoredSession,
   type Tool,
