@@ -2,6 +2,7 @@ export type {
   AgentEvent,
   AgentEventBody,
   ContextUsage,
+  DraftReference,
   PendingCall,
   StopReason,
 } from './agent/agent-event.js';
@@ -123,7 +124,13 @@ export {
   type ToolDefinition,
   type Usage,
 } from './model/model.js';
-export { defineTool, type Tool, type ToolContext, type ToolReturn } from './model/tool.js';
+export {
+  defineTool,
+  type ExecuteContext,
+  type Tool,
+  type ToolContext,
+  type ToolReturn,
+} from './model/tool.js';
 export { type RetryOptions, withRetries } from './model/with-retries.js';
 export {
   type Redact,

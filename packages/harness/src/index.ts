@@ -8,6 +8,7 @@ export type {
   OutputReply,
   Reply,
 } from './agent/call-options.js';
+export type { CallStream } from './agent/call-stream.js';
 export {
   type CapabilityFactory,
   type CapabilityReference,

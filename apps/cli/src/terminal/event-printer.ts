@@ -38,6 +38,12 @@ export class EventPrinter {
         this.#answer = textOf(event.message);
         this.#endLine();
         break;
+      case 'draft.discarded':
+        if (event.text !== '') this.#note('yellow', 'The text above is void; the model begins again.');
+        break;
+      case 'tool.progress':
+        this.#note('dim', `  ${headOf(textOf(event.output).replaceAll(/\s+/g, ' '), MAX_ARGUMENT)}`);
+        break;
       case 'model.retrying':
         this.#note('yellow', `The model failed (${event.error}); trying again in ${event.delayMs} ms.`);
         break;

@@ -13,7 +13,15 @@ import type { PageEvent } from '../server/page-event.js';
 type StoredEvent = { readonly type: string; readonly messageId?: string; readonly message?: Message };
 
 /** Told live, not kept: what they built up is in the message that follows. */
-const PASSING = new Set(['text.delta', 'thinking.delta', 'context.compacting']);
+const PASSING: ReadonlySet<PageEvent['type']> = new Set<PageEvent['type']>([
+  'text.delta',
+  'thinking.delta',
+  'tool.delta',
+  'draft.discarded',
+  'tool.progress',
+  'subagent.event',
+  'context.compacting',
+]);
 
 /**
  * What happened in a session beside its messages (compactions, durations, usage), so that the page shows the same after

@@ -1,4 +1,4 @@
-import type { Message, Usage } from '@x/core';
+import type { ContentBlock, Message, Usage } from '@x/core';
 import { withCompaction, withoutCompaction } from './fold-compaction.js';
 import type { PageEvent } from './page-event.js';
 import type { Entry, Notice, RunningCall, RunningCompaction, ToolRun, Transcript } from './transcript.js';
@@ -27,14 +27,12 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return withCall(transcript, { text: (transcript.call?.text ?? '') + event.text });
     case 'thinking.delta':
       return withCall(transcript, { thinking: (transcript.call?.thinking ?? '') + event.text });
+    case 'draft.discarded':
+      return withCall(transcript, { text: '', thinking: '' });
     case 'model.retrying':
-      return withCall(transcript, {
-        text: '',
-        thinking: '',
-        retry: { attempt: event.attempt, error: event.error },
-      });
+      return withCall(transcript, { retry: { attempt: event.attempt, error: event.error } });
     case 'model.fallback':
-      return withNotice(withCall(transcript, { text: '', thinking: '', retry: undefined }), {
+      return withNotice(withCall(transcript, { retry: undefined }), {
         level: 'warning',
         at: event.at,
         code: 'model_fallback',
@@ -49,6 +47,8 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
     }
     case 'tool.call':
       return withToolRun(transcript, event.call.id, { status: 'running' });
+    case 'tool.progress':
+      return withToolRun(transcript, event.toolUseId, { progress: textIn(event.output) });
     case 'tool.result':
       return withToolRun(transcript, event.result.toolUseId, {
         status: event.result.isError ? 'failed' : 'done',
@@ -166,8 +166,11 @@ function withMessage(transcript: Transcript, message: Message): Transcript {
 }
 
 function said(message: Message): string {
-  const text = message.content.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
-  return text.replace(/\s+/g, ' ').trim().slice(0, 120);
+  return textIn(message.content).replace(/\s+/g, ' ').trim().slice(0, 120);
+}
+
+function textIn(blocks: readonly ContentBlock[]): string {
+  return blocks.map((block) => (block.type === 'text' ? block.text : '')).join(' ');
 }
 
 function withToolRun(transcript: Transcript, id: string, change: Partial<ToolRun>): Transcript {

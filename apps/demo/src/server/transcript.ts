@@ -118,6 +118,8 @@ export interface ReplyFigures {
 export interface ToolRun {
   readonly status: 'running' | 'done' | 'failed';
   readonly durationMs?: number | undefined;
+  /** The last progress that a running tool told of. */
+  readonly progress?: string | undefined;
   /** The file of the full result, when it was too large for the window. */
   readonly evicted?: { readonly path: string; readonly chars: number } | undefined;
 }

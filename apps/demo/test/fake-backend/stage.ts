@@ -245,11 +245,12 @@ export class Stage {
   *#speak(text: string, calls: readonly ToolUseBlock[], thinking = ''): Generator<Beat> {
     yield* this.#startModel();
     const { total } = this.usage();
-    for (const piece of pieces(thinking)) yield { type: 'thinking.delta', text: piece };
+    for (const piece of pieces(thinking))
+      yield { type: 'thinking.delta', text: piece, messageId: '', draft: 1 };
     const words = pieces(text);
     for (const [index, piece] of words.entries()) {
       if (index === Math.floor(words.length * 0.6)) yield { type: 'gate', name: 'mid-stream' };
-      yield { type: 'text.delta', text: piece };
+      yield { type: 'text.delta', text: piece, messageId: '', draft: 1 };
     }
     const message = assistantMessage(
       [

@@ -73,14 +73,13 @@ describe('foldEvent', () => {
     const middle = events.findIndex(({ type }) => type === 'text.delta') + 4;
     const drafting = fold(events.slice(0, middle));
     expect(drafting.call?.text).not.toBe('');
-    const retrying = foldEvent(drafting, {
-      type: 'model.retrying',
-      attempt: 1,
-      delayMs: 10,
-      error: 'overloaded',
-      sessionId: 's',
-      at: '',
-    });
+    const retrying = [
+      { type: 'draft.discarded', messageId: 'm', draft: 1, text: drafting.call?.text ?? '' },
+      { type: 'model.retrying', attempt: 1, delayMs: 10, error: 'overloaded' },
+    ].reduce(
+      (transcript, event) => foldEvent(transcript, { ...event, sessionId: 's', at: '' } as PageEvent),
+      drafting,
+    );
     expect(retrying.call).toMatchObject({ text: '', retry: { attempt: 1, error: 'overloaded' } });
   });
 

@@ -19,8 +19,8 @@ const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
 
 /**
  * An agent's events as the stream that `useChat` reads: give it to `createUIMessageStreamResponse`. Each step is a step,
- * tools are dynamic ones, a call that waits for a human is an approval request, and `context.compacted` and retries are
- * transient data. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
+ * tools are dynamic ones with their progress as preliminary output, a call that waits for a human is an approval request.
+ * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
  *
  * @example
  * ```ts
@@ -104,12 +104,15 @@ class Step {
       case 'thinking.delta':
         yield* this.#delta('reasoning', event.text);
         return;
-      case 'model.retrying':
-      case 'model.fallback':
+      case 'draft.discarded':
         // What was streamed cannot be taken back: the page is told which parts do not count.
         yield* this.#endText();
-        yield { type: 'data-retry', data: { void: this.#fresh, error: event.error }, transient: true };
+        yield { type: 'data-discarded', data: { void: this.#fresh }, transient: true };
         this.#fresh = [];
+        return;
+      case 'model.retrying':
+      case 'model.fallback':
+        yield { type: 'data-retry', data: { error: event.error }, transient: true };
         return;
       case 'model.completed':
         if (this.#fresh.length === 0) yield* this.#whole(event.message);
@@ -122,6 +125,12 @@ class Step {
       case 'tool.result':
         yield* this.#result(event.result);
         return;
+      case 'tool.progress': {
+        const { toolUseId: toolCallId, output } = event;
+        const result = { output: shown(output), preliminary: true };
+        yield { type: 'tool-output-available', toolCallId, ...result, dynamic: true };
+        return;
+      }
       case 'permission.required':
         for (const call of event.calls) {
           yield* this.#call(call.id, call.name, call.input);
@@ -177,13 +186,14 @@ class Step {
     const { toolUseId: toolCallId, toolName, output, isError } = result;
     // A call of an earlier answer, such as one that was approved, is not in this message yet.
     yield* this.#call(toolCallId, toolName, {});
-    const plain = output.every(({ type }) => type === 'text');
     if (isError) yield { type: 'tool-output-error', toolCallId, errorText: textOf([result]), dynamic: true };
-    else {
-      const shown = plain ? textOf([result]) : output;
-      yield { type: 'tool-output-available', toolCallId, output: shown, dynamic: true };
-    }
+    else yield { type: 'tool-output-available', toolCallId, output: shown(output), dynamic: true };
   }
+}
+
+/** What a tool returned, as text where it is nothing else. */
+function shown(output: ToolResultBlock['output']) {
+  return output.every(({ type }) => type === 'text') ? textOf(output) : output;
 }
 
 function* filesIn(block: ContentBlock): Generator<UIChunk> {

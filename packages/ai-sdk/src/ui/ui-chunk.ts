@@ -7,7 +7,14 @@ export type UIChunk =
   | { type: 'file'; url: string; mediaType: string }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
-  | { type: 'tool-output-available'; toolCallId: string; output: unknown; dynamic: true }
+  | {
+      type: 'tool-output-available';
+      toolCallId: string;
+      output: unknown;
+      dynamic: true;
+      /** Progress: the output is still to come. */
+      preliminary?: boolean;
+    }
   | { type: 'tool-output-error'; toolCallId: string; errorText: string; dynamic: true }
   | { type: `data-${string}`; data: unknown; transient?: boolean }
   | { type: 'error'; errorText: string }

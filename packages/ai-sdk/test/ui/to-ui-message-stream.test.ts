@@ -16,8 +16,10 @@ const usage = { inputTokens: 1, outputTokens: 1 };
 const read = { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'a.ts' } } as const;
 
 async function* eventsOf(...bodies: readonly AgentEventBody[]): AsyncGenerator<AgentEvent> {
-  for (const body of bodies) yield { ...body, sessionId: 's', at: new Date(0).toISOString() };
+  const envelope = { seq: 1, sessionId: 's', agentId: 'a', callId: 'c', step: 1 };
+  for (const body of bodies) yield { ...envelope, ...body, at: new Date(0).toISOString() };
 }
+const draft = { messageId: 'm', draft: 1 };
 const started = (step: number): AgentEventBody => ({ type: 'model.started', step, context });
 const completed = (step: number, content: Parameters<typeof assistantMessage>[0]): AgentEventBody => ({
   type: 'model.completed',
@@ -57,14 +59,14 @@ it('tells steps, thoughts, texts and tools in the words of the SDK, each once', 
     eventsOf(
       { type: 'call.started', callId: 'c', resumed: false },
       started(1),
-      { type: 'thinking.delta', text: 'Hm' },
-      { type: 'text.delta', text: 'Rea' },
-      { type: 'text.delta', text: 'ding.' },
+      { type: 'thinking.delta', text: 'Hm', ...draft },
+      { type: 'text.delta', text: 'Rea', ...draft },
+      { type: 'text.delta', text: 'ding.', ...draft },
       completed(1, [{ type: 'thinking', thinking: 'Hm' }, { type: 'text', text: 'Reading.' }, read]),
       { type: 'tool.call', call: read },
       { type: 'tool.result', result: toolResultBlock(read, 'export {}'), durationMs: 1 },
       started(2),
-      { type: 'text.delta', text: 'Done.' },
+      { type: 'text.delta', text: 'Done.', ...draft },
       completed(2, 'Done.'),
       ended('completed'),
     ),
@@ -129,13 +131,15 @@ it('asks for approval, and tells the result of a call that an earlier answer mad
 
 it('says which parts a retry made void, and nothing of the server in an error', async () => {
   async function* failing() {
-    yield* eventsOf(started(1), { type: 'text.delta', text: 'Half' });
+    yield* eventsOf(started(1), { type: 'text.delta', text: 'Half', ...draft });
+    yield* eventsOf({ type: 'draft.discarded', text: 'Half', ...draft });
     yield* eventsOf({ type: 'model.retrying', attempt: 1, delayMs: 1, error: 'cut' });
-    yield* eventsOf({ type: 'text.delta', text: 'Whole' });
+    yield* eventsOf({ type: 'text.delta', text: 'Whole', ...draft });
     throw new Error('password=hunter2');
   }
   const { chunks, types } = await told(failing());
-  expect(chunks).toContainEqual({ type: 'data-retry', data: { void: ['1'], error: 'cut' }, transient: true });
+  expect(chunks).toContainEqual({ type: 'data-discarded', data: { void: ['1'] }, transient: true });
+  expect(chunks).toContainEqual({ type: 'data-retry', data: { error: 'cut' }, transient: true });
   expect(chunks).toContainEqual({ type: 'text-start', id: '2' });
   expect(JSON.stringify(chunks)).not.toContain('hunter2');
   expect(types.slice(-4)).toEqual(['text-end', 'finish-step', 'error', 'finish']);
@@ -150,7 +154,7 @@ it('ends the agent’s call when its reader leaves, and asks for nothing before 
     try {
       for (;;) {
         asked += 1;
-        yield* eventsOf({ type: 'text.delta', text: '.' });
+        yield* eventsOf({ type: 'text.delta', text: '.', ...draft });
       }
     } finally {
       isOver = true;

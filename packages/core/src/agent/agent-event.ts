@@ -1,5 +1,5 @@
 import type { ModelErrorKind } from '../errors/model-error.js';
-import type { ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
+import type { ToolOutputBlock, ToolResultBlock, ToolUseBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 import type { FinishReason, Usage } from '../model/model.js';
 import type { PermissionRule } from './agent-state.js';
@@ -36,21 +36,42 @@ export interface PendingCall extends ToolUseBlock {
   readonly askedAt: string;
 }
 
+/** The answer that a piece belongs to. */
+export interface DraftReference {
+  /** The id that the message will have when the answer is complete. */
+  readonly messageId: string;
+  /** Counts the attempts at this message, from 1. */
+  readonly draft: number;
+}
+
 /** One happening in a call, without the fields that every event has. */
 export type AgentEventBody =
   | { readonly type: 'call.started'; readonly callId: string; readonly resumed: boolean }
   | { readonly type: 'message.added'; readonly message: Message }
   | { readonly type: 'model.started'; readonly step: number; readonly context: ContextUsage }
-  | { readonly type: 'text.delta'; readonly text: string }
-  | { readonly type: 'thinking.delta'; readonly text: string }
-  /** The model call failed and is made again; deltas since `model.started` are void. */
+  /** Text of the answer. What is streamed and not discarded is the text of the message, word for word. */
+  | ({ readonly type: 'text.delta'; readonly text: string } & DraftReference)
+  | ({ readonly type: 'thinking.delta'; readonly text: string } & DraftReference)
+  /** A piece of the JSON that is the input of a tool call. `tool.call` has the input whole. */
+  | ({
+      readonly type: 'tool.delta';
+      readonly toolUseId: string;
+      readonly name: string;
+      readonly inputDelta: string;
+    } & DraftReference)
+  /**
+   * Every delta of this draft is void: the model is asked again, or a hook replaced its answer. `text` is what the
+   * `text.delta` events of the draft held together; the last so many characters of what was printed go.
+   */
+  | ({ readonly type: 'draft.discarded'; readonly text: string } & DraftReference)
+  /** The model call failed and is made again. */
   | {
       readonly type: 'model.retrying';
       readonly attempt: number;
       readonly delayMs: number;
       readonly error: string;
     }
-  /** The model failed for good and another takes over for the rest of the call; deltas since `model.started` are void. */
+  /** The model failed for good and another takes over for the rest of the call. */
   | {
       readonly type: 'model.fallback';
       readonly from: string;
@@ -67,6 +88,13 @@ export type AgentEventBody =
       readonly durationMs: number;
     }
   | { readonly type: 'tool.call'; readonly call: ToolUseBlock }
+  /** A running tool tells how far it is: each update replaces the one before. */
+  | {
+      readonly type: 'tool.progress';
+      readonly toolUseId: string;
+      readonly name: string;
+      readonly output: readonly ToolOutputBlock[];
+    }
   | { readonly type: 'tool.result'; readonly result: ToolResultBlock; readonly durationMs: number }
   | {
       readonly type: 'tool.evicted';
@@ -165,6 +193,13 @@ export type AgentEventBody =
       readonly subagent: string;
       readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
     }
+  /** An event of a subagent's call, also after the call that gave the task. */
+  | {
+      readonly type: 'subagent.event';
+      readonly taskId: string;
+      readonly subagent: string;
+      readonly event: AgentEvent;
+    }
   | { readonly type: 'warning'; readonly source: string; readonly message: string }
   | {
       readonly type: 'call.completed';
@@ -178,7 +213,13 @@ export type AgentEventBody =
 
 /** One event of a call. */
 export type AgentEvent = AgentEventBody & {
+  /** Counts the events of the call from 1: the cursor of a reader. Events that were joined have the last one's. */
+  readonly seq: number;
   readonly sessionId: string;
+  readonly agentId: string;
+  readonly callId: string;
+  /** The reasoning step, from 1 within the call; 0 before the first. */
+  readonly step: number;
   /** ISO 8601, UTC. */
   readonly at: string;
 };

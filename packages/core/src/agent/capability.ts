@@ -30,7 +30,8 @@ export interface CallScope {
   readonly workspace: Workspace;
   readonly log: SessionLog;
   readonly signal: AbortSignal;
-  emit(event: AgentEventBody): void;
+  /** Tells of something. Who tells of much awaits the result, which slows it down to the reader of the events. */
+  emit(event: AgentEventBody): void | Promise<void>;
   /** Writes the state to the session store, if the agent checkpoints by step. */
   checkpoint(): Promise<void>;
   /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */

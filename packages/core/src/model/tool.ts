@@ -17,7 +17,24 @@ export interface ToolContext {
   readonly log: SessionLog;
   /** Aborted when the call is interrupted or the tool's time is up. */
   readonly signal: AbortSignal;
+  /** Shows how far the tool is to who reads the call's events. Each update replaces the one before. */
+  readonly onUpdate?: ((output: readonly ToolOutputBlock[]) => void) | undefined;
 }
+
+/** {@link ToolContext} as `execute` sees it. */
+export interface ExecuteContext extends ToolContext {
+  /** Shows how far the tool is; the model reads the result alone. Nothing where no one listens. */
+  onUpdate(output: ToolReturn): void;
+}
+
+/**
+ * The work of a tool. A generator shows each value that it yields as progress; its result is what it returns, or the
+ * last value that it yielded.
+ */
+type Execute<Input> = (
+  input: Input,
+  context: ExecuteContext,
+) => ToolReturn | Promise<ToolReturn> | AsyncGenerator<ToolReturn, unknown>;
 
 /** A tool's return value. Anything but text and blocks is written as JSON. */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
@@ -78,7 +95,7 @@ interface ToolOptions {
 export function defineTool<Input>(
   options: ToolOptions & {
     readonly input: StandardSchema<Input>;
-    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+    readonly execute: Execute<Input>;
   },
 ): Tool;
 /**
@@ -89,13 +106,13 @@ export function defineTool<Input>(
 export function defineTool(
   options: ToolOptions & {
     readonly input: JsonObject;
-    execute(input: JsonObject, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+    readonly execute: Execute<JsonObject>;
   },
 ): Tool;
 export function defineTool<Input>(
   options: ToolOptions & {
     readonly input: StandardSchema<Input> | JsonObject;
-    execute(input: Input, context: ToolContext): ToolReturn | Promise<ToolReturn>;
+    readonly execute: Execute<Input>;
   },
 ): Tool {
   const { name, description, readOnly = false, destructive, sessionOnly, paged, timeoutMs } = options;
@@ -119,9 +136,33 @@ export function defineTool<Input>(
     ...(paged === undefined ? {} : { paged }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     async run(input, context) {
-      return toBlocks(await options.execute(await schema.parse(input), context));
+      const onUpdate = (output: ToolReturn) => context.onUpdate?.(toBlocks(output));
+      const wider: ExecuteContext = { ...context, onUpdate };
+      const work = options.execute(await schema.parse(input), wider);
+      return toBlocks(isGenerator(work) ? await lastOf(work, wider) : await work);
     },
   };
+}
+
+function isGenerator(work: ReturnType<Execute<never>>): work is AsyncGenerator<ToolReturn, unknown> {
+  return typeof work === 'object' && work !== null && Symbol.asyncIterator in work;
+}
+
+async function lastOf(
+  work: AsyncGenerator<ToolReturn, unknown>,
+  { onUpdate, signal }: ExecuteContext,
+): Promise<ToolReturn> {
+  let last: ToolReturn;
+  for (;;) {
+    const { done, value } = await work.next();
+    if (done) return (value as ToolReturn) ?? last;
+    if (signal?.aborted) {
+      await work.return(undefined);
+      throw signal.reason;
+    }
+    last = value;
+    onUpdate(value);
+  }
 }
 
 function toBlocks(value: ToolReturn): readonly ToolOutputBlock[] {

@@ -10,7 +10,7 @@ import {
   type Workspace,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
-import { EventChannel } from '../lib/event-channel.js';
+import { EventJournal } from '../lib/event-journal.js';
 import { replyOfFinished, unsaidOf } from '../loop/finished-calls.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
@@ -24,6 +24,7 @@ import {
   requestedOutput,
   toMessages,
 } from './call-options.js';
+import { type CallStream, callStream } from './call-stream.js';
 import { HarnessAgentBuilder } from './harness-agent-builder.js';
 import { SessionTurns } from './session-turns.js';
 import { ToolList } from './tool-list.js';
@@ -98,8 +99,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does what {@link HarnessAgent.call} does, and yields its events. Leaving the loop early interrupts the call; what it
-   * did is stored.
+   * Does what {@link HarnessAgent.call} does, yields its events and returns its reply, which `reply` promises too. Leaving
+   * the loop early interrupts the call; what it did is stored. A loop that is slow slows the call down.
    *
    * @example
    * ```ts
@@ -108,15 +109,12 @@ export class HarnessAgent {
    * export async function print(agent: HarnessAgent, question: string): Promise<void> {
    *   for await (const event of agent.stream(question)) {
    *     if (event.type === 'text.delta') process.stdout.write(event.text);
+   *     if (event.type === 'draft.discarded') console.log('\n[That is void: the model begins again.]');
    *   }
    * }
    * ```
    */
-  stream(
-    input: CallInput,
-    context?: RuntimeContext,
-    options?: CallOptions,
-  ): AsyncGenerator<AgentEvent, void> {
+  stream(input: CallInput, context?: RuntimeContext, options?: CallOptions): CallStream {
     return this.#stream(toMessages(input, options?.id), context, named(input, options));
   }
 
@@ -147,7 +145,7 @@ export class HarnessAgent {
   }
 
   /** Does what {@link HarnessAgent.resume} does, and yields its events. */
-  resumeStream(context: RuntimeContext, options?: CallOptions): AsyncGenerator<AgentEvent, void> {
+  resumeStream(context: RuntimeContext, options?: CallOptions): CallStream {
     return this.#stream([], context, options);
   }
 
@@ -216,6 +214,18 @@ export class HarnessAgent {
     });
   }
 
+  /**
+   * Reads the events of the session's running call in this process: all that are kept (about the last 1 000), or those
+   * behind the event whose `seq` a reader had last, who lost the connection. Leaving the loop leaves the call alone.
+   * Answers `undefined` when no call runs: then {@link HarnessAgent.state} has all there is.
+   */
+  follow(
+    context: RuntimeContext,
+    options: { readonly after?: number | undefined } = {},
+  ): AsyncGenerator<AgentEvent, Reply> | undefined {
+    return this.#turns.running(context)?.events.read(options.after);
+  }
+
   /** Opens the session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
     return this.#turns.log(context);
@@ -257,11 +267,12 @@ export class HarnessAgent {
     input: readonly Message[],
     context: RuntimeContext | undefined,
     options: CallOptions,
-    listener?: (event: AgentEvent) => void,
+    events = new EventJournal<Reply>(),
+    streaming = false,
   ): Promise<Reply> {
     const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
     const decisions = parseDecisions(options.decisions ?? {});
-    const turn = { signal: options.signal, output, listener };
+    const turn = { signal: options.signal, output, events };
     return this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       const { id } = options;
       const earlier = id === undefined ? undefined : await replyOfFinished(call, id);
@@ -272,30 +283,21 @@ export class HarnessAgent {
         id,
         input: unsaid,
         decisions,
-        streaming: listener !== undefined,
+        streaming,
         tools: this.#tools.current().byName,
       });
     });
   }
 
-  async *#stream(
+  #stream(
     input: readonly Message[],
     context: RuntimeContext | undefined,
     options: CallOptions = {},
-  ): AsyncGenerator<AgentEvent, void> {
-    const channel = new EventChannel();
-    const abandoned = new AbortController();
-    const signal = options.signal ? AbortSignal.any([options.signal, abandoned.signal]) : abandoned.signal;
-    const running = this.#run(input, context, { ...options, signal }, (event) => channel.push(event)).then(
-      () => channel.end(),
-      (cause: unknown) => channel.end({ cause }),
-    );
-    try {
-      yield* channel.read();
-    } finally {
-      abandoned.abort();
-      await running;
-    }
+  ): CallStream {
+    return callStream((events, abandoned) => {
+      const signal = options.signal ? AbortSignal.any([options.signal, abandoned]) : abandoned;
+      return this.#run(input, context, { ...options, signal }, events, true);
+    });
   }
 }
 

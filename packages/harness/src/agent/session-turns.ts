@@ -15,25 +15,27 @@ import {
 import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
+import { EventJournal } from '../lib/event-journal.js';
 import { KeyedMutex } from '../lib/keyed-mutex.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import type { AgentParts } from './agent-parts.js';
-import { checkContext } from './call-options.js';
+import { checkContext, type Reply } from './call-options.js';
 import type { ToolList } from './tool-list.js';
 
 /** A call that runs, or waits for its session's turn: then it has no state yet. */
 interface Running {
   readonly abort: AbortController;
   readonly steering: Steering;
+  readonly events: EventJournal<Reply>;
   readonly state?: AgentState | undefined;
 }
 
 interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
   readonly output?: RequestedOutput | undefined;
-  readonly listener?: ((event: AgentEvent) => void) | undefined;
+  readonly events?: EventJournal<Reply> | undefined;
 }
 
 /** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
@@ -98,7 +100,8 @@ export class SessionTurns {
       const onAbort = () => abort.abort(new Interruption('interrupted'));
       if (options.signal?.aborted) onAbort();
       else options.signal?.addEventListener('abort', onAbort, { once: true });
-      const running: Running = { abort, steering: new Steering() };
+      const { events = new EventJournal<Reply>() } = options;
+      const running: Running = { abort, steering: new Steering(), events };
       this.#running.set(id, running);
       let turn: SessionTurn | undefined;
       try {
@@ -141,8 +144,8 @@ export class SessionTurns {
     key: SessionKey,
     runtime: RuntimeContext,
     turn: SessionTurn,
-    { abort, steering }: Running,
-    { output, listener }: TurnOptions,
+    { abort, steering, events }: Running,
+    { output }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
     const session = await openSession(this.#parts.session, key, {
@@ -163,13 +166,14 @@ export class SessionTurns {
       background: this.#background,
       steering,
       output,
-      emit: (event) => this.#emit(event, listener),
+      emit: (event) => this.#emit(event, events),
+      room: (signal) => events.room(signal),
     });
     return call;
   }
 
-  #emit(event: AgentEvent, listener: ((event: AgentEvent) => void) | undefined): void {
-    listener?.(event);
+  #emit(event: AgentEvent, events: EventJournal<Reply>): void {
+    events.push(event);
     for (const observer of this.#parts.listeners) {
       try {
         observer(event);

@@ -1,6 +1,11 @@
 import { hasBrand, type SessionKey, SessionLeaseError, XError } from '@x/core';
 
-export type HarnessErrorCode = 'agent_closed' | 'nothing_to_resume' | 'not_pending' | 'no_plan';
+export type HarnessErrorCode =
+  | 'agent_closed'
+  | 'nothing_to_resume'
+  | 'not_pending'
+  | 'no_plan'
+  | 'events_gone';
 
 /** A refusal of the agent, or of a tool of the harness, in the present state. */
 export class HarnessError extends XError {

@@ -5,6 +5,7 @@ import {
   InvalidInputError,
   type Message,
   type Tool,
+  type ToolOutputBlock,
   type ToolResultBlock,
   type ToolScope,
   type ToolUseBlock,
@@ -93,9 +94,15 @@ async function runOne(
   const { tool, edited } = verdict;
   const scope: ToolScope = { ...call.scope, tool };
   call.emit({ type: 'tool.call', call: edited ?? use });
-  const limits = { defaultTimeoutMs: settings.toolTimeoutMs, toolNames: [...tools.keys()] };
-  const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, limits));
-  const answer = checkedResult(use, await run(edited ?? use));
+  await call.room();
+  const progress = progressOf(call, use);
+  const options = {
+    defaultTimeoutMs: settings.toolTimeoutMs,
+    toolNames: [...tools.keys()],
+    onUpdate: progress.update,
+  };
+  const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, options));
+  const answer = checkedResult(use, await run(edited ?? use).finally(progress.stop));
   const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
@@ -111,6 +118,28 @@ function checkedResult(use: ToolUseBlock, answer: ToolResultBlock): ToolResultBl
     const text = `The tool ran and may have taken effect, but what it answered is no result: ${errorText(error)}`;
     return toolResultBlock(use, text, true);
   }
+}
+
+/** Tells of a tool's progress until it is stopped: the latest update, while the reader is too far behind for all. */
+function progressOf(call: RunningCall, { id: toolUseId, name }: ToolUseBlock) {
+  let latest: readonly ToolOutputBlock[] | undefined;
+  let isOver = false;
+  const tell = () => {
+    if (latest && !isOver) call.emit({ type: 'tool.progress', toolUseId, name, output: latest });
+    latest = undefined;
+  };
+  return {
+    update(output: readonly ToolOutputBlock[]) {
+      const isWaiting = latest !== undefined;
+      latest = output;
+      const room = call.room();
+      if (room === undefined) tell();
+      else if (!isWaiting) void room.then(tell);
+    },
+    stop() {
+      isOver = true;
+    },
+  };
 }
 
 /** The call stays in the conversation as the model made it, which providers sign and cache: the result tells the change. */
@@ -151,7 +180,11 @@ function resultMessage(result: ToolResultBlock): Message {
 async function runTool(
   call: ToolUseBlock,
   scope: ToolScope,
-  options: { readonly defaultTimeoutMs: number; readonly toolNames: readonly string[] },
+  options: {
+    readonly defaultTimeoutMs: number;
+    readonly toolNames: readonly string[];
+    readonly onUpdate: (output: readonly ToolOutputBlock[]) => void;
+  },
 ): Promise<ToolResultBlock> {
   const { tool } = scope;
   if (tool === undefined) {
@@ -165,9 +198,10 @@ async function runTool(
       ? setTimeout(() => timeout.abort(new Error(`${call.name} timed out after ${timeoutMs} ms.`)), timeoutMs)
       : undefined;
   const signal = AbortSignal.any([scope.signal, timeout.signal]);
+  const { onUpdate } = options;
   const { runtime, state, workspace, log } = scope;
   try {
-    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal });
+    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal, onUpdate });
     // A tool that ignores its signal must not hold up the call.
     return toolResultBlock(call, await unlessAborted(run, signal));
   } catch (error) {

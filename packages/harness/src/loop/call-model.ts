@@ -10,6 +10,7 @@ import {
   type ModelResponse,
   withRetries,
 } from '@x/core';
+import type { Draft } from './draft.js';
 
 interface CallModelOptions {
   readonly model: Model;
@@ -20,8 +21,10 @@ interface CallModelOptions {
   readonly retryDelayMs: number;
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEventBody) => void;
-  /** Receives text as it comes, so that an interrupted answer is not lost. */
-  readonly onText: (text: string | undefined) => void;
+  /** Receives the answer as it comes. */
+  readonly draft: Draft;
+  /** Waits for a reader of the stream that is far behind. */
+  readonly room: () => Promise<void> | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
       retryDelayMs,
       signal,
       onRetry: (attempt, delayMs, error) => {
-        options.onText(undefined);
+        options.draft.discard();
         options.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
       },
     },
@@ -52,17 +55,18 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
 }
 
 async function once(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
-  const { model, emit } = options;
+  const { model, draft, answerTool, room } = options;
   if (!options.streaming || model.stream === undefined) return model.generate(request);
   for await (const part of model.stream(request)) {
     if (part.type === 'response') return part.response;
-    if (part.type === 'text-delta') {
-      options.onText(part.text);
-      emit({ type: 'text.delta', text: part.text });
-    } else if (part.type === 'tool-call-delta' && part.name === options.answerTool) {
-      options.onText(part.inputDelta);
-      emit({ type: 'text.delta', text: part.inputDelta });
-    } else if (part.type === 'thinking-delta') emit({ type: 'thinking.delta', text: part.text });
+    if (part.type !== 'tool-call-delta') {
+      draft.add({ type: part.type === 'text-delta' ? 'text.delta' : 'thinking.delta', text: part.text });
+    } else if (part.name === answerTool) draft.add({ type: 'text.delta', text: part.inputDelta });
+    else {
+      const { id: toolUseId, name, inputDelta } = part;
+      draft.add({ type: 'tool.delta', toolUseId, name, inputDelta });
+    }
+    await room();
   }
   throw new ModelError(`Model ${model.id} ended its stream without a response.`, {
     modelId: model.id,

@@ -8,6 +8,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type ReasonScope,
+  textOf,
 } from '@x/core';
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
@@ -18,11 +19,16 @@ import { unfitRequest } from './unfit-request.js';
 /** One reasoning step: assembles the view, calls the model, appends what it answered. */
 export async function reason(call: RunningCall, streaming: boolean): Promise<Message | undefined> {
   const startedAt = performance.now();
+  call.draft.begin();
   const response = await respond(call, streaming);
-  call.partialText = '';
   call.addUsage(response.usage);
 
-  const message = assistantMessage(response.content, authorship(response.content, call.scope.model));
+  const message = assistantMessage(response.content, {
+    id: call.draft.messageId,
+    ...authorship(response.content, call.scope.model),
+  });
+  if (streaming) call.draft.complete(textOf(message));
+  call.draft.end();
   // An empty answer is none: providers refuse empty messages in the next request.
   if (response.content.length > 0) call.add([message]);
   call.emit({
@@ -71,7 +77,8 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
     signal: scope.signal,
   };
   call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
-  call.partialText = '';
+  // A hook may ask more than once.
+  call.draft.discard();
   const send = around(capabilities, 'aroundModel', scope, async (argument) => {
     try {
       const response = await callModel(argument, {
@@ -82,9 +89,8 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
         retryDelayMs: settings.retryDelayMs,
         signal: scope.signal,
         emit: (event) => call.emit(event),
-        onText: (text) => {
-          call.partialText = text === undefined ? '' : call.partialText + text;
-        },
+        draft: call.draft,
+        room: () => call.room(),
       });
       return answerTool === undefined ? response : answerAsText(response, answerTool);
     } catch (error) {

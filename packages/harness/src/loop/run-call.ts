@@ -110,6 +110,7 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
   const { steering } = call.options;
   while (call.step < maxIterations) {
     scope.signal.throwIfAborted();
+    await call.room();
     if (steering.deliver((messages) => call.add(messages))) await scope.checkpoint();
     call.step++;
     const message = await reason(call, streaming);
@@ -169,9 +170,12 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
     throw lost;
   }
   const interruption = signal.aborted && signal.reason instanceof Interruption ? signal.reason : undefined;
-  if (interruption && call.partialText !== '') {
-    call.add([assistantMessage(call.partialText, { metadata: { interrupted: true } })]);
+  if (interruption && call.draft.text !== '') {
+    const { text, messageId: id } = call.draft;
+    call.add([assistantMessage(text, { id, metadata: { interrupted: true } })]);
+    call.draft.end();
   }
+  call.draft.discard();
   const ended = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
   call.add(errorResultsFor(ended, interruption?.kind ?? 'crash'));
   prunePending(state);

@@ -20,6 +20,7 @@ import type { AgentParts, AgentSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { ContextMeter } from './context-meter.js';
+import { Draft } from './draft.js';
 import { ModelChoice } from './model-fallback.js';
 import type { Steering } from './steering.js';
 
@@ -41,6 +42,8 @@ export interface RunningCallOptions {
   /** The form that the answer must have, where one was asked for. */
   readonly output?: RequestedOutput | undefined;
   readonly emit: (event: AgentEvent) => void;
+  /** Waits while the reader of the events is too far behind. */
+  readonly room: (signal: AbortSignal) => Promise<void> | undefined;
 }
 
 /**
@@ -56,8 +59,8 @@ export class RunningCall {
   usage: Usage = NO_USAGE;
   step = 0;
   lastAssistant: Message | undefined;
-  /** Text that the model has streamed in the current step. */
-  partialText = '';
+  /** The answer that the model is writing. */
+  readonly draft = new Draft((event) => this.emit(event));
   /** The last error of the model itself, as opposed to errors of hooks. */
   modelFailure: unknown;
   /** The outcome of the last compaction that a too large request caused. */
@@ -66,6 +69,7 @@ export class RunningCall {
   readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
+  #events = 0;
   #withAnswer:
     | { readonly offered: readonly ToolDefinition[]; readonly tools: readonly ToolDefinition[] }
     | undefined;
@@ -99,7 +103,7 @@ export class RunningCall {
     };
   }
 
-  emit(event: AgentEventBody): void {
+  emit(event: AgentEventBody): void | Promise<void> {
     const { session } = this.options;
     if (event.type === 'context.compacted' && event.reason === 'request_too_large') this.lastRescue = event;
     for (const observer of this.#observers) {
@@ -109,7 +113,22 @@ export class RunningCall {
         process.emitWarning(`Capability "${observer.name}" threw while observing: ${String(error)}`);
       }
     }
-    this.options.emit({ ...event, sessionId: session.state.sessionId, at: new Date().toISOString() });
+    const { agentId, callId } = this.scope;
+    this.options.emit({
+      ...event,
+      seq: ++this.#events,
+      sessionId: session.state.sessionId,
+      agentId,
+      callId,
+      step: this.step,
+      at: new Date().toISOString(),
+    });
+    return this.room();
+  }
+
+  /** Waits while the reader of the events is too far behind; `undefined` when it is not. */
+  room(): Promise<void> | undefined {
+    return this.options.room(this.scope.signal);
   }
 
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
@@ -119,7 +138,7 @@ export class RunningCall {
     if (failure === undefined) return false;
     const { model, next, kind } = failure;
     this.scope.model = next;
-    this.partialText = '';
+    this.draft.discard();
     this.emit({
       type: 'model.fallback',
       from: model.id,

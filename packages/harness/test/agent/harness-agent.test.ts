@@ -362,8 +362,8 @@ describe('interruption and resumption', () => {
       .build();
     const stream = dead.stream('go', context);
     for (;;) {
-      const { value } = await stream.next();
-      if (value?.type === 'tool.call') break;
+      const { done, value } = await stream.next();
+      if (done || value.type === 'tool.call') break;
     }
     // What was stored by then; the lease ended with the process.
     const left = new InMemorySession();

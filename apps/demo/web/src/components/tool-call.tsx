@@ -33,6 +33,7 @@ export function ToolCall({ call, gone }: ToolCallProps) {
       <ToolMark call={call} running={!answer && run?.status === 'running'} failed={failed} />
       <span class="tool-name">{call.name}</span>
       <span class="tool-argument">{firstArgument(call.input)}</span>
+      {!answer && run?.progress && <span class="tool-argument">{run.progress}</span>}
       {waits && (
         <span class="tag tool-waits">
           <Hand size={12} aria-hidden="true" /> waits for you

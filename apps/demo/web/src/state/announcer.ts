@@ -20,6 +20,9 @@ function wordsFor(event: PageEvent): readonly string[] {
       unspoken = sentences.pop() ?? '';
       return sentences.map(plain);
     }
+    case 'draft.discarded':
+      unspoken = '';
+      return [];
     case 'model.completed': {
       const rest = unspoken;
       unspoken = '';

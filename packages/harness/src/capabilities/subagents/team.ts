@@ -287,7 +287,10 @@ export class Team {
       .build();
     const { agent } = this.#memberFor(subagent);
     try {
-      return await workAt(agent, order, context, signal);
+      const { taskId } = order;
+      return await workAt(agent, order, context, signal, (event) =>
+        giver?.emit({ type: 'subagent.event', taskId, subagent: subagent.name, event }),
+      );
     } finally {
       if (signal.aborted) await this.#cancelBelow(owner, order);
     }

@@ -1,4 +1,4 @@
-import { type RuntimeContext, textOf, userMessage } from '@x/core';
+import { type AgentEvent, type RuntimeContext, textOf, userMessage } from '@x/core';
 import type { Reply } from '../../agent/call-options.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
 import { HarnessError } from '../../errors/harness-error.js';
@@ -9,23 +9,28 @@ const GO_ON = 'agent_send lets it go on.';
 
 /**
  * Lets an agent carry out an order, once, however often it is given: what an earlier process began is gone on with, and
- * what it finished is only read.
+ * what it finished is only read. Waits for `tell` after every event.
  */
 export async function workAt(
   agent: HarnessAgent,
   { taskId, message }: TaskOrder,
   context: RuntimeContext,
   signal: AbortSignal,
+  tell: (event: AgentEvent) => void | Promise<void>,
 ): Promise<TaskOutcome> {
   try {
     const state = await agent.state(context);
     const isBegun =
       state !== undefined &&
       (state.context.some(({ id }) => id === taskId) || (await agent.log(context).get(taskId)) !== undefined);
-    const reply = isBegun
-      ? await agent.resume(context, { signal })
-      : await agent.call(userMessage(message, { id: taskId }), context, { signal });
-    return outcomeOf(reply);
+    const events = isBegun
+      ? agent.resumeStream(context, { signal })
+      : agent.stream(userMessage(message, { id: taskId }), context, { signal });
+    for (;;) {
+      const { done, value } = await events.next();
+      if (done) return outcomeOf(value);
+      await tell(value);
+    }
   } catch (error) {
     if (!HarnessError.isInstance(error)) throw error;
     if (error.code === 'agent_closed') return { status: 'shutdown' };
