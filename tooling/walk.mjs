@@ -155,6 +155,7 @@ async function walkCode({ file, fences }, directory) {
       seconds: 60,
     });
     if (code !== 0) problems.push(`${file}:${fence.line} exited with ${code}\n${output}`);
+    else if (WARNS.test(output)) problems.push(`${file}:${fence.line} warns\n${output}`);
   }
   return problems;
 }
@@ -170,9 +171,13 @@ async function walkCommands({ file, packages, commands }, directory, services) {
   for (const command of commands) {
     const { code, output } = await runCommand(command, place);
     if (code !== 0) problems.push(`${command}\nexited with ${code}\n${output}`);
+    else if (WARNS.test(output)) problems.push(`${command}\nwarns\n${output}`);
   }
   return problems;
 }
+
+/** A documented program that earns a warning of its own product is wrong, or the warning is. */
+const WARNS = /^.*\b(?:Warning|warning):/m;
 
 /** The examples, with the packages as npm gives them. */
 async function walkExamples(registry) {

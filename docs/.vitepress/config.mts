@@ -42,6 +42,7 @@ export default defineConfig({
           page('Getting started', '/getting-started'),
           page('Only the compactor', '/only-the-compactor'),
           page('Only the memory', '/only-the-memory'),
+          page('Only the sessions', '/only-the-sessions'),
           page('Replay your own logs', '/replay'),
         ],
       },
@@ -70,6 +71,8 @@ export default defineConfig({
       {
         text: 'Run',
         items: [
+          page('Serve an agent', '/serve-an-agent'),
+          page('Deploy', '/deploy'),
           page('Many machines', '/many-machines'),
           page('Operations', '/operations'),
           page('Telemetry', '/telemetry'),
@@ -91,6 +94,9 @@ export default defineConfig({
         items: [
           page('Configuration', '/configuration'),
           page('Every key', '/reference/keys'),
+          page('Troubleshooting', '/troubleshooting'),
+          page('Glossary', '/glossary'),
+          page('Beside others', '/compare'),
           page('Architecture', '/architecture'),
           page('Decisions', '/decisions/'),
         ],

@@ -38,11 +38,20 @@ async function checkFences(
     const fence = byPath.get(path);
     return fence === undefined ? [] : [{ file: fence.file, line: fence.line + line, message }];
   });
-  for (const [path, { file, line, run }] of byPath) {
-    const failure = run ? await runModule(path) : undefined;
+  for (const [path, { file, line, run, output }] of byPath) {
+    if (!run) continue;
+    const { stdout, failure } = await runModule(path);
     if (failure !== undefined) problems.push({ file, line, message: `this code ${failure}` });
+    else if (output !== undefined && plain(stdout) !== plain(output)) {
+      problems.push({ file, line, message: `this code does not print what stands below it, but\n${stdout}` });
+    }
   }
   return problems;
+}
+
+/** A text without the space at the end of its lines. */
+function plain(text: string): string {
+  return text.replaceAll(/[ \t]+$/gm, '').trim();
 }
 
 function documents(root: string): readonly string[] {

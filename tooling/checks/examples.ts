@@ -11,7 +11,7 @@ report([...(await checkDocuments(repository)), ...(await runExamples())]);
 async function runExamples(): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
   for (const file of filesBelow(repository, 'examples').filter((path) => path.endsWith('.ts'))) {
-    const failure = await runModule(join(repository, file));
+    const { failure } = await runModule(join(repository, file));
     if (failure !== undefined) problems.push({ file, message: failure });
   }
   return problems;

@@ -8,13 +8,15 @@ export interface Fence {
   readonly code: string;
   /** Whether it must also run. */
   readonly run: boolean;
+  /** What it must print then: the text of the fence ` ```text output ` behind it. */
+  output?: string;
 }
 
 const opening = /^([\s>]*)(`{3,}|~{3,})\s*(.*?)\s*$/;
 
 /**
  * Finds every TypeScript fence of a Markdown text: ` ```ts ` is to compile, ` ```ts run ` is to run as well, and
- * ` ```ts no-check: reason ` is left alone. Any other word after the language is a problem, so that a slip of the pen
+ * ` ```ts no-check: reason ` is left alone. A fence ` ```text output ` holds what the code before it prints. Any other word after the language is a problem, so that a slip of the pen
  * does not take code out of the check.
  */
 export function extractFences(
@@ -31,6 +33,13 @@ export function extractFences(
     const end = closingLine(lines, start, marker);
     index = end;
     const [language, ...words] = information.split(/\s+/);
+    if (information === 'text output') {
+      const printed = lines.slice(start, end).map((line) => withoutPrefix(line, prefix));
+      const last = fences.at(-1);
+      if (last?.run) last.output = `${printed.join('\n')}\n`;
+      else problems.push({ file, line: start, message: 'no code that runs stands before this output' });
+      continue;
+    }
     if (language === undefined || !/^(ts|tsx|typescript)$/i.test(language)) continue;
     const instruction = words.join(' ');
     if (/^no-check: \S/.test(instruction)) continue;

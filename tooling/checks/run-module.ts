@@ -11,9 +11,11 @@ const loader = import.meta.resolve('tsx');
  * Runs a TypeScript module with nothing but Node: an empty working directory, no API keys and no settings in the
  * environment.
  *
- * @returns what went wrong with the end of the output, or undefined when it exited 0 in time.
+ * @returns its standard output, and what went wrong with the end of all output unless it exited 0 in time.
  */
-export async function runModule(path: string): Promise<string | undefined> {
+export async function runModule(
+  path: string,
+): Promise<{ readonly stdout: string; readonly failure?: string }> {
   const directory = await mkdtemp(join(tmpdir(), 'x-example-'));
   try {
     return await new Promise((done) => {
@@ -24,16 +26,20 @@ export async function runModule(path: string): Promise<string | undefined> {
         timeout: secondsAllowed * 1000,
         killSignal: 'SIGKILL',
       });
+      let stdout = '';
       let output = '';
+      child.stdout.on('data', (chunk: Buffer) => {
+        stdout += chunk;
+      });
       const keep = (chunk: Buffer) => {
         output = (output + chunk).slice(-4000);
       };
       child.stdout.on('data', keep);
       child.stderr.on('data', keep);
       child.once('close', (code, signal) => {
-        if (code === 0) return done(undefined);
+        if (code === 0) return done({ stdout });
         const how = signal === null ? `exited with ${code}` : `did not end within ${secondsAllowed} s`;
-        done(`${how}\n${output.trim()}`);
+        done({ stdout, failure: `${how}\n${output.trim()}` });
       });
     });
   } finally {

@@ -17,6 +17,12 @@ test('code that does not compile or run is named by its file and line', async ()
       '```ts run',
       "throw new Error('no such luck');",
       '```',
+      '```ts run',
+      "console.log('four', 2 + 2);",
+      '```',
+      '```text output',
+      'four 5',
+      '```',
       // The same name again: every fence is a module of its own.
       '```ts',
       'const a = [1][0];',
@@ -25,11 +31,12 @@ test('code that does not compile or run is named by its file and line', async ()
     ].join('\n'),
   });
   const problems = await checkDocuments(root);
-  expect(problems).toHaveLength(3);
+  expect(problems).toHaveLength(4);
   expect(problems).toEqual(
     expect.arrayContaining([
       { file: 'README.md', line: 3, message: "Type 'number' is not assignable to type 'string'." },
-      { file: 'docs/guides/start.md', line: 10, message: "'a' is possibly 'undefined'." },
+      { file: 'docs/guides/start.md', line: 16, message: "'a' is possibly 'undefined'." },
+      { file: 'docs/guides/start.md', line: 9, message: expect.stringContaining('does not print') },
       { file: 'docs/guides/start.md', line: 6, message: expect.stringContaining('no such luck') },
     ]),
   );

@@ -38,6 +38,15 @@ test('a fence can ask to be run', () => {
   ]);
 });
 
+test('what stands behind code that runs is what it must print', () => {
+  const text = markdown('```ts run', 'a;', '```', '', '```text output', '1', '2', '```');
+  expect(extractFences('a.md', text).fences).toMatchObject([{ run: true, output: '1\n2\n' }]);
+  const stray = extractFences('a.md', markdown('```ts', 'a;', '```', '```text output', '1', '```'));
+  expect(stray.problems).toMatchObject([
+    { file: 'a.md', line: 4, message: expect.stringContaining('no code') },
+  ]);
+});
+
 test('a fence can opt out, but only with a reason', () => {
   const optOut = (instruction: string) =>
     extractFences('a.md', markdown('', `\`\`\`ts ${instruction}`, 'a', '```'));
