@@ -17,7 +17,6 @@ const users = new Map([['Bearer token-of-alice', 'alice']]);
 const workspace = new LocalWorkspace(join(directory, 'workspace'));
 const memory = new MemoryService({ workspace });
 const handler = mcpHttpHandler({
-  workspace,
   memory,
   tools: [...(sessionHistory().tools ?? [])],
   scopeOf: ({ headers }) => {

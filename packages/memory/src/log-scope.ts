@@ -1,4 +1,4 @@
-import { type AgentState, fileSegment, type RuntimeContext, type SessionLog } from '@x/core';
+import { type AgentState, CapabilityError, fileSegment, type RuntimeContext, type SessionLog } from '@x/core';
 import { LOG_SUFFIX, scopePrefix } from './memory-scope.js';
 
 const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
@@ -57,4 +57,18 @@ function userPrefixOf(call: AgentCall): string | undefined {
   const own = logScopeOf(call)?.prefix;
   if (!own?.startsWith(user)) return undefined;
   return OWN_AGENT.test(own.slice(user.length)) ? user : undefined;
+}
+
+/**
+ * Where the memory of a call's tenant, user and agent lies: beside its session logs.
+ *
+ * @throws {CapabilityError} when the log is no file of a workspace: then nothing says whose memory it would be.
+ */
+export function memoryPrefix(scope: { readonly log: SessionLog; readonly state: AgentState }): string {
+  const found = logScopeOf(scope);
+  if (found !== undefined) return found.prefix;
+  throw new CapabilityError(
+    'memory',
+    `Memory needs session logs in a workspace, but this one is at ${scope.log.location}.`,
+  );
 }

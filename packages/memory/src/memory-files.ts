@@ -1,4 +1,5 @@
-import { readText, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import { parseWith, readText, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import type * as z from 'zod';
 
 /** The memory that is rewritten whole and always in front of the agent. */
 export const CORE_FILE = 'MEMORY.md';
@@ -38,9 +39,67 @@ export async function readIfFound(workspace: Workspace, path: string): Promise<s
   }
 }
 
+/**
+ * A state that an earlier process left; `undefined` when there is none.
+ *
+ * @throws {InvalidInputError} for a file that is no such state, with `remedy`.
+ */
+export async function readJson<Schema extends z.ZodType>(
+  workspace: Workspace,
+  path: string,
+  schema: Schema,
+  remedy: string,
+): Promise<z.output<Schema> | undefined> {
+  const text = await readIfFound(workspace, path);
+  if (text === undefined) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Refused below, with the path of the file.
+  }
+  return parseWith(schema, value, path, remedy);
+}
+
+export async function writeJson(workspace: Workspace, path: string, value: unknown): Promise<void> {
+  await workspace.write(path, `${JSON.stringify(value)}\n`);
+}
+
 /** Adds to the end of a file, on a line of its own. */
 export async function appendLine(workspace: Workspace, path: string, line: string): Promise<void> {
   const size = (await workspace.stat(path))?.size ?? 0;
   const [last] = size === 0 ? [NEWLINE] : await workspace.read(path, { offset: size - 1 });
   await workspace.append(path, `${last === NEWLINE ? '' : '\n'}${line}\n`);
+}
+
+/** A file that changed so short a time ago may change once more without another time. */
+const UNSURE_MS = 20;
+
+/** What tells that a file has not changed since, without reading it; `null` when it may be changing now. */
+export function markOf({ size, modifiedAt }: WorkspaceEntry): string | null {
+  const age = Date.now() - Date.parse(modifiedAt);
+  return Math.abs(age) < UNSURE_MS ? null : `${size} ${modifiedAt}`;
+}
+
+const OWN: ReadonlySet<string> = new Set([CORE_FILE, 'memory', 'sessions']);
+const LEVELS = ['tenants', 'users', 'agents'] as const;
+
+/** All places in a workspace where a tenant, user or agent may have a memory or sessions. Each is empty or ends with `/`. */
+export async function* memoryPrefixes(
+  workspace: Workspace,
+  prefix = '',
+  level = 0,
+): AsyncGenerator<string, void, undefined> {
+  for await (const { path } of workspace.list(prefix)) {
+    const name = path.slice(prefix.length);
+    if (!OWN.has(name)) continue;
+    yield prefix;
+    break;
+  }
+  for (const [index, folder] of LEVELS.entries()) {
+    if (index < level) continue;
+    for await (const { path, type } of workspace.list(`${prefix}${folder}`)) {
+      if (type === 'directory') yield* memoryPrefixes(workspace, `${path}/`, index + 1);
+    }
+  }
 }

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises';
 import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
+import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
-import { markOf } from './index/file-mark.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
 import type { MemorySource } from './index/line-filter.js';
 import { LineSearch, type RankedLine } from './index/line-search.js';
@@ -12,8 +12,7 @@ import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from '
 import { LineWriter } from './index/line-writer.js';
 import { indexLog } from './index/log-indexer.js';
 import { parseQuery } from './index/search-query.js';
-import { memoryFiles, readIfFound } from './memory-files.js';
-import { MemoryIndexError } from './memory-index-error.js';
+import { markOf, memoryFiles, readIfFound } from './memory-files.js';
 import { LOG_SUFFIX } from './memory-scope.js';
 import { excerpt } from './message-text.js';
 

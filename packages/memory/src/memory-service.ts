@@ -5,10 +5,9 @@ import {
   type Model,
   parseWith,
   type Redact,
-  type SessionStore,
   type Workspace,
 } from '@x/core';
-import * as z from 'zod';
+import type * as z from 'zod';
 import { bulletsOf, factKey, keyHash } from './bullets.js';
 import {
   type ConsolidationOptions,
@@ -20,38 +19,20 @@ import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
-import { clockSchema, redactorFor, workspaceSchema } from './flush/flush-config.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
-import { plainLine } from './flush/parse-bullets.js';
-import type { MaintenanceReport } from './maintenance/maintenance-config.js';
+import { plainLine } from './flush/flush-prompt.js';
+import { type FreshHits, LazyIndex } from './lazy-index.js';
 import { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
-import { memoryServiceShape } from './memory/memory-config.js';
 import { appendLine, CORE_FILE, dailyFile, memoryFiles, readIfFound } from './memory-files.js';
-import { type MemoryHit, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
-import { MemoryIndexError } from './memory-index-error.js';
+import type { MemorySearchOptions } from './memory-index.js';
 import { type MemoryScope, type SessionPlace, scopePrefix } from './memory-scope.js';
 import { type FactAuthor, type FactSource, renderNoteLine } from './note-line.js';
-
-const optionsSchema = z.strictObject({
-  workspace: workspaceSchema,
-  /** Where leases for the maintenance come from. */
-  store: z
-    .custom<SessionStore>(
-      (value) => typeof value === 'object' && value !== null && 'load' in value,
-      'must be a store',
-    )
-    .optional(),
-  ...memoryServiceShape,
-  /** The model for what no call gives one for; `null`, the default, for none. */
-  model: memoryServiceShape.model.unwrap().default(null),
-  /** Told of flushes, merges and failures that no call is there to be told of. */
-  onEvent: z.custom<(event: AgentEventBody) => void>((value) => typeof value === 'function').optional(),
-  clock: clockSchema,
-});
-
-/** Options of a `MemoryService`. */
-export type MemoryServiceOptions = z.input<typeof optionsSchema>;
-type ServiceSettings = z.output<typeof optionsSchema>;
+import {
+  type MaintenanceReport,
+  type MemoryServiceOptions,
+  memoryServiceSchema,
+  redactorFor,
+} from './settings.js';
 
 /** Whose memory is meant: a scope, or the prefix of its directory in the workspace. */
 export type MemoryPlace = MemoryScope | string;
@@ -76,22 +57,25 @@ export interface MemoryFact {
  * const { hits } = await service.search({ userId: 'alice' }, 'which database?');
  */
 export class MemoryService {
+  readonly workspace: Workspace;
   readonly flusher: MemoryFlushManager;
   readonly consolidator: MemoryConsolidator;
-  readonly #settings: ServiceSettings;
+  readonly #settings: z.output<typeof memoryServiceSchema>;
   readonly #redact: Redact;
   readonly #scheduler: MemoryMaintenanceScheduler;
   #model: Model | null;
   #emit: ((event: AgentEventBody) => void) | undefined;
-  #index: Promise<MemoryIndex> | undefined;
+  readonly #index: LazyIndex;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
-    this.#settings = parseWith(optionsSchema, options, 'MemoryService options');
+    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
     const { workspace, store, clock, maintenance, redact, timeZone } = this.#settings;
     const { flush, flushGapMs, maxBatchTokens, maxMemoryTokens, keepVersions, consolidationGapMs } =
       this.#settings;
+    this.workspace = workspace;
     this.#redact = redactorFor(redact);
+    this.#index = new LazyIndex(this.#settings.index);
     this.#model = this.#settings.model;
     this.#emit = this.#settings.onEvent;
     const shared = { workspace, clock, timeZone, model: () => this.#model };
@@ -128,7 +112,7 @@ export class MemoryService {
       source,
     }: { readonly author?: 'model' | 'rule'; readonly source?: FactSource | undefined } = {},
   ): Promise<FactOutcome> {
-    const { workspace } = this.#settings;
+    const { workspace } = this;
     const said = plainLine(this.#redact(text));
     const key = factKey(said);
     const options = this.#core(place);
@@ -207,7 +191,7 @@ export class MemoryService {
     query: string,
     { by = 'model' }: { readonly by?: 'person' | 'model' } = {},
   ): Promise<FactOutcome> {
-    const { workspace } = this.#settings;
+    const { workspace } = this;
     const options = this.#core(place);
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
@@ -240,7 +224,7 @@ export class MemoryService {
       return { status: 'done', facts: [bullet.text] };
     });
     if (outcome.status === 'done') {
-      const index = await this.#openIndex();
+      const index = await this.#index.open();
       if (!index.readOnly) {
         await index.indexAllFromWorkspace(workspace, { prefix });
         await index.purge();
@@ -260,40 +244,26 @@ export class MemoryService {
     });
   }
 
-  /**
-   * The best lines of MEMORY.md and the notes.
-   *
-   * @returns With the hits, why newer lines may be missing; `undefined` when the index is up to date.
-   */
+  /** The best lines of MEMORY.md and the notes. */
   async search(
     place: MemoryPlace,
     query: string,
     options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until'> = {},
-  ): Promise<{ readonly hits: readonly MemoryHit[]; readonly stale: string | undefined }> {
-    const prefix = prefixOf(place);
-    const index = await this.#openIndex();
-    const search = async () => {
-      const stale = await index.update(this.#settings.workspace, { prefix });
-      return { hits: await index.search(query, { ...options, prefix, sources: ['memory'] }), stale };
-    };
-    return search().catch((error: unknown) => {
-      // A damaged index has been made anew by now: once more, from the files.
-      if (MemoryIndexError.isInstance(error)) return search();
-      throw error;
-    });
+  ): Promise<FreshHits> {
+    return this.#index.search(this.workspace, { prefix: prefixOf(place) }, query, options);
   }
 
   /** The text of MEMORY.md; empty where there is none. */
   async read(place: MemoryPlace): Promise<string> {
-    return (await readIfFound(this.#settings.workspace, `${prefixOf(place)}${CORE_FILE}`)) ?? '';
+    return (await readIfFound(this.workspace, `${prefixOf(place)}${CORE_FILE}`)) ?? '';
   }
 
   /** Writes what is worth remembering of a session to the day's note. */
   async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     const outcome = await this.flusher.flushPlace(place, options);
-    const index = await (typeof this.#settings.index === 'string' ? this.#index : this.#settings.index);
+    const index = await this.#index.opened;
     if (index !== undefined && !index.readOnly && outcome.paths.length > 0) {
-      await index.update(this.#settings.workspace, { prefix: place.prefix });
+      await index.update(this.workspace, { prefix: place.prefix });
     }
     return outcome;
   }
@@ -342,7 +312,7 @@ export class MemoryService {
    * @throws {InvalidInputError} for a scope without user and tenant: that would be everybody.
    */
   async erase(scope: MemoryScope): Promise<{ readonly files: number; readonly indexed: number }> {
-    const { workspace } = this.#settings;
+    const { workspace } = this;
     const prefix = scopePrefix(scope);
     if (scope.userId === undefined && scope.tenantId === undefined) {
       throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
@@ -352,35 +322,22 @@ export class MemoryService {
       for await (const { type } of workspace.list(prefix, { recursive: true })) if (type === 'file') files++;
       await workspace.delete(prefix.slice(0, -1));
     });
-    const index = await this.#openIndex();
+    const index = await this.#index.open();
     return { files, indexed: index.readOnly ? 0 : await index.forget(prefix) };
   }
 
   /** Waits for what is under way, and closes the index that it has opened. */
   async close(): Promise<void> {
     await this.#scheduler.close();
-    const index = this.#index;
-    this.#index = undefined;
-    await index?.then((own) => own.close());
+    await this.#index.close();
   }
 
   #core(place: MemoryPlace): CoreOptions {
     return this.consolidator.coreOptions(prefixOf(place));
   }
 
-  async #openIndex(): Promise<MemoryIndex> {
-    const { index } = this.#settings;
-    if (typeof index !== 'string') return index;
-    this.#index ??= MemoryIndex.open(index);
-    // A failure must not stay: the next search tries again.
-    this.#index.catch(() => {
-      this.#index = undefined;
-    });
-    return this.#index;
-  }
-
   async #maintainIndex(workspace: Workspace, prefixes: readonly string[]): Promise<void> {
-    const index = await this.#openIndex();
+    const index = await this.#index.open();
     if (!index.readOnly) await index.maintain(workspace, prefixes);
   }
 

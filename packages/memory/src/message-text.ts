@@ -1,52 +1,57 @@
 import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
 
 /** Tools whose calls and results only repeat what stands elsewhere. */
-const ECHOES = new Set([
-  'session_list',
-  'session_history',
-  'session_search',
-  'query_history',
-  'memory_search',
-]);
+const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;
 
-/** All that a message says: text, tool calls with their input, tool results. Thinking is left out. */
-export function messageText(message: Message): string {
-  return textOfBlocks(message.content);
+/** How much of a message is shown: UTF-16 units of what somebody said, and of what went to and came from a tool. */
+export interface Shown {
+  readonly spoken?: number;
+  readonly tool?: number;
+  /** Whether calls and results are shown that only repeat what stands elsewhere. Default true. */
+  readonly echoes?: boolean;
+}
+
+/** What a message says: text, tool calls with their input, tool results. Thinking is left out. */
+export function messageText({ content }: Message, shown: Shown = {}): string {
+  return textOfBlocks(content, shown);
 }
 
 /** The same without what would make a search find itself. */
 export function searchableText(message: Message): string {
-  return textOfBlocks(message.content.filter((block) => !isEcho(block)));
+  return messageText(message, { echoes: false });
 }
 
-function isEcho(block: ContentBlock): boolean {
-  if (block.type === 'tool_use') return ECHOES.has(block.name);
-  return block.type === 'tool_result' && ECHOES.has(block.toolName);
-}
-
-function textOfBlocks(blocks: readonly ContentBlock[]): string {
+function textOfBlocks(blocks: readonly ContentBlock[], shown: Shown): string {
   return blocks
-    .map(blockText)
+    .map((block) => blockText(block, shown))
     .filter((text) => text !== '')
     .join('\n');
 }
 
-function blockText(block: ContentBlock): string {
+function blockText(block: ContentBlock, shown: Shown): string {
+  const { spoken = Infinity, tool = Infinity, echoes = true } = shown;
   switch (block.type) {
     case 'text':
-      return block.text;
+      return cutMiddle(block.text, spoken);
     case 'tool_use':
-      return `call ${block.name} ${JSON.stringify(block.input)}`;
-    case 'tool_result': {
-      const output = block.output.map(blockText).join('\n');
-      return `${block.isError ? 'error' : 'result'} of ${block.toolName}: ${output}`;
-    }
+      if (!echoes && ECHO.test(block.name)) return '';
+      return `call ${block.name} ${cutMiddle(JSON.stringify(block.input), tool)}`;
+    case 'tool_result':
+      if (!echoes && ECHO.test(block.toolName)) return '';
+      return `${block.isError ? 'error' : 'result'} of ${block.toolName}: ${cutMiddle(textOfBlocks(block.output, {}), tool)}`;
     case 'file':
       return `[file ${block.filename ?? block.mediaType}]`;
     case 'opaque':
     case 'thinking':
       return '';
   }
+}
+
+/** The beginning and the end of a text. */
+export function cutMiddle(text: string, length: number, gap = ' […] '): string {
+  if (text.length <= length) return text;
+  const half = Math.floor(length / 2);
+  return `${headOf(text, half)}${gap}${tailOf(text, half)}`;
 }
 
 /**
@@ -58,6 +63,16 @@ export function cut(text: string, maxChars: number, advice: (from: number) => st
   if (text.length <= maxChars) return text;
   const head = headOf(text, maxChars);
   return `${head}… [${text.length - head.length} more characters${advice(head.length)}]`;
+}
+
+/** As many texts, from the first on, as fit into an answer; one at least, where there are any. */
+export function fitting(texts: readonly string[], maxChars: number, separator = '\n'): string[] {
+  let chars = 0;
+  const end = texts.findIndex((text, index) => {
+    chars += text.length + separator.length;
+    return index > 0 && chars > maxChars;
+  });
+  return texts.slice(0, end < 0 ? texts.length : end);
 }
 
 /** One line of at most about `maxChars` around the first place where a term stands. */

@@ -1,14 +1,14 @@
 import { type AgentEventBody, InvalidInputError, type Model, ModelError, parseWith } from '@x/core';
 import { askModel } from '../ask-model.js';
+import { MemoryRefusedError } from '../errors.js';
 import { dayIn } from '../index/dates.js';
 import { CORE_FILE } from '../memory-files.js';
-import { MemoryRefusedError } from '../memory-refused-error.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import {
   type ConsolidationSettings,
   consolidatorSchema,
   type MemoryConsolidatorOptions,
-} from './consolidation-config.js';
+} from '../settings.js';
 import { type Core, type CoreOptions, replaceCore, withCore } from './core-file.js';
 import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
 import { hashOf, readState, writeState } from './memory-state.js';
@@ -18,6 +18,8 @@ import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** After so many answers in a row that were refused, notes are merged by rule: a consolidation always gets on. */
 const MOST_REFUSALS = 3;
+/** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
+const MAX_NOTES_TOKENS = 20_000;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 8_000;
 
@@ -69,9 +71,9 @@ export class MemoryConsolidator {
 
   /** @internal The same for a place in the workspace. */
   async consolidateBelow(prefix: string, options: ConsolidationOptions = {}): Promise<ConsolidationOutcome> {
-    const { workspace, maxNotesTokens } = this.#settings;
+    const { workspace } = this.#settings;
     const model = this.#modelFor(options);
-    const maxTokens = Math.min(maxNotesTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
+    const maxTokens = Math.min(MAX_NOTES_TOKENS, Math.ceil((model?.contextWindow ?? Infinity) / 3));
     const startedAt = performance.now();
     let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {

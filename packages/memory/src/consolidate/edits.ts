@@ -1,6 +1,6 @@
 import { type Checked, quote } from '../ask-model.js';
 import { bulletsOf, factKey, keyHash } from '../bullets.js';
-import { plainLine } from '../flush/parse-bullets.js';
+import { plainLine } from '../flush/flush-prompt.js';
 import { contentTermsOf } from '../index/search-query.js';
 import type { Core } from './core-file.js';
 import type { StoredFact } from './memory-state.js';

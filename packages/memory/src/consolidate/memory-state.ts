@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { parseWith, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
 import * as z from 'zod';
-import { readIfFound } from '../memory-files.js';
+import { readJson, writeJson } from '../memory-files.js';
 
 /** How much of each note has been merged: so many bytes, and what they were. */
 const positionsSchema = z.record(z.string(), z.object({ bytes: z.int().min(0), hash: z.string() }));
@@ -60,30 +60,18 @@ function statePath(prefix: string): string {
   return `${prefix}memory/.consolidation_state`;
 }
 
+const REMEDY = 'Delete the file to have all notes merged again.';
+
 /** @throws {InvalidInputError} for a file that is no such state. */
 export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
-  const text = await readIfFound(workspace, statePath(prefix));
-  if (text === undefined) return { version: 2, refusals: 0, notes: {}, facts: [], gone: {} };
-  return parseWith(
-    stateSchema,
-    parseJson(text),
-    `consolidation state ${statePath(prefix)}`,
-    'Delete the file to have all notes merged again.',
-  );
+  const state = await readJson(workspace, statePath(prefix), stateSchema, REMEDY);
+  return state ?? { version: 2, refusals: 0, notes: {}, facts: [], gone: {} };
 }
 
 export async function writeState(workspace: Workspace, prefix: string, state: MemoryState): Promise<void> {
-  await workspace.write(statePath(prefix), `${JSON.stringify(state)}\n`);
+  await writeJson(workspace, statePath(prefix), state);
 }
 
 export function hashOf(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('base64url');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

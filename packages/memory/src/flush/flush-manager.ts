@@ -11,11 +11,11 @@ import {
 import { askModel } from '../ask-model.js';
 import { factKey, factKeys, keyHash } from '../bullets.js';
 import { readState } from '../consolidate/memory-state.js';
+import { MemoryRefusedError } from '../errors.js';
 import { exclusively, noteLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
-import { CORE_FILE, dailyFile, readIfFound } from '../memory-files.js';
-import { MemoryRefusedError } from '../memory-refused-error.js';
+import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
 import { type SessionPlace, sessionPlace } from '../memory-scope.js';
 import { parseNoteLine, renderNoteLine } from '../note-line.js';
 import {
@@ -23,12 +23,24 @@ import {
   flushManagerSchema,
   type MemoryFlushManagerOptions,
   redactorFor,
-} from './flush-config.js';
-import { entryId, holdsEntry, missingFrom } from './flush-entry.js';
-import { FLUSH_INSTRUCTIONS, flushPrompt } from './flush-prompt.js';
-import { type FlushEntry, type FlushState, readFlushState, writeFlushState } from './flush-state.js';
+} from '../settings.js';
+import {
+  FLUSH_INSTRUCTIONS,
+  flushPrompt,
+  MAX_BULLETS,
+  parseBullets,
+  plainLine,
+  type Statement,
+} from './flush-prompt.js';
+import {
+  entryId,
+  type FlushEntry,
+  type FlushState,
+  holdsEntry,
+  missingFrom,
+  readFlushState,
+} from './flush-state.js';
 import { type Batch, nextBatch } from './new-messages.js';
-import { MAX_BULLETS, parseBullets, plainLine, type Statement } from './parse-bullets.js';
 
 /** After so many answers in a row that were refused, statements are found by pattern: a flush always gets on. */
 const MOST_REFUSALS = 3;
@@ -226,11 +238,11 @@ export class MemoryFlushManager {
       const pending: FlushState = { ...current, flushedAt, refusals: 0, pending: { note, entry, offset } };
       if (entry.bullets.length === 0) {
         const state = { version: 1 as const, offset, flushedAt, refusals: 0 };
-        await writeFlushState(workspace, place.flushState, state);
+        await writeJson(workspace, place.flushState, state);
         return { state, own: true };
       }
       await check();
-      await writeFlushState(workspace, place.flushState, pending);
+      await writeJson(workspace, place.flushState, pending);
       return { state: await this.#finish(place, pending, check), own: true };
     });
   }
@@ -241,7 +253,7 @@ export class MemoryFlushManager {
     await exclusively(workspace, lockOf(place), async () => {
       const current = await readFlushState(workspace, place.flushState);
       if (current.pending !== undefined || !isAt(current, seen)) return;
-      await writeFlushState(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
+      await writeJson(workspace, place.flushState, { ...current, refusals: current.refusals + 1 });
     });
   }
 
@@ -266,7 +278,7 @@ export class MemoryFlushManager {
     });
     const { pending: _, ...rest } = state;
     const finished = { ...rest, offset };
-    await writeFlushState(workspace, place.flushState, finished);
+    await writeJson(workspace, place.flushState, finished);
     return finished;
   }
 }

@@ -1,6 +1,14 @@
-import { type ContentBlock, headOf, type Message, type Redact, tailOf } from '@x/core';
-import { quote } from '../ask-model.js';
-import { MAX_BULLET_CHARS, MAX_BULLETS, NO_REPLY } from './parse-bullets.js';
+import type { Message, Redact } from '@x/core';
+import { type Checked, quote } from '../ask-model.js';
+import { bulletText } from '../bullets.js';
+import { cutMiddle, messageText } from '../message-text.js';
+
+/** What a model answers when nothing is worth remembering. */
+const NO_REPLY = 'NO_REPLY';
+
+/** Bullets of one answer, and UTF-16 units of one bullet. */
+export const MAX_BULLETS = 20;
+const MAX_BULLET_CHARS = 500;
 
 /**
  * UTF-16 units of each text that is shown so that it is not repeated; of a longer one, the beginning and the end. Of a
@@ -12,8 +20,6 @@ const UNITS_PER_TOKEN_OF_WINDOW = 0.5;
 /** UTF-16 units of what somebody said, and of what went to and came from a tool. */
 const SPOKEN_LENGTH = 8_000;
 const TOOL_LENGTH = 500;
-/** Tools whose calls and results repeat what is remembered already. */
-const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;
 
 export interface FlushMaterial {
   readonly messages: readonly Message[];
@@ -44,53 +50,60 @@ export function flushPrompt(
   const transcript = messages.map((message, index) => renderMessage(message, index + 1)).join('\n\n');
   return [
     `It is ${day}. Known from earlier conversations, for comparison only:`,
-    quote('known', cut(memory, length)),
+    quoted('known', memory, length),
     `Noted on ${day} already:`,
-    quote('noted', cut(note, length)),
+    quoted('noted', note, length),
     'The newest part of the conversation:',
     quote('transcript', redact(transcript)),
   ].join('\n\n');
 }
 
-function cut(text: string, length: number): string {
-  const trimmed = text.trim();
-  if (trimmed === '') return '(nothing)';
-  if (trimmed.length <= length) return trimmed;
-  const half = Math.floor(length / 2);
-  return `${headOf(trimmed, half)}\n[…]\n${tailOf(trimmed, half)}`;
+function quoted(tag: string, text: string, length: number): string {
+  return quote(tag, cutMiddle(text.trim(), length, '\n[…]\n') || '(nothing)');
 }
 
 /** A message as a part of a transcript; empty when it says nothing. Thinking is left out. */
-export function renderMessage({ role, createdAt, content }: Message, number?: number): string {
-  const text = content.map(renderBlock).filter(Boolean).join('\n');
-  return text === ''
-    ? ''
-    : `[${number === undefined ? '' : `#${number} `}${createdAt.slice(0, 10)} ${role}] ${text}`;
+export function renderMessage(message: Message, number?: number): string {
+  const text = messageText(message, { spoken: SPOKEN_LENGTH, tool: TOOL_LENGTH, echoes: false }).trim();
+  const place = number === undefined ? '' : `#${number} `;
+  return text === '' ? '' : `[${place}${message.createdAt.slice(0, 10)} ${message.role}] ${text}`;
 }
 
-function renderBlock(block: ContentBlock): string {
-  switch (block.type) {
-    case 'text':
-      return cutMiddle(block.text.trim(), SPOKEN_LENGTH);
-    case 'tool_use':
-      return ECHO.test(block.name)
-        ? ''
-        : `call ${block.name} ${cutMiddle(JSON.stringify(block.input), TOOL_LENGTH)}`;
-    case 'tool_result': {
-      if (ECHO.test(block.toolName)) return '';
-      const output = block.output.map(renderBlock).filter(Boolean).join('\n');
-      return `${block.isError ? 'error' : 'result'} of ${block.toolName}: ${cutMiddle(output, TOOL_LENGTH)}`;
+/** What is worth remembering of some messages. */
+export interface Statement {
+  readonly text: string;
+  /** The index of the message that says it; `undefined` when it is not known. */
+  readonly message?: number | undefined;
+}
+
+/** The bullets of an answer, without their signs; none for `NO_REPLY`. Anything else in it has it refused as a whole. */
+export function parseBullets(answer: string): Checked<readonly Statement[]> {
+  if (answer === NO_REPLY) return { value: [] };
+  if (answer === '') return { refused: `it is empty; say ${NO_REPLY} when there is nothing to remember` };
+  const bullets: Statement[] = [];
+  for (const line of answer.split(/\r\n|\n|\r|\u2028|\u2029/)) {
+    if (line.trim() === '') continue;
+    const text = bulletText(line);
+    if (text === undefined) return { refused: 'it has lines that are no "- " bullets' };
+    if (text === NO_REPLY) return { refused: `it mixes ${NO_REPLY} with bullets` };
+    if (text.length > MAX_BULLET_CHARS) {
+      return { refused: `a bullet is longer than ${MAX_BULLET_CHARS} characters` };
     }
-    case 'file':
-      return `[file ${block.filename ?? block.mediaType}]`;
-    case 'thinking':
-    case 'opaque':
-      return '';
+    const source = /\s*\[#(\d+)(?:[^\]]*)\]\s*$/.exec(text);
+    bullets.push({
+      text: plainLine(source === null ? text : text.slice(0, source.index)),
+      ...(source === null ? {} : { message: Number(source[1]) - 1 }),
+    });
   }
+  if (bullets.length > MAX_BULLETS) return { refused: `it has more than ${MAX_BULLETS} bullets` };
+  return { value: bullets };
 }
 
-function cutMiddle(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const half = Math.floor(length / 2);
-  return `${headOf(text, half)} […] ${tailOf(text, half)}`;
+/** One line without control characters, in which nothing looks like one of the marks in a note. */
+export function plainLine(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\p{Cc}/gu, '')
+    .replaceAll('<!--', '‹!--')
+    .trim();
 }

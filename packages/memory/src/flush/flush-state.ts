@@ -1,6 +1,7 @@
-import { parseWith, type Workspace } from '@x/core';
+import { createHash } from 'node:crypto';
+import type { Message, Workspace } from '@x/core';
 import * as z from 'zod';
-import { readIfFound } from '../memory-files.js';
+import { readJson } from '../memory-files.js';
 
 const offsetSchema = z.object({
   messageId: z.string(),
@@ -34,26 +35,53 @@ export type FlushEntry = z.output<typeof entrySchema>;
 /** How far a session has been flushed. */
 export type FlushState = z.output<typeof stateSchema>;
 
+const REMEDY = 'Delete the file to have the whole session read again.';
+
 /** @throws {InvalidInputError} for a file that is no such state. */
 export async function readFlushState(workspace: Workspace, path: string): Promise<FlushState> {
-  const text = await readIfFound(workspace, path);
-  if (text === undefined) return { version: 1, refusals: 0 };
-  return parseWith(
-    stateSchema,
-    parseJson(text),
-    `flush state ${path}`,
-    'Delete the file to have the whole session read again.',
-  );
+  return (await readJson(workspace, path, stateSchema, REMEDY)) ?? { version: 1, refusals: 0 };
 }
 
-export async function writeFlushState(workspace: Workspace, path: string, state: FlushState): Promise<void> {
-  await workspace.write(path, `${JSON.stringify(state)}\n`);
+/** Behind what a crash left of a line. */
+const CUT_MARK = '<!-- cut off -->';
+const MARKS = /^\s*<!-- flush [0-9a-f]+(?: mechanical)? -->\s*$/;
+
+/** Names a batch of a session's messages: the same batch has the same name, whoever flushes it. */
+export function entryId(log: string, messages: readonly Message[]): string {
+  const ids = [log, messages[0]?.id ?? '', messages.at(-1)?.id ?? ''];
+  return createHash('sha256').update(JSON.stringify(ids)).digest('hex').slice(0, 16);
 }
 
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+/** Whether a note holds an entry completely. */
+export function holdsEntry(note: string, id: string): boolean {
+  return note.includes(`<!-- flush ${id} -->\n`) || note.includes(`<!-- flush ${id} mechanical -->\n`);
+}
+
+/**
+ * What must be added to a note so that it holds an entry: all of it, the rest when a crash cut it, or nothing. The mark
+ * stands behind the last bullet, so that whoever sees it knows that all of them are there.
+ */
+export function missingFrom(note: string, { id, bullets, extraction }: FlushEntry): string {
+  if (holdsEntry(note, id)) return '';
+  const lines = note.split('\n');
+  const torn = lines.pop() ?? '';
+  const present = new Set(lines);
+  const missing = bullets.map((bullet) => `- ${bullet}`).filter((line) => !present.has(line));
+  const mark = `<!-- flush ${id}${extraction === 'mechanical' ? ' mechanical' : ''} -->`;
+  const text = `${[...missing, mark].join('\n')}\n`;
+  if (torn === '') return text;
+  return `${isPartOf(torn, [...missing, mark]) ? ` ${CUT_MARK}` : ''}\n${text}`;
+}
+
+/** The lines of a note that say something. */
+export function noteLines(note: string): string[] {
+  return note
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !MARKS.test(line) && !line.trimEnd().endsWith(CUT_MARK));
+}
+
+// A character may have been cut in the middle of its bytes.
+function isPartOf(torn: string, lines: readonly string[]): boolean {
+  const whole = torn.replace(/\uFFFD+$/, '');
+  return lines.some((line) => line.startsWith(whole));
 }

@@ -2,12 +2,11 @@ import type { Workspace } from '@x/core';
 import { dateOf, dayOf } from '../index/dates.js';
 import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
+import type { LazyIndex } from '../lazy-index.js';
 import type { LoggedSession } from '../logged-sessions.js';
-import type { MemoryIndex } from '../memory-index.js';
-import { MemoryIndexError } from '../memory-index-error.js';
-import { excerpt, searchableText } from '../message-text.js';
-import type { HistorySettings } from './history-config.js';
-import { numbered } from './numbered-message.js';
+import { excerpt, fitting, searchableText } from '../message-text.js';
+import { numbered } from './render-messages.js';
+import type { HistorySettings } from './session-history.js';
 
 const EXCERPT_CHARS = 300;
 
@@ -22,7 +21,7 @@ export interface SearchOptions {
 
 /** An index of the logs of one agent, and where these lie. */
 export interface IndexedLogs {
-  readonly index: MemoryIndex;
+  readonly index: LazyIndex;
   readonly workspace: Workspace;
   /** Where its `sessions/` lies. */
   readonly prefix: string;
@@ -40,7 +39,7 @@ export async function searchMessages(
   query: string,
   sessions: readonly LoggedSession[],
   options: SearchOptions,
-  settings: HistorySettings,
+  { maxOutputChars }: HistorySettings,
   logs?: IndexedLogs,
 ): Promise<string> {
   const { limit, offset } = options;
@@ -50,15 +49,11 @@ export async function searchMessages(
   const { hits, stale } = isIndexed
     ? await findIndexed(query, sessions, options, logs)
     : { hits: await scan(query, sessions, options), stale: undefined };
-  const texts: string[] = [];
-  let chars = 0;
-  for (const { session, number, date, excerpt: text } of hits.slice(0, limit)) {
-    const place = `session ${JSON.stringify(session.id)} #${number}${date === undefined ? '' : `, ${date}`}`;
-    const hit = `${place}\n${text}`;
-    chars += hit.length + 2;
-    if (texts.length > 0 && chars > settings.maxOutputChars) break;
-    texts.push(hit);
-  }
+  const rendered = hits.slice(0, limit).map(({ session, number, date, excerpt: text }) => {
+    const day = date === undefined ? '' : `, ${date}`;
+    return `session ${JSON.stringify(session.id)} #${number}${day}\n${text}`;
+  });
+  const texts = fitting(rendered, maxOutputChars, '\n\n');
   const warning =
     stale === undefined ? '' : `The index is not up to date, so newer messages may be missing: ${stale}\n\n`;
   if (texts.length === 0) return `${warning}Nothing found.`;
@@ -102,22 +97,11 @@ async function findIndexed(
   { index, workspace, prefix }: IndexedLogs,
 ): Promise<{ readonly hits: readonly MessageHit[]; readonly stale: string | undefined }> {
   const [only] = sessions;
-  const search = async () => {
-    const stale = await index.update(workspace, { prefix, logs: true });
-    const rows = await index.search(query, {
-      limit: limit + 1,
-      offset,
-      prefix,
-      sources: ['sessions'],
-      snippetChars: EXCERPT_CHARS,
-      ...(sessions.length === 1 && only !== undefined ? { path: only.location } : {}),
-    });
-    return { rows, stale };
-  };
-  const { rows, stale } = await search().catch((error: unknown) => {
-    // A damaged index has been made anew by now: once more, from the logs.
-    if (MemoryIndexError.isInstance(error)) return search();
-    throw error;
+  const { hits: rows, stale } = await index.search(workspace, { prefix, logs: true }, query, {
+    limit: limit + 1,
+    offset,
+    snippetChars: EXCERPT_CHARS,
+    ...(sessions.length === 1 && only !== undefined ? { path: only.location } : {}),
   });
   const byLocation = new Map(sessions.map((session) => [session.location, session]));
   const hits = rows.flatMap(({ path, lineNumber, date, snippet = '' }) => {

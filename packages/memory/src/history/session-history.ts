@@ -1,9 +1,26 @@
 import { type Capability, parseWith } from '@x/core';
-import { MemoryIndex } from '../memory-index.js';
-import { historyConfigSchema, type SessionHistoryConfig } from './history-config.js';
-import { queryHistoryTool, sessionSearchTool } from './search-tools.js';
-import { sessionHistoryTool } from './session-history-tool.js';
-import { sessionListTool } from './session-list-tool.js';
+import * as z from 'zod';
+import { LazyIndex } from '../lazy-index.js';
+import { indexSchema } from '../settings.js';
+import { historyTools } from './history-tools.js';
+
+export const historyConfigSchema = z.strictObject({
+  /** Characters that one answer of a tool may have. What does not fit is announced and can be asked for. */
+  maxOutputChars: z.int().min(1_000).default(20_000),
+  /**
+   * Searches an index of the logs instead of the logs: the path of its file, or an index that is open already and stays
+   * the caller's, for example that of `memory()`. Default: none, every search reads the logs.
+   */
+  index: indexSchema.optional(),
+  /** Characters of one message in an answer. */
+  maxMessageChars: z.int().min(100).default(1_000),
+  /** Whether the sessions of the user's other agents can be read as well, by their `agentId`. */
+  otherAgents: z.boolean().default(true),
+});
+
+/** Options of `sessionHistory`. */
+export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
+export type HistorySettings = z.output<typeof historyConfigSchema>;
 
 /**
  * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
@@ -14,28 +31,10 @@ import { sessionListTool } from './session-list-tool.js';
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
-  const { index } = settings;
-  let opened: Promise<MemoryIndex> | undefined;
-  const open = async () => {
-    if (typeof index !== 'string') return index;
-    opened ??= MemoryIndex.open(index);
-    // A failure must not stay: the next search tries again.
-    opened.catch(() => {
-      opened = undefined;
-    });
-    return opened;
-  };
+  const index = settings.index === undefined ? undefined : new LazyIndex(settings.index);
   return {
     name: 'session_history',
-    tools: [
-      sessionListTool(settings),
-      sessionHistoryTool(settings),
-      sessionSearchTool(settings, open),
-      queryHistoryTool(settings, open),
-    ],
-    async close() {
-      await opened?.then((own) => own.close());
-      opened = undefined;
-    },
+    tools: historyTools(settings, index),
+    close: async () => index?.close(),
   };
 }

@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { errorText } from '@x/core';
 import type { Database } from 'better-sqlite3';
-import { MemoryIndexError } from '../memory-index-error.js';
+import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
 const SCHEMA_VERSION = 4;

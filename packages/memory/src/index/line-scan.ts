@@ -1,6 +1,6 @@
-import { piecesOf } from './pieces.js';
 import { type Match, NEIGHBORS, rankMatches } from './rank.js';
 import { type SearchQuery, TermMatcher } from './search-query.js';
+import { piecesOf } from './terms.js';
 
 /** So many matches are kept at most while scanning; the weaker ones go when there are more. */
 const MAX_MATCHES = 10_000;

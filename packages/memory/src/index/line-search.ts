@@ -4,7 +4,7 @@ import { type IdRange, lengthOf } from './line-id.js';
 import { repeated, repeatLevels } from './line-writer.js';
 import { type Collection, type Match, NEIGHBORS, rankMatches, saturation, termWeights } from './rank.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
-import { stem } from './stem.js';
+import { stem } from './terms.js';
 
 /**
  * The first places come from few lines, those that promise most; all further ones from as many as a search may go

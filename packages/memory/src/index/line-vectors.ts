@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
-import { MemoryIndexError } from '../memory-index-error.js';
+import { MemoryIndexError } from '../errors.js';
 import { conditionOf, type LineFilter, searchedLines } from './line-filter.js';
 import type { RankedLine } from './line-search.js';
 import type { LineWriter } from './line-writer.js';

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
-import { MemoryIndexError } from '../memory-index-error.js';
+import { MemoryIndexError } from '../errors.js';
 import { withoutMark } from '../note-line.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import { patiently } from './index-database.js';
 import { type IndexScope, type MemorySource, scopeOfPath } from './line-filter.js';
 import { exactLengthOf, idsOfLength, MAX_SCOPES } from './line-id.js';
-import { piecesOf } from './pieces.js';
-import { indexTermsOf } from './terms.js';
+import { indexTermsOf, piecesOf } from './terms.js';
 
 /** No term has it: letters, digits and underscores are all that they are made of. */
 const REPEAT_MARK = '+';

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Workspace, WorkspaceEntry } from '@x/core';
 import type { Database } from 'better-sqlite3';
+import { markOf } from '../memory-files.js';
 import { searchableText } from '../message-text.js';
 import { type LogLine, readLogFrom } from '../read-log-file.js';
 import { dayOf } from './dates.js';
-import { markOf } from './file-mark.js';
 import type { LineWriter, NewLine } from './line-writer.js';
-import { piecesOf } from './pieces.js';
+import { piecesOf } from './terms.js';
 
 /** Lines of a log that are written in one transaction. */
 const BATCH = 200;

@@ -1,6 +1,5 @@
 import { datesIn, dateTermsOf } from './dates.js';
-import { stem } from './stem.js';
-import { indexTermsOf, queryTermsOf } from './terms.js';
+import { indexTermsOf, queryTermsOf, stem } from './terms.js';
 
 /** English words that say how a question is put, not what it is about; and what an apostrophe leaves of them. */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(

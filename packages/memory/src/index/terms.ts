@@ -1,4 +1,5 @@
-import { stem } from './stem.js';
+import { headOf } from '@x/core';
+import { stemmer } from 'stemmer';
 
 /** Scripts that are written without spaces between words. */
 const UNSPACED = [
@@ -19,6 +20,11 @@ const MAX_TERM = 64;
 /** Terms of words that were seen, so that those of the common ones are made once. */
 const known = new Map<string, readonly string[]>();
 const MAX_KNOWN = 50_000;
+
+/** The stem of an English word in lower case (Porter); words of other letters, and short ones, are their own. */
+export function stem(word: string): string {
+  return /^[a-z]{3,}$/.test(word) ? stemmer(word) : word;
+}
 
 /** A term to look for, as {@link indexTermsOf} makes them. */
 export interface QueryTerm {
@@ -97,4 +103,21 @@ function normalize(text: string): string {
 function fold(word: string): string {
   const term = word.toLowerCase();
   return term.length <= MAX_TERM ? term : [...term].slice(0, MAX_TERM).join('');
+}
+
+/** UTF-16 units of a piece. */
+const MAX_PIECE = 2_000;
+
+/** A text as it is indexed: longer ones in pieces, cut at a line break or a space where the second half has one. */
+export function piecesOf(text: string): string[] {
+  if (text.length <= MAX_PIECE) return text.trim() === '' ? [] : [text];
+  const pieces: string[] = [];
+  for (let rest = text.trim(); rest !== ''; ) {
+    const head = headOf(rest, MAX_PIECE);
+    const space = Math.max(head.lastIndexOf('\n'), head.lastIndexOf(' '));
+    const end = head.length < rest.length && space > MAX_PIECE / 2 ? space : head.length;
+    pieces.push(rest.slice(0, end));
+    rest = rest.slice(end).trimStart();
+  }
+  return pieces;
 }

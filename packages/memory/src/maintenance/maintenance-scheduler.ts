@@ -1,18 +1,16 @@
 import { errorText, parseWith } from '@x/core';
 import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
 import { isFlushed, MemoryFlushManager } from '../flush/flush-manager.js';
+import { memoryPrefixes } from '../memory-files.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
-import { archiveNotes } from './archive-notes.js';
 import {
   type MaintenanceReport,
   type MaintenanceSettings,
   type MemoryMaintenanceOptions,
   maintenanceSchema,
-} from './maintenance-config.js';
-import { lastPass, notePass } from './maintenance-state.js';
-import { memoryPrefixes } from './memory-prefixes.js';
-import { oneAtATime } from './one-at-a-time.js';
-import { listLogs, pruneSessions } from './prune-sessions.js';
+} from '../settings.js';
+import { lastPass, notePass, oneAtATime } from './one-pass.js';
+import { archiveNotes, listLogs, pruneSessions } from './retention.js';
 
 const NOTHING: MaintenanceReport = {
   status: 'done',

@@ -2,11 +2,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { parseWith } from '@x/core';
 import * as z from 'zod';
-import { type McpScope, mcpShape } from './mcp-config.js';
-import { mcpServer } from './mcp-server.js';
+import type { ToolScope } from '../scoped-tools.js';
+import { mcpServer, mcpShape } from './mcp-server.js';
 
 /** For whom a request is served; `undefined` refuses it. */
-export type HttpScope = (request: IncomingMessage) => McpScope | undefined | Promise<McpScope | undefined>;
+export type HttpScope = (request: IncomingMessage) => ToolScope | undefined | Promise<ToolScope | undefined>;
 
 const optionsSchema = z.strictObject({
   ...mcpShape,

@@ -1,96 +1,103 @@
-import { randomUUID } from 'node:crypto';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import {
   CallToolRequestSchema,
   type CallToolResult,
   ErrorCode,
   ListToolsRequestSchema,
+  type ContentBlock as McpContent,
   McpError,
   type Tool as McpTool,
 } from '@modelcontextprotocol/sdk/types.js';
 import {
-  AgentState,
   errorText,
-  InvalidInputError,
+  type FileBlock,
   type JsonObject,
   parseWith,
-  RuntimeContext,
-  SessionKey,
   type Tool,
-  type ToolContext,
-  WorkspaceSessionLog,
+  type ToolOutputBlock,
+  type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import { memoryTools } from '../memory/memory-tools.js';
-import { mcpScopeSchema, mcpShape } from './mcp-config.js';
+import { scopedTools, scopedToolsShape, toolScopeSchema } from '../scoped-tools.js';
 import { INSTRUCTIONS, offerMemory } from './memory-resources.js';
-import { toMcpContent } from './to-mcp-content.js';
 
-/** Characters that one answer of a memory's tool may have. */
-const MAX_OUTPUT_CHARS = 20_000;
+export const mcpShape = {
+  ...scopedToolsShape,
+  /** How the server calls itself. */
+  name: z.string().min(1).default('x-memory'),
+  version: z.string().min(1).default('0.0.0'),
+} as const;
 
-const optionsSchema = z.strictObject({ ...mcpShape, scope: mcpScopeSchema.prefault({}) });
+const optionsSchema = z.strictObject({ ...mcpShape, scope: toolScopeSchema.prefault({}) });
 
 /** Options of `mcpServer`. */
 export type McpServerOptions = z.input<typeof optionsSchema>;
 
 /**
  * An MCP server whose tools are tools of `@x/core`, all run for one tenant, user, agent and session: nothing that a client
- * sends can change for whom. The tools of `sessionHistory()` read sessions of the user's other agents too, unless it has
- * `otherAgents: false`. Connect it to a transport of the official SDK.
+ * sends can change for whom. A memory is offered with its tools, instructions, MEMORY.md and the notes as resources, and a
+ * prompt. The tools of `sessionHistory()` read sessions of the user's other agents too, unless it has `otherAgents: false`.
+ * Connect it to a transport of the official SDK.
  *
  * @throws {InvalidInputError} for malformed options, or two tools of one name.
  */
 export function mcpServer(options: McpServerOptions): Server {
-  const settings = parseWith(optionsSchema, options, 'MCP server options');
-  const { memory } = settings;
-  const all = [
-    ...(memory === undefined ? [] : memoryTools({ maxOutputChars: MAX_OUTPUT_CHARS }, () => memory)),
-    ...settings.tools,
-  ];
-  const tools = new Map(all.map((tool) => [tool.definition.name, tool]));
-  if (all.length === 0) {
-    throw new InvalidInputError('MCP server options', [
-      { path: 'tools', message: 'must be given, or a memory' },
-    ]);
-  }
-  if (tools.size < all.length) {
-    throw new InvalidInputError('MCP server options', [
-      { path: 'tools', message: 'must have distinct names' },
-    ]);
-  }
-  const { scope, workspace } = settings;
-  const { agentId: _, ...identity } = scope;
-  const runtime = RuntimeContext.of(identity);
-  const contextOf = (name: string, input: JsonObject, signal: AbortSignal): ToolContext => ({
-    call: { type: 'tool_use', id: randomUUID(), name, input },
-    runtime,
-    state: AgentState.create(identity),
-    workspace,
-    log: new WorkspaceSessionLog(workspace, SessionKey.of(scope)),
-    signal,
-  });
-
+  const { name, version, scope, memory, ...settings } = parseWith(
+    optionsSchema,
+    options,
+    'MCP server options',
+  );
+  const scoped = scopedTools({ ...settings, memory }, scope, 'MCP server options');
   const server = new Server(
-    { name: settings.name, version: settings.version },
+    { name, version },
     {
       capabilities: { tools: {}, ...(memory === undefined ? {} : { resources: {}, prompts: {} }) },
       ...(memory === undefined ? {} : { instructions: INSTRUCTIONS }),
     },
   );
-  if (memory !== undefined) offerMemory(server, memory, workspace, scope);
-  server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [...tools.values()].map(describe) }));
-  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }) => {
-    const tool = tools.get(params.name);
+  if (memory !== undefined) offerMemory(server, memory, scope);
+  server.setRequestHandler(ListToolsRequestSchema, () => ({
+    tools: [...scoped.tools.values()].map(describe),
+  }));
+  server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal }): Promise<CallToolResult> => {
+    const tool = scoped.tools.get(params.name);
     if (tool === undefined) {
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${JSON.stringify(params.name)}.`);
     }
-    const input = (params.arguments ?? {}) as JsonObject;
-    const result = await run(tool, input, contextOf(params.name, input, signal));
-    if (!tool.readOnly) memory?.requestConsolidation(scope);
-    return result;
+    try {
+      const blocks = await scoped.run(tool, (params.arguments ?? {}) as JsonObject, signal);
+      return { content: await Promise.all(blocks.map((block) => toMcpContent(block, scoped.workspace))) };
+    } catch (error) {
+      // What a tool throws is for the model to read, as in an agent.
+      return { content: [{ type: 'text', text: errorText(error) }], isError: true };
+    }
   });
   return server;
+}
+
+/** A server that is being served. */
+export interface StdioServer {
+  /** Resolves when the client has gone. */
+  readonly closed: Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Serves tools to the client that started this process, over its standard input and output. Write nothing else to the
+ * standard output: logs belong on the standard error.
+ *
+ * @throws {InvalidInputError} for malformed options.
+ */
+export async function serveStdio(options: McpServerOptions): Promise<StdioServer> {
+  const server = mcpServer(options);
+  const closed = new Promise<void>((resolve) => {
+    server.onclose = resolve;
+  });
+  await server.connect(new StdioServerTransport());
+  // The transport does not notice that its input has ended.
+  process.stdin.once('end', () => void server.close());
+  return { closed, close: () => server.close() };
 }
 
 function describe({ definition, readOnly, destructive }: Tool): McpTool {
@@ -102,15 +109,30 @@ function describe({ definition, readOnly, destructive }: Tool): McpTool {
   };
 }
 
-/** What a tool throws is for the model to read, as in an agent. */
-async function run(tool: Tool, input: JsonObject, context: ToolContext): Promise<CallToolResult> {
-  const limit = tool.timeoutMs ? AbortSignal.timeout(tool.timeoutMs) : undefined;
-  const signal = limit === undefined ? context.signal : AbortSignal.any([context.signal, limit]);
-  try {
-    const blocks = await tool.run(input, { ...context, signal });
-    return { content: await Promise.all(blocks.map((block) => toMcpContent(block, context.workspace))) };
-  } catch (error) {
-    const text = errorText(error);
-    return { content: [{ type: 'text', text }], isError: true };
+/** A block of a tool's output as MCP has it. Images are embedded, other files too; what lies elsewhere is linked. */
+async function toMcpContent(block: ToolOutputBlock, workspace: Workspace): Promise<McpContent> {
+  if (block.type === 'text') return { type: 'text', text: block.text };
+  const { mediaType, source } = block;
+  switch (source.type) {
+    case 'base64':
+      return embedded(block, source.data);
+    case 'workspace':
+      return embedded(block, Buffer.from(await workspace.read(source.path)).toString('base64'));
+    case 'url':
+      return { type: 'resource_link', uri: source.url, name: nameOf(block), mimeType: mediaType };
+    case 'provider':
+      return { type: 'text', text: `[file ${nameOf(block)}, kept by ${source.provider} as ${source.id}]` };
   }
+}
+
+function embedded(block: FileBlock, data: string): McpContent {
+  const mimeType = block.mediaType;
+  if (mimeType.startsWith('image/')) return { type: 'image', data, mimeType };
+  if (mimeType.startsWith('audio/')) return { type: 'audio', data, mimeType };
+  const uri = `file:///${encodeURIComponent(nameOf(block))}`;
+  return { type: 'resource', resource: { uri, blob: data, mimeType } };
+}
+
+function nameOf({ filename, mediaType }: FileBlock): string {
+  return filename ?? mediaType;
 }

@@ -7,7 +7,6 @@ import {
   McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { Workspace } from '@x/core';
 import { CORE_FILE, isMemoryPath, memoryFiles, readIfFound } from '../memory-files.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
@@ -26,9 +25,9 @@ const PROMPT = { name: 'memory', description: 'What is remembered of the user' }
 export function offerMemory(
   server: Server,
   memory: MemoryService,
-  workspace: Workspace,
   { tenantId, userId, agentId }: MemoryScope,
 ): void {
+  const { workspace } = memory;
   const scope = { tenantId, userId, agentId };
   const prefix = scopePrefix(scope);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {

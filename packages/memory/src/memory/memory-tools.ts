@@ -1,12 +1,12 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import type { FactOutcome } from '../find-facts.js';
+import { memoryPrefix } from '../log-scope.js';
 import { isMemoryPath, readIfFound } from '../memory-files.js';
 import type { MemoryService } from '../memory-service.js';
-import { cut } from '../message-text.js';
+import { cut, fitting } from '../message-text.js';
 import { withoutMark } from '../note-line.js';
-import type { MemorySettings } from './memory-config.js';
-import { memoryPrefix } from './memory-prefix.js';
+import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;
 const fact = z.string().trim().min(1).max(4_000);
@@ -41,15 +41,10 @@ function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) =>
       const prefix = memoryPrefix(context);
       const options = { limit: limit + 1, offset, since, until };
       const { hits, stale } = await serviceOf(context).search(prefix, query, options);
-      const lines: string[] = [];
-      let chars = 0;
-      for (const hit of hits.slice(0, limit)) {
-        const content = cut(withoutMark(hit.content), MAX_LINE);
-        const line = `${hit.path.slice(prefix.length)}:${hit.lineNumber}: ${content}`;
-        chars += line.length + 1;
-        if (lines.length > 0 && chars > maxOutputChars) break;
-        lines.push(line);
-      }
+      const rendered = hits.slice(0, limit).map(({ path, lineNumber, content }) => {
+        return `${path.slice(prefix.length)}:${lineNumber}: ${cut(withoutMark(content), MAX_LINE)}`;
+      });
+      const lines = fitting(rendered, maxOutputChars);
       const next = offset + lines.length;
       const more = lines.length < hits.length ? `\nMore: the same query with offset ${next}.` : '';
       const warning =
@@ -76,14 +71,9 @@ function getTool(maxOutputChars: number): Tool {
       if (text === undefined) return `There is no ${path}.`;
       const all = text.split(/\r\n|\n|\r/);
       if (all.at(-1) === '') all.pop();
-      const lines: string[] = [];
-      let chars = 0;
-      for (let number = startLine; number <= Math.min(endLine, all.length); number++) {
-        const line = `${number}| ${cut(all[number - 1] ?? '', maxOutputChars - 100)}`;
-        chars += line.length + 1;
-        if (lines.length > 0 && chars > maxOutputChars) break;
-        lines.push(line);
-      }
+      const wanted = all.slice(startLine - 1, endLine);
+      const numbered = wanted.map((line, at) => `${startLine + at}| ${cut(line, maxOutputChars - 100)}`);
+      const lines = fitting(numbered, maxOutputChars);
       if (lines.length === 0) return `${path} has ${all.length} lines.`;
       const last = startLine + lines.length - 1;
       const more = last < Math.min(endLine, all.length) ? `\nMore: startLine ${last + 1}.` : '';

@@ -10,8 +10,8 @@ import {
 } from '@x/core';
 import { type SessionPlace, sessionPlace } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
+import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
 import { WorkQueue } from '../work-queue.js';
-import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from './memory-config.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
 

@@ -1,7 +1,7 @@
 import { assistantMessage, SessionKey, type SessionKeyParts, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager, memory, workspaceContext } from '../../src/index.js';
-import { memoryConfigSchema } from '../../src/memory/memory-config.js';
+import { memoryConfigSchema } from '../../src/settings.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf } from '../support/models.js';
 import { callScope, logSession, testWorkspace } from '../support/test-context.js';

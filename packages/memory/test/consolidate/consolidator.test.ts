@@ -248,8 +248,7 @@ it('two processes that consolidate at once merge every note exactly once', async
     () =>
       new MemoryConsolidator({
         workspace: new LocalWorkspace(workspace.root),
-        model: merger(),
-        maxNotesTokens: 10,
+        model: { ...merger(), contextWindow: 30 },
       }),
   );
   for (let open = true; open; ) {

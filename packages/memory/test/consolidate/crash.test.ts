@@ -11,7 +11,7 @@ const FACTS = ['fact-0', 'fact-1', 'fact-2', 'fact-3', 'fact-4'];
 
 /** Small rounds, so that one consolidation replaces the file several times. */
 const consolidateIn = (workspace: Workspace) =>
-  new MemoryConsolidator({ workspace, model: merger(), maxNotesTokens: 30 }).consolidate(scope);
+  new MemoryConsolidator({ workspace, model: { ...merger(), contextWindow: 90 } }).consolidate(scope);
 
 async function prepare() {
   const workspace = await testWorkspace();

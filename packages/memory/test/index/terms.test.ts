@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { queryTermsOf, termsOf } from '../../src/index/terms.js';
+import { queryTermsOf, stem, termsOf } from '../../src/index/terms.js';
 
 describe('termsOf', () => {
   it.each([
@@ -66,4 +66,14 @@ describe('queryTermsOf', () => {
       }),
     );
   });
+});
+
+it('finds the stems of English words, and leaves other letters alone', () => {
+  expect(['migrations', 'databases', 'electricity', 'as'].map(stem)).toEqual([
+    'migrat',
+    'databas',
+    'electr',
+    'as',
+  ]);
+  for (const word of ['naïves', 'игры', 'max_files', 'e1001s', '数据']) expect(stem(word)).toBe(word);
 });

@@ -9,7 +9,7 @@ import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memory, workspaceContext } from '../../src/index.js';
-import { shareTokens } from '../../src/workspace-context/share-tokens.js';
+import { shareTokens } from '../../src/workspace-context.js';
 import { callScope, testWorkspace } from '../support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };

@@ -1,5 +1,7 @@
-import { SessionKey, SessionLeaseError, takeTurn, WorkspaceError } from '@x/core';
-import type { MaintenanceSettings } from './maintenance-config.js';
+import { SessionKey, SessionLeaseError, takeTurn, type Workspace, WorkspaceError } from '@x/core';
+import * as z from 'zod';
+import { readJson, writeJson } from '../memory-files.js';
+import type { MaintenanceSettings } from '../settings.js';
 
 /** No agent has this name by chance, so the key is no session's. */
 const KEY = SessionKey.of({ agentId: '@x/memory', sessionId: 'maintenance' });
@@ -42,4 +44,18 @@ export async function oneAtATime<T>(
     if (!begun && WorkspaceError.isInstance(error) && error.code === 'locked') return undefined;
     throw error;
   }
+}
+
+const PATH = 'memory/.maintenance_state';
+const stateSchema = z.object({ completedAt: z.iso.datetime() });
+
+/** When the last pass over a workspace was completed, by whichever process; `undefined` when none ever was. */
+export async function lastPass(workspace: Workspace): Promise<number | undefined> {
+  // Whatever a file that cannot be read says, a pass too many does no harm.
+  const state = await readJson(workspace, PATH, stateSchema.nullable().catch(null), '');
+  return state ? Date.parse(state.completedAt) : undefined;
+}
+
+export async function notePass(workspace: Workspace, now: number): Promise<void> {
+  await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
 }

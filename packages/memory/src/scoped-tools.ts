@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import {
+  AgentState,
+  InvalidInputError,
+  type JsonObject,
+  RuntimeContext,
+  SessionKey,
+  type Tool,
+  type ToolContext,
+  type ToolOutputBlock,
+  type Workspace,
+  WorkspaceSessionLog,
+} from '@x/core';
+import * as z from 'zod';
+import { memoryTools } from './memory/memory-tools.js';
+import type { MemoryService } from './memory-service.js';
+import { having, workspaceSchema } from './settings.js';
+
+/** Characters that one answer of a memory's tool may have. */
+const MAX_OUTPUT_CHARS = 20_000;
+
+const id = z.string().min(1).optional();
+
+/** Whose memory and sessions tools work on, where no agent of ours calls them. A model never says it. */
+export const toolScopeSchema = z.strictObject({
+  tenantId: id,
+  userId: id,
+  agentId: id,
+  /** The session that `query_history` searches. Default `default`. */
+  sessionId: z.string().min(1).default('default'),
+});
+export type ToolScope = z.input<typeof toolScopeSchema>;
+
+export const scopedToolsShape = {
+  /** A memory, whose tools are offered. What they save is merged and maintained as in an agent. */
+  memory: having<MemoryService>('requestConsolidation', 'a MemoryService').optional(),
+  /** What else can be called, for example the tools of `sessionHistory()`, or any other. */
+  tools: z.array(having<Tool>('definition', 'a tool, as defineTool makes it')).default([]),
+  /** Where the other tools work. Default: the workspace of the memory. */
+  workspace: workspaceSchema.optional(),
+} as const;
+
+type ScopedToolsSettings = z.output<z.ZodObject<typeof scopedToolsShape>>;
+
+/** Tools that all run for one tenant, user, agent and session. */
+export interface ScopedTools {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly workspace: Workspace;
+  /** @throws what the tool throws. */
+  run(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<readonly ToolOutputBlock[]>;
+}
+
+/** @throws {InvalidInputError} when there is no tool, no workspace, or when two tools have one name. */
+export function scopedTools(
+  { memory, tools, workspace = memory?.workspace }: ScopedToolsSettings,
+  scope: z.output<typeof toolScopeSchema>,
+  options: string,
+): ScopedTools {
+  const own = memory === undefined ? [] : memoryTools({ maxOutputChars: MAX_OUTPUT_CHARS }, () => memory);
+  const all = [...own, ...tools];
+  const byName = new Map(all.map((tool) => [tool.definition.name, tool]));
+  const refuse = (path: string, message: string) => new InvalidInputError(options, [{ path, message }]);
+  if (all.length === 0) throw refuse('tools', 'must be given, or a memory');
+  if (byName.size < all.length) throw refuse('tools', 'must have distinct names');
+  if (workspace === undefined) throw refuse('workspace', 'must be given, or a memory');
+  const { agentId: _, ...identity } = scope;
+  return {
+    tools: byName,
+    workspace,
+    async run(tool, input, signal) {
+      const limit = tool.timeoutMs ? AbortSignal.timeout(tool.timeoutMs) : undefined;
+      const context: ToolContext = {
+        call: { type: 'tool_use', id: randomUUID(), name: tool.definition.name, input },
+        runtime: RuntimeContext.of(identity),
+        state: AgentState.create(identity),
+        workspace,
+        log: new WorkspaceSessionLog(workspace, SessionKey.of(scope)),
+        signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
+      };
+      const blocks = await tool.run(input, context);
+      if (!tool.readOnly) memory?.requestConsolidation(scope);
+      return blocks;
+    },
+  };
+}

@@ -1,0 +1,215 @@
+import {
+  type AgentEventBody,
+  type Clock,
+  type Model,
+  type Redact,
+  type SecretPattern,
+  type SessionStore,
+  secretRedactor,
+  systemClock,
+  type Workspace,
+} from '@x/core';
+import * as z from 'zod';
+import type { MemoryConsolidator } from './consolidate/consolidator.js';
+import type { MemoryFlushManager } from './flush/flush-manager.js';
+import type { MemoryIndex } from './memory-index.js';
+
+const MINUTE_MS = 60_000;
+
+/** An object of a given kind, told by a method that it has. */
+export function having<T>(method: string, kind: string) {
+  return z.custom<T>(
+    (value) => typeof value === 'object' && value !== null && method in value,
+    `must be ${kind}`,
+  );
+}
+
+function calledWith<T>() {
+  return z.custom<T>((value) => typeof value === 'function', 'must be a function');
+}
+
+export const workspaceSchema = having<Workspace>('append', 'a workspace');
+/** The path of an index's file, or an index that is open already and stays the caller's. */
+export const indexSchema = z.union([
+  z.string().min(1),
+  having<MemoryIndex>('indexFromString', 'a MemoryIndex'),
+]);
+const clock = having<Clock>('now', 'a clock').default(systemClock);
+const store = having<SessionStore>('load', 'a store').optional();
+const model = having<Model>('generate', 'a model').nullable();
+/** A model, `null` for none, or a function that gives either when it is needed. */
+const modelOrSource = z.union([model.default(null), calledWith<() => Model | null>()]);
+
+const secretPattern = z.custom<SecretPattern>(
+  (value) =>
+    typeof value === 'object' && value !== null && 'pattern' in value && value.pattern instanceof RegExp,
+  'must be { kind, pattern }',
+);
+/** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
+const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
+
+/** The function that a setting asks for. */
+export function redactorFor(setting: z.output<typeof redact>): Redact {
+  if (setting === false) return (text) => text;
+  return secretRedactor(setting === true ? [] : setting.patterns);
+}
+
+/** The IANA time zone whose days the notes are named after, as `Asia/Tokyo`. */
+const timeZone = z
+  .string()
+  .refine((zone) => {
+    try {
+      return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
+    } catch {
+      return false;
+    }
+  }, 'must be a time zone, as Asia/Tokyo')
+  .default('UTC');
+
+const flushShape = {
+  /**
+   * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
+   * and never left out.
+   */
+  flush: z.enum(['always', 'never', 'throttled']).default('always'),
+  flushGapMs: z
+    .int()
+    .min(0)
+    .default(5 * MINUTE_MS),
+  /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
+  maxBatchTokens: z.int().min(1).default(12_000),
+  timeZone,
+  redact,
+};
+
+const consolidationShape = {
+  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
+  maxMemoryTokens: z.int().min(100).default(4_000),
+  /** The newest versions of MEMORY.md that are kept, beside one a day for a month and those with other words of a person. */
+  keepVersions: z.int().min(1).default(10),
+};
+
+const passShape = {
+  /** Milliseconds between two passes. */
+  intervalMs: z
+    .int()
+    .min(1_000)
+    .default(360 * MINUTE_MS),
+  /** Days after which a daily note is moved to `memory/archive/`; 0: never. */
+  archiveAfterDays: z.number().min(0).default(90),
+  /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
+  pruneSessionsAfterDays: z.number().min(0).default(180),
+};
+/** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
+const consolidationGapMs = z
+  .int()
+  .min(0)
+  .default(30 * MINUTE_MS);
+
+export const flushManagerSchema = z.strictObject({
+  workspace: workspaceSchema,
+  model: modelOrSource,
+  ...flushShape,
+  clock,
+});
+
+export const consolidatorSchema = z.strictObject({
+  workspace: workspaceSchema,
+  model: modelOrSource,
+  ...consolidationShape,
+  timeZone,
+  clock,
+});
+
+/** An index that can be looked after, as a `MemoryIndex` can. */
+interface MaintainedIndex {
+  maintain(workspace: Workspace, prefixes: readonly string[]): Promise<void>;
+}
+
+export const maintenanceSchema = z.strictObject({
+  workspace: workspaceSchema,
+  consolidator: having<MemoryConsolidator>('consolidateBelow', 'a MemoryConsolidator'),
+  /**
+   * Flushes sessions whose process died before it could. Default: one with the consolidator's workspace and model; `null`:
+   * none, and logs are pruned by their age alone.
+   */
+  flusher: having<MemoryFlushManager>('flushPlace', 'a MemoryFlushManager').nullable().optional(),
+  index: having<MaintainedIndex>('maintain', 'an index').optional(),
+  /** Where a lease sees to it that one replica at a time works; without, or without leases, the workspace's lock does. */
+  store,
+  ...passShape,
+  consolidationGapMs,
+  /** Told what comes of the passes that the timer starts. */
+  onReport: calledWith<(report: MaintenanceReport) => void>().optional(),
+  clock,
+});
+
+/** What a pass did. */
+export interface MaintenanceReport {
+  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
+  readonly status: 'done' | 'busy' | 'not_due';
+  /** Places in the workspace that were looked after. */
+  readonly scopes: number;
+  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  readonly flushed: number;
+  readonly archived: number;
+  readonly consolidated: number;
+  readonly pruned: number;
+  /** What could not be done, in words; everything else was. */
+  readonly failures: readonly string[];
+}
+
+/** Settings that an agent's memory and a `MemoryService` share. */
+const memoryShape = {
+  /**
+   * Where the index lives: the path of its file, or an index that is open already and stays the caller's. Default
+   * `:memory:`, an index that ends with the process and is built from the files when it is first used.
+   */
+  index: indexSchema.default(':memory:'),
+  ...flushShape,
+  /** Merge notes into MEMORY.md after a flush, at most once in `consolidationGapMs` for each user and agent. */
+  consolidate: z.boolean().default(true),
+  consolidationGapMs,
+  ...consolidationShape,
+  /** The passes over the whole workspace; `false` when something else runs them. */
+  maintenance: z.union([z.literal(false), z.strictObject(passShape)]).prefault({}),
+};
+
+export const memoryServiceSchema = z.strictObject({
+  workspace: workspaceSchema,
+  /** Where leases for the maintenance come from. */
+  store,
+  ...memoryShape,
+  /** The model for what no call gives one for; `null`, the default, for none. */
+  model: model.default(null),
+  /** Told of flushes, merges and failures that no call is there to be told of. */
+  onEvent: calledWith<(event: AgentEventBody) => void>().optional(),
+  clock,
+});
+
+export const memoryConfigSchema = z.strictObject({
+  ...memoryShape,
+  /** Reads conversations and merges notes. Default: the agent's own; `null`: none, both are done by rule. */
+  model: model.optional(),
+  /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
+  maxPromptTokens: z.int().min(0).default(4_000),
+  /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
+  tools: z.boolean().default(true),
+  /** Characters that one answer of a tool may have. */
+  maxOutputChars: z.int().min(1_000).default(20_000),
+});
+
+/** Options of a `MemoryFlushManager`. */
+export type MemoryFlushManagerOptions = z.input<typeof flushManagerSchema>;
+export type FlushSettings = z.output<typeof flushManagerSchema>;
+/** Options of a `MemoryConsolidator`. */
+export type MemoryConsolidatorOptions = z.input<typeof consolidatorSchema>;
+export type ConsolidationSettings = z.output<typeof consolidatorSchema>;
+/** Options of a `MemoryMaintenanceScheduler`. */
+export type MemoryMaintenanceOptions = z.input<typeof maintenanceSchema>;
+export type MaintenanceSettings = z.output<typeof maintenanceSchema>;
+/** Options of a `MemoryService`. */
+export type MemoryServiceOptions = z.input<typeof memoryServiceSchema>;
+/** Options of `memory`. */
+export type MemoryConfig = z.input<typeof memoryConfigSchema>;
+export type MemorySettings = z.output<typeof memoryConfigSchema>;

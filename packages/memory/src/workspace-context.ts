@@ -1,0 +1,141 @@
+import { type CallScope, type Capability, estimateCounter, parseWith, type Workspace } from '@x/core';
+import * as z from 'zod';
+import { fitTokens, type Kept } from './fit-tokens.js';
+import { logScopeOf } from './log-scope.js';
+import { CORE_FILE, readIfFound } from './memory-files.js';
+
+const path = z
+  .string()
+  .min(1)
+  .refine(
+    (value) => !value.split(/[\\/]/).includes('..') && !value.includes('\0'),
+    'must lie in the workspace',
+  );
+
+export const workspaceContextConfigSchema = z.strictObject({
+  /** Estimated tokens of all sections together. What does not fit is left out, with a note that says how to read it. */
+  maxTokens: z.int().min(0).default(8_000),
+  /** The file with instructions for the agent, at the root of the workspace; `false`: none. */
+  instructions: z.union([path, z.literal(false)]).default('AGENTS.md'),
+  /** More files whose text is shown, in this order. */
+  files: z.array(path).default([]),
+  /** A folder of which the file `KNOWLEDGE.md` is shown and the others are listed; `false`: none. */
+  knowledge: z.union([path, z.literal(false)]).default('knowledge'),
+  /**
+   * Show the MEMORY.md of the call's user and agent. Never done in an agent that has `memory()`, which shows it itself.
+   */
+  memory: z.boolean().default(true),
+});
+
+/** Options of `workspaceContext`. */
+export type WorkspaceContextConfig = z.input<typeof workspaceContextConfigSchema>;
+type WorkspaceContextSettings = z.output<typeof workspaceContextConfigSchema>;
+
+const INDEX_FILE = 'KNOWLEDGE.md';
+/** Estimated tokens of the tags around a section. */
+const FRAME_TOKENS = 30;
+
+/**
+ * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, the `knowledge`
+ * folder, and the user's MEMORY.md unless the agent has `memory()`, which shows it itself. The sections change when a file
+ * changes and at no other time, so that a provider's cache of the prompt survives.
+ *
+ * @throws {InvalidInputError} for a malformed configuration.
+ */
+export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {
+  const settings = parseWith(workspaceContextConfigSchema, config, 'workspaceContext configuration');
+  /** Agents that show MEMORY.md already. */
+  const remembering = new Set<string>();
+  return {
+    name: 'workspace_context',
+    install({ name, capabilities }) {
+      if (capabilities.some((capability) => capability.name === 'memory')) remembering.add(name);
+    },
+    async system(scope) {
+      if (settings.maxTokens === 0) return undefined;
+      const withMemory = settings.memory && !remembering.has(scope.agentId);
+      return render(await contextParts(scope, settings, { withMemory }), settings.maxTokens);
+    },
+  };
+}
+
+function render(parts: readonly ContextPart[], maxTokens: number): string | undefined {
+  if (parts.length === 0) return undefined;
+  const needs = parts.map(({ text }) => estimateCounter.count(text) + FRAME_TOKENS);
+  const shares = shareTokens(needs, maxTokens);
+  return parts.map((part, index) => section(part, (shares[index] ?? 0) - FRAME_TOKENS)).join('\n\n');
+}
+
+// A file must not be able to end its own quotation, or to begin another one.
+function section({ tag, path, text, note, kept }: ContextPart, maxTokens: number): string {
+  const fitted = fitTokens(text, Math.max(0, maxTokens), note, kept);
+  const quoted = fitted.replaceAll(/<(?=\s*\/?\s*(?:instructions|file|knowledge|memory)\b)/gi, '‹');
+  return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
+}
+
+/** A section, before it is made to fit. */
+interface ContextPart {
+  /** What the tag around it says it is. */
+  readonly tag: 'instructions' | 'file' | 'knowledge' | 'memory';
+  readonly path: string;
+  readonly text: string;
+  /** How to see what was left out. */
+  readonly note: string;
+  readonly kept: Kept;
+}
+
+/** What there is to show, always in the same order: it does not depend on when files were made or changed. */
+async function contextParts(
+  scope: CallScope,
+  { instructions, files, knowledge }: WorkspaceContextSettings,
+  { withMemory }: { readonly withMemory: boolean },
+): Promise<readonly ContextPart[]> {
+  const { workspace } = scope;
+  const file = async (tag: ContextPart['tag'], path: string, shown = path, kept: Kept = 'beginning') => {
+    const text = ((await readIfFound(workspace, path)) ?? '').trim();
+    return { tag, path: shown, text, note: `[… left out: read_file ${path} has the rest …]`, kept };
+  };
+  const prefix = withMemory ? logScopeOf(scope)?.prefix : undefined;
+  const parts = await Promise.all([
+    ...(instructions === false ? [] : [file('instructions', instructions)]),
+    ...files.map((path) => file('file', path)),
+    ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge)]),
+    // The beginning holds what matters most, the end what was added last: both stay.
+    ...(prefix === undefined ? [] : [file('memory', `${prefix}${CORE_FILE}`, CORE_FILE, 'both-ends')]),
+  ]);
+  return parts.filter(({ text }) => text !== '');
+}
+
+async function knowledgePart(workspace: Workspace, folder: string): Promise<ContextPart> {
+  const paths: string[] = [];
+  for await (const { path, type } of workspace.list(folder, { recursive: true })) {
+    if (type === 'file') paths.push(path);
+  }
+  const index = `${folder.replace(/\/$/, '')}/${INDEX_FILE}`;
+  const text = ((await readIfFound(workspace, index)) ?? '').trim();
+  const others = paths.filter((path) => path !== index).sort();
+  const list = others.length === 0 ? '' : `Files, to be read with read_file:\n${others.join('\n')}`;
+  return {
+    tag: 'knowledge',
+    path: folder,
+    text: [text, list].filter(Boolean).join('\n\n'),
+    note: `[… left out: list_files ${folder} and read_file have the rest …]`,
+    kept: 'beginning',
+  };
+}
+
+/**
+ * Divides a budget among those who need some of it: nobody gets more than it needs, and what one leaves goes to the
+ * others in equal shares (max-min fairness), so that one long file does not crowd out the short ones.
+ */
+export function shareTokens(needs: readonly number[], budget: number): readonly number[] {
+  const shares = needs.map(() => 0);
+  const order = [...needs.keys()].sort((left, right) => (needs[left] ?? 0) - (needs[right] ?? 0));
+  let rest = budget;
+  for (const [done, index] of order.entries()) {
+    const share = Math.min(needs[index] ?? 0, Math.floor(rest / (order.length - done)));
+    shares[index] = share;
+    rest -= share;
+  }
+  return shares;
+}
