@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import type { Strategy } from '@x/replay';
 import { missesOf } from './replay/misses.js';
 import { parseOptions } from './replay/options.js';

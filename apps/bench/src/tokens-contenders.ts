@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module';
-import { type TiktokenEncoding, tiktokenCounter } from '@x/compaction';
+import { type TiktokenEncoding, tiktokenCounter } from '@x/compaction/tiktoken';
 
 /** Who counts: this repository and the two common tokenizers written in JavaScript. */
 export const contenders = ['@x/compaction', 'gpt-tokenizer', 'js-tiktoken'] as const;

@@ -1,5 +1,5 @@
 // Runs in a process of its own: loads one contender's encoding and prints what that took, as JSON.
-import type { TiktokenEncoding } from '@x/compaction';
+import type { TiktokenEncoding } from '@x/compaction/tiktoken';
 import { type Contender, prepare } from './tokens-contenders.js';
 
 const [contender, encoding] = process.argv.slice(2) as [Contender, TiktokenEncoding];

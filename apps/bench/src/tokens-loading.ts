@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import type { TiktokenEncoding } from '@x/compaction';
+import type { TiktokenEncoding } from '@x/compaction/tiktoken';
 import { median } from './statistics.js';
 import { type Contender, contenders, type PerContender, perContender } from './tokens-contenders.js';
 

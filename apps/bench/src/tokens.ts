@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import type { TiktokenEncoding } from '@x/compaction';
+import type { TiktokenEncoding } from '@x/compaction/tiktoken';
 import { type Count, type PerContender, perContender, prepare } from './tokens-contenders.js';
 import { measureLoading, type TokenLoading } from './tokens-loading.js';
 import { measureLongRuns, type TokenLongRun } from './tokens-long-runs.js';

@@ -1,5 +1,5 @@
 import { fromAiSdk } from '@x/ai-sdk';
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { InvalidInputError, type Model } from '@x/core';
 import { GuideModel } from './guide/guide-model.js';
 

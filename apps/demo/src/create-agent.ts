@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { compaction, tiktokenCounter, toolResultEviction } from '@x/compaction';
+import { compaction, toolResultEviction } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
   LocalWorkspace,

@@ -1,4 +1,4 @@
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import type { AgentEvent } from '@x/core';
 import { HarnessBackend } from './backend/harness-backend.js';
 import { WorkspaceMemory } from './backend/workspace-memory.js';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
   countRequest,

@@ -58,4 +58,3 @@ export { summarize } from './reducers/summarize.js';
 export { trimSynthetic } from './reducers/trim-synthetic.js';
 export { truncateArgs } from './reducers/truncate-args.js';
 export { FALLBACK_CONTEXT_WINDOW } from './run/budget.js';
-export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tokens/tiktoken-counter.js';

@@ -1,4 +1,5 @@
-import { compactionConfigSchema, createCompactor, tiktokenCounter } from '@x/compaction';
+import { compactionConfigSchema, createCompactor } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { withCompactor } from '@x/replay';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { figuresOf } from '../../src/replay/figures.js';

@@ -1,4 +1,4 @@
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { estimateCounter } from '@x/core';
 import { command, oneOf } from '../command.js';
 import { readInput } from '../read-input.js';

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GuideModel } from '../../src/guide/guide-model.js';
 import { type OpenedUser, openUser } from '../../src/open-user.js';

@@ -26,7 +26,7 @@ import { letterPairs, pairIndex } from './estimate-letter-pairs.js';
  * prices each piece by its script, its letter pairs and its length.
  *
  * Within 20 % on texts of some hundred characters in all common scripts, in source code, JSON, logs and encoded bytes;
- * mostly within 10 %. Never 0 for a text that is not empty. Use `tiktokenCounter` of `@x/compaction` for exact counts.
+ * mostly within 10 %. Never 0 for a text that is not empty. Use `tiktokenCounter` of `@x/compaction/tiktoken` for exact counts.
  *
  * @example
  * ```ts

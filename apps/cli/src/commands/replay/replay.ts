@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tiktokenCounter } from '@x/compaction';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { errorText, estimateCounter, type TokenCounter } from '@x/core';
 import {
   type Comparison,

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { NO_RANK, parseRanks, RankTable } from '../../src/tokens/rank-table.js';
+import { NO_RANK, parseRanks, RankTable } from '../../src/tiktoken/rank-table.js';
 import { encodings, rankData, tableOf } from './reference.js';
 
 describe.each(encodings)('the ranks of %s', (encoding) => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type PieceEnd, pieceEndCl100k, pieceEndO200k } from '../../src/tokens/piece-end.js';
+import { type PieceEnd, pieceEndCl100k, pieceEndO200k } from '../../src/tiktoken/piece-end.js';
 import { type EncodingName, encodings, rankData } from './reference.js';
 import { anyText, families } from './texts.js';
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { InvalidInputError } from '@x/core';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type TiktokenEncoding, tiktokenCounter } from '../../src/tokens/tiktoken-counter.js';
+import { type TiktokenEncoding, tiktokenCounter } from '../../src/tiktoken/tiktoken-counter.js';
 import { encodings, referenceCount } from './reference.js';
 import { anyText, families } from './texts.js';
 
@@ -12,7 +12,7 @@ const samples: Readonly<Record<string, string>> = {
   empty: '',
   english:
     'It’s the developers’ job — isn’t it? — to keep e.g. 3.14159 and $1,000,000.00 apart.\n\nYes, WE’LL do.',
-  code: readFileSync(new URL('../../src/tokens/piece-end.ts', import.meta.url), 'utf8'),
+  code: readFileSync(new URL('../../src/tiktoken/piece-end.ts', import.meta.url), 'utf8'),
   json: JSON.stringify(
     { id: 42, tags: ['a', 'b'], nested: { ratio: 0.25, none: null, text: 'line\n"quoted"' } },
     null,
@@ -142,7 +142,7 @@ describe('tiktokenCounter', () => {
   });
 
   it('loads nothing when imported or created, and its data with load', () => {
-    const module = fileURLToPath(new URL('../../src/tokens/tiktoken-counter.ts', import.meta.url));
+    const module = fileURLToPath(new URL('../../src/tiktoken/tiktoken-counter.ts', import.meta.url));
     const script = `
       import { createRequire } from 'node:module';
       const { tiktokenCounter } = await import(${JSON.stringify(module)});

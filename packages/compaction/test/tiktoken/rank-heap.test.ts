@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { RankHeap } from '../../src/tokens/merge.js';
+import { RankHeap } from '../../src/tiktoken/merge.js';
 
 it('yields what was pushed in ascending order', () => {
   fc.assert(

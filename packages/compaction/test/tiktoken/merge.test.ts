@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { countLong, countShort, SHORT_PIECE } from '../../src/tokens/merge.js';
-import { NO_RANK, type RankTable } from '../../src/tokens/rank-table.js';
+import { countLong, countShort, SHORT_PIECE } from '../../src/tiktoken/merge.js';
+import { NO_RANK, type RankTable } from '../../src/tiktoken/rank-table.js';
 import { encodings, tableOf } from './reference.js';
 import { anyText, families } from './texts.js';
 

@@ -1,7 +1,7 @@
 import { Tiktoken } from 'js-tiktoken/lite';
 import cl100kBase from 'js-tiktoken/ranks/cl100k_base';
 import o200kBase from 'js-tiktoken/ranks/o200k_base';
-import { parseRanks, RankTable } from '../../src/tokens/rank-table.js';
+import { parseRanks, RankTable } from '../../src/tiktoken/rank-table.js';
 
 export const encodings = ['o200k_base', 'cl100k_base'] as const;
 export type EncodingName = (typeof encodings)[number];

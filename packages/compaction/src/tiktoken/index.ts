@@ -1,0 +1,1 @@
+export { type TiktokenCounter, type TiktokenEncoding, tiktokenCounter } from './tiktoken-counter.js';
