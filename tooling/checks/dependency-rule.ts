@@ -16,7 +16,7 @@ const ships = {
 } as Readonly<Record<string, readonly string[]> & { default: readonly string[] }>;
 
 /** Packages whose whole list of dependencies is fixed. */
-const exactly: Readonly<Record<string, readonly string[]>> = { '@x/core': ['zod'] };
+const exactly: Readonly<Record<string, readonly string[]>> = { '@x/core': ['@cfworker/json-schema', 'zod'] };
 
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];
 

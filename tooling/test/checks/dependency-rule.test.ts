@@ -3,7 +3,7 @@ import { checkDependencyRule } from '../../checks/dependency-rule.js';
 import { repository } from '../../checks/workspace.js';
 import { temporaryRepository } from './temporary-repository.js';
 
-const core = { name: '@x/core', dependencies: { zod: '^4' } };
+const core = { name: '@x/core', dependencies: { '@cfworker/json-schema': '^4', zod: '^4' } };
 const testkit = { name: '@x/testkit', dependencies: { '@x/core': '*' } };
 const redis = {
   name: '@x/redis',
@@ -59,12 +59,12 @@ test('its tests may import what it develops with', () => {
   expect(problemsOf({ 'packages/redis/test/index.test.ts': "import '@x/testkit';" })).toEqual([]);
 });
 
-test('core ships with zod, no more and no less', () => {
+test('core ships with zod and a JSON Schema validator, no more and no less', () => {
   const manifest = (dependencies: object) => ({
     'packages/core/package.json': { name: '@x/core', dependencies },
   });
-  expect(problemsOf(manifest({ zod: '^4', ms: '1' }))).toEqual([
-    'packages/core/package.json must ship with exactly zod, not with zod, ms',
+  expect(problemsOf(manifest({ '@cfworker/json-schema': '^4', zod: '^4', ms: '1' }))).toEqual([
+    'packages/core/package.json must ship with exactly @cfworker/json-schema, zod, not with @cfworker/json-schema, zod, ms',
   ]);
   expect(problemsOf(manifest({}))).toHaveLength(1);
 });

@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import { createContext, Script } from 'node:vm';
+import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate } from '@cfworker/json-schema';
 import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject } from '../lib/json.js';
@@ -13,7 +14,7 @@ export interface CompiledSchema<Output> {
 
 /**
  * Reads a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`).
+ * `$schema` or `$defs`). A check by JSON Schema ends within half a second, whatever its patterns: longer is a refusal.
  *
  * @param names How errors speak: of `owner`, at `path`, when the schema is bad; of `value` when a value is.
  * @throws {InvalidInputError} when the schema gives no JSON Schema, holds what JSON Schema cannot say, or cannot be
@@ -35,7 +36,7 @@ export function compileSchema<Output>(
   const [standard, jsonSchema] = isStandardSchema(schema)
     ? [schema, jsonSchemaOf(schema, bad)]
     : [standardSchemaOf<Output>(schema, bad), schema];
-  return { jsonSchema, parse: (value) => validate(standard, value, names.value) };
+  return { jsonSchema, parse: (value) => parse(standard, value, names.value) };
 }
 
 type Bad = (message: string, cause?: unknown) => InvalidInputError;
@@ -59,16 +60,102 @@ function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {
   }
 }
 
-function standardSchemaOf<Output>(schema: JsonObject, bad: Bad): StandardSchema<Output> {
-  const defaultTarget = '$defs' in schema ? 'draft-2020-12' : 'draft-7';
+function standardSchemaOf<Output>(jsonSchema: JsonObject, bad: Bad): StandardSchema<Output> {
+  // The validator notes addresses in the schema, which is the caller's.
+  const schema = structuredClone(jsonSchema) as Schema;
+  const draft = draftOf(jsonSchema);
+  const check = (value: unknown) => within(() => validate(value, schema, draft, lookup, false).errors);
+  let lookup: ReturnType<typeof dereference>;
   try {
-    return z.fromJSONSchema(schema as never, { defaultTarget }) as unknown as StandardSchema<Output>;
+    lookup = dereference(schema);
+    for (const part of Object.values(lookup)) if (typeof part === 'object') refuseUncheckable(part, lookup);
+    // What is wrong with the schema itself shows with any value.
+    const [limit] = check({}).filter(({ keyword }) => keyword === 'limit');
+    if (limit) throw new Error(`the schema ${limit.error}`);
   } catch (cause) {
     throw bad('inputs cannot be checked against this JSON Schema', cause);
   }
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'json-schema',
+      validate(value) {
+        const errors = check(value);
+        return errors.length === 0
+          ? { value: value as Output }
+          : { issues: errors.filter(isLeaf).map(issueOf) };
+      },
+    },
+  };
 }
 
-async function validate<Output>(
+function draftOf({ $schema, ...schema }: JsonObject): SchemaDraft {
+  if (typeof $schema === 'string') return /2020-12|2019-09/.test($schema) ? '2020-12' : '7';
+  return '$defs' in schema ? '2020-12' : '7';
+}
+
+/** Throws here what the validator would throw for each value. */
+function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>): void {
+  const { $ref, __absolute_ref__, pattern, patternProperties = {} } = part;
+  if ($ref !== undefined && lookup[__absolute_ref__ ?? $ref] === undefined) {
+    throw new Error(`External $ref is not supported: ${$ref}`);
+  }
+  for (const source of [pattern ?? '', ...Object.keys(patternProperties)]) new RegExp(source, 'u');
+}
+
+const LIMIT_MS = 500;
+const sandbox = createContext({ check: undefined as (() => void) | undefined });
+const script = new Script('check()');
+
+/** Runs a check under a limit of time: patterns and formats backtrack, and are often a stranger's. */
+function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
+  let errors: readonly OutputUnit[] = [];
+  sandbox.check = () => {
+    errors = check();
+  };
+  try {
+    script.runInContext(sandbox, { timeout: LIMIT_MS });
+    return errors;
+  } catch (error) {
+    const words = unchecked(error);
+    if (words === undefined) throw error;
+    return [{ keyword: 'limit', keywordLocation: '', instanceLocation: '#', error: words }];
+  } finally {
+    sandbox.check = undefined;
+  }
+}
+
+function unchecked(error: unknown): string | undefined {
+  if (error instanceof RangeError) return 'is nested too deeply';
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+  return `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
+}
+
+/** Keywords whose errors only announce those of a part. */
+const ANNOUNCING = new Set(
+  'properties patternProperties additionalProperties unevaluatedProperties propertyNames items'
+    .concat(
+      ' prefixItems additionalItems unevaluatedItems $ref $recursiveRef allOf anyOf if dependencies dependentSchemas',
+    )
+    .split(' '),
+);
+
+function isLeaf({ keyword }: OutputUnit, _: number, all: readonly OutputUnit[]): boolean {
+  return !ANNOUNCING.has(keyword) || all.every((other) => ANNOUNCING.has(other.keyword));
+}
+
+function issueOf({ keyword, instanceLocation, error }: OutputUnit) {
+  const path = instanceLocation
+    .split('/')
+    .slice(1)
+    .map((step) => decodeURIComponent(step.replaceAll('~1', '/').replaceAll('~0', '~')))
+    .map((step) => (/^\d+$/.test(step) ? Number(step) : step));
+  const missing = keyword === 'required' ? /"(.*)"\.$/s.exec(error)?.[1] : undefined;
+  if (missing !== undefined) return { path: [...path, missing], message: 'is missing' };
+  return { path, message: keyword === 'false' ? 'is not allowed' : error.replace(/\.$/, '') };
+}
+
+async function parse<Output>(
   schema: StandardSchema<Output>,
   value: unknown,
   subject: string,
