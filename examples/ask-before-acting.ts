@@ -50,11 +50,12 @@ await first.close();
 // The second finds in the session what waits, and hears the decisions.
 const second = clerk([{ text: 'Ann has her letter.' }]);
 const state = await second.state(session);
-for (const call of state ? pendingCalls(state) : []) console.log(call.id, call.input, call.reason);
+const [ann, bob] = state ? pendingCalls(state) : [];
+console.log(ann?.input, bob?.input, bob?.reason);
 const reply = await second.resume(session, {
   decisions: {
-    'to-ann': { type: 'edit', input: { to: 'ann@acme.example', text: 'Welcome, Ann!' } },
-    'to-bob': { type: 'deny', reason: 'Let us talk to Bob first.' },
+    [ann?.approvalId ?? '']: { type: 'edit', input: { to: 'ann@acme.example', text: 'Welcome, Ann!' } },
+    [bob?.approvalId ?? '']: { type: 'deny', reason: 'Let us talk to Bob first.' },
   },
 });
 console.log(reply.text, sent);

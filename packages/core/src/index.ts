@@ -52,6 +52,7 @@ export {
   toSnakeCase,
 } from './config/file-config.js';
 export { formatPath, parseWith } from './config/parse.js';
+export { ApprovalRequiredError } from './errors/approval-required-error.js';
 export { CapabilityError } from './errors/capability-error.js';
 export {
   classifyModelError,
@@ -125,8 +126,10 @@ export {
   type Usage,
 } from './model/model.js';
 export {
+  type ApprovalDecision,
   defineTool,
   type ExecuteContext,
+  type PathRole,
   type Tool,
   type ToolContext,
   type ToolReturn,
@@ -179,6 +182,7 @@ export {
   countTool,
 } from './tokens/count-tokens.js';
 export { estimateCounter } from './tokens/estimate-counter.js';
+export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
 export {

@@ -13,7 +13,7 @@ import { type ScriptEntry, type ScriptedAnswer, ScriptedModel } from '@x/testkit
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, pendingCalls, permissions, planMode, todoList, toolGroups } from '../src/index.js';
-import { isPaired, scratch } from './support.js';
+import { decided, isPaired, scratch } from './support.js';
 
 const WINDOW = 8_000;
 const ROUNDS = 30;
@@ -212,7 +212,9 @@ describe('calls that wait for approval', () => {
     await agent.compact(context);
 
     const next = build([{ text: 'Paid.' }]);
-    await next.agent.resume(context, { decisions: { b: { type: 'approve' }, c: { type: 'deny' } } });
+    await next.agent.resume(context, {
+      decisions: await decided(next.agent, context, { b: { type: 'approve' }, c: { type: 'deny' } }),
+    });
     const messages = (next.model.requests[0]?.messages ?? []).filter(({ id }) => id !== 'recall-reminder');
     expect(isPaired(messages)).toBe(true);
     expect(messages.slice(-3).map((message) => textOf(message).slice(0, 8))).toEqual([

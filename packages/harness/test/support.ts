@@ -2,8 +2,9 @@ import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type AgentEvent, type Message, toolResultsOf, toolUsesOf } from '@x/core';
+import { type AgentEvent, type Message, type RuntimeContext, toolResultsOf, toolUsesOf } from '@x/core';
 import { afterAll } from 'vitest';
+import { type Decisions, type HarnessAgent, pendingCalls } from '../src/index.js';
 
 const directories: string[] = [];
 
@@ -19,6 +20,19 @@ afterAll(async () => {
     await rm(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
   }
 });
+
+/** Turns decisions by the ids of calls, which scripts know, into decisions by approvals. Other ids stay. */
+export async function decided(
+  agent: HarnessAgent,
+  context: RuntimeContext,
+  byCall: Decisions,
+): Promise<Decisions> {
+  const state = await agent.state(context);
+  const ids = new Map((state ? pendingCalls(state) : []).map(({ id, approvalId }) => [id, approvalId]));
+  // A call that was decided on, and may still be decided otherwise.
+  for (const { id, toolUseId } of state?.permissionContext.pending ?? []) ids.set(toolUseId, id);
+  return Object.fromEntries(Object.entries(byCall).map(([id, decision]) => [ids.get(id) ?? id, decision]));
+}
 
 export async function collect(stream: AsyncIterable<AgentEvent>): Promise<AgentEvent[]> {
   const events: AgentEvent[] = [];

@@ -22,7 +22,7 @@ export async function askDecisions(
   for (const call of calls) {
     const decision = await askOne(call, ask, await preview(call));
     if (decision === undefined) break;
-    decisions[call.id] = decision;
+    decisions[call.approvalId] = decision;
   }
   return decisions;
 }

@@ -1,5 +1,5 @@
 import type { AgentEvent, RuntimeContext } from '@x/core';
-import type { Decisions, HarnessAgent } from '@x/harness';
+import { type Decisions, type HarnessAgent, pendingCalls } from '@x/harness';
 import type { EventPrinter } from './event-printer.js';
 
 export interface OnceOptions {
@@ -8,7 +8,7 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to go on where the session stopped. */
   readonly prompt: string;
-  /** Decides on the calls that wait, by their ids. */
+  /** Decides on the calls that wait, by their approvals' ids. */
   decide(waiting: readonly string[]): Decisions;
 }
 
@@ -21,7 +21,7 @@ const STOPPED = 3;
  */
 export async function answerOnce({ agent, context, printer, prompt, decide }: OnceOptions): Promise<number> {
   const state = await agent.state(context);
-  const waiting = (state?.permissionContext.pending ?? []).map(({ toolUseId }) => toolUseId);
+  const waiting = (state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId);
   const decisions = decide(waiting);
   const events =
     prompt === '' ? agent.resumeStream(context, { decisions }) : agent.stream(prompt, context, { decisions });
@@ -29,7 +29,7 @@ export async function answerOnce({ agent, context, printer, prompt, decide }: On
   for await (const event of events) {
     printer.print(event);
     if (event.type === 'permission.required') {
-      for (const { id, name, input } of event.calls) {
+      for (const { approvalId: id, name, input } of event.calls) {
         printer.note(
           `${name} ${JSON.stringify(input)} waits for a decision: --approve ${id} or --deny ${id}`,
         );

@@ -166,7 +166,7 @@ export class HarnessBackend implements Backend {
   async decide(sessionId: string, decisions: Decisions): Promise<void> {
     await this.#requireSession(sessionId);
     const state = await this.#demo.agent.state(this.#context(sessionId));
-    const pending = new Map((state ? pendingCalls(state) : []).map((call) => [call.id, call]));
+    const pending = new Map((state ? pendingCalls(state) : []).map((call) => [call.approvalId, call]));
     const late = Object.keys(decisions).filter((id) => !pending.has(id));
     if (late.length > 0) {
       throw new BackendError('not_pending', 'This was decided already; the conversation says how.');

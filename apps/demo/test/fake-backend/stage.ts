@@ -133,7 +133,13 @@ export class Stage {
     const askedAt = this.#tick(1);
     const reason = 'This may change something.';
     const pending = calls.map(
-      (call): PendingCall => ({ ...call, askedAt, reason, ...(suggestion ? { suggestion } : {}) }),
+      (call): PendingCall => ({
+        ...call,
+        approvalId: call.id,
+        askedAt,
+        reason,
+        ...(suggestion ? { suggestion } : {}),
+      }),
     );
     this.#asked = pending.map((call, index) => ({ call, output: parts[index]?.output ?? '' }));
     yield { type: 'permission.required', calls: pending, at: this.#tick(1) };

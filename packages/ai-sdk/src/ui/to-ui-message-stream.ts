@@ -134,7 +134,7 @@ class Step {
       case 'permission.required':
         for (const call of event.calls) {
           yield* this.#call(call.id, call.name, call.input);
-          yield { type: 'tool-approval-request', approvalId: call.id, toolCallId: call.id };
+          yield { type: 'tool-approval-request', approvalId: call.approvalId, toolCallId: call.id };
         }
         return;
       case 'context.compacted': {

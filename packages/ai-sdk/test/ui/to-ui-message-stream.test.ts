@@ -109,14 +109,14 @@ it('asks for approval, and tells the result of a call that an earlier answer mad
     eventsOf(
       started(1),
       completed(1, [read]),
-      { type: 'permission.required', calls: [{ ...read, askedAt: '' }] },
+      { type: 'permission.required', calls: [{ ...read, approvalId: 'a1', askedAt: '' }] },
       ended('permission_required'),
     ),
   );
   expect(asked.message?.parts.at(-1)).toMatchObject({
     state: 'approval-requested',
     toolCallId: 'call-1',
-    approval: { id: 'call-1' },
+    approval: { id: 'a1' },
   });
   expect(asked.chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'tool-calls' });
   const resumed = await told(

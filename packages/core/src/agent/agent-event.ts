@@ -28,6 +28,10 @@ export interface ContextUsage {
 
 /** A tool call that waits for a human's decision. */
 export interface PendingCall extends ToolUseBlock {
+  /** The approval's own id, by which a decision names it. */
+  readonly approvalId: string;
+  /** The subagent whose call it is, as `agent_list` names it; left out for the agent's own. */
+  readonly agentId?: string | undefined;
   /** The reason for asking, in words. */
   readonly reason?: string | undefined;
   /** The rule that an approval for always would add; left out where every call needs its own approval. */

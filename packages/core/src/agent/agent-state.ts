@@ -25,9 +25,21 @@ const ruleSchema = z.strictObject({
   match: z.string().optional(),
   /** Patterns for arguments by their names, all of which must fit. */
   input: z.record(z.string(), z.string()).optional(),
+  /** The `fingerprint` that the tool must have: a rule that was kept for a tool does not allow what became of it. */
+  fingerprint: z.string().optional(),
 });
-const pendingApprovalSchema = z.strictObject({
+const approvalShape = z.strictObject({
+  /** The approval's own: calls of one conversation may share an id, approvals never do. */
+  id: z.string().min(1),
   toolUseId: z.string(),
+  /** Hash of the call as it was shown: a decision holds for nothing else. */
+  digest: z.string().optional(),
+  /** The `fingerprint` of the tool at that time. */
+  fingerprint: z.string().optional(),
+  /** The call of a subagent that is asked about, where the tool call waits for a subagent. */
+  call: z
+    .strictObject({ agentId: z.string(), id: z.string(), name: z.string(), input: jsonValueSchema })
+    .optional(),
   /** ISO 8601, UTC. */
   askedAt: z.string(),
   reason: z.string().optional(),
@@ -42,6 +54,11 @@ const pendingApprovalSchema = z.strictObject({
     ])
     .optional(),
 });
+/** States of earlier versions name the call alone. */
+const pendingApprovalSchema = z.preprocess(
+  (entry) => (isObject(entry) ? { id: entry.toolUseId, ...entry } : entry),
+  approvalShape,
+);
 const permissionContextSchema = z.strictObject({
   /** Left out: as the agent is configured. */
   mode: z.enum(PERMISSION_MODES).optional(),

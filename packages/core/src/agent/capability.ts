@@ -3,6 +3,7 @@ import type { Message } from '../messages/message.js';
 import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
 import type { Tool } from '../model/tool.js';
 import type { SessionLog, SessionStore } from '../sessions/session-store.js';
+import type { WorkspaceConfine } from '../workspace/confine-workspace.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { AgentEventBody } from './agent-event.js';
 import type { AgentState, PermissionRule } from './agent-state.js';
@@ -56,14 +57,19 @@ export interface ToolScope extends CallScope {
   readonly tool: Tool | undefined;
 }
 
-/** An objection to a tool call: the model reads why it is denied, or a human why they are asked. */
+/**
+ * An objection to a tool call: the model reads why it is denied, or a human why they are asked. With `confine` the tool runs
+ * with a workspace that refuses some files.
+ */
 export type Objection =
   | { readonly type: 'deny'; readonly reason: string }
+  | { readonly type: 'confine'; readonly confine: WorkspaceConfine }
   | {
       readonly type: 'ask';
       readonly reason?: string | undefined;
       /** The rule that a human may keep, so that such calls are not asked for again. */
       readonly suggestion?: PermissionRule | undefined;
+      readonly confine?: WorkspaceConfine | undefined;
     };
 
 /**

@@ -9,6 +9,7 @@ export type WorkspaceErrorCode =
   | 'is_directory'
   | 'read_only'
   | 'locked'
+  | 'refused'
   | 'workspace_io';
 
 /** A workspace refused a path or could not read or write it. */

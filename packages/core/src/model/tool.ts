@@ -1,4 +1,4 @@
-import type { AgentState } from '../agent/agent-state.js';
+import type { AgentState, PendingApproval } from '../agent/agent-state.js';
 import type { RuntimeContext } from '../agent/runtime-context.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject, JsonValue } from '../lib/json.js';
@@ -7,6 +7,9 @@ import type { SessionLog } from '../sessions/session-store.js';
 import type { Workspace } from '../workspace/workspace.js';
 import { compileSchema, type StandardSchema } from './compile-schema.js';
 import type { ToolDefinition } from './model.js';
+
+/** A human's decision on a call, as the session keeps it. */
+export type ApprovalDecision = NonNullable<PendingApproval['decision']>;
 
 /** Surroundings of one tool run. */
 export interface ToolContext {
@@ -19,6 +22,8 @@ export interface ToolContext {
   readonly signal: AbortSignal;
   /** Shows how far the tool is to who reads the call's events. Each update replaces the one before. */
   readonly onUpdate?: ((output: readonly ToolOutputBlock[]) => void) | undefined;
+  /** Decisions, by approval id, on what an `ApprovalRequiredError` of this tool call asked for. Left out on the first run. */
+  readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
 /** {@link ToolContext} as `execute` sees it. */
@@ -39,6 +44,12 @@ type Execute<Input> = (
 /** A tool's return value. Anything but text and blocks is written as JSON. */
 export type ToolReturn = string | readonly ToolOutputBlock[] | JsonValue | undefined;
 
+/**
+ * A use that a tool makes of a path in the workspace: it reads the file, looks at whatever lies below a directory, writes, or
+ * reads and writes.
+ */
+export type PathRole = 'read' | 'walk' | 'write' | 'edit';
+
 /** Something the model can ask to be done. Make one with {@link defineTool}. */
 export interface Tool {
   readonly definition: ToolDefinition;
@@ -56,6 +67,16 @@ export interface Tool {
    * which would have to be read with such a tool again. Default false.
    */
   readonly paged?: boolean | undefined;
+  /** The arguments that are paths of the workspace, each with the use that is made of it: rules judge them as real paths. */
+  readonly paths?: Readonly<Record<string, PathRole>> | undefined;
+  /** Changes when the tool becomes another under its name, as a server's may: approvals and kept rules hold for one alone. */
+  readonly fingerprint?: string | undefined;
+  /**
+   * Makes of the model's input what `run` will work with: rules judge that. Default: the input as it is.
+   *
+   * @throws {InvalidInputError} naming the path of every bad field.
+   */
+  parse?(input: JsonValue): Promise<JsonValue>;
   /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -73,6 +94,7 @@ interface ToolOptions {
   readonly destructive?: boolean;
   readonly sessionOnly?: boolean;
   readonly paged?: boolean;
+  readonly paths?: Readonly<Record<string, PathRole>>;
   readonly timeoutMs?: number;
 }
 
@@ -115,7 +137,7 @@ export function defineTool<Input>(
     readonly execute: Execute<Input>;
   },
 ): Tool {
-  const { name, description, readOnly = false, destructive, sessionOnly, paged, timeoutMs } = options;
+  const { name, description, readOnly = false, destructive, sessionOnly, paged, paths, timeoutMs } = options;
   const issues = [
     ...(typeof name === 'string' && name !== ''
       ? []
@@ -134,7 +156,9 @@ export function defineTool<Input>(
     ...(destructive === undefined ? {} : { destructive }),
     ...(sessionOnly === undefined ? {} : { sessionOnly }),
     ...(paged === undefined ? {} : { paged }),
+    ...(paths === undefined ? {} : { paths }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    parse: async (input) => (await schema.parse(input)) as JsonValue,
     async run(input, context) {
       const onUpdate = (output: ToolReturn) => context.onUpdate?.(toBlocks(output));
       const wider: ExecuteContext = { ...context, onUpdate };

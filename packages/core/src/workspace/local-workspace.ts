@@ -1,6 +1,6 @@
 import { accessSync, constants, opendirSync, type Stats } from 'node:fs';
 import { type FileHandle, link, lstat, open, readdir, realpath, rm, stat, unlink } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve, sep } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
@@ -135,6 +135,19 @@ export class LocalWorkspace implements Workspace {
     return this.#withFile(path, async (file) =>
       entryOf(pathSegments(path).join('/'), await undefinedOn(ABSENT, lstat(file))),
     );
+  }
+
+  async identify(path: string): Promise<{ path: string; id: string; links: number }> {
+    return this.#withFile(path, async (file) => {
+      const found = await undefinedOn(ABSENT, lstat(file));
+      return {
+        path: relative(await this.#open(), file)
+          .split(sep)
+          .join('/'),
+        id: found === undefined ? file : `${found.dev}:${found.ino}`,
+        links: found?.isFile() ? found.nlink : 1,
+      };
+    });
   }
 
   async delete(path: string): Promise<boolean> {

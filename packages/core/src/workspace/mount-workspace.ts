@@ -48,6 +48,16 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
         if (entry !== undefined) return { ...entry, path: pathSegments(path).join('/') };
         return inner === '' ? directory(pathSegments(path).join('/')) : undefined;
       }),
+    identify: (path) =>
+      within(path, async (workspace, inner) => {
+        const found = (await workspace.identify?.(inner)) ?? { path: inner, id: inner, links: 1 };
+        const [name = ''] = workspace === base ? [] : pathSegments(path);
+        return {
+          ...found,
+          path: name === '' ? found.path : `${name}/${found.path}`,
+          id: `${name}:${found.id}`,
+        };
+      }),
     async *list(path = '', options) {
       const [name, ...rest] = pathSegments(path);
       const workspace = mounted.get(name ?? '');

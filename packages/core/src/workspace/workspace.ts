@@ -39,6 +39,13 @@ export interface Workspace {
   append(path: string, data: string | Uint8Array): Promise<void>;
   /** Lists a directory, sorted by path. Yields nothing when it does not exist. */
   list(path?: string, options?: { readonly recursive?: boolean }): AsyncIterable<WorkspaceEntry>;
+  /**
+   * Finds the file that a path means: its path with links followed, an id that all its names share, and how many it has. For
+   * a path at which nothing is yet, where it would be. Left out by workspaces in which a file has one name.
+   *
+   * @throws {WorkspaceError} `outside_workspace`.
+   */
+  identify?(path: string): Promise<{ readonly path: string; readonly id: string; readonly links: number }>;
   /** `undefined` when there is nothing at that path. */
   stat(path: string): Promise<WorkspaceEntry | undefined>;
   /** Deletes a file, or a directory with its contents. Answers whether there was one. */

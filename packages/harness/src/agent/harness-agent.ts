@@ -130,7 +130,7 @@ export class HarnessAgent {
    * export async function approveAll(agent: HarnessAgent, session: RuntimeContext) {
    *   const state = await agent.state(session);
    *   const calls = state ? pendingCalls(state) : [];
-   *   const decisions = Object.fromEntries(calls.map(({ id }) => [id, { type: 'approve' as const }]));
+   *   const decisions = Object.fromEntries(calls.map(({ approvalId }) => [approvalId, { type: 'approve' as const }]));
    *   return agent.resume(session, { decisions });
    * }
    * ```

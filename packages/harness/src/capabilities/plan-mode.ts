@@ -14,7 +14,7 @@ import * as z from 'zod';
 import { ToolReferences } from '../agent/tool-references.js';
 import { HarnessError } from '../errors/harness-error.js';
 import { isHarmless } from './permissions/judge.js';
-import { covers } from './permissions/match-rule.js';
+import { covers, judgedCall } from './permissions/match-rule.js';
 import { parseRule } from './permissions/rule.js';
 
 const NAME = 'plan_mode';
@@ -68,7 +68,8 @@ export function planMode(config: PlanModeConfig = {}): Capability {
       const { tool, state } = scope;
       if (tool === undefined || !state.planModeContext.active) return undefined;
       if (tool === planExit) return approval && (await hasPlan(scope)) ? askToLeave(scope) : undefined;
-      if (isHarmless(tool) || covers(allowed, call, tool)) return undefined;
+      if (isHarmless(tool) || covers(allowed, await judgedCall(call, tool, scope.workspace)))
+        return undefined;
       return {
         type: 'deny',
         reason:

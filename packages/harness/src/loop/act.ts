@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AgentState,
+  ApprovalRequiredError,
   checkMessages,
+  confineWorkspace,
   errorText,
-  InvalidInputError,
   type Message,
+  type PendingApproval,
   type Tool,
   type ToolOutputBlock,
   type ToolResultBlock,
@@ -13,10 +16,17 @@ import {
   unlessAborted,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
-import { prunePending } from './approvals.js';
+import { prunePending, setPending } from './approvals.js';
 import { around } from './around.js';
-import { type Allowed, authorizeCalls, type CallVerdict, type Denied } from './clearance.js';
-import { errorResultsFor, openCalls, waitingCalls } from './open-calls.js';
+import {
+  type Allowed,
+  approvalsFor,
+  authorizeCalls,
+  type CallVerdict,
+  type Denied,
+  wrongInput,
+} from './clearance.js';
+import { approvalsOf, errorResultsFor, openCalls, waitingCalls } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
 /**
@@ -36,14 +46,30 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
     while (rest.length > 0 && !waits) {
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       waits = batch.length === 0;
+      const approvals = approvalsOf(
+        state,
+        uses.filter((use) => !results.has(use)),
+      );
       await Promise.all(
         batch.map(async (verdict) => {
-          results.set(verdict.use, await runOne(call, verdict, tools));
+          const result = await runOne(call, verdict, tools);
+          const mine = approvals.get(verdict.use) ?? [];
+          if (!ApprovalRequiredError.isInstance(result)) {
+            results.set(verdict.use, result);
+            spend(state, mine);
+            return;
+          }
+          waits = true;
+          spend(state, mine);
+          setPending(state, [
+            ...(state.permissionContext.pending ?? []),
+            ...approvalsFor(verdict.use, result.calls),
+          ]);
         }),
       );
       rest = rest.slice(batch.length);
       // The calls that ran may have changed what is allowed: plan mode, a tool group.
-      if (rest.length > 0 && batch.some(changesSomething)) {
+      if (!waits && rest.length > 0 && batch.some(changesSomething)) {
         rest = await authorizeCalls(
           call,
           rest.map(({ use }) => use),
@@ -76,11 +102,21 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   return !waits;
 }
 
+/** Takes away approvals of a call that ran: another call may be like it, id and all. */
+function spend(state: AgentState, approvals: readonly PendingApproval[]): void {
+  const { pending = [] } = state.permissionContext;
+  if (approvals.length > 0)
+    setPending(
+      state,
+      pending.filter((entry) => !approvals.includes(entry)),
+    );
+}
+
 async function runOne(
   call: RunningCall,
   verdict: Allowed | Denied,
   tools: ReadonlyMap<string, Tool>,
-): Promise<ToolResultBlock> {
+): Promise<ToolResultBlock | ApprovalRequiredError> {
   const { settings, capabilities } = call;
   call.scope.signal.throwIfAborted();
   const { use } = verdict;
@@ -91,7 +127,7 @@ async function runOne(
     call.emit({ type: 'tool.result', result: denied, durationMs: performance.now() - startedAt });
     return denied;
   }
-  const { tool, edited } = verdict;
+  const { tool, edited, decisions, confine } = verdict;
   const scope: ToolScope = { ...call.scope, tool };
   call.emit({ type: 'tool.call', call: edited ?? use });
   await call.room();
@@ -100,9 +136,17 @@ async function runOne(
     defaultTimeoutMs: settings.toolTimeoutMs,
     toolNames: [...tools.keys()],
     onUpdate: progress.update,
+    decisions,
+    confine,
   };
   const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, options));
-  const answer = checkedResult(use, await run(edited ?? use).finally(progress.stop));
+  let answer: ToolResultBlock;
+  try {
+    answer = checkedResult(use, await run(edited ?? use).finally(progress.stop));
+  } catch (error) {
+    if (ApprovalRequiredError.isInstance(error)) return error;
+    throw error;
+  }
   const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
@@ -180,7 +224,7 @@ function resultMessage(result: ToolResultBlock): Message {
 async function runTool(
   call: ToolUseBlock,
   scope: ToolScope,
-  options: {
+  options: Pick<Allowed, 'decisions' | 'confine'> & {
     readonly defaultTimeoutMs: number;
     readonly toolNames: readonly string[];
     readonly onUpdate: (output: readonly ToolOutputBlock[]) => void;
@@ -198,16 +242,17 @@ async function runTool(
       ? setTimeout(() => timeout.abort(new Error(`${call.name} timed out after ${timeoutMs} ms.`)), timeoutMs)
       : undefined;
   const signal = AbortSignal.any([scope.signal, timeout.signal]);
-  const { onUpdate } = options;
-  const { runtime, state, workspace, log } = scope;
+  const { runtime, state, log } = scope;
+  const { onUpdate, decisions, confine } = options;
+  const workspace = confine === undefined ? scope.workspace : confineWorkspace(scope.workspace, confine);
   try {
-    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal, onUpdate });
+    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal, onUpdate, decisions });
     // A tool that ignores its signal must not hold up the call.
     return toolResultBlock(call, await unlessAborted(run, signal));
   } catch (error) {
     scope.signal.throwIfAborted();
-    const remedy = InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : '';
-    return toolResultBlock(call, `${errorText(error)}${remedy}`, true);
+    if (ApprovalRequiredError.isInstance(error)) throw error;
+    return toolResultBlock(call, wrongInput(error), true);
   } finally {
     clearTimeout(timer);
   }

@@ -12,7 +12,7 @@ import {
 import type { Decision, Decisions } from '../agent/call-options.js';
 import { parseRule, sameRule } from '../capabilities/permissions/rule.js';
 import { HarnessError } from '../errors/harness-error.js';
-import { openCalls } from './open-calls.js';
+import { approvalsOf, openCalls } from './open-calls.js';
 
 /** Keeps pending approvals in the state. */
 export function setPending(state: AgentState, approvals: readonly PendingApproval[]): void {
@@ -25,32 +25,32 @@ export function setPending(state: AgentState, approvals: readonly PendingApprova
 export function prunePending(state: AgentState): void {
   const { pending } = state.permissionContext;
   if (pending === undefined) return;
-  const open = new Set(openCalls(state.context).map(({ id }) => id));
-  if (pending.some(({ toolUseId }) => !open.has(toolUseId))) {
+  const kept = [...approvalsOf(state, openCalls(state.context)).values()].flat();
+  if (kept.length < pending.length)
     setPending(
       state,
-      pending.filter(({ toolUseId }) => open.has(toolUseId)),
+      pending.filter((entry) => kept.includes(entry)),
     );
-  }
 }
 
 /** The tool calls of a session that wait for a human's decision, in the order in which the model made them. */
 export function pendingCalls(state: AgentState): readonly PendingCall[] {
-  const { pending } = state.permissionContext;
-  if (pending === undefined) return [];
-  const undecided = new Map(
-    pending.flatMap((entry) => (entry.decision ? [] : [[entry.toolUseId, entry] as const])),
+  if (state.permissionContext.pending === undefined) return [];
+  const open = openCalls(state.context);
+  const approvals = approvalsOf(state, open);
+  return open.flatMap((call) =>
+    (approvals.get(call) ?? [])
+      .filter(({ decision }) => decision === undefined)
+      .map((approval) => pendingCall(call, approval)),
   );
-  return openCalls(state.context).flatMap((call) => {
-    const approval = undecided.get(call.id);
-    return approval ? [pendingCall(call, approval)] : [];
-  });
 }
 
 function pendingCall(call: ToolUseBlock, approval: PendingApproval): PendingCall {
-  const { askedAt, reason, suggestion } = approval;
+  const { id: approvalId, askedAt, reason, suggestion } = approval;
   return {
     ...call,
+    ...approval.call,
+    approvalId,
     askedAt,
     ...(reason === undefined ? {} : { reason }),
     ...(suggestion === undefined ? {} : { suggestion }),
@@ -88,18 +88,22 @@ export function recordDecisions(
   state: AgentState,
   { decisions, superseding, timeoutMs }: RecordOptions,
 ): readonly AgentEventBody[] {
-  const open = new Map(openCalls(state.context).map((call) => [call.id, call]));
-  const approvals = (state.permissionContext.pending ?? []).filter(({ toolUseId }) => open.has(toolUseId));
-  refuseUnknown(state, decisions, approvals);
+  const open = approvalsOf(state, openCalls(state.context));
+  const approvals = [...open].flatMap(([call, entries]) =>
+    entries.map((approval) => ({ call: { ...call, ...approval.call }, approval })),
+  );
+  refuseUnknown(
+    state,
+    decisions,
+    approvals.map(({ approval }) => approval.id),
+  );
 
   const announcements: AgentEventBody[] = [];
   const rules: PermissionRule[] = [];
-  const recorded = approvals.flatMap((approval): readonly PendingApproval[] => {
-    const call = open.get(approval.toolUseId);
-    if (call === undefined) return [];
-    const given = Object.hasOwn(decisions, call.id) ? decisions[call.id] : undefined;
+  const recorded = approvals.map(({ call, approval }): PendingApproval => {
+    const given = Object.hasOwn(decisions, approval.id) ? decisions[approval.id] : undefined;
     const settled = settle(approval, given, { superseding, timeoutMs });
-    if (settled === undefined) return [approval];
+    if (settled === undefined) return approval;
     const rule = settled.outcome === 'approved' ? ruleOf(call, given, approval) : undefined;
     if (rule) rules.push(rule);
     announcements.push({
@@ -108,22 +112,20 @@ export function recordDecisions(
       decision: settled.outcome,
       ...(rule ? { rule } : {}),
     });
-    return [{ ...approval, decision: settled.decision }];
+    return { ...approval, decision: settled.decision };
   });
   setPending(state, recorded);
   keepRules(state, rules);
   return announcements;
 }
 
-function refuseUnknown(state: AgentState, decisions: Decisions, approvals: readonly PendingApproval[]): void {
-  const known = new Set(approvals.map(({ toolUseId }) => toolUseId));
-  const unknown = Object.keys(decisions).filter((id) => !known.has(id));
+function refuseUnknown(state: AgentState, decisions: Decisions, known: readonly string[]): void {
+  const unknown = Object.keys(decisions).filter((id) => !known.includes(id));
   if (unknown.length === 0) return;
   throw new HarnessError(
     'not_pending',
-    `In session "${state.sessionId}" no decision is waited for on ${unknown.join(', ')} (but on: ` +
-      `${[...known].join(', ') || 'nothing'}). Perhaps it was decided already: read pendingCalls(await agent.state(context)) ` +
-      'and decide on those.',
+    `In session "${state.sessionId}" no approval ${unknown.join(', ')} is waited for (but: ${known.join(', ') || 'none'}). ` +
+      'Perhaps it was decided already: read pendingCalls(await agent.state(context)), and decide by their approvalId.',
   );
 }
 
@@ -136,15 +138,17 @@ function settle(
   if (undecided && timeoutMs > 0 && Date.now() - Date.parse(approval.askedAt) > timeoutMs) {
     return { outcome: 'expired', decision: { type: 'deny', message: DENIED.expired } };
   }
-  if (given) return { outcome: OUTCOMES[given.type], decision: stored(given) };
+  if (given) return { outcome: OUTCOMES[given.type], decision: stored(given, approval) };
   if (!undecided || !superseding) return undefined;
   return { outcome: 'superseded', decision: { type: 'deny', message: DENIED.superseded } };
 }
 
-function stored(decision: Decision): PendingApproval['decision'] {
+function stored(decision: Decision, { call }: PendingApproval): PendingApproval['decision'] {
   if (decision.type === 'approve') return { type: 'approve' };
   if (decision.type === 'edit') return { type: 'edit', input: decision.input };
   const { reason } = decision;
+  // The subagent words the denial for its own model.
+  if (call !== undefined) return { type: 'deny', message: reason ?? '' };
   return { type: 'deny', message: reason ? `The user denied this call: ${reason}` : DENIED.denied };
 }
 
@@ -154,7 +158,7 @@ function ruleOf(
   approval: PendingApproval,
 ): PermissionRule | undefined {
   if (given?.type !== 'approve' || !given.always) return undefined;
-  const path = `${call.id}.always`;
+  const path = `${approval.id}.always`;
   // Without a suggestion, a rule asks for every call and outranks any rule that could be kept here.
   if (approval.suggestion === undefined) {
     throw new InvalidInputError('decisions', [
@@ -176,15 +180,22 @@ function keepRules(state: AgentState, rules: readonly PermissionRule[]): void {
 }
 
 const SKIPPED = 'Not run: the user went on before its turn came.';
+const ABANDONED =
+  'Its subagent waited for approval of a call, and the user has said something else instead. Read their message first; ' +
+  'agent_send lets the subagent go on another way.';
 
 /** Results for all open calls of a step that the user has left behind: none of them is run. */
 export function closeWaiting(state: AgentState): readonly Message[] {
-  const decisions = new Map(
-    state.permissionContext.pending?.map((approval) => [approval.toolUseId, approval.decision]),
-  );
-  return openCalls(state.context).map((call) => {
-    const decision = decisions.get(call.id);
-    const text = decision?.type === 'deny' ? decision.message : SKIPPED;
+  const open = openCalls(state.context);
+  const approvals = approvalsOf(state, open);
+  return open.map((call) => {
+    const [first] = approvals.get(call) ?? [];
+    const text =
+      first?.call !== undefined
+        ? ABANDONED
+        : first?.decision?.type === 'deny'
+          ? first.decision.message
+          : SKIPPED;
     return toolResultMessage(call, text, { isError: true });
   });
 }

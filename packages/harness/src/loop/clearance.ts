@@ -1,12 +1,19 @@
+import { randomBytes } from 'node:crypto';
 import {
+  type ApprovalDecision,
+  type Capability,
   errorText,
+  InvalidInputError,
   type Objection,
   type PendingApproval,
+  type PendingCall,
   type Tool,
   type ToolScope,
   type ToolUseBlock,
+  type WorkspaceConfine,
 } from '@x/core';
 import { setPending } from './approvals.js';
+import { approvalsOf, digestOf } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
 /** A tool call that may run. */
@@ -16,6 +23,10 @@ export interface Allowed {
   readonly tool: Tool | undefined;
   /** The call as a human has changed it. */
   readonly edited?: ToolUseBlock | undefined;
+  /** Decisions on what the tool asked for when it ran before, by approval id. */
+  readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
+  /** What the tool may not do to files. */
+  readonly confine?: WorkspaceConfine | undefined;
 }
 
 export interface Denied {
@@ -28,6 +39,24 @@ export interface Denied {
 /** The verdict on one tool call; `wait` for a human. */
 export type CallVerdict = Allowed | Denied | { readonly type: 'wait'; readonly use: ToolUseBlock };
 
+/** The message for the model when its input is wrong. */
+export function wrongInput(error: unknown): string {
+  return `${errorText(error)}${InvalidInputError.isInstance(error) ? ' Correct the input and call the tool again.' : ''}`;
+}
+
+/** Makes the approvals that a tool asks for in place of an answer: of calls of others, as of its subagent. */
+export function approvalsFor(use: ToolUseBlock, calls: readonly PendingCall[]): readonly PendingApproval[] {
+  return calls.map(({ approvalId, agentId = '', id, name, input, askedAt, reason, suggestion }) => ({
+    id: approvalId,
+    toolUseId: use.id,
+    digest: digestOf(use),
+    call: { agentId, id, name, input },
+    askedAt,
+    ...(reason === undefined ? {} : { reason }),
+    ...(suggestion === undefined ? {} : { suggestion }),
+  }));
+}
+
 /** Finds out which of these calls may run, and keeps in the state which of them a human must decide on. */
 export async function authorizeCalls(
   call: RunningCall,
@@ -35,72 +64,115 @@ export async function authorizeCalls(
   tools: ReadonlyMap<string, Tool>,
 ): Promise<readonly CallVerdict[]> {
   const { state } = call.scope;
-  const known = new Map(state.permissionContext.pending?.map((entry) => [entry.toolUseId, entry]));
+  const known = approvalsOf(state, uses);
   const approvals: PendingApproval[] = [];
   const cleared: CallVerdict[] = [];
   for (const use of uses) {
-    const approval = known.get(use.id);
-    const decision = approval?.decision;
     const tool = tools.get(use.name);
+    const all = known.get(use) ?? [];
+    const nested = all.filter((entry) => entry.call !== undefined);
+    // A tool that has become another one since is asked about again.
+    const approval = all.find((entry) => entry.call === undefined && entry.fingerprint === tool?.fingerprint);
+    const decision = approval?.decision;
     if (approval && decision) approvals.push(approval);
+    approvals.push(...nested);
+    const decided = nested.flatMap(({ id, decision }) => (decision ? [[id, decision] as const] : []));
+    if (nested.length > 0 && decided.length === 0) {
+      cleared.push({ type: 'wait', use });
+      continue;
+    }
     if (decision?.type === 'deny') {
       cleared.push({ type: 'deny', use, message: decision.message });
       continue;
     }
     const edited = decision?.type === 'edit' ? { ...use, input: decision.input } : undefined;
-    const objection = await authorize(call, edited ?? use, tool);
+    const asked = edited ?? use;
+    let objection: Objection | undefined;
+    try {
+      // Rules judge what the tool will work with: its schema may trim, replace or add something.
+      const input = tool?.parse === undefined ? asked.input : await tool.parse(asked.input);
+      objection = await authorize(call.capabilities, { ...asked, input }, { ...call.scope, tool });
+    } catch (error) {
+      call.scope.signal.throwIfAborted();
+      cleared.push({ type: 'deny', use, message: wrongInput(error) });
+      continue;
+    }
     if (objection?.type === 'deny') {
       cleared.push({ type: 'deny', use, message: objection.reason });
-    } else if (objection && decision === undefined) {
+    } else if (objection?.type === 'ask' && decision === undefined) {
       const { reason, suggestion } = objection;
       approvals.push({
+        id: approval?.id ?? randomBytes(6).toString('hex'),
         toolUseId: use.id,
+        digest: digestOf(use),
+        ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
         askedAt: approval?.askedAt ?? new Date().toISOString(),
         ...(reason === undefined ? {} : { reason }),
         ...(suggestion === undefined ? {} : { suggestion }),
       });
       cleared.push({ type: 'wait', use });
     } else {
-      cleared.push({ type: 'run', use, tool, ...(edited ? { edited } : {}) });
+      const decisions = decided.length > 0 ? { decisions: Object.fromEntries(decided) } : {};
+      cleared.push({
+        type: 'run',
+        use,
+        tool,
+        ...(edited ? { edited } : {}),
+        ...decisions,
+        confine: objection?.confine,
+      });
     }
   }
   setPending(state, approvals);
   return cleared;
 }
 
-/** Finds the strictest objection of all capabilities: a denial, else a question, else none. */
-async function authorize(
-  call: RunningCall,
+/** Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up. */
+export async function authorize(
+  capabilities: readonly Capability[],
   use: ToolUseBlock,
-  tool: Tool | undefined,
+  scope: ToolScope,
 ): Promise<Objection | undefined> {
-  const scope: ToolScope = { ...call.scope, tool };
   const questions: Extract<Objection, { type: 'ask' }>[] = [];
-  for (const capability of call.capabilities) {
+  const confines: WorkspaceConfine[] = [];
+  for (const capability of capabilities) {
     if (capability.authorize === undefined) continue;
-    const objection = await ask(call, capability.name, async () => capability.authorize?.(use, scope));
+    const objection = await ask(scope, capability.name, async () => capability.authorize?.(use, scope));
     if (objection?.type === 'deny') return objection;
-    if (objection) questions.push(objection);
+    if (objection?.type === 'ask') questions.push(objection);
+    if (objection?.confine) confines.push(objection.confine);
   }
+  const confine = confines.length > 1 ? allOf(confines) : confines[0];
   const [first, ...others] = questions;
-  if (first === undefined || others.length === 0) return first;
+  if (first === undefined) return confine && { type: 'confine', confine };
+  if (others.length === 0) return { ...first, confine };
   // A rule would silence one of them alone, so none is suggested.
   const reasons = questions.flatMap(({ reason }) => reason ?? []);
-  return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}) };
+  return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}), confine };
+}
+
+function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {
+  return async (path, use) => {
+    for (const confine of confines) {
+      const reason = await confine(path, use);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  };
 }
 
 /** Denies calls whose judgment fails: an error never allows. */
 async function ask(
-  call: RunningCall,
+  scope: ToolScope,
   source: string,
   judge: () => Promise<Objection | undefined>,
 ): Promise<Objection | undefined> {
   try {
     return await judge();
   } catch (error) {
-    call.scope.signal.throwIfAborted();
+    scope.signal.throwIfAborted();
     const message = errorText(error);
-    call.emit({ type: 'warning', source, message: `A tool call could not be judged: ${message}` });
+    scope.emit({ type: 'warning', source, message: `A tool call could not be judged: ${message}` });
     return { type: 'deny', reason: `Whether it is allowed could not be found out: ${message}` };
   }
 }

@@ -1,4 +1,14 @@
-import { type AgentState, type Message, pairingOf, type ToolUseBlock, toolResultMessage } from '@x/core';
+import { createHash } from 'node:crypto';
+import {
+  type AgentState,
+  type JsonValue,
+  jsonText,
+  type Message,
+  type PendingApproval,
+  pairingOf,
+  type ToolUseBlock,
+  toolResultMessage,
+} from '@x/core';
 
 /** Finds the tool calls at the end of a conversation that have no result yet. Looks at the last step alone: it runs every step. */
 export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] {
@@ -7,13 +17,50 @@ export function openCalls(context: readonly Message[]): readonly ToolUseBlock[] 
   return pairingOf(context.slice(last)).open.get(0) ?? [];
 }
 
-/** Finds the open calls from the first that waits for a decision. None of them has begun. */
-export function waitingCalls({ context, permissionContext }: AgentState): readonly ToolUseBlock[] {
-  const undecided = new Set(
-    permissionContext.pending?.flatMap((entry) => (entry.decision ? [] : [entry.toolUseId])),
-  );
-  const open = undecided.size === 0 ? [] : openCalls(context);
-  const first = open.findIndex(({ id }) => undecided.has(id));
+/** Inputs nested deeper are hashed as they stand. */
+const MAX_SORTED_DEPTH = 100;
+
+/** Hashes what a human is shown of a call. Stores may change the order of keys, so it does not count. */
+export function digestOf({ name, input }: Pick<ToolUseBlock, 'name' | 'input'>): string {
+  return createHash('sha256')
+    .update(jsonText(sorted([name, input])))
+    .digest('base64url');
+}
+
+function sorted(value: JsonValue, depth = 0): JsonValue {
+  if (depth > MAX_SORTED_DEPTH || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => sorted(item, depth + 1));
+  const entries = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item, depth + 1)]));
+}
+
+/** Assigns the approvals of a state to open calls. Calls that are alike, id and all, take theirs in order. */
+export function approvalsOf(
+  { permissionContext: { pending = [] } }: AgentState,
+  calls: readonly ToolUseBlock[],
+): ReadonlyMap<ToolUseBlock, readonly PendingApproval[]> {
+  const left = new Set(pending);
+  const assigned = new Map<ToolUseBlock, readonly PendingApproval[]>();
+  if (left.size === 0) return assigned;
+  for (const call of calls) {
+    const digest = digestOf(call);
+    const fitting = [...left].filter(
+      (entry) => entry.toolUseId === call.id && (entry.digest === undefined || entry.digest === digest),
+    );
+    const own = fitting.find((entry) => entry.call === undefined);
+    const mine = fitting.filter((entry) => entry === own || entry.call !== undefined);
+    for (const entry of mine) left.delete(entry);
+    if (mine.length > 0) assigned.set(call, mine);
+  }
+  return assigned;
+}
+
+/** Finds the open calls from the first that waits for a decision. None of them has begun, but in a subagent. */
+export function waitingCalls(state: AgentState): readonly ToolUseBlock[] {
+  const undecided = state.permissionContext.pending?.some(({ decision }) => decision === undefined) ?? false;
+  const open = undecided ? openCalls(state.context) : [];
+  const approvals = approvalsOf(state, open);
+  const first = open.findIndex((call) => approvals.get(call)?.some(({ decision }) => decision === undefined));
   return first === -1 ? [] : open.slice(first);
 }
 

@@ -104,7 +104,7 @@ it('whatever course a session takes, every request is sound and nothing is lost'
           let reply = await agent.call(`Go on, ${said.length}`, context);
           while (reply.stopReason === 'permission_required') {
             const decisions = Object.fromEntries(
-              reply.pendingCalls.map(({ id }) => [id, { type: 'approve' } as const]),
+              reply.pendingCalls.map(({ approvalId }) => [approvalId, { type: 'approve' } as const]),
             );
             reply = await agent.resume(context, { decisions });
           }

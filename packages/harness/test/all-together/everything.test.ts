@@ -3,7 +3,7 @@ import type { ScriptEntry } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { pendingCalls } from '../../src/index.js';
 import { until } from '../capabilities/subagents/support.js';
-import { isPaired, scratch } from '../support.js';
+import { decided, isPaired, scratch } from '../support.js';
 import { ANSWER_OF_HELPER, everything, furnish, purse, untouchedOf } from './everything.js';
 import { expectSound, expectSticky } from './expectations.js';
 import { entries, failuresIn, fillers, interleave, ROUNDS_OF } from './rounds.js';
@@ -53,7 +53,9 @@ it('everything together works through a small window, over three processes', {
       ],
     },
   ]);
-  const waiting = await second.agent.resume(context, { decisions: { leave: { type: 'approve' } } });
+  const waiting = await second.agent.resume(context, {
+    decisions: await decided(second.agent, context, { leave: { type: 'approve' } }),
+  });
   expect(waiting.pendingCalls.map(({ id }) => id)).toEqual(['b', 'c']);
   expect(paid).toEqual([]);
   const before = await second.agent.state(context);
@@ -83,7 +85,10 @@ it('everything together works through a small window, over three processes', {
     { text: 'Paid and looked.' },
   ]);
   const done = await third.agent.resume(context, {
-    decisions: { b: { type: 'approve', always: true }, c: { type: 'deny' } },
+    decisions: await decided(third.agent, context, {
+      b: { type: 'approve', always: true },
+      c: { type: 'deny' },
+    }),
   });
   expect(done).toMatchObject({ stopReason: 'completed', text: 'Paid and looked.' });
   expect(await Promise.all(steered)).toEqual([true]);

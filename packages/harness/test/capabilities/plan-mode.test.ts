@@ -20,7 +20,7 @@ import {
   workspaceTools,
 } from '../../src/index.js';
 import { resultsIn } from '../loop/approvals/support.js';
-import { isPaired, scratch } from '../support.js';
+import { decided, isPaired, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's/1' });
 const PLAN_FILE = 'plans/users/alice/agents/agent/s%2f1.md';
@@ -84,7 +84,9 @@ describe('planMode', () => {
     expect(await readText(workspace, PLAN_FILE)).toBe('# Plan\n1. make\n');
 
     const second = agent([call('execute', { command: 'make' }), { text: 'Built.' }]);
-    const done = await second.agent.resume(context, { decisions: { plan_exit: { type: 'approve' } } });
+    const done = await second.agent.resume(context, {
+      decisions: await decided(second.agent, context, { plan_exit: { type: 'approve' } }),
+    });
     expect(done.text).toBe('Built.');
     expect(ran).toEqual(['make']);
     expect((await second.agent.state(context))?.planModeContext).toEqual({
@@ -100,7 +102,9 @@ describe('planMode', () => {
       context,
     );
     const { agent: next, model } = agent([call('execute', { command: 'make' }, 'e'), { text: 'I plan on.' }]);
-    await next.resume(context, { decisions: { plan_exit: { type: 'deny', reason: 'Test it first.' } } });
+    await next.resume(context, {
+      decisions: await decided(next, context, { plan_exit: { type: 'deny', reason: 'Test it first.' } }),
+    });
     const results = resultsIn(model);
     expect(results.plan_exit).toBe('error: The user denied this call: Test it first.');
     expect(results.e).toMatch(/^error: Denied: plan mode is on/);
@@ -116,7 +120,9 @@ describe('planMode', () => {
     ]);
     await built.call('Build it', context);
     const { agent: next, model: after } = agent([{ text: 'ok' }]);
-    await next.resume(context, { decisions: { plan_exit: { type: 'approve' } } });
+    await next.resume(context, {
+      decisions: await decided(next, context, { plan_exit: { type: 'approve' } }),
+    });
     const reminders = [...model.requests, ...after.requests].map(({ messages }) => {
       const last = messages.at(-1);
       return last?.kind === 'synthetic' ? textOf(last) : undefined;

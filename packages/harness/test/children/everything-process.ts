@@ -46,7 +46,9 @@ let last = await (before?.activeCall || before?.permissionContext.pending
   ? agent.resume(context)
   : agent.call('Use everything', context));
 while (last.stopReason === 'permission_required') {
-  const decisions = Object.fromEntries(last.pendingCalls.map(({ id }) => [id, { type: 'approve' } as const]));
+  const decisions = Object.fromEntries(
+    last.pendingCalls.map(({ approvalId }) => [approvalId, { type: 'approve' } as const]),
+  );
   last = await agent.resume(context, { decisions });
 }
 console.log(`ended: ${last.stopReason}`);

@@ -20,7 +20,7 @@ import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, permissions, shell, workspaceTools } from '../../src/index.js';
-import { isPaired, scratch } from '../support.js';
+import { decided, isPaired, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
 const overflow = () => ({ error: new ContextOverflowError(undefined, { modelId: 'scripted' }) });
@@ -154,8 +154,9 @@ describe('what a human allows for always', () => {
       toolCalls: [{ id: `p${amount}`, name: 'pay', input: { amount } }],
     });
     await build([paying(1)]).call('Pay', context);
-    await build([paying(2), paying(3), { text: 'ok' }]).resume(context, {
-      decisions: { p1: { type: 'approve', always: true } },
+    const next = build([paying(2), paying(3), { text: 'ok' }]);
+    await next.resume(context, {
+      decisions: await decided(next, context, { p1: { type: 'approve', always: 'pay' } }),
     });
     const reply = await build([paying(4), { text: 'ok' }]).call('Once more', context);
     expect(reply.stopReason).toBe('completed');

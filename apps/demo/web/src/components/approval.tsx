@@ -30,7 +30,7 @@ export function Approval({ call }: { readonly call: PendingCall }) {
             type="button"
             class="button button-main"
             disabled={busy.value}
-            onClick={() => void decide(call.id, { type: 'approve' })}
+            onClick={() => void decide(call.approvalId, { type: 'approve' })}
           >
             Allow
           </button>
@@ -40,7 +40,7 @@ export function Approval({ call }: { readonly call: PendingCall }) {
               class="button"
               disabled={busy.value}
               title={`Keeps the rule ${suggestion} for this conversation`}
-              onClick={() => void decide(call.id, { type: 'approve', always: true })}
+              onClick={() => void decide(call.approvalId, { type: 'approve', always: true })}
             >
               Always
             </button>
@@ -79,7 +79,7 @@ function EditForm({ call, onBack }: FormProps) {
     if (input === undefined) {
       failure.value = 'This is no JSON: look for a missing quote, comma or bracket.';
       field.current?.focus();
-    } else void decide(call.id, { type: 'edit', input });
+    } else void decide(call.approvalId, { type: 'edit', input });
   };
   return (
     <form class="approval-form" onSubmit={submit}>
@@ -113,7 +113,7 @@ function DenyForm({ call, onBack }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();
     const said = reason.peek().trim();
-    void decide(call.id, { type: 'deny', ...(said ? { reason: said } : {}) });
+    void decide(call.approvalId, { type: 'deny', ...(said ? { reason: said } : {}) });
   };
   return (
     <form class="approval-form" onSubmit={submit}>

@@ -74,8 +74,8 @@ export async function compact(instructions: string | undefined): Promise<boolean
 
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
-export const decide = (toolUseId: string, decision: Decision) =>
-  attempt(() => api.decide(sessionId.peek(), { [toolUseId]: decision }));
+export const decide = (approvalId: string, decision: Decision) =>
+  attempt(() => api.decide(sessionId.peek(), { [approvalId]: decision }));
 
 export const setPlanMode = (active: boolean) => attempt(() => api.setPlanMode(sessionId.peek(), active));
 

@@ -1,35 +1,64 @@
-import { type ShellPart, shellParts } from './shell-parts.js';
 import { literalOf, matchWildcard } from './wildcard.js';
+
+/**
+ * The tokens of a line that every POSIX shell reads alike: blanks, words of characters without a meaning or in quotes in
+ * which nothing is replaced, `&&`, `||`, `;`, `|`, and redirections that write no file. Whatever else a line holds
+ * (substitutions, patterns, escapes, groups, line breaks, comments) makes it one that is not understood.
+ */
+const TOKEN =
+  /[ \t]+|(?<operator>&&|\|\||[;|])|(?:[12]?>[ \t]*\/dev\/null|[12]?>&[12])(?=[ \t;|&]|$)|(?<word>(?:[\w./:@%+,=-]|(?<=[\w.])~|'[^'\p{Cc}]*'|"[^"$`\\!\p{Cc}]*")+)(?=[ \t;|&]|$)/uy;
 
 /** Commands that run another one, which is named by their arguments; and words that stand before a command. */
 const WRAPPERS = new Set(
   (
-    'sudo doas env command builtin exec eval nohup nice time timeout setsid stdbuf watch xargs find busybox ' +
-    'sh bash dash zsh ksh if then elif else while until do ! {'
+    'sudo doas su env command builtin exec eval trap nohup nice ionice time timeout setsid stdbuf watch xargs parallel ' +
+    'flock chroot find busybox sh bash dash zsh ksh if then elif else while until do ! {'
   ).split(' '),
 );
 const MAX_DEPTH = 3;
 
-/** Tells whether a command that begins with this word may fit. */
-type Begins = (word: string) => boolean;
+/** One command of a line: its words as written, and without their quotes. */
+interface Command {
+  readonly raw: readonly string[];
+  readonly words: readonly string[];
+}
+
+/** The commands of a line; `undefined` when it is not understood completely. */
+function commandsOf(line: string): readonly Command[] | undefined {
+  const commands: { raw: string[]; words: string[] }[] = [{ raw: [], words: [] }];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < line.length) {
+    const { operator, word } = TOKEN.exec(line)?.groups ?? {};
+    if (TOKEN.lastIndex === 0) return undefined;
+    if (operator !== undefined) commands.push({ raw: [], words: [] });
+    else if (word !== undefined) {
+      commands.at(-1)?.raw.push(word);
+      commands.at(-1)?.words.push(word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));
+    }
+  }
+  const found = commands.filter(({ words }) => words.length > 0);
+  // An assignment changes what the command after it does.
+  return found.some(({ words }) => words[0]?.includes('=')) ? undefined : found;
+}
 
 /**
- * Tells whether every command of a line fits one of the patterns. A line that is not understood with certainty fits only
- * a pattern without wildcards that is the very same text.
+ * Tells whether every command of a line fits one of the patterns. A line that is not understood completely fits only a
+ * pattern without wildcards that is the very same text.
  */
 export function allowsCommand(patterns: readonly string[], line: string): boolean {
-  if (patterns.some((pattern) => literalOf(pattern) === line.trim())) return true;
-  const { parts, simple } = shellParts(line);
+  const plain = line.replaceAll(/^[ \t\n]+|[ \t\n]+$/g, '');
+  if (patterns.some((pattern) => literalOf(pattern) === plain)) return true;
+  const commands = commandsOf(plain) ?? [];
   return (
-    simple &&
-    parts.length > 0 &&
-    parts.every(({ text }) => patterns.some((pattern) => matchCommand(pattern, text)))
+    commands.length > 0 &&
+    commands.every(({ raw }) => patterns.some((pattern) => matchCommand(pattern, raw.join(' '))))
   );
 }
 
 /**
- * Tells whether a pattern fits any command that a line may run, also within substitutions and behind assignments, paths and
- * wrappers such as `sudo` or `sh -c`. Errs on the side of yes, and still cannot see through everything that a shell can do.
+ * Tells whether a pattern fits any command that a line may run, also behind options, paths and wrappers such as `sudo` or
+ * `sh -c`. Where the line is not understood, any word may begin a command. Errs on the side of yes, and still cannot see
+ * through everything that a shell can do.
  */
 export function catchesCommand(pattern: string, line: string): boolean {
   // The literal beginning of the pattern. One that begins with `*` has none, and fits the whole line where it fits at all.
@@ -39,36 +68,59 @@ export function catchesCommand(pattern: string, line: string): boolean {
   return false;
 }
 
+/** The words of a line, each of which may be a path. Of a line that is not understood: all that may be words. */
+export function wordsOf(line: string): readonly string[] {
+  const commands = commandsOf(line);
+  if (commands === undefined)
+    return roughly(line)
+      .flat()
+      .flatMap((word) => [word, ...word.split(/[=:,]/)]);
+  return commands.flatMap(({ words }) => words.flatMap((word) => [word, ...word.split('=')]));
+}
+
 /** `npm test *` fits `npm test` too. */
 function matchCommand(pattern: string, command: string): boolean {
   if (matchWildcard(pattern, command)) return true;
   return pattern.endsWith(' *') && matchWildcard(pattern.slice(0, -2), command);
 }
 
-function* candidates(line: string, begins: Begins, depth: number): Iterable<string> {
-  const { parts, quoted } = shellParts(line);
-  yield line.trim();
-  for (const part of parts) yield* candidatesOf(part, begins, depth);
-  if (depth < MAX_DEPTH) for (const text of quoted) yield* candidates(text, begins, depth + 1);
+/** The lists of words that a line may hold once quotes and escapes are taken away. */
+function roughly(line: string): readonly (readonly string[])[] {
+  return [line.replaceAll(/\\\n|['"\\]/g, ''), line.replaceAll(/['"]/g, ' ')].flatMap((text) =>
+    text.split(/[;&|\n(){}`<>]+/).map((part) => part.split(/\s+/).filter((word) => word !== '')),
+  );
 }
 
-function* candidatesOf({ text, words }: ShellPart, begins: Begins, depth: number): Iterable<string> {
-  yield text;
-  const first = words.findIndex((word) => !/^\w+=/.test(word));
-  if (first === -1) return;
-  const command = words.slice(first);
-  yield named(command);
-  if (!WRAPPERS.has(baseName(command[0] ?? ''))) return;
-  for (const [index, word] of command.entries()) {
-    if (index === 0) continue;
-    if (begins(word)) yield named(command.slice(index));
-    if (depth < MAX_DEPTH && /\s/.test(word)) yield* candidates(word, begins, depth + 1);
+function* candidates(line: string, begins: (word: string) => boolean, depth: number): Iterable<string> {
+  yield line.trim();
+  const commands = commandsOf(line);
+  if (commands === undefined) {
+    for (const words of roughly(line)) {
+      for (const [index, word] of words.entries()) if (begins(word)) yield* spellings(words.slice(index));
+    }
+    return;
+  }
+  for (const { raw, words } of commands) {
+    yield raw.join(' ');
+    yield* spellings(words);
+    if (!WRAPPERS.has(baseName(words[0] ?? ''))) continue;
+    for (const [index, word] of words.entries()) {
+      if (index > 0 && begins(word)) yield* spellings(words.slice(index));
+      if (depth < MAX_DEPTH && /\s/.test(word)) yield* candidates(word, begins, depth + 1);
+    }
   }
 }
 
-/** A command by its name alone: `/bin/rm -rf x` is `rm -rf x`. */
-function named([command = '', ...rest]: readonly string[]): string {
-  return [baseName(command), ...rest].join(' ');
+/** A command by its name alone, with and without the options that stand right behind it: `git -C x push` is `git push`. */
+function* spellings([command = '', ...rest]: readonly string[]): Iterable<string> {
+  const name = baseName(command);
+  yield [name, ...rest].join(' ');
+  for (let index = 0; index < rest.length && rest[index]?.startsWith('-'); index++) {
+    yield [name, ...rest.slice(index + 1)].join(' ');
+    if (rest[index + 1]?.startsWith('-')) continue;
+    yield [name, ...rest.slice(index + 2)].join(' ');
+    index++;
+  }
 }
 
 function baseName(command: string): string {

@@ -1,5 +1,5 @@
-import type { Objection, PermissionContext, PermissionRule, Tool, ToolUseBlock } from '@x/core';
-import { concerns, covers, mainArgument, textsOf } from './match-rule.js';
+import { isObject, type Objection, type PermissionContext, type PermissionRule, type Tool } from '@x/core';
+import { concerns, covers, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
 import { formatRule } from './rule.js';
 import { escapeWildcards } from './wildcard.js';
@@ -17,9 +17,10 @@ export interface Policy {
 }
 
 /** Judges a call by a policy: rules that deny come first, then those that ask, those that allow, then the mode. */
-export function judge(policy: Policy, call: ToolUseBlock, tool: Tool): Objection | undefined {
+export function judge(policy: Policy, judged: JudgedCall, tool: Tool): Objection | undefined {
   const { mode } = policy;
-  const denied = policy.deny.find((rule) => concerns(rule, call, tool));
+  const { call } = judged;
+  const denied = policy.deny.find((rule) => concerns(rule, judged));
   if (denied) return deny(`Denied by the rule ${formatRule(denied)}. Do not try the same in another form.`);
 
   const harmless = isHarmless(tool);
@@ -28,17 +29,17 @@ export function judge(policy: Policy, call: ToolUseBlock, tool: Tool): Objection
       `Denied: only reading is possible now (permission mode explore), and ${call.name} may change something.`,
     );
   }
-  const asked = policy.ask.find((rule) => concerns(rule, call, tool));
+  const asked = policy.ask.find((rule) => concerns(rule, judged));
   if (asked) {
     return mode === 'dont_ask'
       ? deny(`Denied: the rule ${formatRule(asked)} wants approval, and nobody can be asked.`)
       : { type: 'ask', reason: `The rule ${formatRule(asked)} wants approval.` };
   }
-  if (harmless || mode === 'bypass' || covers(policy.allow, call, tool)) return undefined;
+  if (harmless || mode === 'bypass' || covers(policy.allow, judged)) return undefined;
   if (mode === 'accept_edits' && policy.editTools.includes(call.name)) return undefined;
   if (mode === 'dont_ask') return deny('Denied: no rule allows this call, and nobody can be asked.');
   const what = tool.destructive ? 'may destroy something' : 'may change something';
-  const suggestion = suggestionFor(call, tool);
+  const suggestion = suggestionFor(judged);
   return { type: 'ask', reason: `${call.name} ${what}.`, ...(suggestion ? { suggestion } : {}) };
 }
 
@@ -46,16 +47,37 @@ function deny(reason: string): Objection {
   return { type: 'deny', reason };
 }
 
-/** The narrowest rule that allows this call: this tool with this command or path, or this tool; none if none would. */
-function suggestionFor(call: ToolUseBlock, tool: Tool): PermissionRule | undefined {
-  const main = mainArgument(call, tool);
-  const [text, ...others] = main === undefined ? [] : (textsOf(call, main) ?? []);
-  const isOne = text !== undefined && others.length === 0;
-  const rule = {
-    tool: escapeWildcards(call.name),
-    ...(isOne ? { match: escapeWildcards(main === 'command' ? text.trim() : formatPath(text)) } : {}),
+/**
+ * The narrowest rule that allows this call: this tool with this command or path, or with these arguments. None if none would:
+ * a rule for whatever the tool may be given is for a human to write.
+ */
+function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
+  const { call, tool } = judged;
+  const main = mainArgument(judged);
+  const only = (name: string) => {
+    const texts = textsOf(call, name) ?? [];
+    return texts.length === 1 ? texts[0] : undefined;
   };
-  return covers([rule], call, tool) ? rule : undefined;
+  const text = main === undefined ? undefined : only(main);
+  const given = Object.keys(isObject(call.input) ? call.input : {});
+  const { properties } = tool?.definition.inputSchema ?? {};
+  // Arguments that were left out may say anything the next time.
+  const isWhole = Object.keys(isObject(properties) ? properties : {}).every((name) => given.includes(name));
+  const input = given.flatMap((name) => {
+    const value = only(name);
+    return value === undefined ? [] : [[name, escapeWildcards(value)] as const];
+  });
+  if (text === undefined && (!isWhole || input.length < given.length)) return undefined;
+  const rule: PermissionRule = {
+    tool: escapeWildcards(call.name),
+    ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
+    ...(text !== undefined
+      ? { match: escapeWildcards(main === 'command' ? text.trim() : formatPath(text)) }
+      : input.length > 0
+        ? { input: Object.fromEntries(input) }
+        : {}),
+  };
+  return covers([rule], judged) ? rule : undefined;
 }
 
 /** Without the `/` at the end that would mean all that is in a directory. */

@@ -1,11 +1,42 @@
-import { isObject, type JsonValue, type PermissionRule, type Tool, type ToolUseBlock } from '@x/core';
-import { allowsCommand, catchesCommand } from './command-pattern.js';
-import { matchPath, mayHold, pathPattern, plainPath } from './path-pattern.js';
+import {
+  isObject,
+  type JsonValue,
+  type PathRole,
+  type PermissionRule,
+  type Tool,
+  type ToolUseBlock,
+  type Workspace,
+} from '@x/core';
+import { allowsCommand, catchesCommand, wordsOf } from './command-pattern.js';
+import { matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
+import { RealPaths } from './real-paths.js';
 import { matchWildcard } from './wildcard.js';
 
-/** Tools of the workspace, for which a leading `/` means the root; and those that read all that is in a directory. */
-const ROOTED = new Set(['read_file', 'write_file', 'edit_file', 'list_files', 'glob_files', 'grep_files']);
-const WALKING = new Set(['list_files', 'glob_files', 'grep_files']);
+/** A call as rules judge it: its parsed input, and its paths by all their names. */
+export interface JudgedCall {
+  readonly call: ToolUseBlock;
+  readonly tool: Tool | undefined;
+  /** The arguments that the tool declares as paths, but those that cannot be read as such. */
+  readonly paths: ReadonlyMap<string, readonly JudgedPath[]>;
+  /** What a command line may name. */
+  readonly words: readonly PlainPath[];
+}
+
+interface JudgedPath {
+  readonly role: PathRole;
+  readonly names: readonly PlainPath[];
+}
+
+/** A use of files that a rule may be about, whichever tool makes it: `read(**\/.env*)`. */
+export type FileUse = 'read' | 'write';
+
+const USES: Readonly<Record<PathRole, readonly FileUse[]>> = {
+  read: ['read'],
+  write: ['write'],
+  edit: ['read', 'write'],
+  // What a search reads is decided file by file, when it opens them.
+  walk: [],
+};
 
 interface Condition {
   /** `undefined` when the tool has no main argument. */
@@ -13,38 +44,99 @@ interface Condition {
   readonly pattern: string;
 }
 
+/** Looks up what rules have to know of a call. */
+export async function judgedCall(
+  call: ToolUseBlock,
+  tool: Tool | undefined,
+  workspace: Workspace,
+): Promise<JudgedCall> {
+  const real = new RealPaths(workspace);
+  const paths = new Map<string, readonly JudgedPath[]>();
+  for (const [name, role] of Object.entries(tool?.paths ?? {})) {
+    const given = textsOf(call, name);
+    if (given === undefined) continue;
+    // A search without a path begins at the root.
+    const texts = given.length === 0 && role === 'walk' ? [''] : given;
+    const judged = texts.map(async (text) => ({ role, names: await real.namesOf(text) }));
+    paths.set(name, await Promise.all(judged));
+  }
+  const lines = textsOf(call, 'command') ?? [];
+  const words = await Promise.all(
+    lines.flatMap(wordsOf).map((word) => real.namesOf(word).catch(() => [plainPath(word)])),
+  );
+  return { call, tool, paths, words: words.flat() };
+}
+
+/** The use of files that a rule is about, if it is about one. */
+export function fileUseOf({ tool, match }: PermissionRule): FileUse | undefined {
+  return match !== undefined && (tool === 'read' || tool === 'write') ? tool : undefined;
+}
+
 /**
  * Tells whether a rule that denies or asks applies to a call. In doubt it does: upper and lower case are the same, a search
- * in a directory touches everything in it, and an argument that cannot be judged is taken to fit.
+ * in a directory touches everything in it, a text may be a path, and an argument that cannot be judged is taken to fit.
  */
-export function concerns(rule: PermissionRule, call: ToolUseBlock, tool: Tool | undefined): boolean {
-  if (!matchWildcard(folded(rule.tool), folded(call.name))) return false;
-  return conditionsOf(rule, call, tool).every(({ name, pattern }) => {
-    const texts = name === undefined ? undefined : textsOf(call, name);
-    if (name === undefined || texts === undefined) return true;
-    const kind = kindOf(name);
-    if (kind === 'path') {
-      return (texts.length === 0 ? [''] : texts).some((text) => concernsPath(pattern, text, call.name));
-    }
-    const matches = kind === 'command' ? catchesCommand : matchWildcard;
-    return texts.some((text) => matches(folded(pattern), folded(text)));
+export function concerns(rule: PermissionRule, judged: JudgedCall): boolean {
+  const use = fileUseOf(rule);
+  if (use !== undefined && usesFile(use, rule.match ?? '', judged)) return true;
+  if (!matchWildcard(folded(rule.tool), folded(judged.call.name))) return false;
+  return conditionsOf(rule, judged).every(({ name, pattern }) => {
+    const declared = name === undefined ? undefined : judged.paths.get(name);
+    if (declared !== undefined) return declared.some((path) => concernsPath(pattern, path));
+    const texts = name === undefined ? undefined : textsOf(judged.call, name);
+    if (texts === undefined) return true;
+    if (name === 'command') return texts.some((text) => catchesCommand(folded(pattern), folded(text)));
+    return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text));
   });
+}
+
+/** Tells whether a file with these names is one that a rule about reading or writing files denies or asks for. */
+export function concernsFile(rule: PermissionRule, names: readonly PlainPath[]): boolean {
+  const pattern = pathPattern(folded(rule.match ?? ''));
+  return names.some((name) => matchPath(pattern, foldedPath(name)));
+}
+
+/** A tool that declares no paths may use any that its input names. */
+function usesFile(use: FileUse, pattern: string, { call, tool, paths, words }: JudgedCall): boolean {
+  if (tool?.paths !== undefined) {
+    if (Object.keys(tool.paths).some((name) => !paths.has(name))) return true;
+    return [...paths.values()]
+      .flat()
+      .some(
+        ({ role, names }) => USES[role].includes(use) && concernsFile({ tool: use, match: pattern }, names),
+      );
+  }
+  if (tool?.sessionOnly || (use === 'write' && tool?.readOnly)) return false;
+  return (
+    concernsFile({ tool: use, match: pattern }, words) ||
+    stringsIn(call.input).some((text) => isPathOf(pattern, text))
+  );
+}
+
+function isPathOf(pattern: string, text: string): boolean {
+  return matchPath(pathPattern(folded(pattern)), plainPath(folded(text).trim().replaceAll('\\', '/')));
+}
+
+function concernsPath(pattern: string, { role, names }: JudgedPath): boolean {
+  const wanted = pathPattern(folded(pattern));
+  return names
+    .map(foldedPath)
+    .some((name) => matchPath(wanted, name) || (role === 'walk' && mayHold(wanted, name)));
 }
 
 /**
  * Tells whether rules that allow cover a call. In doubt they do not. Several rules together may cover the commands of one
  * command line; anything else needs one rule.
  */
-export function covers(
-  rules: readonly PermissionRule[],
-  call: ToolUseBlock,
-  tool: Tool | undefined,
-): boolean {
+export function covers(rules: readonly PermissionRule[], judged: JudgedCall): boolean {
+  const { call, tool } = judged;
   const commands: string[] = [];
   for (const rule of rules) {
+    if (rule.fingerprint !== undefined && rule.fingerprint !== tool?.fingerprint) continue;
+    if (fileUseOf(rule) !== undefined && coversFiles(rule, judged)) return true;
     if (!matchWildcard(rule.tool, call.name)) continue;
-    const conditions = conditionsOf(rule, call, tool);
-    if (conditions.every((condition) => isCovered(condition, call))) return true;
+    const conditions = conditionsOf(rule, judged);
+    if (conditions.every((condition) => isCovered(condition, judged))) return true;
     const [only, ...others] = conditions;
     if (only?.name === 'command' && others.length === 0) commands.push(only.pattern);
   }
@@ -52,37 +144,46 @@ export function covers(
   return commands.length > 0 && lines.length > 0 && lines.every((line) => allowsCommand(commands, line));
 }
 
-function isCovered({ name, pattern }: Condition, call: ToolUseBlock): boolean {
+/** `write(src/**)` covers a tool that does nothing but use files there. */
+function coversFiles(rule: PermissionRule, { tool, paths }: JudgedCall): boolean {
+  const used = [...paths.values()].flat();
+  return (
+    !tool?.destructive &&
+    used.length > 0 &&
+    used.every((path) => USES[path.role].at(-1) === rule.tool && coversPath(rule.match ?? '', path))
+  );
+}
+
+function isCovered({ name, pattern }: Condition, { call, paths }: JudgedCall): boolean {
+  const declared = name === undefined ? undefined : paths.get(name);
+  if (declared !== undefined) {
+    return declared.length > 0 && declared.every((path) => coversPath(pattern, path));
+  }
   const texts = name === undefined ? undefined : textsOf(call, name);
   if (name === undefined || texts === undefined || texts.length === 0) return false;
-  const kind = kindOf(name);
   return texts.every((text) => {
-    if (kind === 'command') return allowsCommand([pattern], text);
-    return kind === 'path' ? coversPath(pattern, text, call.name) : matchWildcard(pattern, text);
+    if (name === 'command') return allowsCommand([pattern], text);
+    return PATH.test(name) ? coversText(pattern, text) : matchWildcard(pattern, text);
   });
 }
 
-function concernsPath(pattern: string, text: string, toolName: string): boolean {
-  const wanted = pathPattern(folded(pattern));
-  const path = plainPath(folded(text).replaceAll('\\', '/'));
-  return matchPath(wanted, path) || (WALKING.has(toolName) && mayHold(wanted, path));
-}
-
-function coversPath(pattern: string, text: string, toolName: string): boolean {
+function coversPath(pattern: string, { names }: JudgedPath): boolean {
   const wanted = pathPattern(pattern);
-  const path = plainPath(text);
-  if (text.includes('\\') || path.names[0] === '..') return false;
-  if (!ROOTED.has(toolName) && wanted.absolute !== path.absolute) return false;
-  return matchPath(wanted, path);
+  return names.every((name) => name.names[0] !== '..' && matchPath(wanted, name));
 }
 
-function conditionsOf(
-  { match, input }: PermissionRule,
-  call: ToolUseBlock,
-  tool: Tool | undefined,
-): readonly Condition[] {
+/** Arguments of tools that declare no paths, such as a server's, are paths by their names. */
+const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
+
+function coversText(pattern: string, text: string): boolean {
+  const path = plainPath(text);
+  if (text.includes('\\') || pathPattern(pattern).absolute !== path.absolute) return false;
+  return coversPath(pattern, { role: 'read', names: [path] });
+}
+
+function conditionsOf({ match, input }: PermissionRule, judged: JudgedCall): readonly Condition[] {
   const named = Object.entries(input ?? {}).map(([name, pattern]) => ({ name, pattern }));
-  return match === undefined ? named : [{ name: mainArgument(call, tool), pattern: match }, ...named];
+  return match === undefined ? named : [{ name: mainArgument(judged), pattern: match }, ...named];
 }
 
 /** File systems differ in whether case and composition of letters matter: to them that must not be got around, neither does. */
@@ -90,21 +191,17 @@ function folded(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
 
-/** The way patterns read an argument: as commands for a shell, as a path, or as any text. */
-type ArgumentKind = 'command' | 'path' | 'text';
-
-const MAIN = ['command', 'path', 'file_path'];
-const PATH = /^(?:.+_)?(?:path|file|dir|directory)s?$|(?:Path|File|Dir|Directory)s?$/;
-
-function kindOf(name: string): ArgumentKind {
-  if (name === 'command') return 'command';
-  return PATH.test(name) ? 'path' : 'text';
+function foldedPath({ names, absolute }: PlainPath): PlainPath {
+  return { names: names.map(folded), absolute };
 }
 
-/** The argument that `tool(pattern)` is about: `command`, else `path`, else `file_path`. */
-export function mainArgument(call: ToolUseBlock, tool: Tool | undefined): string | undefined {
+const MAIN = ['command', 'path', 'file_path'];
+
+/** The argument that `tool(pattern)` is about: `command`, `path` or `file_path`, else the first that is declared a path. */
+export function mainArgument({ call, tool }: JudgedCall): string | undefined {
   const { properties } = tool?.definition.inputSchema ?? {};
-  return MAIN.find((name) => has(call.input, name)) ?? MAIN.find((name) => has(properties, name));
+  const names = [...MAIN, ...Object.keys(tool?.paths ?? {})];
+  return names.find((name) => has(call.input, name)) ?? names.find((name) => has(properties, name));
 }
 
 /** The texts that an argument consists of: of a list, all; none when it is left out; `undefined` for anything else. */
@@ -115,6 +212,11 @@ export function textsOf(call: ToolUseBlock, name: string): readonly string[] | u
     typeof item === 'object' ? undefined : String(item),
   );
   return texts.some((text) => text === undefined) ? undefined : (texts as readonly string[]);
+}
+
+function stringsIn(value: JsonValue): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(stringsIn) : [];
 }
 
 function has(value: JsonValue | undefined, name: string): value is { [key: string]: JsonValue } {

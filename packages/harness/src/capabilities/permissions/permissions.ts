@@ -4,11 +4,16 @@ import {
   PERMISSION_MODES,
   type PermissionRule,
   parseWith,
+  type Tool,
+  type Workspace,
+  type WorkspaceConfine,
 } from '@x/core';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
-import { judge } from './judge.js';
-import { parseRule } from './rule.js';
+import { judge, type Policy } from './judge.js';
+import { concernsFile, fileUseOf, judgedCall } from './match-rule.js';
+import { RealPaths } from './real-paths.js';
+import { formatRule, parseRule } from './rule.js';
 
 const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';
@@ -89,7 +94,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
       references.warn(scope);
       return next();
     },
-    authorize(call, { state, tool }) {
+    async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;
       const { mode = settings.mode, allow, deny, ask } = state.permissionContext;
@@ -100,8 +105,25 @@ export function permissions(config: PermissionsConfig = {}): Capability {
         ask: [...asked, ...ask],
         editTools,
       };
-      return judge(policy, call, tool);
+      const objection = judge(policy, await judgedCall(call, tool, workspace), tool);
+      if (objection?.type === 'deny') return objection;
+      const confine = confineBy(policy, tool, workspace);
+      if (confine === undefined) return objection;
+      return objection === undefined ? { type: 'confine', confine } : { ...objection, confine };
     },
+  };
+}
+
+/** Keeps a tool from the files that rules deny, whichever it opens. A search opens none that it would have to ask for. */
+function confineBy({ deny, ask }: Policy, tool: Tool, workspace: Workspace): WorkspaceConfine | undefined {
+  const isSearch = Object.values(tool.paths ?? {}).includes('walk');
+  const rules = [...deny, ...(isSearch ? ask : [])].filter((rule) => fileUseOf(rule) !== undefined);
+  if (rules.length === 0) return undefined;
+  const real = new RealPaths(workspace);
+  return async (path, use) => {
+    const names = await real.namesOf(path);
+    const found = rules.find((rule) => fileUseOf(rule) === use && concernsFile(rule, names));
+    return found && `Denied by the rule ${formatRule(found)}.`;
   };
 }
 
@@ -126,5 +148,9 @@ function referencesOf(
   list: 'allow' | 'deny' | 'ask',
   rules: readonly PermissionRule[],
 ): readonly ToolReference[] {
-  return rules.map(({ tool }, index) => ({ path: `${list}[${index}]`, tool, anyCase: list !== 'allow' }));
+  return rules.flatMap((rule, index) =>
+    fileUseOf(rule) === undefined
+      ? [{ path: `${list}[${index}]`, tool: rule.tool, anyCase: list !== 'allow' }]
+      : [],
+  );
 }

@@ -30,6 +30,7 @@ export function sameRule(left: PermissionRule, right: PermissionRule): boolean {
   return (
     left.tool === right.tool &&
     left.match === right.match &&
+    left.fingerprint === right.fingerprint &&
     JSON.stringify(left.input) === JSON.stringify(right.input)
   );
 }

@@ -7,6 +7,7 @@ export function editFileTool(): Tool {
     description:
       'Replaces an exact piece of text in a file. oldText must occur exactly once, unless replaceAll is set; give ' +
       'enough of the surrounding lines to make it unique.',
+    paths: { path: 'edit' },
     input: z.strictObject({
       path: z.string().min(1),
       oldText: z.string().min(1),

@@ -9,6 +9,7 @@ export function globFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
     name: 'glob_files',
     description: `Finds files by pattern, for example "src/**/*.ts", ${maxEntries} at most.`,
     readOnly: true,
+    paths: { path: 'walk' },
     input: z.strictObject({
       pattern: z.string().min(1).max(1_000).describe('Relative to path'),
       path: z.string().default('').describe('The directory to search; the root when left out'),

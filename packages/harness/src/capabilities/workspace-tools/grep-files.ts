@@ -7,6 +7,7 @@ import {
   readText,
   type Tool,
   type Workspace,
+  WorkspaceError,
 } from '@x/core';
 import picomatch from 'picomatch';
 import * as z from 'zod';
@@ -24,6 +25,7 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
       `Searches files line by line with a regular expression (JavaScript), ${maxMatches} matches at most. Answers ` +
       '"path:line: text".',
     readOnly: true,
+    paths: { path: 'walk' },
     input: z.strictObject({
       pattern: z.string().min(1).max(1_000),
       path: z.string().default('').describe('A file or directory; the root when left out'),
@@ -41,8 +43,8 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
       for await (const file of files(workspace, path, new Set(ignore))) {
         signal.throwIfAborted();
         if (!matchesGlob(file)) continue;
-        const text = await readText(workspace, file);
-        if (text.includes('\0')) continue;
+        const text = await readIfAllowed(workspace, file);
+        if (text === undefined || text.includes('\0')) continue;
         const lines = text.split('\n');
         for (const index of search(lines, file)) {
           if (found.length === maxMatches) {
@@ -55,6 +57,16 @@ export function grepFilesTool({ maxMatches, ignore }: WorkspaceToolsSettings): T
       return found.length === 0 ? `[no line matches ${pattern}]` : found.join('\n');
     },
   });
+}
+
+/** A search passes over what it may not read, unless that is all it was asked for. */
+async function readIfAllowed(workspace: Workspace, file: string): Promise<string | undefined> {
+  try {
+    return await readText(workspace, file);
+  } catch (error) {
+    if (WorkspaceError.isInstance(error) && error.code === 'refused') return undefined;
+    throw error;
+  }
 }
 
 async function* files(

@@ -8,6 +8,7 @@ export function listFilesTool({ maxEntries, ignore }: WorkspaceToolsSettings): T
     name: 'list_files',
     description: `Lists a directory, ${maxEntries} entries at most. Directories end with "/"; files show their size in bytes.`,
     readOnly: true,
+    paths: { path: 'walk' },
     input: z.strictObject({
       path: z.string().default('').describe('The directory; the root when left out'),
       recursive: z.boolean().default(false),

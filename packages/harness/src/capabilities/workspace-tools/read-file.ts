@@ -11,6 +11,7 @@ export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSetti
       'answer says which part it is and how to go on.',
     readOnly: true,
     paged: true,
+    paths: { path: 'read' },
     input: z.strictObject({
       path: z.string().min(1),
       offset: z.int().min(1).default(1).describe('The line to begin with, from 1'),

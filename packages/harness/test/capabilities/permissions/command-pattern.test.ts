@@ -14,9 +14,7 @@ describe('allowsCommand', () => {
     'npm test 2>&1',
     'npm test >/dev/null 2>&1; npm test',
     "npm test 'a; rm -rf /'",
-    'npm test "$HOME" ${USER}',
-    'npm test \\; x',
-    'npm \\\n test',
+    'npm test HEAD~2 "a b" x=1',
   ])('npm test* allows %j', (line) => {
     expect(allowsCommand(['npm test*'], line)).toBe(true);
   });
@@ -48,6 +46,17 @@ describe('allowsCommand', () => {
     "npm test '",
     'npm test \\',
     'PATH=/tmp npm test',
+    'npm test "$HOME"',
+    'npm test ~',
+    'npm test *',
+    'npm test a=~/x',
+    'npm test \\; x',
+    'npm \\\n test',
+    'npm test\r',
+    '"npm" test',
+    // A shell removes backslash and line break before it looks for a substitution.
+    'npm test "$\\\n(touch OWNED)"',
+    `npm test >${' '.repeat(50)}/dev/nullX`,
     'npm "test"x; ls',
     'npm',
     '',
@@ -154,9 +163,23 @@ describe('catchesCommand', () => {
     'if true; then rm x; fi',
     'cat <(rm x)',
     'echo ${a:-$(rm x)}',
+    'echo "$\\\n(rm x)"',
+    '>out rm -rf x',
+    '</dev/null rm x',
+    'A+=1 rm x',
+    "trap 'rm x' EXIT",
+    "su -c 'rm x'",
+    'flock f rm x',
+    'ionice -c3 rm x',
+    'parallel rm ::: x',
     'rm',
   ])('rm * catches %j', (line) => {
     expect(catchesCommand('rm *', line)).toBe(true);
+  });
+
+  it('looks behind options', () => {
+    expect(catchesCommand('git push*', 'git -C . -c a=b --no-pager push origin')).toBe(true);
+    expect(catchesCommand('git push*', 'git commit -m push')).toBe(false);
   });
 
   it.each(['ls rm', 'grep rm file', 'git commit -m "rm x"', 'rmdir x'])('rm * lets %j be', (line) => {
@@ -164,8 +187,9 @@ describe('catchesCommand', () => {
   });
 
   it('ends soon on long lines', () => {
-    const line = `find ${'a '.repeat(20_000)} -exec rm {} +`;
+    const line = `find ${'a '.repeat(20_000)} -exec rm x`;
     expect(catchesCommand('rm *', line)).toBe(true);
+    expect(catchesCommand('rm *', `${line} {} +`)).toBe(true);
     expect(catchesCommand('dd *', line)).toBe(false);
     expect(allowsCommand(['find *'], line)).toBe(true);
   });

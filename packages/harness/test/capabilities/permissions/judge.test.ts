@@ -1,24 +1,32 @@
-import { defineTool, type PermissionRule, type ToolUseBlock } from '@x/core';
+import { defineTool, LocalWorkspace, type PathRole, type PermissionRule, type ToolUseBlock } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { judge, type PermissionMode, type Policy } from '../../../src/capabilities/permissions/judge.js';
+import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
 import { plainPath } from '../../../src/capabilities/permissions/path-pattern.js';
 import { parseRule } from '../../../src/capabilities/permissions/rule.js';
-import { shellParts } from '../../../src/capabilities/permissions/shell-parts.js';
+import { scratch } from '../../support.js';
 
-const looseTool = (name: string, flags: { readOnly?: boolean; sessionOnly?: boolean } = {}) =>
+interface Flags {
+  readonly readOnly?: boolean;
+  readonly sessionOnly?: boolean;
+  readonly paths?: Readonly<Record<string, PathRole>>;
+}
+const looseTool = (name: string, flags: Flags = {}) =>
   defineTool({ name, description: name, ...flags, input: z.looseObject({}), execute: () => 'done' });
 const TOOLS = {
-  read_file: looseTool('read_file', { readOnly: true }),
-  grep_files: looseTool('grep_files', { readOnly: true }),
-  write_file: looseTool('write_file'),
+  read_file: looseTool('read_file', { readOnly: true, paths: { path: 'read' } }),
+  grep_files: looseTool('grep_files', { readOnly: true, paths: { path: 'walk' } }),
+  write_file: looseTool('write_file', { paths: { path: 'write' } }),
   execute: looseTool('execute'),
   send_mail: looseTool('send_mail'),
   todo_write: looseTool('todo_write', { sessionOnly: true }),
   mcp__files__write: looseTool('mcp__files__write'),
 };
 type ToolName = keyof typeof TOOLS;
+
+const files = new LocalWorkspace(scratch());
 
 interface Rules {
   readonly mode?: PermissionMode;
@@ -34,9 +42,13 @@ function policyOf({ mode = 'default', allow, deny, ask }: Rules): Policy {
   return { mode, allow: read(allow), deny: read(deny), ask: read(ask), editTools };
 }
 
-function verdict(rules: Rules, name: ToolName, input: ToolUseBlock['input'] = {}): 'allow' | 'deny' | 'ask' {
+async function verdict(
+  rules: Rules,
+  name: ToolName,
+  input: ToolUseBlock['input'] = {},
+): Promise<'allow' | 'deny' | 'ask' | 'confine'> {
   const call: ToolUseBlock = { type: 'tool_use', id: 'c', name, input };
-  return judge(policyOf(rules), call, TOOLS[name])?.type ?? 'allow';
+  return judge(policyOf(rules), await judgedCall(call, TOOLS[name], files), TOOLS[name])?.type ?? 'allow';
 }
 
 describe('the order of rules and modes', () => {
@@ -62,8 +74,8 @@ describe('the order of rules and modes', () => {
     ['dont_ask: what would be asked', { mode: 'dont_ask' }, 'execute', 'deny'],
     ['dont_ask: an ask rule', { mode: 'dont_ask', ask: ['read_file'] }, 'read_file', 'deny'],
     ['dont_ask: reading', { mode: 'dont_ask' }, 'read_file', 'allow'],
-  ])('%s', (_, rules, tool, expected) => {
-    expect(verdict(rules, tool)).toBe(expected);
+  ])('%s', async (_, rules, tool, expected) => {
+    expect(await verdict(rules, tool)).toBe(expected);
   });
 
   const rule = fc.constantFrom(
@@ -84,17 +96,17 @@ describe('the order of rules and modes', () => {
   );
   const mode = fc.constantFrom<PermissionMode>('default', 'accept_edits', 'explore', 'bypass', 'dont_ask');
 
-  it('is strict: a rule that forbids never allows more, one that allows never overrules one that forbids', () => {
-    const rank = { allow: 0, ask: 1, deny: 2 };
-    fc.assert(
-      fc.property(mode, fc.array(rule), fc.array(rule), fc.array(rule), rule, call, (...given) => {
+  it('is strict: a rule that forbids never allows more, one that allows never overrules one that forbids', async () => {
+    const rank = { allow: 0, confine: 0, ask: 1, deny: 2 };
+    await fc.assert(
+      fc.asyncProperty(mode, fc.array(rule), fc.array(rule), fc.array(rule), rule, call, async (...given) => {
         const [ownMode, allow, deny, ask, extra, [name, input]] = given;
-        const before = verdict({ mode: ownMode, allow, deny, ask }, name, input);
-        const denied = verdict({ mode: ownMode, allow, deny: [...deny, extra], ask }, name, input);
-        const allowed = verdict({ mode: ownMode, allow: [...allow, extra], deny, ask }, name, input);
+        const before = await verdict({ mode: ownMode, allow, deny, ask }, name, input);
+        const denied = await verdict({ mode: ownMode, allow, deny: [...deny, extra], ask }, name, input);
+        const allowed = await verdict({ mode: ownMode, allow: [...allow, extra], deny, ask }, name, input);
         expect(rank[denied]).toBeGreaterThanOrEqual(rank[before]);
         expect(rank[allowed]).toBeLessThanOrEqual(rank[before]);
-        if (verdict({ mode: 'bypass', deny }, name, input) === 'deny') {
+        if ((await verdict({ mode: 'bypass', deny }, name, input)) === 'deny') {
           expect([before, allowed]).toEqual(['deny', 'deny']);
         }
       }),
@@ -119,8 +131,8 @@ describe('a rule on arguments', () => {
     ['write_file(src/**)', path({ toString: 'src/a' }), 'ask'],
     ['write_file(src/**)', {}, 'ask'],
     ['write_file(src/**)', 'src/a', 'ask'],
-  ])('allows by %s with %j: %s', (rule, input, expected) => {
-    expect(verdict({ allow: [rule] }, 'write_file', input)).toBe(expected);
+  ])('allows by %s with %j: %s', async (rule, input, expected) => {
+    expect(await verdict({ allow: [rule] }, 'write_file', input)).toBe(expected);
   });
 
   it.each<[string, ToolName, ToolUseBlock['input'], 'allow' | 'deny']>([
@@ -141,74 +153,85 @@ describe('a rule on arguments', () => {
     ['*(rm *)', 'execute', { command: 'sudo RM x' }, 'deny'],
     // The tool has no argument that the pattern could be about.
     ['send_mail(*@rival.com)', 'send_mail', { to: 'ann@acme.com' }, 'deny'],
-  ])('denies by %s %s with %j: %s', (rule, tool, input, expected) => {
+  ])('denies by %s %s with %j: %s', async (rule, tool, input, expected) => {
     const mode = { mode: 'bypass' as const };
-    expect(verdict({ ...mode, deny: [rule] }, tool, input)).toBe(expected);
+    expect(await verdict({ ...mode, deny: [rule] }, tool, input)).toBe(expected);
   });
 
-  it('may name them', () => {
+  it('may name them', async () => {
     const mail: PermissionRule = { tool: 'send_mail', input: { to: '*@acme.com', subject: 'Report ?' } };
     const input = { to: 'ann@acme.com', subject: 'Report 7' };
-    expect(verdict({ allow: [mail] }, 'send_mail', input)).toBe('allow');
-    expect(verdict({ allow: [mail] }, 'send_mail', { ...input, to: ['ann@acme.com', 'x@y.z'] })).toBe('ask');
-    expect(verdict({ allow: [mail] }, 'send_mail', { to: 'ann@acme.com' })).toBe('ask');
-    expect(verdict({ deny: [mail] }, 'send_mail', { ...input, to: ['x@y.z', 'Ann@Acme.com'] })).toBe('deny');
-    expect(verdict({ deny: [mail] }, 'send_mail', { to: 'x@y.z', subject: 'Report 7' })).toBe('ask');
+    expect(await verdict({ allow: [mail] }, 'send_mail', input)).toBe('allow');
+    expect(await verdict({ allow: [mail] }, 'send_mail', { ...input, to: ['ann@acme.com', 'x@y.z'] })).toBe(
+      'ask',
+    );
+    expect(await verdict({ allow: [mail] }, 'send_mail', { to: 'ann@acme.com' })).toBe('ask');
+    expect(await verdict({ deny: [mail] }, 'send_mail', { ...input, to: ['x@y.z', 'Ann@Acme.com'] })).toBe(
+      'deny',
+    );
+    expect(await verdict({ deny: [mail] }, 'send_mail', { to: 'x@y.z', subject: 'Report 7' })).toBe('ask');
   });
 
-  it('tells absolute paths from relative ones, but in the workspace', () => {
+  it('tells absolute paths from relative ones, but in the workspace', async () => {
     const allow = ['mcp__*(src/**)', 'mcp__*(/tmp/**)'];
-    expect(verdict({ allow }, 'mcp__files__write', path('src/a'))).toBe('allow');
-    expect(verdict({ allow }, 'mcp__files__write', path('/src/a'))).toBe('ask');
-    expect(verdict({ allow }, 'mcp__files__write', path('/tmp/a'))).toBe('allow');
-    expect(verdict({ deny: ['mcp__*(src/**)'] }, 'mcp__files__write', path('/src/a'))).toBe('deny');
+    expect(await verdict({ allow }, 'mcp__files__write', path('src/a'))).toBe('allow');
+    expect(await verdict({ allow }, 'mcp__files__write', path('/src/a'))).toBe('ask');
+    expect(await verdict({ allow }, 'mcp__files__write', path('/tmp/a'))).toBe('allow');
+    expect(await verdict({ deny: ['mcp__*(src/**)'] }, 'mcp__files__write', path('/src/a'))).toBe('deny');
   });
 
-  it('covers a command line by several rules, with others beside', () => {
+  it('covers a command line by several rules, with others beside', async () => {
     const allow = ['execute(npm test*)', 'execute(git status)', 'write_file(src/**)'];
     const run = (command: string) => verdict({ allow }, 'execute', { command });
-    expect(run('npm test && git status')).toBe('allow');
-    expect(run('npm test && git push')).toBe('ask');
+    expect(await run('npm test && git status')).toBe('allow');
+    expect(await run('npm test && git push')).toBe('ask');
   });
 });
 
 describe('the suggestion for always', () => {
   const text = fc.string({ unit: fc.constantFrom(...'ab*?\\/; $"\'`(\n.'), minLength: 1, maxLength: 8 });
-  const suggest = (name: ToolName, input: ToolUseBlock['input']) => {
-    const asked = judge(policyOf({}), { type: 'tool_use', id: 'c', name, input }, TOOLS[name]);
+  const suggest = async (name: ToolName, input: ToolUseBlock['input']) => {
+    const judged = await judgedCall({ type: 'tool_use', id: 'c', name, input }, TOOLS[name], files);
+    const asked = judge(policyOf({}), judged, TOOLS[name]);
     return asked?.type === 'ask' ? asked.suggestion : undefined;
   };
 
-  it('allows the very same command, and no other', () => {
-    fc.assert(
-      fc.property(text, text, (one, other) => {
-        const rule = suggest('execute', { command: one });
+  it('allows the very same command, and no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, async (one, other) => {
+        const rule = await suggest('execute', { command: one });
         if (rule === undefined) return;
-        expect(verdict({ allow: [rule] }, 'execute', { command: one })).toBe('allow');
-        if (verdict({ allow: [rule] }, 'execute', { command: other }) !== 'allow') return;
+        expect(await verdict({ allow: [rule] }, 'execute', { command: one })).toBe('allow');
+        if ((await verdict({ allow: [rule] }, 'execute', { command: other })) !== 'allow') return;
         if (other.trim() === one.trim()) return;
-        for (const part of shellParts(other).parts) expect(part.text).toBe(one.trim());
+        // The same words, with other blanks between them or said again.
+        const words = (line: string) => line.split(/[\s;|&]+/).filter(Boolean);
+        expect([...new Set(words(other))].sort()).toEqual([...new Set(words(one))].sort());
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('allows the very same file, and no other', () => {
-    fc.assert(
-      fc.property(text, text, (one, other) => {
-        const rule = suggest('write_file', { path: one });
+  it('allows the very same file, and no other', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, async (one, other) => {
+        const rule = await suggest('write_file', { path: one });
         if (rule === undefined) return;
-        expect(verdict({ allow: [rule] }, 'write_file', { path: one })).toBe('allow');
-        if (verdict({ allow: [rule] }, 'write_file', { path: other }) !== 'allow') return;
+        expect(await verdict({ allow: [rule] }, 'write_file', { path: one })).toBe('allow');
+        if ((await verdict({ allow: [rule] }, 'write_file', { path: other })) !== 'allow') return;
         expect(plainPath(other).names).toEqual(plainPath(one).names);
       }),
       { numRuns: 2_000 },
     );
   });
 
-  it('is the tool where there is no such argument, and none where no rule could be kept', () => {
-    expect(suggest('send_mail', { to: 'x' })).toEqual({ tool: 'send_mail' });
-    expect(suggest('write_file', { path: '../out' })).toBeUndefined();
-    expect(suggest('execute', { command: 'a && b > c' })).toEqual({ tool: 'execute', match: 'a && b > c' });
+  it('is these arguments where there is no such argument, and none where no rule could be kept', async () => {
+    expect(await suggest('send_mail', { to: 'x' })).toEqual({ tool: 'send_mail', input: { to: 'x' } });
+    expect(await suggest('send_mail', { to: { name: 'x' } })).toBeUndefined();
+    expect(await suggest('write_file', { path: '../out' })).toBeUndefined();
+    expect(await suggest('execute', { command: 'a && b > c' })).toEqual({
+      tool: 'execute',
+      match: 'a && b > c',
+    });
   });
 });

@@ -11,7 +11,7 @@ import {
   workspaceTools,
 } from '../../../src/index.js';
 import { resultsIn } from '../../loop/approvals/support.js';
-import { collect, scratch } from '../../support.js';
+import { collect, decided, scratch } from '../../support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 const write = (path: string) => ({
@@ -89,7 +89,9 @@ describe('permissions', () => {
     ]);
     expect(reply.pendingCalls[0]).not.toHaveProperty('suggestion');
     await expect(
-      agent.resume(context, { decisions: { [path]: { type: 'approve', always: true } } }),
+      agent.resume(context, {
+        decisions: await decided(agent, context, { [path]: { type: 'approve', always: true } }),
+      }),
     ).rejects.toThrow('only be approved once at a time');
   });
 
@@ -98,7 +100,7 @@ describe('permissions', () => {
     await build({}, [write('a')], directory).agent.call('Go', context);
     const edit = { a: { type: 'edit', input: { path: '.env', content: 'x' } } } as const;
     const { agent, model } = build({ deny: ['*_file(**/.env)'] }, [{ text: 'ok' }], directory);
-    await agent.resume(context, { decisions: edit });
+    await agent.resume(context, { decisions: await decided(agent, context, edit) });
     expect(resultsIn(model).a).toBe(
       'error: Denied by the rule *_file(**/.env). Do not try the same in another form.',
     );

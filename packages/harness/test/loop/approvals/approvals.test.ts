@@ -1,13 +1,15 @@
 import { AgentState, InMemorySession, JsonSession, RuntimeContext, SessionKey, textOf } from '@x/core';
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { type Decision, pendingCalls } from '../../../src/index.js';
-import { collect, isPaired, scratch } from '../../support.js';
+import { type Decision, type Decisions, type HarnessAgent, pendingCalls } from '../../../src/index.js';
+import { collect, decided, isPaired, scratch } from '../../support.js';
 import { type Effects, FOUR, node, resultsIn } from './support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
 const key = SessionKey.of({ agentId: 'agent', sessionId: 's' });
 const approve: Decision = { type: 'approve' };
+
+const by = (agent: HarnessAgent, decisions: Decisions) => decided(agent, context, decisions);
 
 function setup() {
   const effects: Effects = [];
@@ -35,7 +37,8 @@ describe('a call that needs approval', () => {
           input: { what: '2' },
           reason: 'pay may change something.',
         },
-        ...{ suggestion: { tool: 'pay' }, askedAt: expect.any(String) },
+        ...{ suggestion: { tool: 'pay', input: { what: '2' } }, askedAt: expect.any(String) },
+        approvalId: expect.stringMatching(/^[0-9a-f]{12}$/),
       },
       expect.objectContaining({ id: 'd', name: 'pay' }),
     ]);
@@ -67,7 +70,9 @@ describe('a call that needs approval', () => {
       effects,
       script: [{ text: 'Paid.' }],
     });
-    const reply = await second.agent.resume(context, { decisions: { b: approve, d: approve } });
+    const reply = await second.agent.resume(context, {
+      decisions: await by(second.agent, { b: approve, d: approve }),
+    });
     expect(reply).toMatchObject({ stopReason: 'completed', text: 'Paid.', pendingCalls: [] });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
     expect(isPaired(second.model.requests[0]?.messages ?? [])).toBe(true);
@@ -79,7 +84,7 @@ describe('a call that needs approval', () => {
     const { shared, effects } = await waiting();
     const { agent, model } = node({ ...shared, script: [{ text: 'I see.' }] });
     const decisions = { b: { type: 'deny', reason: 'Too expensive.' }, d: { type: 'deny' } } as const;
-    await agent.resume(context, { decisions });
+    await agent.resume(context, { decisions: await by(agent, decisions) });
     expect(effects).toEqual(['look 1', 'note 3']);
     expect(resultsIn(model)).toEqual({
       a: 'look 1: done',
@@ -93,7 +98,7 @@ describe('a call that needs approval', () => {
     const { shared, effects } = await waiting();
     const { agent, model } = node({ ...shared, script: [{ text: 'ok' }] });
     const decisions = { b: { type: 'edit', input: { what: '1 only' } }, d: approve } as const;
-    await agent.resume(context, { decisions });
+    await agent.resume(context, { decisions: await by(agent, decisions) });
     expect(effects).toEqual(['look 1', 'pay 1 only', 'note 3', 'pay 4']);
     expect(resultsIn(model).b).toBe(
       '[The user changed the input of this call before it ran, to {"what":"1 only"}]\npay 1 only: done',
@@ -105,51 +110,55 @@ describe('a call that needs approval', () => {
   it('goes on waiting while only others are decided; what was decided is kept', async () => {
     const { shared, effects } = await waiting();
     const later = node({ ...shared, script: [] });
-    const reply = await later.agent.resume(context, { decisions: { d: approve } });
+    const reply = await later.agent.resume(context, { decisions: await by(later.agent, { d: approve }) });
     expect(reply).toMatchObject({ stopReason: 'permission_required', steps: 0, message: undefined });
     expect(reply.pendingCalls.map(({ id }) => id)).toEqual(['b']);
     expect(effects).toEqual(['look 1']);
 
     const last = node({ ...shared, script: [{ text: 'ok' }] });
-    await last.agent.resume(context, { decisions: { b: approve } });
+    await last.agent.resume(context, { decisions: await by(last.agent, { b: approve }) });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
   });
 
   it('can be decided otherwise until its turn comes', async () => {
     const { shared, effects } = await waiting();
-    await node({ ...shared, script: [] }).agent.resume(context, { decisions: { d: approve } });
+    const early = node({ ...shared, script: [] }).agent;
+    await early.resume(context, { decisions: await by(early, { d: approve }) });
     const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
-    await agent.resume(context, { decisions: { b: approve, d: { type: 'deny' } } });
+    await agent.resume(context, { decisions: await by(agent, { b: approve, d: { type: 'deny' } }) });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
   });
 
   it('is allowed for always by a rule that the session keeps', async () => {
     const { shared, effects } = await waiting();
-    const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
-    const decided = await collect(
-      agent.resumeStream(context, { decisions: { b: { type: 'approve', always: true } } }),
+    const { agent } = node({ ...shared, script: [] });
+    const events = await collect(
+      agent.resumeStream(context, { decisions: await by(agent, { b: { type: 'approve', always: true } }) }),
     );
-    // The other call that waited is covered by the rule.
-    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
-    expect(decided.find(({ type }) => type === 'permission.decided')).toMatchObject({
+    // The other call that waits pays for something else.
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
+    const rule = { tool: 'pay', input: { what: '2' } };
+    expect(events.find(({ type }) => type === 'permission.decided')).toMatchObject({
       call: { id: 'b' },
       decision: 'approved',
-      rule: { tool: 'pay' },
+      rule,
     });
     const third = node({
       ...shared,
-      script: [{ toolCalls: [{ name: 'pay', input: { what: '5' } }] }, { text: 'ok' }],
+      script: [{ toolCalls: [{ name: 'pay', input: { what: '2' } }] }, { text: 'ok' }],
     });
     expect(await third.agent.call('And again', context)).toMatchObject({ stopReason: 'completed' });
-    expect((await third.agent.state(context))?.permissionContext.allow).toEqual([{ tool: 'pay' }]);
+    expect((await third.agent.state(context))?.permissionContext.allow).toEqual([rule]);
   });
 
   it('may be approved by a wider rule of the user’s own, and not by what is none', async () => {
     const { shared } = await waiting();
     const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
-    const always = (rule: string) => ({ decisions: { b: { type: 'approve', always: rule } as const } });
-    await expect(agent.resume(context, always('pay('))).rejects.toThrow('b.always');
-    await agent.resume(context, always('p*'));
+    const always = async (rule: string) => ({
+      decisions: await by(agent, { b: { type: 'approve', always: rule } }),
+    });
+    await expect(agent.resume(context, await always('pay('))).rejects.toThrow('.always');
+    await agent.resume(context, await always('p*'));
     expect((await agent.state(context))?.permissionContext.allow).toEqual([{ tool: 'p*' }]);
   });
 
@@ -168,21 +177,61 @@ describe('a decision', () => {
     const { shared } = await waiting();
     const before = JSON.stringify(await shared.session.load(key));
     const { agent } = node({ ...shared, script: [] });
-    await expect(agent.resume(context, { decisions: { b: approve, x: approve } })).rejects.toMatchObject({
+    await expect(
+      agent.resume(context, { decisions: await by(agent, { b: approve, x: approve }) }),
+    ).rejects.toMatchObject({
       code: 'not_pending',
     });
-    await expect(agent.resume(context, { decisions: { a: approve } })).rejects.toMatchObject({
-      code: 'not_pending',
-    });
-    await expect(agent.resume(context, { decisions: { b: { type: 'maybe' } as never } })).rejects.toThrow(
-      'b.type',
+    await expect(agent.resume(context, { decisions: await by(agent, { a: approve }) })).rejects.toMatchObject(
+      {
+        code: 'not_pending',
+      },
     );
+    await expect(
+      agent.resume(context, { decisions: await by(agent, { b: { type: 'maybe' } as never }) }),
+    ).rejects.toThrow('.type');
     expect(JSON.stringify(await shared.session.load(key))).toBe(before);
   });
 
+  it('on a call holds for that call alone, whatever id a later call has', async () => {
+    const { shared, effects, reply } = await waiting();
+    const { agent } = node({
+      ...shared,
+      script: [{ toolCalls: [{ id: 'b', name: 'pay', input: { what: '9999' } }] }],
+    });
+    const decisions = Object.fromEntries(
+      reply.pendingCalls.map(({ approvalId }) => [approvalId, approve] as const),
+    );
+    const later = await agent.resume(context, { decisions });
+    expect(later.pendingCalls).toMatchObject([{ id: 'b', input: { what: '9999' } }]);
+    for (const late of [decisions, { b: approve }]) {
+      await expect(agent.resume(context, { decisions: late })).rejects.toMatchObject({ code: 'not_pending' });
+    }
+    expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
+  });
+
+  it.each(['1', '2'])(
+    'on one of two calls with the same id leaves the other waiting (second pays %s)',
+    async (what) => {
+      const { shared, effects } = setup();
+      const twice = [
+        { id: 'x', name: 'pay', input: { what: '1' } },
+        { id: 'x', name: 'pay', input: { what } },
+      ];
+      const { agent } = node({ ...shared, script: [{ toolCalls: twice }, { text: 'ok' }] });
+      const [first, second] = (await agent.call('Go', context)).pendingCalls;
+      expect(first?.approvalId).not.toBe(second?.approvalId);
+      const one = await agent.resume(context, { decisions: { [first?.approvalId ?? '']: approve } });
+      expect(one.pendingCalls).toMatchObject([{ approvalId: second?.approvalId, input: { what } }]);
+      expect(effects).toEqual(['pay 1']);
+      await agent.resume(context, { decisions: { [second?.approvalId ?? '']: { type: 'deny' } } });
+      expect(effects).toEqual(['pay 1']);
+    },
+  );
+
   it('that comes twice is carried out once', async () => {
-    const { shared, effects } = await waiting();
-    const decisions = { b: approve, d: approve };
+    const { shared, effects, agent } = await waiting();
+    const decisions = await by(agent, { b: approve, d: approve });
     const outcomes = await Promise.allSettled(
       ['x', 'y'].map((text) => node({ ...shared, script: [{ text }] }).agent.resume(context, { decisions })),
     );
@@ -191,9 +240,9 @@ describe('a decision', () => {
   });
 
   it('that comes twice is carried out once also where the store has no leases', async () => {
-    const { shared, effects } = await waiting();
+    const { shared, effects, agent } = await waiting();
     Object.defineProperty(shared.session, 'lease', { value: undefined });
-    const decisions = { b: approve, d: approve };
+    const decisions = await by(agent, { b: approve, d: approve });
     const outcomes = await Promise.allSettled(
       ['x', 'y'].map((text) => node({ ...shared, script: [{ text }] }).agent.resume(context, { decisions })),
     );
@@ -215,7 +264,7 @@ describe('a decision', () => {
         return new Promise(() => {});
       };
     });
-    void dying.agent.resume(context, { decisions: { b: approve, d: approve } });
+    void dying.agent.resume(context, { decisions: await by(dying.agent, { b: approve, d: approve }) });
     await died;
     expect(effects).toHaveLength(4);
     shared.session.commit = commit;
@@ -243,7 +292,7 @@ describe('a decision', () => {
       append: [],
     });
     const { agent, model } = node({ ...shared, script: [{ text: 'ok' }], approvalTimeoutMs: 60_000 });
-    const events = await collect(agent.resumeStream(context, { decisions: { b: approve } }));
+    const events = await collect(agent.resumeStream(context, { decisions: await by(agent, { b: approve }) }));
     expect(events.filter(({ type }) => type === 'permission.decided')).toMatchObject([
       { call: { id: 'b' }, decision: 'expired' },
       { call: { id: 'd' }, decision: 'expired' },
@@ -274,7 +323,7 @@ describe('a new message while calls wait', () => {
   it('comes after what is allowed along with it; what is left out is denied', async () => {
     const { shared, effects } = await waiting();
     const { agent, model } = node({ ...shared, script: [{ text: 'Fine.' }] });
-    await agent.call('Only the first', context, { decisions: { b: approve } });
+    await agent.call('Only the first', context, { decisions: await by(agent, { b: approve }) });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
     expect(resultsIn(model).d).toContain('the user has said something else');
     const messages = model.requests[0]?.messages ?? [];
@@ -287,7 +336,10 @@ describe('an interruption', () => {
   it('before the decisions are carried out closes every call', async () => {
     const { shared, effects } = await waiting();
     const { agent } = node({ ...shared, script: [] });
-    const reply = await agent.resume(context, { decisions: { b: approve }, signal: AbortSignal.abort() });
+    const reply = await agent.resume(context, {
+      decisions: await by(agent, { b: approve }),
+      signal: AbortSignal.abort(),
+    });
     expect(reply.stopReason).toBe('interrupted');
     expect(effects).toEqual(['look 1']);
     const state = await agent.state(context);
@@ -298,7 +350,7 @@ describe('an interruption', () => {
   it('with a message keeps the message', async () => {
     const { shared } = await waiting();
     const { agent } = node({ ...shared, script: [] });
-    const options = { decisions: { b: approve }, signal: AbortSignal.abort() };
+    const options = { decisions: await by(agent, { b: approve }), signal: AbortSignal.abort() };
     expect((await agent.call('Hello', context, options)).stopReason).toBe('interrupted');
     const state = await agent.state(context);
     expect(isPaired(state?.context ?? [])).toBe(true);
@@ -316,15 +368,17 @@ describe('an interruption', () => {
       },
     });
     interrupt = () => void agent.interrupt(context);
-    const reply = await agent.resume(context, { decisions: { b: approve } });
+    const reply = await agent.resume(context, { decisions: await by(agent, { b: approve }) });
     expect(reply).toMatchObject({ stopReason: 'interrupted', pendingCalls: [] });
     expect(effects.slice(0, 2)).toEqual(['look 1', 'pay 2']);
     const state = await agent.state(context);
     expect(isPaired(state?.context ?? [])).toBe(true);
     expect(state?.permissionContext.pending).toBeUndefined();
-    await expect(agent.resume(context, { decisions: { d: approve } })).rejects.toMatchObject({
-      code: 'not_pending',
-    });
+    await expect(agent.resume(context, { decisions: await by(agent, { d: approve }) })).rejects.toMatchObject(
+      {
+        code: 'not_pending',
+      },
+    );
   });
 
   it('has nothing to stop while calls wait: no process is busy with them', async () => {
@@ -349,7 +403,9 @@ describe('an interruption', () => {
     expect(reply.stopReason).toBe('shutdown');
 
     const next = node({ ...shared, script: [{ text: 'ok' }] });
-    const resumed = await next.agent.resume(context, { decisions: { b: approve, d: { type: 'deny' } } });
+    const resumed = await next.agent.resume(context, {
+      decisions: await by(next.agent, { b: approve, d: { type: 'deny' } }),
+    });
     expect(resumed.stopReason).toBe('completed');
     expect(effects.slice(-2)).toEqual(['pay 2', 'note 3']);
     expect(isPaired(next.model.requests[0]?.messages ?? [])).toBe(true);

@@ -3,7 +3,7 @@ import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../../src/index.js';
-import { isPaired, scratch } from '../../support.js';
+import { decided, isPaired, scratch } from '../../support.js';
 import { type Effects, node, resultsIn } from './support.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
@@ -40,7 +40,9 @@ async function decideInRounds(calls: Step, rounds: readonly number[], checkpoint
     );
     if (Object.keys(decisions).length === 0) continue;
     expect(reply.stopReason).toBe('permission_required');
-    reply = await run([{ text: 'done' }], (agent) => agent.resume(context, { decisions }));
+    reply = await run([{ text: 'done' }], async (agent) =>
+      agent.resume(context, { decisions: await decided(agent, context, decisions) }),
+    );
   }
   expect(reply).toMatchObject({ stopReason: 'completed', text: 'done' });
   const last = models.at(-1) ?? new ScriptedModel([]);

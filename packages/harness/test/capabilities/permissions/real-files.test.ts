@@ -1,0 +1,180 @@
+import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineTool, LocalWorkspace, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
+import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  HarnessAgent,
+  type PermissionsConfig,
+  permissions,
+  shell,
+  workspaceTools,
+} from '../../../src/index.js';
+import { resultsIn } from '../../loop/approvals/support.js';
+import { scratch } from '../../support.js';
+
+const CANARY = 'canary-7f3a';
+const context = RuntimeContext.of({ sessionId: 's' });
+let root: string;
+
+beforeEach(() => {
+  root = scratch();
+  mkdirSync(join(root, 'secrets'));
+  mkdirSync(join(root, 'docs'));
+  for (const path of ['.env', 'docs/.env.local', 'secrets/key'])
+    writeFileSync(join(root, path), `${CANARY}\n`);
+  writeFileSync(join(root, 'docs/page'), 'page\n');
+  symlinkSync('../secrets/key', join(root, 'docs/soft'));
+  symlinkSync('secrets', join(root, 'folder'));
+  linkSync(join(root, 'secrets/key'), join(root, 'docs/hard'));
+});
+
+/** Runs calls in one step each under rules; what the model read, by the id of the call. */
+async function run(
+  rules: PermissionsConfig,
+  calls: readonly ScriptedToolCall[],
+  workspace: Workspace = new LocalWorkspace(root),
+) {
+  const model = new ScriptedModel([
+    ...calls.map((call, index) => ({ toolCalls: [{ ...call, id: `${index}` }] })),
+    { text: 'Done.' },
+  ]);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(workspace)
+    .use(permissions(rules), workspaceTools(), shell({ cwd: root }), {
+      name: 'own',
+      tools: [fetchPage, readOwn],
+    })
+    .build();
+  const reply = await agent.call('Go', context);
+  await agent.close();
+  return { reply, results: resultsIn(model) };
+}
+
+const fetchPage = defineTool({
+  name: 'fetch_page',
+  description: 'Fetches.',
+  input: z.strictObject({ url: z.string().trim().toLowerCase() }),
+  execute: ({ url }) => `fetched ${url}`,
+});
+
+/** Opens a file that its input does not name. */
+const readOwn = defineTool({
+  name: 'read_own',
+  description: 'Reads.',
+  readOnly: true,
+  input: z.strictObject({}),
+  execute: async (_, { workspace }) => new TextDecoder().decode(await workspace.read('docs/soft')),
+});
+
+describe('a rule about reading', () => {
+  const rules: PermissionsConfig = { mode: 'bypass', deny: ['read(**/.env*)', 'read(secrets/**)'] };
+  const read = (path: string) => ({ name: 'read_file', input: { path } });
+
+  it('holds for every tool and every name of the file', async () => {
+    const { results } = await run(rules, [
+      ...['.env', 'docs/.env.local', './docs/../secrets/key', '/secrets/key', 'SECRETS/key'].map(read),
+      ...['docs/soft', 'docs/hard', 'folder/key'].map(read),
+      { name: 'edit_file', input: { path: 'docs/hard', oldText: 'c', newText: 'd' } },
+      { name: 'grep_files', input: { pattern: '.' } },
+      { name: 'grep_files', input: { pattern: '.', path: 'folder' } },
+      { name: 'grep_files', input: { pattern: '.', path: 'docs/soft' } },
+      ...['cat .env', 'cat docs/soft', 'cat < secrets/key', "sh -c 'cat ./.env'", 'f=.env; cat $f'].map(
+        (command) => ({ name: 'execute', input: { command } }),
+      ),
+      { name: 'read_own', input: {} },
+      read('docs/page'),
+    ]);
+    expect(JSON.stringify(results)).not.toContain(CANARY);
+    expect(Object.values(results).at(-1)).toContain('page');
+    // A search goes on with what it may read.
+    expect(results['9']).toContain('docs/page:1: page');
+  });
+
+  it('lets a search that would have to be asked for pass over the file', async () => {
+    const { results, reply } = await run({ ask: ['read(**/.env*)', 'read(secrets/**)'] }, [
+      { name: 'grep_files', input: { pattern: '.' } },
+      { name: 'read_file', input: { path: '.env' } },
+    ]);
+    expect(results['0']).toContain('docs/page:1: page');
+    expect(results['0']).not.toContain(CANARY);
+    expect(reply.pendingCalls).toMatchObject([{ name: 'read_file', input: { path: '.env' } }]);
+  });
+
+  it('holds in a mounted workspace', async () => {
+    const mounted = mountWorkspace(new LocalWorkspace(scratch()), { repo: new LocalWorkspace(root) });
+    const deny = ['read(repo/secrets/**)'];
+    const { results } = await run(
+      { mode: 'bypass', deny },
+      [read('repo/docs/soft'), read('repo/docs/hard')],
+      mounted,
+    );
+    expect(JSON.stringify(results)).not.toContain(CANARY);
+    expect(results['0']).toContain('Denied by the rule');
+  });
+});
+
+describe('a rule about writing', () => {
+  const write = (path: string) => ({ name: 'write_file', input: { path, content: 'x' } });
+
+  it('allows what really lies there, and no link that leads elsewhere', async () => {
+    const allow = ['write(docs/**)'];
+    expect((await run({ allow }, [write('docs/new')])).reply.stopReason).toBe('completed');
+    for (const path of ['docs/../.env', 'docs/soft', 'docs/hard', 'folder/key']) {
+      expect((await run({ allow }, [write(path)])).reply.pendingCalls, path).toHaveLength(1);
+    }
+  });
+
+  it('denies by every name', async () => {
+    const { results } = await run({ mode: 'bypass', deny: ['write(secrets/**)'] }, [
+      ...['docs/soft', 'folder/new', 'docs/hard'].map(write),
+    ]);
+    for (const result of Object.values(results))
+      expect(result).toContain('Denied by the rule write(secrets/**)');
+  });
+});
+
+describe('rules', () => {
+  it.each(['./secrets/x', 'a/../secrets/x', '/secrets/x', 'Secrets\\x'])(
+    'take any argument for the path that it may be: %s',
+    async (destination) => {
+      const copy = defineTool({
+        name: 'copy',
+        description: 'Copies.',
+        input: z.strictObject({ destination: z.string() }),
+        execute: () => 'copied',
+      });
+      const model = new ScriptedModel([
+        { toolCalls: [{ id: '0', name: 'copy', input: { destination } }] },
+        { text: 'x' },
+      ]);
+      const deny = [{ tool: 'copy', input: { destination: 'secrets/**' } }];
+      const agent = HarnessAgent.builder()
+        .model(model)
+        .workspace(root)
+        .tools(copy)
+        .use(permissions({ mode: 'bypass', deny }));
+      await agent.build().call('Go', context);
+      expect(resultsIn(model)['0']).toContain('Denied');
+    },
+  );
+
+  it('judge the input that the tool will work with', async () => {
+    const deny = [{ tool: 'fetch_page', input: { url: 'http://internal/*' } }];
+    const call = (url: string) => ({ name: 'fetch_page', input: { url } });
+    const { results } = await run({ mode: 'bypass', deny }, [
+      call(' http://INTERNAL/admin'),
+      call('http://other/'),
+    ]);
+    expect(results['0']).toContain('Denied');
+    expect(results['1']).toBe('fetched http://other/');
+  });
+
+  it('are not asked about input that the tool refuses', async () => {
+    const { reply, results } = await run({}, [{ name: 'fetch_page', input: { uri: 'x' } }]);
+    expect(reply.stopReason).toBe('completed');
+    expect(results['0']).toMatch(/^error: .*Correct the input and call the tool again\.$/s);
+  });
+});
