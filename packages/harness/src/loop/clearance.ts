@@ -128,7 +128,7 @@ export async function authorizeCalls(
 }
 
 /** Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up. */
-export async function authorize(
+async function authorize(
   capabilities: readonly Capability[],
   use: ToolUseBlock,
   scope: ToolScope,
