@@ -5,10 +5,10 @@ import {
   type ModelRequest,
   type ModelStreamPart,
   type NativeCompaction,
+  type NativeCompactionRequest,
   parseWith,
   unlessAborted,
 } from '@x/core';
-import { checkReadable } from './compact/check-readable.js';
 import { toModelError } from './errors/to-model-error.js';
 import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
 import type { AiSdkLanguageModel, CallOptions } from './language-model.js';
@@ -58,25 +58,24 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   const target: PromptTarget = {
     specificationVersion,
     provider,
-    ...(compact?.partOf === undefined ? {} : { compactedPart: compact.partOf }),
+    ...(compact === undefined ? {} : { compactedPart: compact.partOf }),
     providerTools: new Map(providerTools.map(({ name, id }) => [String(name), String(id)])),
   };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
     const { tools, maxOutputTokens, temperature, responseFormat, signal } = request;
-    checkReadable(request.messages, target);
-    const sourceOf = await resolveFiles(request.messages, model, resolveFile, signal);
+    const messages = compact?.view(request.messages, provider) ?? request.messages;
+    const sourceOf = await resolveFiles(messages, model, resolveFile, signal);
     const functions = tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
-    const call: CallOptions = {
+    return {
       ...callSettings,
-      prompt: toPrompt(request, target, sourceOf),
+      prompt: toPrompt({ ...request, messages }, target, sourceOf),
       ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(temperature === undefined ? {} : { temperature }),
       ...(responseFormat === undefined ? {} : { responseFormat }),
       ...(signal === undefined ? {} : { abortSignal: signal }),
     };
-    return compact?.prepareCall?.(call, request.messages) ?? call;
   }
 
   function failed(error: unknown, request: ModelRequest): unknown {
@@ -136,7 +135,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
     ...(compact === undefined
       ? {}
       : {
-          async compact(request: ModelRequest): Promise<NativeCompaction> {
+          async compact(request: NativeCompactionRequest): Promise<NativeCompaction> {
             try {
               request.signal?.throwIfAborted();
               const call = await toCall(request);

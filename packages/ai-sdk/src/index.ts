@@ -4,7 +4,7 @@ export { type EvictingToolsOptions, evictingTools, type SdkTool } from './agent/
 export { prepareStepWith } from './agent/prepare-step-with.js';
 export { withOverflowRecovery } from './agent/with-overflow-recovery.js';
 export { anthropicCompaction } from './compact/anthropic-compaction.js';
-export { type OpenaiCompaction, openaiCompaction } from './compact/openai-compaction.js';
+export { openaiCompaction } from './compact/openai-compaction.js';
 export type { ProviderCompaction } from './compact/provider-compaction.js';
 export { fromAiSdk } from './from-ai-sdk.js';
 export type { FromAiSdkOptions } from './from-ai-sdk-options.js';

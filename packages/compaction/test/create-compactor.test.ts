@@ -2,7 +2,7 @@ import { type Message, type Model, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { createCompactor, type Reducer, truncateArgs } from '../src/index.js';
-import { at, lines, round, rounds } from './build.js';
+import { lines, round, rounds } from './build.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
 const history = () => [userMessage('start'), ...rounds(30, () => ({ output: lines(40) }))];
@@ -137,18 +137,24 @@ describe('createCompactor', () => {
   });
 
   it('uses the provider’s own compaction where there is one, byte for byte', async () => {
-    const opaque = { type: 'opaque', provider: 'acme', data: { encrypted: 'AAAA' } } as const;
+    const opaque = { type: 'opaque', provider: 'acme', data: { encrypted: 'AAAA' }, tokens: 30 } as const;
     const model = modelOf(() => GOOD_SUMMARY, {
       compact: async () => ({
-        messages: [userMessage([opaque], { id: 'native-1' })],
+        content: [opaque],
         usage: { inputTokens: 7, outputTokens: 1 },
       }),
     });
     const messages = history();
     const outcome = await createCompactor({ model }).compact(messages);
     expect(outcome.status).toBe('applied');
-    expect(at(outcome.messages, 0).content).toEqual([opaque]);
-    expect(outcome.messages.slice(-20)).toEqual(messages.slice(-20));
+    const summary = outcome.messages.find(({ kind }) => kind === 'summary');
+    expect(summary?.content.at(-1)).toEqual(opaque);
+    expect(textOf(summary?.content ?? [])).toContain('## RECORD');
+    expect(summary?.metadata).toMatchObject({
+      modelId: model.id,
+      '@x/compaction': { covers: expect.any(Array) },
+    });
+    expect(outcome.messages.at(-1)).toEqual(messages.at(-1));
     expect(new Set(outcome.manifest.map((entry) => entry.fate))).toEqual(new Set(['replaced']));
     expect(outcome.usage).toEqual({ inputTokens: 7, outputTokens: 1 });
     expect(model.requests).toEqual([]);

@@ -62,7 +62,7 @@ describe('signed thinking', { timeout: 60_000 }, () => {
         fc.boolean(),
         async (messages, contextWindow, reason, written) => {
           const model = modelOf(() => GOOD_SUMMARY, {
-            compact: async () => ({ messages: [] }),
+            compact: async () => ({ content: [] }),
           });
           const compactor = createCompactor({
             trigger: { messages: 12 },

@@ -1,122 +1,66 @@
-import { randomUUID } from 'node:crypto';
-import { assistantMessage, CapabilityError, type JsonObject, type JsonValue, ModelError } from '@x/core';
-import { toUsage } from '../response/usage.js';
-import { compactedBlock, compactedItems } from './compacted-items.js';
-import type { ProviderCompaction } from './provider-compaction.js';
-import { compactBody, isObject, withItems } from './responses-body.js';
+import { parseWith } from '@x/core';
+import * as z from 'zod';
+import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
-const HEADER = 'x-compaction-call';
+/** What the endpoint takes of a request for an answer. */
+const FIELDS = [
+  'model',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'service_tier',
+] as const;
 
-/** OpenAI's compaction, and the `fetch` through which its provider must call. */
-export interface OpenaiCompaction extends ProviderCompaction {
-  readonly fetch: typeof globalThis.fetch;
-}
-
-/** One compaction on its way. */
-interface Pending {
-  readonly instructions: string | undefined;
-  output?: readonly JsonValue[];
-}
+const optionsSchema = z.strictObject({
+  fetch: z.custom<typeof globalThis.fetch>((value) => typeof value === 'function').optional(),
+  via: z.enum(['endpoint', 'trigger']).default('endpoint'),
+});
 
 /**
- * OpenAI's and Azure's compaction, `POST /responses/compact`. Their AI SDK packages know neither the endpoint nor its
- * items, so both travel through the `fetch` of the provider, which thereby keeps key, URL, headers and its way to write
- * a conversation to itself:
+ * OpenAI's and Azure's own compaction.
  *
- *     const compact = openaiCompaction();
- *     const openai = createOpenAI({ fetch: compact.fetch });
- *     const model = fromAiSdk(openai('gpt-5'), { compact });
+ * @example
+ * const compact = openaiCompaction();
+ * const openai = createOpenAI({ fetch: compact.fetch });
+ * const model = fromAiSdk(openai('gpt-5'), { compact });
  *
- * @param options `fetch`: what does the calls in the end; default the global one.
+ * @param options `fetch`: does the calls in the end; default the global one. `via`: `endpoint` posts to
+ *   `/responses/compact`, whose answer repeats what users said; `trigger` ends a request to `/responses` with a
+ *   `compaction_trigger`, for gateways that serve no other path. Default `endpoint`.
+ * @throws {InvalidInputError} for options that do not fit.
  */
-export function openaiCompaction(
-  options: { readonly fetch?: typeof globalThis.fetch | undefined } = {},
-): OpenaiCompaction {
-  const send: typeof globalThis.fetch = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
-  // Nobody who writes in a conversation knows it, so no text of theirs can be taken for items.
-  const marker = `${randomUUID()}:`;
-  const pending = new Map<string, Pending>();
-
-  return {
-    name: 'openaiCompaction',
-    supports: ({ provider }) => provider.endsWith('.responses'),
-    partOf(block) {
-      const items = compactedItems(block);
-      return items && { type: 'text', text: `${marker}${JSON.stringify(items)}` };
+export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
+  const { fetch, via } = parseWith(optionsSchema, options, 'openaiCompaction options');
+  const isEndpoint = via === 'endpoint';
+  return compactionBy(
+    {
+      name: 'openaiCompaction',
+      usage: 'createOpenAI({ fetch: compact.fetch })',
+      supports: ({ provider }) => provider.endsWith('.responses'),
+      list: 'input',
+      keepsRequests: isEndpoint,
+      url(url) {
+        if (isEndpoint) url.pathname = `${url.pathname.replace(/\/$/, '')}/compact`;
+        return url;
+      },
+      body(body, { system, instructions }) {
+        // The system prompt is no part of what is condensed: `instructions` say it.
+        const input = objectsIn(body.input).filter(({ role }) => role !== 'system' && role !== 'developer');
+        const wishes =
+          instructions && `When you compact this conversation, keep in particular: ${instructions}`;
+        const said = [system, wishes].filter(Boolean).join('\n\n');
+        const asked = said === '' ? {} : { instructions: said };
+        if (!isEndpoint) return { ...body, input: [...input, { type: 'compaction_trigger' }], ...asked };
+        const fields = FIELDS.flatMap((field) => (body[field] === undefined ? [] : [[field, body[field]]]));
+        return { ...Object.fromEntries(fields), input, ...asked };
+      },
+      items({ output }) {
+        const items = objectsIn(output);
+        const compacted = items.filter(({ type }) => type === 'compaction');
+        return isEndpoint && compacted.length > 0 ? items : compacted;
+      },
+      emptied: (answer, { model = null }) => ({ ...answer, object: 'response', model, output: [] }),
     },
-
-    async compact(model, call, { system }) {
-      const id = randomUUID();
-      const compaction: Pending = { instructions: system };
-      pending.set(id, compaction);
-      try {
-        // The system prompt is no part of what is condensed.
-        const prompt = call.prompt.filter(({ role }) => role !== 'system');
-        const { usage } = await model.doGenerate({
-          ...call,
-          prompt,
-          tools: undefined,
-          headers: { ...call.headers, [HEADER]: id },
-        });
-        if (compaction.output === undefined) throw withoutFetch(model.provider);
-        const counted = toUsage(usage);
-        return {
-          messages: [
-            assistantMessage([compactedBlock(model.provider, compaction.output)], { kind: 'summary' }),
-          ],
-          ...(counted === undefined ? {} : { usage: counted }),
-        };
-      } finally {
-        pending.delete(id);
-      }
-    },
-
-    async fetch(input, init) {
-      const { body } = init ?? {};
-      const headers = new Headers(init?.headers);
-      const compaction = pending.get(headers.get(HEADER) ?? '');
-      if (typeof body !== 'string' || (compaction === undefined && !body.includes(marker))) {
-        return await send(input, init);
-      }
-      headers.delete(HEADER);
-      const sent = withItems(JSON.parse(body) as JsonObject, marker);
-      if (compaction === undefined)
-        return await send(input, { ...init, headers, body: JSON.stringify(sent) });
-
-      const response = await send(compactUrl(input), {
-        ...init,
-        headers,
-        body: JSON.stringify(compactBody(sent, compaction.instructions)),
-      });
-      if (!response.ok) return response;
-      const answer = (await response.json()) as JsonObject;
-      compaction.output = outputOf(answer, String(sent.model));
-      // An answer without a word, in the form that the provider's package expects.
-      return Response.json({ ...answer, object: 'response', model: sent.model, output: [] });
-    },
-  };
-}
-
-/** @throws {ModelError} for what is no compaction: it must not replace a conversation. */
-function outputOf({ output }: JsonObject, modelId: string): readonly JsonValue[] {
-  const isItem = (item: JsonValue) => isObject(item) && item.type === 'compaction';
-  if (Array.isArray(output) && output.some(isItem)) return output as readonly JsonValue[];
-  throw new ModelError(`The compaction by ${modelId} holds no compaction item.`, {
-    modelId,
-    retryable: false,
-  });
-}
-
-function compactUrl(input: Parameters<typeof globalThis.fetch>[0]): URL {
-  const url = new URL(input instanceof Request ? input.url : input);
-  url.pathname = `${url.pathname.replace(/\/$/, '')}/compact`;
-  return url;
-}
-
-function withoutFetch(provider: string): CapabilityError {
-  return new CapabilityError(
-    'compaction',
-    `${provider} does not call through openaiCompaction: pass its fetch to the provider, ` +
-      'createOpenAI({ fetch: compact.fetch }), before you make the model.',
+    fetch,
   );
 }

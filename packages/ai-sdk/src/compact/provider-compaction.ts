@@ -1,11 +1,30 @@
-import type { Message, ModelRequest, NativeCompaction, OpaqueBlock } from '@x/core';
+import { randomUUID } from 'node:crypto';
+import {
+  CapabilityError,
+  estimateCounter,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  ModelError,
+  type NativeCompaction,
+  type NativeCompactionRequest,
+  nativeIndex,
+  type OpaqueBlock,
+  type Usage,
+} from '@x/core';
 import type { AiSdkLanguageModel, CallOptions } from '../language-model.js';
 import type { PromptPart } from '../prompt/prompt.js';
+import { toUsage } from '../response/usage.js';
 
-/** A provider's own compaction, for the option `compact` of `fromAiSdk`. */
+const HEADER = 'x-compaction-call';
+const TYPE = 'compacted';
+
+/** A provider's own compaction, for the option `compact` of `fromAiSdk`. Its provider must call through `fetch`. */
 export interface ProviderCompaction {
   /** For messages to the user: `openaiCompaction`. */
   readonly name: string;
+  readonly fetch: typeof globalThis.fetch;
   /** Whether models of this provider have it. */
   supports(model: AiSdkLanguageModel): boolean;
   /**
@@ -13,9 +32,189 @@ export interface ProviderCompaction {
    *
    * @param call The request as the model would be sent it.
    */
-  compact(model: AiSdkLanguageModel, call: CallOptions, request: ModelRequest): Promise<NativeCompaction>;
-  /** What stands in a prompt for a block that `compact` made; `undefined` for all other blocks. */
-  partOf?(block: OpaqueBlock): PromptPart | undefined;
-  /** The call with what it takes to have the provider read what `compact` made. */
-  prepareCall?(call: CallOptions, messages: readonly Message[]): CallOptions;
+  compact(
+    model: AiSdkLanguageModel,
+    call: CallOptions,
+    request: NativeCompactionRequest,
+  ): Promise<NativeCompaction>;
+  /** The text that stands in a prompt for a block of this compaction, until `fetch` puts its items there. */
+  partOf(block: OpaqueBlock): PromptPart | undefined;
+  /** The conversation as the provider is to be sent it: its newest compaction in place of everything before. */
+  view(messages: readonly Message[], provider: string): readonly Message[];
+}
+
+/** How a provider is asked for a compaction: what differs between providers. */
+export interface CompactionProtocol {
+  readonly name: string;
+  /** How a user passes `fetch` on, for messages. */
+  readonly usage: string;
+  supports(model: AiSdkLanguageModel): boolean;
+  /** The key of the conversation in the body of a request. */
+  readonly list: 'input' | 'messages';
+  /** The value that the header `anthropic-beta` needs for requests with a compaction. */
+  readonly beta?: string;
+  /** True where the items hold what users said word for word; else the latest request is sent again behind them. */
+  readonly keepsRequests: boolean;
+  /** The address of the endpoint, made from that for answers. */
+  url(url: URL): URL;
+  /** The body of the request for a compaction, made from that of a request for an answer. */
+  body(body: JsonObject, wishes: Pick<NativeCompactionRequest, 'system' | 'instructions'>): JsonObject;
+  /** The items of an answer that stand for the conversation, as the list of the body takes them. */
+  items(answer: JsonObject): readonly JsonObject[];
+  /** The answer without a word, in the form that the provider's package expects. */
+  emptied(answer: JsonObject, sent: JsonObject): JsonObject;
+}
+
+interface Pending {
+  readonly request: NativeCompactionRequest;
+  items?: readonly JsonObject[];
+}
+
+/**
+ * The AI SDK's packages do not know these endpoints, or lose fields of their items. So both travel through the `fetch` of
+ * the provider, which thereby keeps key, URL, headers and its way to write a conversation to itself.
+ */
+export function compactionBy(
+  protocol: CompactionProtocol,
+  fetch: typeof globalThis.fetch | undefined,
+): ProviderCompaction {
+  const send: typeof globalThis.fetch = (input, init) => (fetch ?? globalThis.fetch)(input, init);
+  // Nobody who writes in a conversation knows it, so no text of theirs can be taken for items.
+  const marker = `${randomUUID()}:`;
+  const pending = new Map<string, Pending>();
+  const { name, list, beta } = protocol;
+
+  return {
+    name,
+    supports: (model) => protocol.supports(model),
+    partOf(block) {
+      const items = itemsIn(block);
+      return items && { type: 'text', text: `${marker}${JSON.stringify(items)}` };
+    },
+    view(messages, provider) {
+      const at = messages.findLastIndex((message) => {
+        const block = message.content[nativeIndex(message)];
+        return block?.type === 'opaque' && block.provider === provider && itemsIn(block) !== undefined;
+      });
+      const summary = messages[at];
+      if (summary === undefined) return messages;
+      const before = messages.slice(0, at);
+      const behind = messages.slice(at + 1);
+      const request = before.findLast(isRequest);
+      return [
+        ...before.filter(({ role }) => role === 'system'),
+        { ...summary, content: summary.content.slice(nativeIndex(summary)) },
+        ...(request === undefined || protocol.keepsRequests || behind.some(isRequest) ? [] : [request]),
+        ...behind,
+      ];
+    },
+
+    async compact(model, call, request) {
+      const id = randomUUID();
+      const compaction: Pending = { request };
+      pending.set(id, compaction);
+      try {
+        const result = await model.doGenerate({ ...call, headers: { ...call.headers, [HEADER]: id } });
+        const { items } = compaction;
+        if (items === undefined) throw withoutFetch(model.provider, protocol);
+        const usage = toUsage(result.usage);
+        const block: OpaqueBlock = {
+          type: 'opaque',
+          provider: model.provider,
+          data: { type: TYPE, items },
+          ...sizeOf(items, usage),
+        };
+        return { content: [block], ...(usage === undefined ? {} : { usage }) };
+      } finally {
+        pending.delete(id);
+      }
+    },
+
+    async fetch(input, init) {
+      const { body } = init ?? {};
+      const headers = new Headers(init?.headers);
+      const compaction = pending.get(headers.get(HEADER) ?? '');
+      if (typeof body !== 'string' || (compaction === undefined && !body.includes(marker))) {
+        return await send(input, init);
+      }
+      headers.delete(HEADER);
+      if (beta !== undefined) headers.append('anthropic-beta', beta);
+      const sent = withItems(JSON.parse(body) as JsonObject, list, marker);
+      if (compaction === undefined) {
+        return await send(input, { ...init, headers, body: JSON.stringify(sent) });
+      }
+      const url = protocol.url(new URL(input instanceof Request ? input.url : input));
+      const asked = protocol.body(sent, compaction.request);
+      const response = await send(url, { ...init, headers, body: JSON.stringify(asked) });
+      if (!response.ok) return response;
+      const answer = (await response.json()) as JsonObject;
+      const items = protocol.items(answer);
+      if (items.length === 0) {
+        // It must not replace a conversation.
+        const modelId = String(sent.model);
+        const message = `The compaction by ${modelId} holds no compaction item.`;
+        throw new ModelError(message, { modelId, retryable: false });
+      }
+      compaction.items = items;
+      return Response.json(protocol.emptied(answer, sent));
+    },
+  };
+}
+
+/** The items in a block of {@link ProviderCompaction.compact}. */
+function itemsIn({ data }: OpaqueBlock): readonly JsonValue[] | undefined {
+  return isObject(data) && data.type === TYPE && Array.isArray(data.items) ? data.items : undefined;
+}
+
+/** Base64 says nothing of the size: the provider told what it wrote. What it only repeats is counted. */
+function sizeOf(items: readonly JsonObject[], usage: Usage | undefined): { readonly tokens?: number } {
+  if (usage === undefined) return {};
+  const repeated = items.filter(({ role }) => role === 'user').map(({ content = null }) => content);
+  const written = Math.max(0, usage.outputTokens - (usage.reasoningTokens ?? 0));
+  const counted = repeated.length === 0 ? 0 : estimateCounter.count(JSON.stringify(repeated));
+  return { tokens: written + counted };
+}
+
+/** The objects of a list. */
+export function objectsIn(list: JsonValue | undefined): readonly JsonObject[] {
+  return Array.isArray(list) ? list.filter((item: JsonValue): item is JsonObject => isObject(item)) : [];
+}
+
+function isRequest({ role, kind }: Message): boolean {
+  return role === 'user' && kind === undefined;
+}
+
+/** The body with each text that begins with `marker` replaced by the items that it holds. */
+function withItems(body: JsonObject, list: string, marker: string): JsonObject {
+  const { [list]: messages } = body;
+  return Array.isArray(messages)
+    ? { ...body, [list]: messages.flatMap((message) => expanded(message, marker)) }
+    : body;
+}
+
+/** A user's message falls into the parts before, between and after the marked texts. */
+function expanded(item: JsonValue, marker: string): readonly JsonValue[] {
+  if (!isObject(item) || !Array.isArray(item.content)) return [item];
+  const items: JsonValue[] = [];
+  let rest: JsonValue[] = [];
+  const close = () => {
+    if (rest.length > 0) items.push({ ...item, content: rest });
+    rest = [];
+  };
+  for (const part of item.content as readonly JsonValue[]) {
+    const text = isObject(part) ? part.text : undefined;
+    if (typeof text === 'string' && text.startsWith(marker)) {
+      close();
+      items.push(...(JSON.parse(text.slice(marker.length)) as readonly JsonValue[]));
+    } else rest.push(part);
+  }
+  close();
+  return items;
+}
+
+function withoutFetch(provider: string, { name, usage }: CompactionProtocol): CapabilityError {
+  return new CapabilityError(
+    'compaction',
+    `${provider} does not call through ${name}: pass its fetch to the provider, ${usage}, before you make the model.`,
+  );
 }

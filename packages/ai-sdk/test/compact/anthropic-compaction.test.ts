@@ -3,7 +3,6 @@ import { createCompactor } from '@x/compaction';
 import { assistantMessage, CapabilityError, type Message, userMessage } from '@x/core';
 import { expect, it } from 'vitest';
 import { anthropicCompaction, type FromAiSdkOptions, fromAiSdk } from '../../src/index.js';
-import { collect } from '../support/collect.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
 const SUMMARY = 'Built the server. \u2028 "Next": <tests> & \\docs — trailing space ';
@@ -20,25 +19,34 @@ const answered = (content: readonly object[], stop_reason: string, usage: object
     usage: { input_tokens: 10, output_tokens: 5, ...usage },
   },
 });
-const COMPACTED = answered([{ type: 'compaction', content: SUMMARY }], 'compaction', {
+/** With every field of the protocol, and one of a later version of it. */
+const BLOCK = {
+  type: 'compaction',
+  content: SUMMARY,
+  encrypted_content: 'EqQBCkYIB/+=',
+  signature: 'c2lnbmF0dXJl',
+  tool_changes: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'run' } }],
+  later_field: { a: [1] },
+};
+const COMPACTED = answered([BLOCK], 'compaction', {
   input_tokens: 0,
   output_tokens: 0,
   iterations: [{ type: 'compaction', input_tokens: 61_000, output_tokens: 800 }],
-  context_management: { applied_edits: [{ type: 'compact_20260112' }] },
 });
 const ANSWERED = answered([{ type: 'text', text: 'Done.' }], 'end_turn');
 
-/** Some 60 000 tokens. */
 const long = Array.from({ length: 30 }, (_, turn) => [
   userMessage(`Request ${turn}`),
-  assistantMessage('Another thing that I have found out. '.repeat(260)),
+  assistantMessage('Another thing that I have found out. '.repeat(60)),
 ]).flat();
 const tools = [{ name: 'run', description: 'Runs', inputSchema: { type: 'object' } }];
 
-async function connect(options: FromAiSdkOptions, ...answers: readonly Answer[]) {
+async function connect(options: Omit<FromAiSdkOptions, 'compact'>, ...answers: readonly Answer[]) {
   const server = await modelServer(...answers);
-  const anthropic = createAnthropic({ baseURL: server.url, apiKey: 'key' });
-  return { server, model: fromAiSdk(anthropic('claude-opus-4-6'), { contextWindow: 200_000, ...options }) };
+  const compact = anthropicCompaction();
+  const anthropic = createAnthropic({ baseURL: server.url, apiKey: 'key', fetch: compact.fetch });
+  const model = fromAiSdk(anthropic('claude-opus-4-6'), { contextWindow: 200_000, ...options, compact });
+  return { server, model };
 }
 
 const bodyOf = (body: Record<string, unknown> | undefined) =>
@@ -46,116 +54,61 @@ const bodyOf = (body: Record<string, unknown> | undefined) =>
     | { messages: readonly { role: string; content: readonly object[] }[]; context_management?: unknown }
     | undefined;
 
-it('asks for a compaction and sends the block back byte for byte', async () => {
+it('asks for a compaction and sends every field of the block back', async () => {
+  const edits = { contextManagement: { edits: [{ type: 'clear_tool_uses_20250919' }] } } as never;
   const { server, model } = await connect(
-    {
-      compact: anthropicCompaction({ instructions: 'Keep paths.' }),
-      headers: { 'anthropic-beta': 'mine-1' },
-    },
+    { headers: { 'anthropic-beta': 'mine-1' }, providerOptions: { anthropic: edits } },
     COMPACTED,
     ANSWERED,
     ANSWERED,
   );
-  const compacted = await model.compact?.({ system: 'Be brief.', messages: long, tools });
-  expect(server.requests[0]?.headers['anthropic-beta']).toContain('compact-2026-01-12');
-  expect(bodyOf(server.bodies[0])?.context_management).toEqual({
-    edits: [
-      {
-        type: 'compact_20260112',
-        trigger: { type: 'input_tokens', value: 50_000 },
-        pause_after_compaction: true,
-        instructions: 'Keep paths.',
-      },
-    ],
+  const request = { system: 'Be brief.', messages: long, tools, instructions: 'all paths' };
+  const compacted = await model.compact?.(request);
+  const [asked] = server.bodies;
+  expect(server.requests[0]?.headers['anthropic-beta']).toContain('compact-2026-09-04');
+  expect(asked?.compaction).toEqual({
+    type: 'summarize',
+    instructions: expect.stringContaining('Keep in particular: all paths'),
   });
-  expect(bodyOf(server.bodies[0])?.messages).toHaveLength(61);
-  expect(bodyOf(server.bodies[0])?.messages.at(-1)?.role).toBe('user');
+  expect(asked).not.toHaveProperty('context_management');
+  expect(bodyOf(asked)?.messages).toHaveLength(60);
   expect(compacted?.usage).toMatchObject({ inputTokens: 61_000, outputTokens: 800 });
-  expect(compacted?.messages).toMatchObject([
-    { role: 'assistant', kind: 'summary', content: [{ type: 'text', text: SUMMARY }] },
-  ]);
+  expect(compacted?.content[0]?.tokens).toBe(800);
 
-  const stored = JSON.parse(JSON.stringify(compacted?.messages)) as Message[];
-  await model.generate({ messages: [...stored, userMessage('Go on')], tools });
+  const summary = userMessage([{ type: 'text', text: 'The record' }, ...(compacted?.content ?? [])], {
+    kind: 'summary',
+  });
+  const stored = JSON.parse(JSON.stringify(summary)) as Message;
+  await model.generate({ messages: [...long.slice(0, 1), stored, ...long.slice(-1)], tools });
   await model.generate({ messages: [userMessage('Something else')], tools });
   const [, second, third] = server.requests;
-  expect(bodyOf(server.bodies[1])?.messages).toEqual([
-    { role: 'assistant', content: [{ type: 'compaction', content: SUMMARY }] },
-    { role: 'user', content: [{ type: 'text', text: 'Go on' }] },
+  const [first, ...rest] = bodyOf(server.bodies[1])?.messages ?? [];
+  expect(JSON.stringify(first)).toBe(JSON.stringify({ role: 'assistant', content: [BLOCK] }));
+  // The block must come first, and does not hold the request word for word.
+  expect(rest).toMatchObject([
+    { role: 'user', content: [{ type: 'text', text: 'Request 0' }] },
+    { role: 'assistant' },
   ]);
-  expect(bodyOf(server.bodies[1])?.context_management).toBeUndefined();
-  expect(second?.headers['anthropic-beta']?.toString().split(',')).toEqual(
-    expect.arrayContaining(['mine-1', 'compact-2026-01-12']),
+  expect(second?.headers['anthropic-beta']?.toString().split(/, ?/)).toEqual(
+    expect.arrayContaining(['mine-1', 'compact-2026-09-04']),
   );
-  expect(third?.headers['anthropic-beta']).not.toContain('compact-2026-01-12');
+  expect(third?.headers['anthropic-beta']).not.toContain('compact-2026-09-04');
 });
 
-it('serves the strategy native of a compactor', async () => {
-  const { model } = await connect({ compact: anthropicCompaction() }, COMPACTED);
+it('serves the stage native of a compactor, of any length', async () => {
+  const { model } = await connect({}, COMPACTED);
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(long);
-  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native', messagesAfter: 5 });
-  expect(outcome.messages.slice(1)).toEqual(long.slice(-4));
+  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native' });
+  expect(outcome.messages.slice(-4)).toEqual(long.slice(-4));
 });
 
-it('leaves a conversation alone that Anthropic would not compact', async () => {
-  const { server, model } = await connect({ compact: anthropicCompaction() }, ANSWERED);
-  const short = long.slice(0, 10);
-  expect((await model.compact?.({ messages: short, tools }))?.messages).toBe(short);
-  expect(server.bodies).toEqual([]);
-});
-
-it('returns nothing when the model answers in place of compacting', async () => {
-  const { model } = await connect({ compact: anthropicCompaction() }, ANSWERED);
-  expect((await model.compact?.({ messages: long, tools }))?.messages).toEqual([]);
-});
-
-it('keeps the edits that a user has configured, and the compaction in a stream', async () => {
-  const { server, model } = await connect(
-    {
-      compact: anthropicCompaction(),
-      providerOptions: {
-        anthropic: {
-          contextManagement: { edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112' }] },
-        },
-      },
-    },
-    COMPACTED,
-    {
-      events: [
-        {
-          type: 'message_start',
-          message: {
-            id: 'msg_1',
-            type: 'message',
-            role: 'assistant',
-            model: 'm',
-            content: [],
-            stop_reason: null,
-            stop_sequence: null,
-            usage: { input_tokens: 1, output_tokens: 1 },
-          },
-        },
-        { type: 'content_block_start', index: 0, content_block: { type: 'compaction', content: null } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'compaction_delta', content: SUMMARY } },
-        { type: 'content_block_stop', index: 0 },
-        {
-          type: 'message_delta',
-          delta: { stop_reason: 'end_turn', stop_sequence: null },
-          usage: { output_tokens: 5 },
-        },
-        { type: 'message_stop' },
-      ].map((data) => [data.type, data] as const),
-    },
-  );
-  await model.compact?.({ messages: long, tools });
-  expect(bodyOf(server.bodies[0])?.context_management).toMatchObject({
-    edits: [{ type: 'clear_tool_uses_20250919' }, { type: 'compact_20260112', pause_after_compaction: true }],
-  });
-  const { response } = await collect(model.stream?.({ messages: long, tools }));
-  expect(response.content).toEqual([
-    { type: 'text', text: SUMMARY, providerMetadata: { anthropic: { type: 'compaction' } } },
-  ]);
+it.each([
+  ['the model answers in place of compacting', ANSWERED],
+  ['the block has no content', answered([{ type: 'compaction', content: null }], 'compaction')],
+])('fails when %s', async (_, answer) => {
+  const { model } = await connect({}, answer);
+  await expect(model.compact?.({ messages: long, tools })).rejects.toThrow('holds no compaction item');
 });
 
 it('is refused for models of other providers', () => {

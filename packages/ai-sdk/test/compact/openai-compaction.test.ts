@@ -3,9 +3,9 @@ import { createCompactor } from '@x/compaction';
 import {
   assistantMessage,
   CapabilityError,
-  InvalidInputError,
   type Message,
   ModelError,
+  type NativeCompaction,
   toolResultMessage,
   userMessage,
 } from '@x/core';
@@ -74,6 +74,13 @@ const older = [
 ];
 const tool = { name: 'get_weather', description: 'Weather', inputSchema: { type: 'object' } };
 
+/** As a compactor stores it: the record, the items, what is carried over. Read back from a store. */
+function summaryOf(compacted: NativeCompaction | undefined): Message {
+  const [record, carried] = ['It was sunny.', 'Todos: none'].map((text) => ({ type: 'text', text }) as const);
+  const content = [record, ...(compacted?.content ?? []), carried].filter((block) => block !== undefined);
+  return JSON.parse(JSON.stringify(userMessage(content, { kind: 'summary' }))) as Message;
+}
+
 async function connect(...answers: readonly Answer[]) {
   const server = await modelServer(...answers);
   const compact = openaiCompaction();
@@ -103,10 +110,12 @@ it('asks the endpoint for compactions and sends its items back byte for byte', a
     ],
   });
   expect(compacted?.usage).toMatchObject({ inputTokens: 900, outputTokens: 120, cachedInputTokens: 500 });
-  expect(compacted?.messages).toMatchObject([{ role: 'assistant', kind: 'summary' }]);
+  // What it wrote, without its reasoning, and the request that it repeats.
+  const [block] = compacted?.content ?? [];
+  expect(block?.tokens).toBeGreaterThan(100);
+  expect(block?.tokens).toBeLessThan(150);
 
-  const stored = JSON.parse(JSON.stringify(compacted?.messages)) as Message[];
-  const messages = [...stored, userMessage('And tomorrow?')];
+  const messages = [...older.slice(0, 1), summaryOf(compacted), userMessage('And tomorrow?')];
   const request = { system: 'Be brief.', messages, tools: [tool] };
   await model.generate(request);
   await collect(model.stream?.(request));
@@ -116,6 +125,7 @@ it('asks the endpoint for compactions and sends its items back byte for byte', a
     expect(system).toMatchObject({ role: 'developer', content: 'Be brief.' });
     expect(JSON.stringify(input.slice(0, 2))).toBe(JSON.stringify(OUTPUT));
     expect(input.slice(2)).toEqual([
+      { role: 'user', content: [{ type: 'input_text', text: 'Todos: none' }] },
       { role: 'user', content: [{ type: 'input_text', text: 'And tomorrow?' }] },
     ]);
   }
@@ -137,11 +147,13 @@ it('serves the strategy native of a compactor', async () => {
   ]).flat();
   const compactor = createCompactor({ model, stages: ['native', 'drop_oldest'], keep: { messages: 4 } });
   const outcome = await compactor.compact(messages);
-  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native', messagesAfter: 5 });
-  expect(outcome.messages[0]?.content).toEqual([
+  expect(outcome).toMatchObject({ status: 'applied', reason: 'reduced by native' });
+  const summary = outcome.messages.find(({ kind }) => kind === 'summary');
+  expect(summary?.content).toMatchObject([
+    { type: 'text', text: expect.stringContaining('Question 0') },
     { type: 'opaque', provider: 'openai.responses', data: { type: 'compacted', items: OUTPUT } },
   ]);
-  expect(outcome.messages.slice(1)).toEqual(messages.slice(-4));
+  expect(outcome.messages.slice(-4)).toEqual(messages.slice(-4));
   expect(server.bodies[0]?.input).toHaveLength(56);
 });
 
@@ -181,13 +193,52 @@ it('tells when the provider does not call through it', async () => {
   expect(() => fromAiSdk(openai.chat('gpt-5'), { compact: openaiCompaction() })).toThrow(CapabilityError);
 });
 
-it('refuses to send a conversation without its compacted part', async () => {
+it('gives the record to whoever cannot read the items', async () => {
   const { model } = await connect(COMPACTED);
   const compacted = await model.compact?.({ messages: older, tools: [] });
   const server = await modelServer(ANSWERED);
   const plain = fromAiSdk(createOpenAI({ baseURL: server.url, apiKey: 'key' })('gpt-5'));
-  const failure = await rejection(plain.generate({ messages: compacted?.messages ?? [], tools: [] }));
-  expect(InvalidInputError.isInstance(failure)).toBe(true);
-  expect(String(failure)).toContain('messages[0].content[0]');
-  expect(server.bodies).toEqual([]);
+  await plain.generate({ messages: [...older.slice(0, 1), summaryOf(compacted)], tools: [] });
+  expect(server.bodies[0]?.input).toEqual([
+    { role: 'user', content: [{ type: 'input_text', text: 'Weather?' }] },
+    {
+      role: 'user',
+      content: [
+        { type: 'input_text', text: 'It was sunny.' },
+        { type: 'input_text', text: 'Todos: none' },
+      ],
+    },
+  ]);
+});
+
+it('asks by a trigger where there is no endpoint, and sends the request again behind the item', async () => {
+  const server = await modelServer(
+    { json: { ...(ANSWERED.json as object), output: OUTPUT.slice(1) } },
+    ANSWERED,
+  );
+  const compact = openaiCompaction({ via: 'trigger' });
+  const openai = createOpenAI({ baseURL: `${server.url}/v1`, apiKey: 'secret', fetch: compact.fetch });
+  const model = fromAiSdk(openai('gpt-5'), { compact });
+  const compacted = await model.compact?.({ messages: older, tools: [tool], instructions: 'the city' });
+  expect(server.requests[0]?.url).toBe('/v1/responses');
+  const asked = server.bodies[0]?.input as readonly object[] | undefined;
+  expect(asked?.at(-1)).toEqual({ type: 'compaction_trigger' });
+  expect(server.bodies[0]?.instructions).toContain('the city');
+  await model.generate({ messages: [...older.slice(0, 1), summaryOf(compacted)], tools: [] });
+  expect(server.bodies[1]?.input).toEqual([
+    OUTPUT[1],
+    { role: 'user', content: [{ type: 'input_text', text: 'Todos: none' }] },
+    { role: 'user', content: [{ type: 'input_text', text: 'Weather?' }] },
+  ]);
+});
+
+it('posts to the endpoint of a resource of Azure', async () => {
+  const server = await modelServer(COMPACTED);
+  const compact = openaiCompaction();
+  const url = `${server.url}/openai/v1/responses?api-version=v1`;
+  const send = (_: unknown, init?: RequestInit) => compact.fetch(url, init);
+  const model = createOpenAI({ apiKey: 'key', fetch: send as typeof fetch })('gpt-5');
+  const azure = { ...model, provider: 'azure.responses', doGenerate: model.doGenerate.bind(model) };
+  await fromAiSdk(azure as never, { compact }).compact?.({ messages: older, tools: [] });
+  expect(server.requests[0]?.url).toBe('/openai/v1/responses/compact?api-version=v1');
 });

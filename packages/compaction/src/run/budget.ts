@@ -80,10 +80,11 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
 
 /**
  * Tests if a view meets its budget, so that the cascade can stop. A reduction asked for by hand goes on until the older
- * part was condensed. After an overflow the number of messages does not matter.
+ * part was condensed; condensed once, it is not condensed again as long as it is below the trigger. After an overflow the
+ * number of messages does not matter.
  */
 export function fits(view: View, budget: ReductionTarget, condensed: boolean): boolean {
-  if (budget.early || view.tokens > budget.enoughTokens) return false;
+  if (budget.early || view.tokens > (condensed ? budget.dueTokens : budget.enoughTokens)) return false;
   if (condensed || budget.reason === 'request_too_large') return true;
   return budget.reason === 'proactive_budget' && view.messages.length <= budget.targetMessages;
 }

@@ -1,4 +1,12 @@
-import { isObject, type JsonValue, type Message, textOf, userMessage } from '@x/core';
+import {
+  isObject,
+  type JsonValue,
+  type Message,
+  type OpaqueBlock,
+  type TextBlock,
+  textOf,
+  userMessage,
+} from '@x/core';
 import { marksOf } from '../conversation/marks.js';
 import { writtenOut } from '../record/common-folder.js';
 import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
@@ -25,25 +33,32 @@ export interface SummaryParts {
   readonly count: number;
   /** By id, the numbers of the requests that stand in front of it. */
   readonly standing: ReadonlyMap<string, number>;
+  /** What a provider made of the same messages, and the model whose provider it was. */
+  readonly native?: { readonly modelId: string; readonly content: readonly OpaqueBlock[] } | undefined;
 }
 
 /**
  * The message that stands for the older part of a conversation. Its record is kept as its text, which the next compaction
- * reads again; nothing stands beside it but what the text does not tell.
+ * reads again; nothing stands beside it but what the text does not tell, and a provider's own compaction where there is one.
+ * The text before that compaction is for everybody else, the text behind it for all.
  */
 export function summaryMessage(parts: SummaryParts): Message {
-  const { narrative, record, appendix, logLocation, recall, covers, count, standing } = parts;
+  const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
   const sections = [
     `Record of earlier messages, not a request: what the user asked stands before it in the user's own words.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
     record.entries.length > 0 &&
       [RECORD, LEGEND, record.legend, withoutTags(renderEntries(record.entries))].filter(Boolean).join('\n'),
-    appendix && `${CARRIED}\n${withoutTags(appendix)}`,
   ];
-  return userMessage(`${OPEN}\n${sections.filter(Boolean).join('\n\n')}\n${CLOSE}`, {
+  const carried = appendix && `${CARRIED}\n${withoutTags(appendix)}`;
+  const content = native
+    ? [...wrapped(sections), ...native.content, ...wrapped([where, carried])]
+    : wrapped([...sections, carried]);
+  return userMessage(content, {
     kind: 'summary',
     metadata: {
+      ...(native ? { modelId: native.modelId } : {}),
       '@x/compaction': {
         ...(narrative === undefined ? {} : { narrative: withoutTags(narrative) }),
         covers,
@@ -53,6 +68,11 @@ export function summaryMessage(parts: SummaryParts): Message {
       },
     },
   });
+}
+
+function wrapped(sections: readonly (string | false | undefined)[]): readonly TextBlock[] {
+  const text = sections.filter(Boolean).join('\n\n');
+  return text === '' ? [] : [{ type: 'text', text: `${OPEN}\n${text}\n${CLOSE}` }];
 }
 
 /** The content of earlier summaries. */

@@ -17,10 +17,16 @@ import {
 } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
 import { stayingTokens } from '../reducers/cut-unseen.js';
+import { askProvider } from './ask-provider.js';
 import { candidateCuts } from './cut.js';
 import { numbersOf } from './numbers.js';
 import { type Partition, partitionAt, reassemble } from './partition.js';
-import { type EarlierSummaries, readSummaries, summaryMessage } from './summary-message.js';
+import {
+  type EarlierSummaries,
+  readSummaries,
+  type SummaryParts,
+  summaryMessage,
+} from './summary-message.js';
 import { type NarrativeTask, writeNarrative } from './write-narrative.js';
 
 /** Below this many tokens no model can write four sections. */
@@ -124,6 +130,40 @@ export class SummaryRun {
     };
   }
 
+  /**
+   * Has the model's provider condense the same messages. The record stands beside what it made, for whoever cannot read that.
+   *
+   * @throws what the provider throws once retries have failed.
+   */
+  async runNative(): Promise<Reduction> {
+    const { model, system, tools = [], signal, instructions } = this.#context;
+    if (!model?.compact) return unchanged(this.#view, 'the model offers no compaction of its own');
+    const candidate = await this.#search();
+    if (!candidate) return unchanged(this.#view, 'there is nothing older, or too little to be worth it');
+    const { part } = candidate;
+    const covered = this.#view.messages.slice(0, -part.tail.length || undefined);
+    const wishes = [this.#settings.instructions, instructions].filter(Boolean).join('\n') || undefined;
+    const request = { system, messages: covered, tools, signal, instructions: wishes };
+    const { content, usage: spent, note } = await askProvider(model, request);
+    const usage = spent ? { usage: spent } : {};
+    if (content.length === 0)
+      return { ...unchanged(this.#view, ''), failure: 'the provider returned nothing', ...usage };
+    const native = this.#compose(part, this.#narrativeFor(part), this.#maxRecord(), {
+      modelId: model.id,
+      content,
+    });
+    if (!this.#savesEnough(native)) {
+      return { ...unchanged(this.#view, 'the provider’s compaction saves too little'), ...usage };
+    }
+    return {
+      messages: native.messages,
+      fates: fatesOf(part, 'replaced'),
+      condensed: true,
+      ...usage,
+      ...(note ? { note } : {}),
+    };
+  }
+
   /** The first cut whose summary fits whatever it comes to, else the one that leaves least. */
   async #search(): Promise<Candidate | undefined> {
     const { meter } = this.#context;
@@ -214,7 +254,12 @@ export class SummaryRun {
     return narrative && this.#redact(narrative);
   }
 
-  #compose(part: Partition, narrative: string | undefined, maxRecord: number): Candidate {
+  #compose(
+    part: Partition,
+    narrative: string | undefined,
+    maxRecord: number,
+    native?: SummaryParts['native'],
+  ): Candidate {
     const { meter, appendix, logLocation } = this.#context;
     const earlier = readSummaries(part.previous);
     const numbered = part.covered.flatMap((message): readonly Numbered[] => {
@@ -227,7 +272,7 @@ export class SummaryRun {
     // Never so much that the summary outgrows what it replaces.
     const most =
       (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
-      meter.messages(part.previous);
+      part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
     const left =
       this.#budget.mostTokens -
       this.#view.fixedTokens -
@@ -264,6 +309,7 @@ export class SummaryRun {
         .map((message) => message.id),
       count: Math.max(earlier.count, numbered.at(-1)?.at ?? 0),
       standing,
+      native,
     });
     const messages = reassemble(part, [summary]);
     return { part, messages, tokens: meter.messages(messages) };
@@ -312,14 +358,14 @@ function withFolded(
   });
 }
 
-function fatesOf(part: Partition): readonly Fate[] {
+function fatesOf(part: Partition, gone: Fate['fate'] = 'summarized'): readonly Fate[] {
   const requests = new Map(part.requests.map(({ original, message }) => [original, message]));
   return [
     ...part.previous.map(({ id }): Fate => ({ messageId: id, fate: 'merged' })),
     ...part.covered.flatMap((message): readonly Fate[] => {
       const kept = requests.get(message);
       if (kept === message) return [];
-      return [{ messageId: message.id, fate: kept ? 'truncated' : 'summarized' }];
+      return [{ messageId: message.id, fate: kept ? 'truncated' : gone }];
     }),
   ];
 }

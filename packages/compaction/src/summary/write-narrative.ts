@@ -53,7 +53,7 @@ const REQUESTS_SHARE = 0.15;
 const LEAST_SHARE = 0.01;
 const MOST_FLOOR = 30;
 /** As an agent's own calls are retried. */
-const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
+export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 
 /**
  * Has a model write the narrative of a summary. The agent's own model is asked behind the conversation as it knows it, so that

@@ -1,4 +1,3 @@
-import { assistantMessage } from '@x/core';
 import { stageNames } from '../../src/config/stages.js';
 import {
   type CompactionConfig,
@@ -18,7 +17,7 @@ import { GOOD_SUMMARY, modelOf } from '../models.js';
 const ableModel = () =>
   modelOf(() => GOOD_SUMMARY, {
     compact: async () => ({
-      messages: [assistantMessage([{ type: 'opaque', provider: 'acme', data: { encrypted: 'xyz' } }])],
+      content: [{ type: 'opaque', provider: 'acme', data: { encrypted: 'xyz' } }],
     }),
   });
 

@@ -61,6 +61,11 @@ const AUTH_CODES =
   /invalid_?api_?key|authentication|unauthenticated|unauthori[sz]ed|permission|access_?denied|forbidden|unrecognizedclient|expiredtoken/;
 const CONTENT_TEXTS = /content (?:management )?(?:policy|filter)|inappropriate content|(?:was|been) flagged/i;
 const CONTENT_CODES = /content_?(?:filter|policy)|responsibleai|data_?inspection/;
+/** Encrypted thoughts and compactions: of OpenAI after a key or an organization changed, of Anthropic with a bad signature. */
+const UNREADABLE_CODES =
+  /^invalid_encrypted_content$|^compaction_(?:signature_invalid|content_mismatch|tool_changes_mismatch|block_\w+)$/;
+const UNREADABLE_TEXTS =
+  /encrypted content .{0,200}could not be (?:verified|decrypted)|invalid `?signature`? in `?thinking`?/is;
 const PAYLOAD_CODES =
   /invalid_?(?:request|argument|parameter)|validation_?(?:error|exception)|bad_?request|not_?found/;
 /** Codes of clients that lost the connection, and of servers that could not answer now. */
@@ -94,6 +99,7 @@ function classifyFacts(
   const has = (...wanted: number[]) => wanted.some((status) => statuses.includes(status));
 
   if (isOverflow || codes.some((code) => OVERFLOW_CODES.has(code)) || has(413)) return 'overflow';
+  if (isCoded(UNREADABLE_CODES) || says(UNREADABLE_TEXTS)) return 'unreadable';
   if (has(402)) return 'quota';
   // Some providers call what they allow per minute a quota too.
   if (isCoded(QUOTA_CODES) || says(QUOTA_TEXTS)) return says(SPAN_TEXTS) ? 'rate_limit' : 'quota';
@@ -132,10 +138,11 @@ const NESTED = [
   'detail',
   'response',
   'body',
+  'details', // Anthropic
   '$metadata', // AWS SDK
 ];
 const TEXTS = ['message', 'msg', 'detail', 'error', 'error_description', 'raw', 'responseBody'];
-const CODES = ['code', 'type', 'status', 'name', '__type'];
+const CODES = ['code', 'type', 'status', 'name', '__type', 'error_code'];
 const STATUSES = ['statusCode', 'status', 'code', 'httpStatusCode'];
 const MAX_DEPTH = 16;
 const MAX_TEXT = 4_000;

@@ -3,10 +3,19 @@ import { hasBrand, XError } from './x-error.js';
 /**
  * The reason for which a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
  * time. `quota`: no money or allowance is left. `auth`: key or permission. `payload`: the request is refused as it is,
- * for anything but its length: a parameter, a model's name, its content. `transient`: an outage, an overload or a lost
+ * for anything but its length: a parameter, a model's name, its content. `unreadable`: the provider cannot read, or does not trust,
+ * what it once gave to be sent back, so that the request may succeed without. `transient`: an outage, an overload or a lost
  * connection, so that the same request may succeed later. `other`: anything else.
  */
-export type ModelErrorKind = 'overflow' | 'rate_limit' | 'quota' | 'auth' | 'payload' | 'transient' | 'other';
+export type ModelErrorKind =
+  | 'overflow'
+  | 'rate_limit'
+  | 'quota'
+  | 'auth'
+  | 'payload'
+  | 'unreadable'
+  | 'transient'
+  | 'other';
 
 /**
  * A model call failed. Adapters wrap their provider's error in it and say whether the same call may succeed later

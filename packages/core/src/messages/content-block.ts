@@ -58,6 +58,7 @@ const opaqueBlockSchema = z.looseObject({
   data: jsonValueSchema,
   callId: z.string().optional(),
   half: z.enum(['call', 'result']).optional(),
+  tokens: z.number().min(0).optional(),
   providerMetadata,
 });
 
@@ -115,7 +116,10 @@ export interface ToolResultBlock extends Block {
   readonly output: readonly ToolOutputBlock[];
   readonly isError: boolean;
 }
-/** A provider's own item, for example an encrypted compaction, replayed byte for byte. */
+/**
+ * A provider's own item, for example an encrypted compaction, replayed byte for byte. In a summary it stands for everything
+ * before it, the text of the summary included. Its provider is sent the item in place of that. Everybody else reads the text.
+ */
 export interface OpaqueBlock extends Block {
   readonly type: 'opaque';
   readonly provider: string;
@@ -124,6 +128,8 @@ export interface OpaqueBlock extends Block {
   readonly callId?: string | undefined;
   /** The half of the call that it is. A result may come in a later answer than its call. */
   readonly half?: 'call' | 'result' | undefined;
+  /** The tokens that it has for its provider, where the provider told. */
+  readonly tokens?: number | undefined;
 }
 /** One part of a message. */
 export type ContentBlock =

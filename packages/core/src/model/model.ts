@@ -1,5 +1,5 @@
 import type { JsonObject } from '../lib/json.js';
-import type { ContentBlock } from '../messages/content-block.js';
+import type { ContentBlock, OpaqueBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
 /** The reason for which a model stopped. */
@@ -74,9 +74,16 @@ export type ModelStreamPart =
     }
   | { readonly type: 'response'; readonly response: ModelResponse };
 
-/** The result of a provider's own compaction: the list that replaces the one it was given. */
+/** A request to a provider's own compaction: the conversation that it is to stand for. */
+export interface NativeCompactionRequest extends ModelRequest {
+  /** The caller's wishes: facts to keep. */
+  readonly instructions?: string | undefined;
+}
+
+/** The result of a provider's own compaction. */
 export interface NativeCompaction {
-  readonly messages: readonly Message[];
+  /** The provider's items, with their tokens. They stand for the conversation, in a summary beside a readable record. */
+  readonly content: readonly OpaqueBlock[];
   readonly usage?: Usage | undefined;
 }
 
@@ -92,8 +99,11 @@ export interface Model {
   readonly structuredOutput?: boolean | undefined;
   generate(request: ModelRequest): Promise<ModelResponse>;
   stream?(request: ModelRequest): AsyncIterable<ModelStreamPart>;
-  /** The provider's own compaction of a conversation, where it has one. */
-  compact?(request: ModelRequest): Promise<NativeCompaction>;
+  /**
+   * The provider's own compaction of a conversation, where it has one. `generate` and `stream` send its items in place of
+   * everything before them; items that they cannot read they leave out.
+   */
+  compact?(request: NativeCompactionRequest): Promise<NativeCompaction>;
 }
 
 /** The sum of two usages; counts that neither reported stay absent. */

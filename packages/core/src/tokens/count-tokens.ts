@@ -1,6 +1,6 @@
 import { jsonText } from '../lib/json.js';
 import type { ContentBlock, FileBlock } from '../messages/content-block.js';
-import type { Message } from '../messages/message.js';
+import { type Message, nativeIndex } from '../messages/message.js';
 import type { ToolDefinition } from '../model/model.js';
 
 /** Role, separators and the like, which every provider adds to a message. */
@@ -16,11 +16,15 @@ const AUDIO_TOKENS_PER_100_KB = 1_000;
 const messageCounts = new WeakMap<TokenCounter, WeakMap<Message, number>>();
 const toolCounts = new WeakMap<TokenCounter, WeakMap<ToolDefinition, number>>();
 
-/** Counts the tokens of one message as a model would be billed for it. Counted once per message object and then remembered. */
+/**
+ * Counts the tokens of one message as a model would be billed for it; a summary with a provider's own compaction as that
+ * provider is sent it. Counted once per message object and then remembered.
+ */
 export function countMessage(counter: TokenCounter, message: Message): number {
   return remembered(messageCounts, counter, message, () => {
     let total = MESSAGE_OVERHEAD;
-    for (const block of message.content) total += countBlock(counter, block);
+    const sent = message.content.slice(Math.max(0, nativeIndex(message)));
+    for (const block of sent) total += countBlock(counter, block);
     return total;
   });
 }
@@ -81,7 +85,7 @@ export function countBlock(counter: TokenCounter, block: ContentBlock): number {
       return total;
     }
     case 'opaque':
-      return counter.count(jsonText(block.data));
+      return block.tokens ?? counter.count(jsonText(block.data));
   }
 }
 

@@ -21,6 +21,15 @@ describe('classifyModelError', () => {
     expect(classifyModelError(error)).toBe(kind);
   });
 
+  it.each([
+    [{ error: { message: 'No.', code: 'invalid_encrypted_content' } }, 'unreadable'],
+    [{ error: { message: 'No.', details: { error_code: 'compaction_signature_invalid' } } }, 'unreadable'],
+    [{ error: { message: 'messages.1: Invalid `signature` in `thinking` block' } }, 'unreadable'],
+    [{ error: { message: 'No.', details: { error_code: 'compaction_incomplete_turn' } } }, 'payload'],
+  ])('tells what a provider no longer reads: %j', (body, kind) => {
+    expect(classifyModelError(httpError(400, body))).toBe(kind);
+  });
+
   it('knows its own error, also without a provider’s', () => {
     expect(classifyModelError(new ContextOverflowError())).toBe('overflow');
   });

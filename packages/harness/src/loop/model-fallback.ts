@@ -20,12 +20,13 @@ const WORTH_ANOTHER: ReadonlySet<ModelErrorKind> = new Set([
   'rate_limit',
   'quota',
   'auth',
+  'unreadable',
   'transient',
   'other',
 ]);
 
 /**
- * The default condition for a fallback: outages, rate limits, exhausted quotas and refused keys, once retries have failed;
+ * The default condition for a fallback: outages, rate limits, exhausted quotas, refused keys and items, once retries have failed;
  * also a request that is too large, when the next model has a larger window. Never a request that is refused for its content.
  */
 export function isWorthAnother({ kind, model, next }: ModelFailure): boolean {

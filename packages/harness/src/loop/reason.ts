@@ -1,6 +1,7 @@
 import {
   assistantMessage,
   type ContentBlock,
+  classifyModelError,
   isContextOverflow,
   type JsonObject,
   type Message,
@@ -50,9 +51,33 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
     try {
       return await around(call.capabilities, 'aroundReason', scope, () => ask(call, scope, streaming))();
     } catch (error) {
+      if (leaveOutRefused(call, error)) continue;
       if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
     }
   }
+}
+
+/**
+ * After a provider has refused thoughts or a compaction that it had given itself, as after a change of its key: takes them out
+ * of the conversation for good, so that the request can be made again with what everybody can read. Answers whether there
+ * were any.
+ */
+function leaveOutRefused(call: RunningCall, error: unknown): boolean {
+  const { scope } = call;
+  if (error !== call.modelFailure || classifyModelError(error) !== 'unreadable') return false;
+  const context = scope.state.contextMutable();
+  if (!context.some(({ content }) => content.some(isPrivate))) return false;
+  const readable = context.flatMap((message) =>
+    message.content.some(isPrivate) ? withoutThoughts(message) : message,
+  );
+  context.splice(0, context.length, ...readable);
+  call.draft.discard();
+  scope.emit({
+    type: 'warning',
+    source: scope.model.id,
+    message: `${scope.model.id} no longer reads what it had encrypted. Its thoughts and compactions are left out; the record of each compaction is sent in its place.`,
+  });
+  return true;
 }
 
 /** Tells whether a compaction tried to make the request fit, and failed. A skipped compaction did not try. */

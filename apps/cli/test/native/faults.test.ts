@@ -1,0 +1,180 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createAnthropic } from '@ai-sdk/anthropic';
+import { createOpenAI } from '@ai-sdk/openai';
+import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
+import { compaction } from '@x/compaction';
+import {
+  type AgentEvent,
+  JsonSession,
+  LocalWorkspace,
+  type Model,
+  RuntimeContext,
+  type SessionStore,
+} from '@x/core';
+import { HarnessAgent, todoList } from '@x/harness';
+import { MysqlSession } from '@x/session-mysql';
+import { PostgresSession } from '@x/session-postgres';
+import { RedisSession } from '@x/session-redis';
+import { SqliteSession } from '@x/session-sqlite';
+import { Redis } from 'ioredis';
+import { createPool } from 'mysql2/promise';
+import pg from 'pg';
+import { afterEach, describe, expect, inject, it } from 'vitest';
+import { FINDING, type ProviderServer, providerServer } from './provider-server.js';
+
+const closers: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+const stores: Readonly<Record<string, (directory: string) => Promise<SessionStore>>> = {
+  json: async (directory) => new JsonSession({ directory }),
+  sqlite: async (directory) => {
+    const store = new SqliteSession({ file: join(directory, 'sessions.db') });
+    closers.push(() => store.close());
+    return store;
+  },
+  redis: async () => {
+    const client = new Redis(inject('redisUrl'));
+    closers.push(() => client.quit());
+    return new RedisSession({ client });
+  },
+  mysql: async () => {
+    const pool = createPool(inject('mysqlUrl'));
+    closers.push(() => pool.end());
+    const store = new MysqlSession({ pool });
+    await store.migrate();
+    return store;
+  },
+  postgres: async () => {
+    const pool = new pg.Pool({ connectionString: inject('postgresUrl') });
+    closers.push(() => pool.end());
+    const store = new PostgresSession({ pool });
+    await store.migrate();
+    return store;
+  },
+};
+
+const WINDOW = 12_000;
+const models: Readonly<Record<'openai' | 'anthropic', (server: ProviderServer) => Model>> = {
+  openai(server) {
+    const compact = openaiCompaction();
+    const openai = createOpenAI({ baseURL: server.url, apiKey: 'key', fetch: compact.fetch });
+    return fromAiSdk(openai('gpt-5'), {
+      compact,
+      contextWindow: WINDOW,
+      providerOptions: { openai: { store: false } },
+    });
+  },
+  anthropic(server) {
+    const compact = anthropicCompaction();
+    const anthropic = createAnthropic({ baseURL: server.url, apiKey: 'key', fetch: compact.fetch });
+    return fromAiSdk(anthropic('claude-opus-4-6'), { compact, contextWindow: WINDOW, maxOutputTokens: 500 });
+  },
+};
+
+const REQUIREMENT = 'The price of part K-4711 must be 6700.';
+
+interface Setting {
+  readonly server: ProviderServer;
+  readonly other: ProviderServer;
+  /** Models of a turn: the first answers, the others take over. */
+  models: readonly Model[];
+}
+
+/** What goes wrong, and from turn 10 on unless it says otherwise. */
+const faults: Readonly<Record<string, (setting: Setting, turn: number) => void>> = {
+  nothing: () => {},
+  'one 503 of the endpoint': ({ server }, turn) => {
+    if (turn === 10) server.faults.compaction = 503;
+    if (turn === 14) delete server.faults.compaction;
+  },
+  '429 of the endpoint': ({ server }) => {
+    server.faults.compaction = 429;
+  },
+  '401 of the endpoint': ({ server }) => {
+    server.faults.compaction = 401;
+  },
+  'a refused item': ({ server }, turn) => {
+    if (turn === 10 || turn === 15) server.rotateKey();
+  },
+  'items of 60 kB': ({ server }) => {
+    server.faults.size = 60_000;
+  },
+  'answers that are cut off': ({ server }, turn) => {
+    if (turn === 10) server.faults.compaction = 'cut off';
+    if (turn === 12) delete server.faults.compaction;
+  },
+  'another provider takes over': ({ server }, turn) => {
+    if (turn === 10) server.faults.answers = 401;
+    if (turn === 13) delete server.faults.answers;
+  },
+  'a switch of providers and back': (setting, turn) => {
+    if (turn === 10 || turn === 15) setting.models = setting.models.toReversed();
+  },
+};
+
+async function twentyTurns(store: SessionStore, kind: 'openai' | 'anthropic', fault: string) {
+  const directory = await mkdtemp(join(tmpdir(), 'native-'));
+  const [server, other] = [await providerServer(), await providerServer()];
+  closers.push(() => rm(directory, { recursive: true, force: true }), server.close, other.close);
+  const setting: Setting = {
+    server,
+    other,
+    models: [models[kind](server), models[kind === 'openai' ? 'anthropic' : 'openai'](other)],
+  };
+  const events: AgentEvent[] = [];
+  const context = RuntimeContext.of({ sessionId: `${kind}-${fault.replaceAll(' ', '-')}` });
+  const asked: string[] = [];
+  for (let turn = 1; turn <= 20; turn++) {
+    if (turn >= 10) faults[fault]?.(setting, turn);
+    const [model, ...fallback] = setting.models as readonly [Model, ...Model[]];
+    // A new agent each turn: all comes from the store.
+    const agent = HarnessAgent.builder()
+      .name('worker')
+      .systemPrompt('You work.')
+      .model(model, { fallback })
+      .workspace(new LocalWorkspace(directory))
+      .session(store)
+      .use(compaction({ trigger: { tokens: 3_500 }, keep: { messages: 2 }, recall: false }), todoList())
+      .settings({ maxRetries: 0, retryDelayMs: 0 })
+      .onEvent((event) => void events.push(event))
+      .build();
+    const words = { 1: REQUIREMENT, 3: 'Find the shelf of the part.' }[turn] ?? `Go on with part ${turn}.`;
+    const reply = await agent.call(words, context);
+    asked.push(reply.stopReason);
+    await agent.close();
+  }
+  return { server, other, events, asked };
+}
+
+describe.each(Object.keys(stores))('native compaction on %s', { timeout: 120_000 }, (name) => {
+  it.each(
+    Object.keys(faults).flatMap((fault) => [['openai', fault] as const, ['anthropic', fault] as const]),
+  )('%s loses nothing: %s', async (kind, fault) => {
+    const directory = await mkdtemp(join(tmpdir(), 'native-store-'));
+    closers.push(() => rm(directory, { recursive: true, force: true }));
+    const store = await (stores[name] as (directory: string) => Promise<SessionStore>)(directory);
+    const { server, other, events, asked } = await twentyTurns(store, kind, fault);
+    expect(asked).toEqual(Array.from({ length: 20 }, () => 'completed'));
+    expect([...server.refused, ...other.refused]).toEqual([]);
+    expect(server.compactions).toBeGreaterThan(0);
+
+    // Every request of a turn after the third, whoever answered it.
+    const requests = [...server.taken, ...other.taken].filter(({ body }) => {
+      const last = JSON.stringify(((body.input ?? body.messages) as readonly unknown[]).at(-1));
+      return last.includes('Go on with part') && !last.includes('part 2.') && body.compaction === undefined;
+    });
+    expect(requests.length).toBeGreaterThanOrEqual(15);
+    for (const { readable } of requests) {
+      for (const fact of ['K-4711', '6700', FINDING]) expect(readable).toContain(fact);
+    }
+    const told = events.flatMap((event) =>
+      event.type === 'warning' ? event.message : event.type === 'context.compacted' ? event.detail : [],
+    );
+    expect(told.some((detail) => detail.startsWith('reduced by native'))).toBe(true);
+    expect(told.some((message) => message.includes('no longer reads'))).toBe(fault === 'a refused item');
+  });
+});
