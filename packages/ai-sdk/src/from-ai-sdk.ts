@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import { toModelError } from './errors/to-model-error.js';
 import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
-import type { AiSdkLanguageModel, CallOptions } from './language-model.js';
+import type { AiSdkLanguageModel, CallOptions, ProviderData, ResponseMetadata } from './language-model.js';
 import { resolveFiles } from './prompt/resolve-files.js';
 import type { PromptTarget } from './prompt/target.js';
 import { toPrompt } from './prompt/to-prompt.js';
@@ -63,7 +63,7 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
   };
 
   async function toCall(request: ModelRequest): Promise<CallOptions> {
-    const { tools, maxOutputTokens, temperature, responseFormat, signal } = request;
+    const { tools, maxOutputTokens, temperature, responseFormat, stopSequences, signal } = request;
     const messages = compact?.view(request.messages, provider) ?? request.messages;
     const sourceOf = await resolveFiles(messages, model, resolveFile, signal);
     const functions = tools.map(({ annotations: _, ...tool }) => ({ type: 'function', ...tool }));
@@ -73,6 +73,9 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
       ...(functions.length + providerTools.length === 0 ? {} : { tools: [...functions, ...providerTools] }),
       ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
       ...(temperature === undefined ? {} : { temperature }),
+      ...(stopSequences === undefined ? {} : { stopSequences }),
+      ...toolChoiceOf(request),
+      ...providerOptionsOf(request, callSettings.providerOptions, target),
       ...(responseFormat === undefined ? {} : { responseFormat }),
       ...(signal === undefined ? {} : { abortSignal: signal }),
     };
@@ -108,18 +111,20 @@ export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions =
         const { stream } = await unlessAborted(model.doStream(await toCall(request)), request.signal);
         const reader = stream.getReader();
         const assembler = new ContentAssembler();
+        let metadata: ResponseMetadata = {};
         try {
           for (;;) {
             const { done, value: part } = await unlessAborted(reader.read(), request.signal);
             if (done || part === undefined) throw cutOff(id);
             if (part.type === 'error') throw part.error;
             if (part.type === 'stream-start') warn(part.warnings);
+            if (part.type === 'response-metadata') metadata = { ...metadata, ...definedOf(part) };
             const delta = assembler.add(part);
             if (delta !== undefined) yield delta;
             if (part.type !== 'finish') continue;
             yield {
               type: 'response',
-              response: toResponse({ ...part, content: assembler.content }, described),
+              response: toResponse({ ...part, content: assembler.content, response: metadata }, described),
             };
             return;
           }
@@ -153,4 +158,42 @@ function cutOff(modelId: string): ModelError {
     modelId,
     retryable: true,
   });
+}
+
+function definedOf({ id, modelId }: ResponseMetadata): ResponseMetadata {
+  return { ...(id === undefined ? {} : { id }), ...(modelId === undefined ? {} : { modelId }) };
+}
+
+function toolChoiceOf({ toolChoice, tools }: ModelRequest): Pick<CallOptions, 'toolChoice'> {
+  if (toolChoice === undefined || tools.length === 0) return {};
+  if (typeof toolChoice === 'string') return { toolChoice: { type: toolChoice } };
+  return { toolChoice: { type: 'tool', toolName: toolChoice.tool } };
+}
+
+/** The key of a provider's options, and the option in it that says how much a model thinks, by the provider's family. */
+const EFFORT: Readonly<Record<string, (effort: string) => ProviderData>> = {
+  anthropic: (effort) => ({ anthropic: { effort } }),
+  azure: (reasoningEffort) => ({ openai: { reasoningEffort } }),
+  google: (thinkingLevel) => ({ google: { thinkingConfig: { thinkingLevel } } }),
+};
+
+/** The options of the request over those of the model. From version 4 on, how much a model thinks is none of them. */
+function providerOptionsOf(
+  { providerOptions = {}, reasoningEffort }: ModelRequest,
+  own: ProviderData = {},
+  { provider, specificationVersion }: PromptTarget,
+): Pick<CallOptions, 'providerOptions' | 'reasoning'> {
+  const family = provider.split('.', 1)[0] ?? provider;
+  const isOption = reasoningEffort !== undefined && specificationVersion !== 'v4';
+  const thinks = (EFFORT[family] ?? ((effort) => ({ [family]: { reasoningEffort: effort } })))(
+    reasoningEffort ?? '',
+  );
+  const options: Record<string, ProviderData[string]> = { ...own };
+  for (const layer of [isOption ? thinks : {}, providerOptions]) {
+    for (const [name, values] of Object.entries(layer)) options[name] = { ...options[name], ...values };
+  }
+  return {
+    ...(Object.keys(options).length === 0 ? {} : { providerOptions: options }),
+    ...(reasoningEffort === undefined || isOption ? {} : { reasoning: reasoningEffort }),
+  };
 }

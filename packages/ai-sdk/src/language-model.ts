@@ -22,6 +22,7 @@ export interface CallOptions {
   /** Exact only in what this package writes: see `PromptMessage`. */
   readonly prompt: readonly { readonly role: string; readonly content: unknown }[];
   readonly tools?: readonly unknown[] | undefined;
+  readonly toolChoice?: { readonly type: string; readonly toolName?: string } | undefined;
   /** Text, or JSON with a `schema`. */
   readonly responseFormat?: { readonly type: string } | undefined;
   readonly maxOutputTokens?: number | undefined;
@@ -39,11 +40,18 @@ export interface CallOptions {
   readonly providerOptions?: ProviderData | undefined;
 }
 
+/** The provider's names for an answer and for the model that gave it. */
+export interface ResponseMetadata {
+  readonly id?: string | undefined;
+  readonly modelId?: string | undefined;
+}
+
 export interface GenerateResult {
   readonly content: readonly ContentPart[];
   readonly finishReason: FinishReasonLike;
   readonly usage: UsageLike;
   readonly providerMetadata?: ProviderData | undefined;
+  readonly response?: ResponseMetadata | undefined;
   readonly warnings: readonly unknown[];
 }
 
@@ -154,7 +162,8 @@ export type StreamPart =
   | CustomContent
   | OtherContent
   | { readonly type: 'stream-start'; readonly warnings: readonly unknown[] }
-  | { readonly type: 'response-metadata' | 'raw' | 'ping' }
+  | ({ readonly type: 'response-metadata' } & ResponseMetadata)
+  | { readonly type: 'raw' | 'ping' }
   | ({
       readonly type: 'finish';
       readonly usage: UsageLike;

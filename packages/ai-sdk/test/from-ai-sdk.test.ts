@@ -134,6 +134,7 @@ describe('version 3, the SDK’s own mock', () => {
       { type: 'text-delta', text: 'Again' },
     ]);
     expect(response).toEqual({
+      id: 'r1',
       content: [
         {
           type: 'thinking',
@@ -344,5 +345,47 @@ describe('the form of an answer', () => {
     await model.generate(request);
     expect(model.structuredOutput).toBe(false);
     expect(mock.doGenerateCalls[0]).not.toHaveProperty('responseFormat');
+  });
+});
+
+describe('what a request says itself', () => {
+  const tools = [{ name: 'look', description: '', inputSchema: { type: 'object' } }];
+  const asked = {
+    ...request,
+    tools,
+    toolChoice: { tool: 'look' },
+    reasoningEffort: 'high',
+    stopSequences: ['STOP'],
+    providerOptions: { acme: { tier: 'fast' }, other: { a: 1 } },
+  } as const;
+  const result = { content: [], finishReason: 'stop', usage: {}, warnings: [] } as const;
+
+  it('goes to the provider over what the model has, thought as an option of the provider’s before version 4', async () => {
+    const mock = new MockLanguageModelV3({ doGenerate: v3Result, provider: 'anthropic.messages' });
+    const options = { stopSequences: ['END'], providerOptions: { acme: { tier: 'slow', kept: true } } };
+    await fromAiSdk(mock, options).generate(asked);
+    expect(mock.doGenerateCalls[0]).toMatchObject({
+      toolChoice: { type: 'tool', toolName: 'look' },
+      stopSequences: ['STOP'],
+      providerOptions: { acme: { tier: 'fast', kept: true }, other: { a: 1 }, anthropic: { effort: 'high' } },
+    });
+    const newer = literal('v4', result);
+    await fromAiSdk(newer).generate({ ...asked, toolChoice: 'none' });
+    expect(newer.calls[0]).toMatchObject({ toolChoice: { type: 'none' }, reasoning: 'high' });
+    expect(newer.calls[0]?.providerOptions).toEqual(asked.providerOptions);
+    await fromAiSdk(newer).generate({ ...request, toolChoice: 'required' });
+    expect(newer.calls[1]).not.toHaveProperty('toolChoice');
+  });
+
+  it('is answered with the provider’s names of answer and model, streamed or not', async () => {
+    const model = fromAiSdk(
+      literal('v4', { ...result, response: { id: 'r-1', modelId: 'large-2' } }, [
+        { type: 'response-metadata', id: 'r-2', modelId: 'large-3' },
+        { type: 'finish', finishReason: 'stop', usage: {} },
+      ]),
+    );
+    expect(await model.generate(request)).toMatchObject({ id: 'r-1', model: 'large-2' });
+    const { response } = await collect(model.stream?.(request));
+    expect(response).toMatchObject({ id: 'r-2', model: 'large-3' });
   });
 });

@@ -124,6 +124,7 @@ export {
   type NativeCompactionRequest,
   type ResponseFormat,
   type ToolAnnotations,
+  type ToolChoice,
   type ToolDefinition,
   type Usage,
 } from './model/model.js';

@@ -54,5 +54,6 @@ export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
 export { pendingCalls } from './loop/approvals.js';
+export type { CallControl, CallProgress, StepControl } from './loop/control.js';
 export type { ModelFailure } from './loop/model-fallback.js';
 export type { OutputSchema } from './output/output-format.js';

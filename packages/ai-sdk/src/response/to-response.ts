@@ -1,5 +1,11 @@
 import { ContextOverflowError, type ModelResponse } from '@x/core';
-import type { ContentPart, FinishReasonLike, ProviderData, UsageLike } from '../language-model.js';
+import type {
+  ContentPart,
+  FinishReasonLike,
+  ProviderData,
+  ResponseMetadata,
+  UsageLike,
+} from '../language-model.js';
 import { metadataOf } from '../to-json.js';
 import { rawFinishReason, toFinishReason } from './finish-reason.js';
 import { toBlocks } from './to-blocks.js';
@@ -19,17 +25,21 @@ export function toResponse(
     readonly finishReason: FinishReasonLike;
     readonly usage: UsageLike;
     readonly providerMetadata?: ProviderData | undefined;
+    readonly response?: ResponseMetadata | undefined;
   },
   model: { readonly id: string; readonly provider: string; readonly contextWindow: number | undefined },
 ): ModelResponse {
   const content = toBlocks(result.content, model.provider);
   const callsTool = content.some((block) => block.type === 'tool_use');
   const usage = toUsage(result.usage);
+  const { id, modelId } = result.response ?? {};
   const response: ModelResponse = {
     content,
     finishReason: toFinishReason(result.finishReason, callsTool),
     ...(usage === undefined ? {} : { usage }),
     ...metadataOf(result),
+    ...(id === undefined ? {} : { id }),
+    ...(modelId === undefined ? {} : { model: modelId }),
   };
   refuseOverflow(response, rawFinishReason(result.finishReason), model);
   return response;

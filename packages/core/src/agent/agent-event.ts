@@ -9,6 +9,8 @@ import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry 
 export type StopReason =
   | 'completed'
   | 'max_iterations'
+  /** `stopWhen` of the call said so. */
+  | 'stop_condition'
   | 'permission_required'
   | 'interrupted'
   | 'budget_exceeded'

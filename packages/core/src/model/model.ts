@@ -41,6 +41,9 @@ export interface ResponseFormat {
   readonly description?: string | undefined;
 }
 
+/** Whether the model may, must or must not call a tool, or which one it must call. */
+export type ToolChoice = 'auto' | 'none' | 'required' | { readonly tool: string };
+
 /** A request to a model. */
 export interface ModelRequest {
   readonly system?: string | undefined;
@@ -48,6 +51,14 @@ export interface ModelRequest {
   readonly tools: readonly ToolDefinition[];
   readonly maxOutputTokens?: number | undefined;
   readonly temperature?: number | undefined;
+  /** Default `auto`. Some models refuse `required` and a named tool while they think. */
+  readonly toolChoice?: ToolChoice | undefined;
+  /** How much the model thinks, in the provider's words: mostly `none`, `minimal`, `low`, `medium`, `high`. */
+  readonly reasoningEffort?: string | undefined;
+  /** The model stops before it writes one of these. */
+  readonly stopSequences?: readonly string[] | undefined;
+  /** Settings that only one provider knows, by provider. */
+  readonly providerOptions?: Readonly<Record<string, JsonObject>> | undefined;
   /** Only for models with `structuredOutput`: the others may ignore it. Tools may be called before the answer. */
   readonly responseFormat?: ResponseFormat | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -60,6 +71,10 @@ export interface ModelResponse {
   /** Left out when the provider reported none. */
   readonly usage?: Usage | undefined;
   readonly providerMetadata?: JsonObject | undefined;
+  /** The provider's id of the answer. */
+  readonly id?: string | undefined;
+  /** The model that answered, in the provider's words: often more exact than the one that was asked. */
+  readonly model?: string | undefined;
 }
 
 /** A piece of a streamed answer. A stream ends with exactly one `response`, which holds the whole answer. */

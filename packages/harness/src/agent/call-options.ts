@@ -13,6 +13,7 @@ import {
   userMessage,
 } from '@x/core';
 import * as z from 'zod';
+import type { CallControl } from '../loop/control.js';
 import { type OutputSchema, outputFormat } from '../output/output-format.js';
 import { RequestedOutput } from '../output/requested-output.js';
 
@@ -46,7 +47,8 @@ export function parseDecisions(decisions: unknown): Decisions {
 /** The input of a call: text, a message, or several messages. */
 export type CallInput = string | Message | readonly Message[];
 
-export interface CallOptions {
+/** How one call differs from the agent's others. */
+export interface CallOptions extends CallControl {
   /**
    * Names the call, so that it can be repeated after any error, by any process that shares the session store: it is the
    * same turn. One that has ended answers its first reply, one that has not is gone on with. Default: the id of the first

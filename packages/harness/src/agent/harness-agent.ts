@@ -5,12 +5,14 @@ import {
   type CompactionOutcome,
   type Message,
   openSession,
+  type PermissionContext,
   RuntimeContext,
   type SessionLog,
   type Workspace,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
+import { callControl } from '../loop/control.js';
 import { replyOfFinished, unsaidOf } from '../loop/finished-calls.js';
 import { refuseNothingToResume, runCall } from '../loop/run-call.js';
 import { type AgentParts, composedOf } from './agent-parts.js';
@@ -226,6 +228,19 @@ export class HarnessAgent {
     return this.#turns.running(context)?.events.read(options.after);
   }
 
+  /**
+   * Sets the session's permission mode: in this process also while a call runs, for the tool calls that are judged from now
+   * on. {@link HarnessAgent.updateState} waits for the end of the call.
+   */
+  async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {
+    const set = (state: AgentState) => {
+      state.permissionContext = { ...state.permissionContext, mode };
+    };
+    const live = this.#turns.running(context)?.state;
+    if (live) set(live);
+    else await this.updateState(context, set);
+  }
+
   /** Opens the session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
     return this.#turns.log(context);
@@ -272,7 +287,7 @@ export class HarnessAgent {
   ): Promise<Reply> {
     const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
     const decisions = parseDecisions(options.decisions ?? {});
-    const turn = { signal: options.signal, output, events };
+    const turn = { signal: options.signal, output, events, control: callControl(options) };
     return this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
       const { id } = options;
       const earlier = id === undefined ? undefined : await replyOfFinished(call, id);

@@ -17,6 +17,7 @@ import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';
 import { EventJournal } from '../lib/event-journal.js';
 import { KeyedMutex } from '../lib/keyed-mutex.js';
+import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
@@ -36,6 +37,7 @@ interface TurnOptions {
   readonly signal?: AbortSignal | undefined;
   readonly output?: RequestedOutput | undefined;
   readonly events?: EventJournal<Reply> | undefined;
+  readonly control?: CallControl | undefined;
 }
 
 /** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
@@ -145,7 +147,7 @@ export class SessionTurns {
     runtime: RuntimeContext,
     turn: SessionTurn,
     { abort, steering, events }: Running,
-    { output }: TurnOptions,
+    { output, control = {} }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
     const session = await openSession(this.#parts.session, key, {
@@ -166,6 +168,7 @@ export class SessionTurns {
       background: this.#background,
       steering,
       output,
+      control,
       emit: (event) => this.#emit(event, events),
       room: (signal) => events.room(signal),
     });

@@ -49,14 +49,14 @@ export class ModelChoice {
     return this.#current;
   }
 
-  /** Switches to the next model that may succeed after this error; `undefined` when there is none. */
-  advance(error: unknown): ModelFailure | undefined {
+  /** Switches to the next model that may succeed after this error of `model`; `undefined` when there is none. */
+  advance(error: unknown, model: Model): ModelFailure | undefined {
     const kind = classifyModelError(error);
     const { models, when } = this.#fallback;
     for (; this.#used < models.length; this.#used++) {
       const next = models[this.#used];
       if (next === undefined) continue;
-      const failure = { error, kind, model: this.#current, next };
+      const failure = { error, kind, model, next };
       if (!when(failure)) continue;
       this.#used++;
       this.#current = next;

@@ -91,14 +91,21 @@ function isUnrescued(call: RunningCall, error: unknown): boolean {
 async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): Promise<ModelResponse> {
   const { settings, capabilities } = call;
   const { output } = call.options;
+  const { reasoningEffort, stopSequences, providerOptions } = call.control;
   const answerTool = call.answerTool?.name;
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
     messages: [...readableBy(scope.model, scope.state.context), ...scope.reminders],
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.format.responseFormat } : {}),
-    maxOutputTokens: settings.maxOutputTokens,
-    temperature: settings.temperature,
+    maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,
+    temperature: call.control.temperature ?? settings.temperature,
+    ...definedOf({
+      toolChoice: call.toolChoice(scope.tools),
+      reasoningEffort,
+      stopSequences,
+      providerOptions,
+    }),
     signal: scope.signal,
   };
   call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
@@ -124,6 +131,12 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
     }
   });
   return send(request);
+}
+
+function definedOf<Values extends object>(values: Values): Partial<Values> {
+  return Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  ) as Partial<Values>;
 }
 
 /** The key in a message's metadata that names the model which wrote it. */

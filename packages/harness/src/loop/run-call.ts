@@ -47,6 +47,8 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     timeoutMs: call.settings.approvalTimeoutMs,
   });
   state.activeCall = { callId, startedAt: new Date().toISOString() };
+  const { permissionMode: mode } = call.options.control;
+  if (mode !== undefined) state.permissionContext = { ...state.permissionContext, mode };
   call.emit({ type: 'call.started', callId, resumed });
   for (const announcement of decided) call.emit(announcement);
   // Without decisions a new message ends what waited; with some, what they allow is done before it.
@@ -112,13 +114,14 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     scope.signal.throwIfAborted();
     await call.room();
     if (steering.deliver((messages) => call.add(messages))) await scope.checkpoint();
-    call.step++;
+    await call.nextStep();
     const message = await reason(call, streaming);
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
     if (uses.length > 0) {
       refuseEarlyAnswer(call, uses);
-      if (!(await act(call, tools))) return askHuman(call);
+      if (!(await act(call, call.usable(tools)))) return askHuman(call);
+      if (await call.options.control.stopWhen?.(call.progress)) return 'stop_condition';
     }
     // Messages that came meanwhile are answered too, if steps are left.
     else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {

@@ -13,6 +13,8 @@ import {
   type RuntimeContext,
   type Session,
   type SessionLog,
+  type Tool,
+  type ToolChoice,
   type ToolDefinition,
   type Usage,
 } from '@x/core';
@@ -20,6 +22,7 @@ import type { AgentParts, AgentSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { ContextMeter } from './context-meter.js';
+import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { ModelChoice } from './model-fallback.js';
 import type { Steering } from './steering.js';
@@ -41,6 +44,8 @@ export interface RunningCallOptions {
   readonly steering: Steering;
   /** The form that the answer must have, where one was asked for. */
   readonly output?: RequestedOutput | undefined;
+  /** What this call does differently. */
+  readonly control: CallControl;
   readonly emit: (event: AgentEvent) => void;
   /** Waits while the reader of the events is too far behind. */
   readonly room: (signal: AbortSignal) => Promise<void> | undefined;
@@ -59,6 +64,8 @@ export class RunningCall {
   usage: Usage = NO_USAGE;
   step = 0;
   lastAssistant: Message | undefined;
+  /** What the present step is asked with. */
+  control: StepControl;
   /** The answer that the model is writing. */
   readonly draft = new Draft((event) => this.emit(event));
   /** The last error of the model itself, as opposed to errors of hooks. */
@@ -70,22 +77,34 @@ export class RunningCall {
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
   #events = 0;
+  #named:
+    | {
+        readonly offered: readonly ToolDefinition[];
+        readonly key: string;
+        readonly tools: readonly ToolDefinition[];
+      }
+    | undefined;
   #withAnswer:
     | { readonly offered: readonly ToolDefinition[]; readonly tools: readonly ToolDefinition[] }
     | undefined;
 
   constructor(options: RunningCallOptions) {
-    const { parts, session, log, runtime, callId, signal } = options;
+    const { parts, session, log, runtime, callId, signal, control } = options;
     this.options = options;
-    this.settings = parts.settings;
+    this.settings = {
+      ...parts.settings,
+      maxIterations: control.maxIterations ?? parts.settings.maxIterations,
+    };
+    this.control = control;
     this.capabilities = parts.capabilities;
     this.#meter = new ContextMeter(parts.counter);
-    this.#models = new ModelChoice(parts.model, parts.fallback);
+    const model = control.model ?? parts.model;
+    this.#models = new ModelChoice(model, parts.fallback);
     this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);
     this.scope = {
       agentId: this.settings.name,
       callId,
-      model: parts.model,
+      model,
       runtime,
       state: session.state,
       workspace: parts.workspace,
@@ -134,7 +153,7 @@ export class RunningCall {
   /** Switches to another model for the rest of the call, if the model itself failed and another may succeed. */
   fallBack(error: unknown): boolean {
     if (error !== this.modelFailure || this.scope.signal.aborted) return false;
-    const failure = this.#models.advance(error);
+    const failure = this.#models.advance(error, this.scope.model);
     if (failure === undefined) return false;
     const { model, next, kind } = failure;
     this.scope.model = next;
@@ -147,6 +166,31 @@ export class RunningCall {
       error: errorText(error),
     });
     return true;
+  }
+
+  /** Begins the next step: chooses what it is asked with. */
+  async nextStep(): Promise<void> {
+    this.step++;
+    this.control = await stepControl(this.options.control, () => this.progress);
+    this.scope.model = this.control.model ?? this.#models.current;
+  }
+
+  get progress(): CallProgress {
+    return { step: this.step, usage: this.usage, state: this.scope.state, message: this.lastAssistant };
+  }
+
+  /** The tools that this step may call. */
+  usable(tools: ReadonlyMap<string, Tool>): ReadonlyMap<string, Tool> {
+    const names = this.control.tools;
+    return names === undefined ? tools : new Map([...tools].filter(([name]) => names.includes(name)));
+  }
+
+  /** Forces the answer's tool where nothing else is left to call, or the model has ended without a good answer. */
+  toolChoice(tools: readonly ToolDefinition[]): ToolChoice | undefined {
+    const tool = this.answerTool?.name;
+    const isLast = this.step >= this.settings.maxIterations;
+    const isForced = isLast || this.options.output?.isRejected || tools.length === 1;
+    return tool !== undefined && isForced ? { tool } : this.control.toolChoice;
   }
 
   /** The tool that takes the answer, for models that have no response format. */
@@ -246,8 +290,21 @@ export class RunningCall {
     for (const capability of this.capabilities) {
       offered = capability.offerTools?.(offered, this.scope) ?? offered;
     }
+    offered = this.#allowed(offered, this.control.tools);
     if (answer === undefined) return offered;
     if (this.#withAnswer?.offered !== offered) this.#withAnswer = { offered, tools: [...offered, answer] };
     return this.#withAnswer.tools;
+  }
+
+  #allowed(
+    offered: readonly ToolDefinition[],
+    names: readonly string[] | undefined,
+  ): readonly ToolDefinition[] {
+    if (names === undefined) return offered;
+    const key = names.join();
+    if (this.#named?.offered !== offered || this.#named.key !== key) {
+      this.#named = { offered, key, tools: offered.filter(({ name }) => names.includes(name)) };
+    }
+    return this.#named.tools;
   }
 }

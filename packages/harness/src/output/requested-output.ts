@@ -20,6 +20,11 @@ export class RequestedOutput {
     this.#maxRepairs = maxRepairs;
   }
 
+  /** Whether an answer was refused. */
+  get isRejected(): boolean {
+    return this.#rejected > 0;
+  }
+
   /** The last answer that was taken. */
   get value(): unknown {
     return this.#value;

@@ -1,0 +1,89 @@
+import {
+  type AgentState,
+  type Message,
+  type Model,
+  type ModelRequest,
+  PERMISSION_MODES,
+  type PermissionContext,
+  parseWith,
+  type Usage,
+} from '@x/core';
+import * as z from 'zod';
+
+/** What a model is asked with. What is left out is as the agent has it. */
+export interface StepControl
+  extends Pick<
+    ModelRequest,
+    'toolChoice' | 'reasoningEffort' | 'stopSequences' | 'providerOptions' | 'maxOutputTokens' | 'temperature'
+  > {
+  readonly model?: Model | undefined;
+  /** Names of the tools that the model is offered and may call, of those that the agent has. Default: all. */
+  readonly tools?: readonly string[] | undefined;
+}
+
+/** A call between two steps. */
+export interface CallProgress {
+  /** The step that comes next, for `prepareStep`; the one that was taken, for `stopWhen`. From 1. */
+  readonly step: number;
+  /** Tokens of the call so far. */
+  readonly usage: Usage;
+  readonly state: AgentState;
+  /** The last answer of the model in this call. */
+  readonly message: Message | undefined;
+}
+
+/** What one call does differently from the agent's other calls. */
+export interface CallControl extends StepControl {
+  /** Reasoning steps that the call may take. */
+  readonly maxIterations?: number | undefined;
+  /** Sets the session's permission mode as the call begins. */
+  readonly permissionMode?: PermissionContext['mode'];
+  /** Ends the call with `stop_condition` after a step that called tools, when it answers true. */
+  readonly stopWhen?: ((progress: CallProgress) => boolean | Promise<boolean>) | undefined;
+  /** Chooses for one step what comes before the choices of the call. */
+  readonly prepareStep?:
+    | ((progress: CallProgress) => StepControl | undefined | Promise<StepControl | undefined>)
+    | undefined;
+}
+
+const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
+const stepShape = {
+  model: z
+    .custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a model')
+    .optional(),
+  tools: z.array(z.string()).optional(),
+  toolChoice: z
+    .union([z.enum(['auto', 'none', 'required']), z.strictObject({ tool: z.string() })])
+    .optional(),
+  reasoningEffort: z.string().min(1).optional(),
+  stopSequences: z.array(z.string().min(1)).optional(),
+  providerOptions: z.record(z.string(), z.record(z.string(), z.json())).optional(),
+  maxOutputTokens: z.int().min(1).optional(),
+  temperature: z.number().min(0).optional(),
+};
+const stepSchema = z.strictObject(stepShape);
+const callSchema = z.object({
+  ...stepShape,
+  maxIterations: z.int().min(1).optional(),
+  permissionMode: z.enum(PERMISSION_MODES).optional(),
+  stopWhen: functionSchema.optional(),
+  prepareStep: functionSchema.optional(),
+});
+
+/** @throws {InvalidInputError} naming the path of every bad field. */
+export function callControl(options: CallControl): CallControl {
+  return parseWith(callSchema, options, 'call options') as CallControl;
+}
+
+/**
+ * Chooses what the next step is asked with: what `prepareStep` answers, else what the call says.
+ *
+ * @throws {InvalidInputError} naming the path of every bad field of the answer.
+ */
+export async function stepControl(
+  { prepareStep, ...call }: CallControl,
+  progress: () => CallProgress,
+): Promise<StepControl> {
+  const own = await prepareStep?.(progress());
+  return own === undefined ? call : { ...call, ...parseWith(stepSchema, own, 'what prepareStep returned') };
+}
