@@ -70,6 +70,7 @@ export { StopCallError } from './errors/stop-call-error.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
 export { hasBrand, XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
+export { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from './lib/deadline.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
 export {
   isObject,
@@ -80,7 +81,6 @@ export {
   jsonValueSchema,
 } from './lib/json.js';
 export { errorText, headOf, tailOf } from './lib/text.js';
-export { unlessAborted } from './lib/unless-aborted.js';
 export { checkMessages, readMessages } from './messages/check-messages.js';
 export {
   type ContentBlock,

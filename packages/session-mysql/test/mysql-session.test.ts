@@ -115,7 +115,7 @@ describe('MysqlSession', () => {
     await pool.query(`UPDATE ${table}_messages SET message = ? WHERE seq = 0`, [damaged]);
     const stored = await store.load(key);
     expect(stored?.messages[0]?.content).toMatchObject([{ type: 'opaque', provider: 'damaged' }]);
-    expect(stored?.messages[1]).toEqual(messages(2)[1]);
+    expect(stored?.messages[1]?.content).toEqual(messages(2)[1]?.content);
   });
 
   it('does not mind how the pool shapes its rows', async () => {

@@ -8,6 +8,8 @@ import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry 
 /** The reason for which a call ended. */
 export type StopReason =
   | 'completed'
+  /** A limit of time ran out: that of the call, of a hook, or of a model after its retries. */
+  | 'timed_out'
   | 'max_iterations'
   /** `stopWhen` of the call said so. */
   | 'stop_condition'

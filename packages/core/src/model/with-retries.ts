@@ -1,13 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { ModelError } from '../errors/model-error.js';
+import { systemClock } from '../lib/clock.js';
 
 const MAX_DELAY_MS = 30_000;
+const LONGEST_RETRY_AFTER_MS = 300_000;
 
 /** How often and how fast a model is asked again. */
 export interface RetryOptions {
   readonly maxRetries: number;
   /** Milliseconds before the first retry; each further one waits twice as long, 30 seconds at most. */
   readonly retryDelayMs: number;
+  /**
+   * Longest pause in milliseconds that a provider may ask for. What asks for more fails at once, so that another model may take
+   * over. Default 300 000.
+   */
+  readonly retryAfterMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** Told before each pause. */
   readonly onRetry?: ((attempt: number, delayMs: number, error: ModelError) => void) | undefined;
@@ -15,13 +21,13 @@ export interface RetryOptions {
 
 /**
  * Asks a model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential backoff with
- * jitter, or what the provider asked for.
+ * jitter, or the whole pause that the provider asked for.
  *
  * @throws what `ask` throws last, and the signal's reason when aborted.
  */
 export async function withRetries<Answer>(
   ask: () => Promise<Answer>,
-  { maxRetries, retryDelayMs, signal, onRetry }: RetryOptions,
+  { maxRetries, retryDelayMs, retryAfterMs = LONGEST_RETRY_AFTER_MS, signal, onRetry }: RetryOptions,
 ): Promise<Answer> {
   for (let attempt = 1; ; attempt++) {
     signal?.throwIfAborted();
@@ -30,10 +36,12 @@ export async function withRetries<Answer>(
     } catch (error) {
       signal?.throwIfAborted();
       if (!ModelError.isInstance(error) || !error.retryable || attempt > maxRetries) throw error;
-      const backoff = retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2);
-      const delayMs = Math.round(Math.min(MAX_DELAY_MS, error.retryAfterMs ?? backoff));
+      // Asked sooner, the provider would refuse, and count it.
+      if ((error.retryAfterMs ?? 0) > retryAfterMs) throw error;
+      const backoff = Math.min(MAX_DELAY_MS, retryDelayMs * 2 ** (attempt - 1) * (0.5 + Math.random() / 2));
+      const delayMs = Math.round(error.retryAfterMs ?? backoff);
       onRetry?.(attempt, delayMs, error);
-      await sleep(delayMs, undefined, signal ? { signal } : {}).catch(() => signal?.throwIfAborted());
+      await systemClock.sleep(delayMs, { signal });
     }
   }
 }

@@ -144,7 +144,7 @@ function unavailable(key: SessionKey, waitedMs?: number): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',
     `Another call to session ${key} is running${waitedMs === undefined ? '' : ` and did not end within ${waitedMs} ms`}. ` +
-      'Nothing was stored; call again when it has ended, wait longer (turnTimeoutMs), or use another session.',
+      'Nothing was stored; call again when it has ended, wait longer (timeoutMs; limits.queueMs of an agent), or use another session.',
     { sessionKey: key.toString() },
   );
 }

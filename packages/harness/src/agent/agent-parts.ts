@@ -11,6 +11,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import type { ModelFallback } from '../loop/model-fallback.js';
+import { limitsSchema } from './limits.js';
 
 /** The plain settings of an agent; the builder validates them. */
 export const settingsSchema = z.strictObject({
@@ -24,16 +25,14 @@ export const settingsSchema = z.strictObject({
   onConflict: z.enum(['fail', 'merge']).default('fail'),
   /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
   turns: z.enum(['queue', 'reject']).default('queue'),
-  /** Milliseconds that a call waits for the turn of a session that another process has. */
-  turnTimeoutMs: z.int().min(0).default(60_000),
   /** Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. */
   leaseTtlMs: z.int().min(1).default(30_000),
   /** Attempts beyond the first for a model call that failed for a passing reason. */
   maxRetries: z.int().min(0).default(3),
   /** Milliseconds before the first such attempt; doubles each time. */
   retryDelayMs: z.int().min(0).default(500),
-  /** Milliseconds that a tool may take unless it has its own limit; 0 for none. */
-  toolTimeoutMs: z.int().min(0).default(120_000),
+  /** Milliseconds that each wait may take. */
+  limits: limitsSchema.prefault({}),
   /** Milliseconds after which a tool call that waits for a human counts as denied; 0 for never. */
   approvalTimeoutMs: z.int().min(0).default(0),
   /** Read-only tools that may run side by side. */
@@ -42,11 +41,13 @@ export const settingsSchema = z.strictObject({
   temperature: z.number().min(0).optional(),
 });
 
-export type AgentSettings = z.output<typeof settingsSchema>;
+/** The plain settings of an agent, as they are given. */
+export type AgentSettings = z.input<typeof settingsSchema>;
+export type ParsedSettings = z.output<typeof settingsSchema>;
 
 /** Everything an agent is made of. */
 export interface AgentParts {
-  readonly settings: AgentSettings;
+  readonly settings: ParsedSettings;
   readonly model: Model;
   /** The models that take over when it fails for good. */
   readonly fallback: ModelFallback;

@@ -142,6 +142,20 @@ export interface Reply {
   readonly output?: unknown;
 }
 
+/** The reply of a call that was interrupted while it waited for its session's turn: nothing of it was stored. */
+export function replyWithoutTurn(sessionId: string): Reply {
+  const usage = { inputTokens: 0, outputTokens: 0 };
+  return {
+    sessionId,
+    text: '',
+    message: undefined,
+    usage,
+    stopReason: 'interrupted',
+    pendingCalls: [],
+    steps: 0,
+  };
+}
+
 /** The outcome of a call with `output`. It has a validated answer if, and only if, the call was completed. */
 export type OutputReply<Output> = Reply &
   (

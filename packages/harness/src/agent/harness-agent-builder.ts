@@ -17,6 +17,7 @@ import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
+import { finiteLimits, type Limits } from './limits.js';
 
 const DEFAULT_WORKSPACE = './workspace';
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
@@ -145,7 +146,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /**
    * Decides about a call to a session that another call is using, here or in a process that shares a store with leases.
-   * With `queue` (default) it waits for its turn, for another process at most `turnTimeoutMs` (60 000). With `reject` it
+   * With `queue` (default) it waits for its turn, at most `limits.queueMs` (600 000). With `reject` it
    * fails at once with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
@@ -165,8 +166,17 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /** Sets several plain settings at once; those given before stay. */
-  settings(settings: Partial<AgentSettings>): this {
+  settings({ limits, ...settings }: AgentSettings): this {
     Object.assign(this.#settings, settings);
+    return limits === undefined ? this : this.limits(limits);
+  }
+
+  /**
+   * Sets milliseconds that waits may take, such as `{ modelIdleMs: 30_000, callMs: 600_000 }`; 0 or `Infinity` for no limit. Those
+   * that are not given stay.
+   */
+  limits(limits: Limits): this {
+    this.#settings.limits = { ...(this.#settings.limits as Limits), ...finiteLimits(limits) };
     return this;
   }
 

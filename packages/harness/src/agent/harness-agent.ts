@@ -8,7 +8,9 @@ import {
   type PermissionContext,
   RuntimeContext,
   type SessionLog,
+  TimeLimitError,
   type Workspace,
+  withinLimit,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { EventJournal } from '../lib/event-journal.js';
@@ -23,6 +25,7 @@ import {
   type OutputReply,
   parseDecisions,
   type Reply,
+  replyWithoutTurn,
   requestedOutput,
   toMessages,
 } from './call-options.js';
@@ -266,7 +269,7 @@ export class HarnessAgent {
 
   /**
    * Refuses new calls, stops running ones where they can be resumed (`shutdown`), waits for background work and closes
-   * the capabilities. The session store and its client stay open: they are the user's.
+   * the capabilities, each for as long as `limits.closeMs` says. What does not end is left alone with a process warning. The session store and its client stay open: they are the user's.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -275,7 +278,14 @@ export class HarnessAgent {
 
   async #close(): Promise<void> {
     await this.#turns.close();
-    for (const capability of this.#parts.capabilities) await capability.close?.();
+    const { closeMs } = this.#parts.settings.limits;
+    for (const capability of this.#parts.capabilities) {
+      const wait = [`The close of ${capability.name}`, 'limits.closeMs', closeMs] as const;
+      await withinLimit(wait, async () => capability.close?.()).catch((error: unknown) => {
+        if (!TimeLimitError.isInstance(error)) throw error;
+        process.emitWarning(error.message);
+      });
+    }
   }
 
   #run(
@@ -288,7 +298,9 @@ export class HarnessAgent {
     const output = requestedOutput(options, new Set(this.#tools.current().byName.keys()));
     const decisions = parseDecisions(options.decisions ?? {});
     const turn = { signal: options.signal, output, events, control: callControl(options) };
-    return this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
+    let begun = false;
+    const reply = this.#turns.take(context ?? RuntimeContext.empty(), turn, async (call, isNew) => {
+      begun = true;
       const { id } = options;
       const earlier = id === undefined ? undefined : await replyOfFinished(call, id);
       if (earlier !== undefined) return earlier;
@@ -301,6 +313,10 @@ export class HarnessAgent {
         streaming,
         tools: this.#tools.current().byName,
       });
+    });
+    return reply.catch((error: unknown) => {
+      if (begun || !(error instanceof Interruption) || error.kind !== 'interrupted') throw error;
+      return replyWithoutTurn(context?.sessionId ?? '');
     });
   }
 

@@ -2,15 +2,21 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   type AgentState,
+  Deadline,
+  errorText,
   type Message,
   openSession,
   RuntimeContext,
   SessionKey,
   type SessionLog,
+  type SessionStore,
   type SessionTurn,
+  startTimer,
+  TimeLimitError,
   takeTurn,
   type Workspace,
   WorkspaceSessionLog,
+  withinLimit,
 } from '@x/core';
 import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
@@ -22,6 +28,7 @@ import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import type { AgentParts } from './agent-parts.js';
+import { boundedStore } from './bounded-store.js';
 import { checkContext, type Reply } from './call-options.js';
 import type { ToolList } from './tool-list.js';
 
@@ -46,7 +53,8 @@ export class SessionTurns {
   readonly #tools: ToolList;
   readonly #logs: OpenLogs;
   readonly #turns = new KeyedMutex();
-  readonly #background = new BackgroundQueue();
+  readonly #background: BackgroundQueue;
+  readonly #store: SessionStore;
   readonly #running = new Map<string, Running>();
   #isClosed = false;
 
@@ -54,6 +62,9 @@ export class SessionTurns {
     this.#parts = parts;
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.workspace);
+    const { limits, leaseTtlMs } = parts.settings;
+    this.#background = new BackgroundQueue(limits);
+    this.#store = boundedStore(parts.session, Math.min(limits.storeMs || leaseTtlMs, leaseTtlMs));
   }
 
   /**
@@ -96,7 +107,7 @@ export class SessionTurns {
     const key = this.keyOf(runtime);
     const id = key.toString();
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
-    return this.#turns.run(id, async () => {
+    const inTurn = async () => {
       this.#refuseClosed();
       const abort = new AbortController();
       const onAbort = () => abort.abort(new Interruption('interrupted'));
@@ -106,36 +117,63 @@ export class SessionTurns {
       const running: Running = { abort, steering: new Steering(), events };
       this.#running.set(id, running);
       let turn: SessionTurn | undefined;
+      let stopTimer = () => {};
       try {
         turn = await this.#wait(key, abort.signal);
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
+        stopTimer = startTimer(this.#parts.settings.limits.callMs, () =>
+          abort.abort(new Interruption('timed_out')),
+        );
         const call = await this.#open(key, runtime, turn, running, options);
         this.#running.set(id, { ...running, state: call.scope.state });
         return await task(call, call.options.session.version === 0);
       } finally {
+        stopTimer();
         this.#running.delete(id);
         running.steering.close();
         options.signal?.removeEventListener('abort', onAbort);
         await turn?.release();
       }
-    });
+    };
+    return this.#turns.run(id, inTurn, (before) => this.#queue(key, before, options.signal));
   }
 
-  /** Refuses new turns, stops running calls where they can be resumed, and waits for them and for background work. */
+  /** Waits for the calls of this process that came before. */
+  async #queue(key: SessionKey, before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+    const { queueMs } = this.#parts.settings.limits;
+    try {
+      await withinLimit(['The turn of the session', 'limits.queueMs', queueMs], () => before, signal);
+    } catch (cause) {
+      throw TimeLimitError.isInstance(cause) ? sessionBusy(key, cause) : new Interruption('interrupted');
+    }
+  }
+
+  /**
+   * Refuses new turns, stops running calls where they can be resumed, and waits for them and for background work, each for as long
+   * as `limits.closeMs` says.
+   */
   async close(): Promise<void> {
     this.#isClosed = true;
+    const { closeMs } = this.#parts.settings.limits;
     for (const { abort } of this.#running.values()) abort.abort(new Interruption('shutdown'));
-    await this.#turns.idle();
-    await this.#background.drain();
+    const idle = withinLimit(['The end of running calls', 'limits.closeMs', closeMs], () =>
+      this.#turns.idle(),
+    );
+    await idle.catch((error) => process.emitWarning(errorText(error)));
+    const deadline = new Deadline();
+    deadline.start('Work in the background', 'limits.closeMs', closeMs);
+    await this.#background.drain(deadline.signal);
+    deadline.stop();
   }
 
   async #wait(key: SessionKey, signal: AbortSignal): Promise<SessionTurn> {
-    const { turns, turnTimeoutMs, leaseTtlMs } = this.#parts.settings;
-    const options = { turns, timeoutMs: turnTimeoutMs, ttlMs: leaseTtlMs };
+    const { turns, limits, leaseTtlMs } = this.#parts.settings;
+    const timeoutMs = limits.queueMs || Number.POSITIVE_INFINITY;
+    const options = { turns, timeoutMs, ttlMs: leaseTtlMs };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.
-      return await takeTurn(this.#parts.session, key, signal.aborted ? options : { ...options, signal });
+      return await takeTurn(this.#store, key, signal.aborted ? options : { ...options, signal });
     } catch (error) {
       if (error === signal.reason) this.#refuseClosed();
       throw error;
@@ -150,7 +188,7 @@ export class SessionTurns {
     { output, control = {} }: TurnOptions,
   ): Promise<RunningCall> {
     const unstored: Message[] = [];
-    const session = await openSession(this.#parts.session, key, {
+    const session = await openSession(this.#store, key, {
       onConflict: this.#parts.settings.onConflict,
       fence: turn.fence,
       added: () => unstored,

@@ -1,4 +1,5 @@
 import { constants } from 'node:os';
+import { withinLimit } from '@x/core';
 
 /** The part of an agent that a shutdown uses. */
 interface Closable {
@@ -16,6 +17,8 @@ export interface SignalSource {
 export interface ShutdownOptions {
   /** Default `SIGTERM` and `SIGINT`. */
   readonly signals?: readonly NodeJS.Signals[] | undefined;
+  /** Milliseconds after which the process ends, whatever is left; 0 for no limit. Default 25 000. */
+  readonly timeoutMs?: number | undefined;
   /** Default: this process. */
   readonly process?: SignalSource | undefined;
 }
@@ -23,7 +26,7 @@ export interface ShutdownOptions {
 /**
  * Ends the process in an orderly way at a signal. Running calls are brought to a checkpoint and stored, so that any other
  * process can resume them; new calls are refused with `agent_closed`. The process then exits with 128 plus the signal's
- * number, as shells expect, or 1 when an agent could not be closed. A second signal exits at once.
+ * number, as shells expect, or 1 when an agent could not be closed in time. A second signal exits at once.
  *
  * A library must not install signal handlers by itself: call this in your program, once, for all its agents.
  *
@@ -42,7 +45,7 @@ export function shutdownOnSignals(
   agents: Closable | readonly Closable[],
   options: ShutdownOptions = {},
 ): () => void {
-  const { signals = ['SIGTERM', 'SIGINT'], process: target = process } = options;
+  const { signals = ['SIGTERM', 'SIGINT'], timeoutMs = 25_000, process: target = process } = options;
   const all: readonly Closable[] = 'close' in agents ? [agents] : agents;
   let closing = false;
   const onSignal = (signal: NodeJS.Signals) => {
@@ -52,10 +55,13 @@ export function shutdownOnSignals(
       return;
     }
     closing = true;
-    closeAll(all).then((errors) => {
-      for (const error of errors) target.emitWarning(`An agent could not be closed: ${String(error)}`);
-      target.exit(errors.length > 0 ? 1 : code);
-    });
+    const closed = withinLimit(['The shutdown', 'timeoutMs', timeoutMs], () => closeAll(all));
+    closed
+      .catch((error: unknown) => [error])
+      .then((errors) => {
+        for (const error of errors) target.emitWarning(`An agent could not be closed: ${String(error)}`);
+        target.exit(errors.length > 0 ? 1 : code);
+      });
   };
   for (const signal of signals) target.on(signal, onSignal);
   return () => {

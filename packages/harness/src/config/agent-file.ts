@@ -2,6 +2,7 @@ import { type JsonObject, jsonObjectSchema, parseWith, toSnakeCase } from '@x/co
 import * as z from 'zod';
 import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
 import type { CapabilityReference } from '../agent/capability-registry.js';
+import { limitsSchema } from '../agent/limits.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
 const name = z.string().min(1);
@@ -33,12 +34,24 @@ const model = z.union([
     .transform(({ id, context_window: contextWindow }): ModelReference => ({ id, contextWindow })),
 ]);
 
-const { name: agentName, systemPrompt, ...settings } = settingsSchema.shape;
+const { name: agentName, systemPrompt, limits: _, ...settings } = settingsSchema.shape;
 
-/** The plain settings of an agent, as files write them. */
-const settingsShape = Object.fromEntries(
-  Object.entries(settings).map(([key, schema]) => [toSnakeCase(key), schema.optional()]),
-);
+/** Settings as files write them. */
+function asWritten(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    Object.entries(shape).map(([key, schema]) => [toSnakeCase(key), schema.optional()]),
+  );
+}
+
+/** The settings that a file gives, by the names of the builder. */
+function given(shape: object, file: object): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.keys(shape).flatMap((key) => {
+      const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
+      return setting === undefined ? [] : [[key, setting]];
+    }),
+  );
+}
 
 const schema = z.strictObject({
   /** For editors. */
@@ -59,7 +72,9 @@ const schema = z.strictObject({
   subagents: z.unknown().optional(),
   /** By name, what the capability `mcp` calls `servers`. */
   mcp_servers: z.unknown().optional(),
-  ...settingsShape,
+  /** Milliseconds that each wait may take, such as `model_idle_ms`. */
+  limits: z.strictObject(asWritten(limitsSchema.shape)).optional(),
+  ...asWritten(settings),
 });
 
 /** The parsed content of an agent's file. */
@@ -98,10 +113,6 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
   const subject = 'agent configuration';
   const { environment = process.env } = options;
   const file = parseWith(schema, substituted(value, environment, subject), subject);
-  const given = Object.entries(settings).flatMap(([key]) => {
-    const setting = (file as Readonly<Record<string, unknown>>)[toSnakeCase(key)];
-    return setting === undefined ? [] : [[key, setting] as const];
-  });
   const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
   const placed: readonly PlacedCapability[] = [
     ...named('permissions', file.permissions, { path: 'permissions', config: 'permissions' }),
@@ -113,7 +124,12 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
     ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
   ];
   return {
-    settings: { ...Object.fromEntries(given), name: file.name, systemPrompt: file.system_prompt },
+    settings: {
+      ...given(settings, file),
+      ...(file.limits === undefined ? {} : { limits: given(limitsSchema.shape, file.limits) }),
+      name: file.name,
+      systemPrompt: file.system_prompt,
+    },
     model: file.model,
     fallback: file.fallback,
     workspace: file.workspace,

@@ -19,11 +19,11 @@ export class HarnessError extends XError {
 }
 
 /** Makes the error of a call while another call of its session runs in this process. */
-export function sessionBusy(key: SessionKey): SessionLeaseError {
+export function sessionBusy(key: SessionKey, cause?: unknown): SessionLeaseError {
   return new SessionLeaseError(
     'lease_unavailable',
     `Another call to session ${key} is running. Nothing was stored; call again when it has ended, build the agent with ` +
-      ".turns('queue') to wait for it, or use another session.",
-    { sessionKey: key.toString() },
+      ".turns('queue') to wait for it (limits.queueMs says how long), or use another session.",
+    { sessionKey: key.toString(), cause },
   );
 }

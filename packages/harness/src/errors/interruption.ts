@@ -1,9 +1,17 @@
-/** Why a running call is being stopped: by its user, or because the agent closes. The abort reason of its signal. */
-export class Interruption extends Error {
-  readonly kind: 'interrupted' | 'shutdown';
+type Kind = 'interrupted' | 'shutdown' | 'timed_out';
 
-  constructor(kind: 'interrupted' | 'shutdown') {
-    super(kind === 'shutdown' ? 'The agent is shutting down.' : 'The call was interrupted.');
+const TEXTS: Readonly<Record<Kind, string>> = {
+  interrupted: 'The call was interrupted.',
+  shutdown: 'The agent is shutting down.',
+  timed_out: 'The call took longer than limits.callMs allows.',
+};
+
+/** The reason for stopping a running call: its user, its time, or that the agent closes. The abort reason of its signal. */
+export class Interruption extends Error {
+  readonly kind: Kind;
+
+  constructor(kind: Kind) {
+    super(TEXTS[kind]);
     this.name = 'AbortError';
     this.kind = kind;
   }

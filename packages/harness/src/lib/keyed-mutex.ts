@@ -2,10 +2,15 @@
 export class KeyedMutex {
   readonly #tails = new Map<string, Promise<unknown>>();
 
-  async run<T>(key: string, task: () => Promise<T>): Promise<T> {
+  /** @param wait Awaits those before, or gives up: then the task does not run, and those behind go on waiting. */
+  async run<T>(
+    key: string,
+    task: () => Promise<T>,
+    wait: (before: Promise<unknown>) => Promise<unknown> = (before) => before,
+  ): Promise<T> {
     const before = this.#tails.get(key) ?? Promise.resolve();
-    const current = before.then(task, task);
-    const tail = current.catch(() => undefined);
+    const current = wait(before).then(task);
+    const tail = Promise.allSettled([before, current]);
     this.#tails.set(key, tail);
     try {
       return await current;

@@ -4,6 +4,7 @@ import {
   ApprovalRequiredError,
   checkMessages,
   confineWorkspace,
+  Deadline,
   errorText,
   type Message,
   type PendingApproval,
@@ -13,7 +14,6 @@ import {
   type ToolScope,
   type ToolUseBlock,
   toolResultBlock,
-  unlessAborted,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
@@ -133,13 +133,19 @@ async function runOne(
   await call.room();
   const progress = progressOf(call, use);
   const options = {
-    defaultTimeoutMs: settings.toolTimeoutMs,
+    defaultTimeoutMs: settings.limits.toolMs,
     toolNames: [...tools.keys()],
     onUpdate: progress.update,
     decisions,
     confine,
   };
-  const run = around(capabilities, 'aroundTool', scope, (argument) => runTool(argument, scope, options));
+  const run = around(
+    capabilities,
+    'aroundTool',
+    scope,
+    (argument) => runTool(argument, scope, options),
+    settings.limits,
+  );
   let answer: ToolResultBlock;
   try {
     answer = checkedResult(use, await run(edited ?? use).finally(progress.stop));
@@ -236,24 +242,21 @@ async function runTool(
     return toolResultBlock(call, `There is no tool named "${call.name}". Available: ${known}.`, true);
   }
   const timeoutMs = tool.timeoutMs ?? options.defaultTimeoutMs;
-  const timeout = new AbortController();
-  const timer =
-    timeoutMs > 0
-      ? setTimeout(() => timeout.abort(new Error(`${call.name} timed out after ${timeoutMs} ms.`)), timeoutMs)
-      : undefined;
-  const signal = AbortSignal.any([scope.signal, timeout.signal]);
+  const deadline = new Deadline(scope.signal);
+  const { signal } = deadline;
+  deadline.start(call.name, tool.timeoutMs === undefined ? 'limits.toolMs' : 'timeoutMs', timeoutMs);
   const { runtime, state, log } = scope;
   const { onUpdate, decisions, confine } = options;
   const workspace = confine === undefined ? scope.workspace : confineWorkspace(scope.workspace, confine);
   try {
     const run = tool.run(call.input, { call, runtime, state, workspace, log, signal, onUpdate, decisions });
     // A tool that ignores its signal must not hold up the call.
-    return toolResultBlock(call, await unlessAborted(run, signal));
+    return toolResultBlock(call, await deadline.race(run));
   } catch (error) {
     scope.signal.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;
     return toolResultBlock(call, wrongInput(error), true);
   } finally {
-    clearTimeout(timer);
+    deadline.stop();
   }
 }

@@ -3,13 +3,17 @@ import {
   assistantMessage,
   ContextOverflowError,
   checkMessages,
+  Deadline,
   errorText,
   type Model,
   ModelError,
   type ModelRequest,
   type ModelResponse,
+  type ModelStreamPart,
+  TimeLimitError,
   withRetries,
 } from '@x/core';
+import type { ParsedLimits } from '../agent/limits.js';
 import type { Draft } from './draft.js';
 
 interface CallModelOptions {
@@ -19,6 +23,7 @@ interface CallModelOptions {
   readonly answerTool: string | undefined;
   readonly maxRetries: number;
   readonly retryDelayMs: number;
+  readonly limits: ParsedLimits;
   readonly signal: AbortSignal;
   readonly emit: (event: AgentEventBody) => void;
   /** Receives the answer as it comes. */
@@ -34,10 +39,10 @@ interface CallModelOptions {
  * @throws {ContextOverflowError} also when the reported input exceeds the window: a provider that cuts silently.
  */
 export async function callModel(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
-  const { model, signal, maxRetries, retryDelayMs } = options;
+  const { model, signal, maxRetries, retryDelayMs, limits } = options;
   return withRetries(
     async () => {
-      const response = await once(request, options);
+      const response = await withinLimits(request, options);
       refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
       return response;
@@ -45,6 +50,7 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
     {
       maxRetries,
       retryDelayMs,
+      retryAfterMs: limits.retryAfterMs || Number.POSITIVE_INFINITY,
       signal,
       onRetry: (attempt, delayMs, error) => {
         options.draft.discard();
@@ -54,10 +60,52 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
   );
 }
 
-async function once(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
+/** Asks once. A model that ignores its signal is left alone; one that stalls may answer when it is asked again. */
+async function withinLimits(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
+  const { model, signal, limits } = options;
+  const deadline = new Deadline(signal);
+  deadline.start(`Model ${model.id}`, 'limits.modelMs', limits.modelMs);
+  try {
+    return await once({ ...request, signal: deadline.signal }, options, deadline);
+  } catch (cause) {
+    if (!TimeLimitError.isInstance(cause) || cause !== deadline.signal.reason) throw cause;
+    throw new ModelError(cause.message, { modelId: model.id, retryable: true, cause });
+  } finally {
+    deadline.stop();
+  }
+}
+
+/** Yields the parts of a stream, each within its limit. The reader's own time does not count. */
+async function* paced(
+  stream: AsyncIterable<ModelStreamPart>,
+  deadline: Deadline,
+  { model, limits }: CallModelOptions,
+): AsyncGenerator<ModelStreamPart> {
+  const parts = stream[Symbol.asyncIterator]();
+  let limit: 'modelFirstByteMs' | 'modelIdleMs' = 'modelFirstByteMs';
+  try {
+    for (;;) {
+      deadline.start(`Model ${model.id}`, `limits.${limit}`, limits[limit]);
+      const { done, value } = await deadline.race(parts.next());
+      deadline.pause(`limits.${limit}`);
+      if (done) return;
+      yield value;
+      limit = 'modelIdleMs';
+    }
+  } finally {
+    // A stream that hangs does not end at its return either.
+    void (async () => parts.return?.())().catch(() => {});
+  }
+}
+
+async function once(
+  request: ModelRequest,
+  options: CallModelOptions,
+  deadline: Deadline,
+): Promise<ModelResponse> {
   const { model, draft, answerTool, room } = options;
-  if (!options.streaming || model.stream === undefined) return model.generate(request);
-  for await (const part of model.stream(request)) {
+  if (!options.streaming || model.stream === undefined) return deadline.race(model.generate(request));
+  for await (const part of paced(model.stream(request), deadline, options)) {
     if (part.type === 'response') return part.response;
     if (part.type !== 'tool-call-delta') {
       draft.add({ type: part.type === 'text-delta' ? 'text.delta' : 'thinking.delta', text: part.text });

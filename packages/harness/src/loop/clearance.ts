@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import {
   type ApprovalDecision,
-  type Capability,
   errorText,
   InvalidInputError,
   type Objection,
@@ -13,6 +12,7 @@ import {
   type WorkspaceConfine,
 } from '@x/core';
 import { setPending } from './approvals.js';
+import { withinHookLimit } from './around.js';
 import { approvalsOf, digestOf } from './open-calls.js';
 import type { RunningCall } from './running-call.js';
 
@@ -91,7 +91,7 @@ export async function authorizeCalls(
     try {
       // Rules judge what the tool will work with: its schema may trim, replace or add something.
       const input = tool?.parse === undefined ? asked.input : await tool.parse(asked.input);
-      objection = await authorize(call.capabilities, { ...asked, input }, { ...call.scope, tool });
+      objection = await authorize(call, { ...asked, input }, { ...call.scope, tool });
     } catch (error) {
       call.scope.signal.throwIfAborted();
       cleared.push({ type: 'deny', use, message: wrongInput(error) });
@@ -129,7 +129,7 @@ export async function authorizeCalls(
 
 /** Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up. */
 async function authorize(
-  capabilities: readonly Capability[],
+  { capabilities, settings }: RunningCall,
   use: ToolUseBlock,
   scope: ToolScope,
 ): Promise<Objection | undefined> {
@@ -137,7 +137,11 @@ async function authorize(
   const confines: WorkspaceConfine[] = [];
   for (const capability of capabilities) {
     if (capability.authorize === undefined) continue;
-    const objection = await ask(scope, capability.name, async () => capability.authorize?.(use, scope));
+    const name = `authorize of "${capability.name}"`;
+    const judge = async () => capability.authorize?.(use, scope);
+    const objection = await ask(scope, capability.name, () =>
+      withinHookLimit({ name, signal: scope.signal, limits: settings.limits }, judge),
+    );
     if (objection?.type === 'deny') return objection;
     if (objection?.type === 'ask') questions.push(objection);
     if (objection?.confine) confines.push(objection.confine);

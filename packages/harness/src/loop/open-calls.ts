@@ -78,6 +78,7 @@ const INTERRUPTED = {
     'No result: the user interrupted before this call finished. It may or may not have taken effect.',
   shutdown:
     'No result: the agent was shut down before this call finished. It may or may not have taken effect.',
+  timed_out: 'No result: the time was up before this call finished. It may or may not have taken effect.',
 } as const;
 
 /** Makes error results for calls that will not finish. */

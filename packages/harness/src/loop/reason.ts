@@ -49,7 +49,13 @@ async function respond(call: RunningCall, streaming: boolean): Promise<ModelResp
     const scope = await call.reasonScope();
     call.lastRescue = undefined;
     try {
-      return await around(call.capabilities, 'aroundReason', scope, () => ask(call, scope, streaming))();
+      return await around(
+        call.capabilities,
+        'aroundReason',
+        scope,
+        () => ask(call, scope, streaming),
+        call.settings.limits,
+      )();
     } catch (error) {
       if (leaveOutRefused(call, error)) continue;
       if (!call.fallBack(error)) throw isUnrescued(call, error) ? unfitRequest(call, scope, error) : error;
@@ -111,25 +117,32 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
   call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
   // A hook may ask more than once.
   call.draft.discard();
-  const send = around(capabilities, 'aroundModel', scope, async (argument) => {
-    try {
-      const response = await callModel(argument, {
-        model: scope.model,
-        streaming,
-        answerTool,
-        maxRetries: settings.maxRetries,
-        retryDelayMs: settings.retryDelayMs,
-        signal: scope.signal,
-        emit: (event) => call.emit(event),
-        draft: call.draft,
-        room: () => call.room(),
-      });
-      return answerTool === undefined ? response : answerAsText(response, answerTool);
-    } catch (error) {
-      call.modelFailure = error;
-      throw error;
-    }
-  });
+  const send = around(
+    capabilities,
+    'aroundModel',
+    scope,
+    async (argument) => {
+      try {
+        const response = await callModel(argument, {
+          model: scope.model,
+          streaming,
+          answerTool,
+          maxRetries: settings.maxRetries,
+          retryDelayMs: settings.retryDelayMs,
+          limits: settings.limits,
+          signal: scope.signal,
+          emit: (event) => call.emit(event),
+          draft: call.draft,
+          room: () => call.room(),
+        });
+        return answerTool === undefined ? response : answerAsText(response, answerTool);
+      } catch (error) {
+        call.modelFailure = error;
+        throw error;
+      }
+    },
+    settings.limits,
+  );
   return send(request);
 }
 

@@ -3,9 +3,11 @@ import {
   assistantMessage,
   errorText,
   type Message,
+  ModelError,
   SessionLeaseError,
   StopCallError,
   type StopReason,
+  TimeLimitError,
   type Tool,
   textOf,
   toolUsesOf,
@@ -67,11 +69,17 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     // An approved call runs once at most: a second process with the same decision fails at this save, before the call.
     if (decided.length > 0) await call.save({ onConflict: 'fail' });
     else await call.scope.checkpoint();
-    const run = around(call.capabilities, 'aroundCall', call.scope, async () => {
-      const earlier = await finishStep(call, options);
-      say();
-      stopReason = earlier ?? (await loop(call, options));
-    });
+    const run = around(
+      call.capabilities,
+      'aroundCall',
+      call.scope,
+      async () => {
+        const earlier = await finishStep(call, options);
+        say();
+        stopReason = earlier ?? (await loop(call, options));
+      },
+      call.settings.limits,
+    );
     await run();
   } catch (error) {
     stopReason = await settleFailure(call, error, say);
@@ -172,18 +180,26 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
     call.emit({ type: 'call.failed', callId, error: lost });
     throw lost;
   }
-  const interruption = signal.aborted && signal.reason instanceof Interruption ? signal.reason : undefined;
+  const ended = signal.aborted
+    ? signal.reason
+    : isTimeLimit(error)
+      ? new Interruption('timed_out')
+      : undefined;
+  const interruption = ended instanceof Interruption ? ended : undefined;
   if (interruption && call.draft.text !== '') {
     const { text, messageId: id } = call.draft;
     call.add([assistantMessage(text, { id, metadata: { interrupted: true } })]);
     call.draft.end();
   }
   call.draft.discard();
-  const ended = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
-  call.add(errorResultsFor(ended, interruption?.kind ?? 'crash'));
+  const unfinished = interruption?.kind === 'interrupted' ? openCalls(state.context) : abandonedCalls(state);
+  call.add(errorResultsFor(unfinished, interruption?.kind ?? 'crash'));
   prunePending(state);
   say();
-  if (interruption) return interruption.kind;
+  if (interruption) {
+    if (isTimeLimit(error)) call.emit({ type: 'warning', source: 'limits', message: errorText(error) });
+    return interruption.kind;
+  }
   if (StopCallError.isInstance(error)) return error.stopReason;
 
   state.activeCall = undefined;
@@ -202,6 +218,14 @@ async function settleFailure(call: RunningCall, error: unknown, say: () => void)
   }
   call.emit({ type: 'call.failed', callId, error });
   throw error;
+}
+
+/** Tells whether a wait was too long: that of a hook, or of a model after its retries. */
+function isTimeLimit(error: unknown): boolean {
+  return (
+    TimeLimitError.isInstance(error) ||
+    (ModelError.isInstance(error) && TimeLimitError.isInstance(error.cause))
+  );
 }
 
 /** @throws {HarnessError} `nothing_to_resume` when the session is new, holds nothing to be sent, or ended in an orderly way. */

@@ -17,10 +17,12 @@ import {
   type ToolChoice,
   type ToolDefinition,
   type Usage,
+  withinLimit,
 } from '@x/core';
-import type { AgentParts, AgentSettings } from '../agent/agent-parts.js';
+import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
+import { withinHookLimit } from './around.js';
 import { ContextMeter } from './context-meter.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
@@ -57,7 +59,7 @@ export interface RunningCallOptions {
  */
 export class RunningCall {
   readonly options: RunningCallOptions;
-  readonly settings: AgentSettings;
+  readonly settings: ParsedSettings;
   readonly capabilities: readonly Capability[];
   /** Its model is the one in use: another one after a fallback. */
   readonly scope: CallScope & { model: Model };
@@ -113,13 +115,26 @@ export class RunningCall {
       emit: (event) => this.emit(event),
       checkpoint: () => (this.settings.checkpoint === 'step' ? this.#checkpoint() : Promise.resolve()),
       background: (name, task) =>
-        options.background.add(task, (error) =>
+        options.background.add(name, task, (error) =>
           this.emit({ type: 'warning', source: name, message: errorText(error) }),
         ),
       beforeReduction: async (removed) => {
-        for (const capability of this.capabilities) await capability.beforeReduction?.(removed, this.scope);
+        for (const capability of this.capabilities) {
+          await this.#hook(capability, 'beforeReduction', capability.beforeReduction?.(removed, this.scope));
+        }
       },
     };
+  }
+
+  /** Awaits what a hook promises, within its limit. */
+  #hook<Value>(
+    { name }: Capability,
+    hook: string,
+    value: Value | PromiseLike<Value>,
+  ): Value | PromiseLike<Value> {
+    if (typeof (value as PromiseLike<Value> | undefined)?.then !== 'function') return value;
+    const waiting = { name: `${hook} of "${name}"`, signal: this.scope.signal, limits: this.settings.limits };
+    return withinHookLimit(waiting, () => value as PromiseLike<Value>);
   }
 
   emit(event: AgentEventBody): void | Promise<void> {
@@ -244,7 +259,8 @@ export class RunningCall {
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      await this.options.log.append(messages);
+      const { storeMs } = this.settings.limits;
+      await withinLimit(['The log', 'limits.storeMs', storeMs], () => this.options.log.append(messages));
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
       throw error;
@@ -270,9 +286,9 @@ export class RunningCall {
     const sections = [this.settings.systemPrompt];
     const reminders: Message[] = [];
     for (const capability of this.capabilities) {
-      const section = await capability.system?.(this.scope);
+      const section = await this.#hook(capability, 'system', capability.system?.(this.scope));
       if (section) sections.push(section);
-      const messages = await capability.remind?.(this.scope);
+      const messages = await this.#hook(capability, 'remind', capability.remind?.(this.scope));
       if (messages) reminders.push(...messages);
     }
     return {

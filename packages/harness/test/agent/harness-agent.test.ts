@@ -142,7 +142,7 @@ describe('tools', () => {
     timeoutMs = 0,
   ) => {
     const model = new ScriptedModel([{ toolCalls: [{ name, input: input as never }] }, { text: 'ok' }]);
-    const built = builder(model).settings({ toolTimeoutMs: timeoutMs });
+    const built = builder(model).limits({ toolMs: timeoutMs });
     if (tool) built.tools(tool);
     await built.build().call('go', context);
     const [result] = toolResultsOf(model.requests[1]?.messages.at(-1) ?? userMessage(''));
@@ -182,7 +182,7 @@ describe('tools', () => {
       execute: () => new Promise<string>(() => {}),
     });
     const { text, isError } = await run(stuck, 'stuck', {}, 5);
-    expect(text).toBe('stuck timed out after 5 ms.');
+    expect(text).toBe('stuck timed out after 5 ms (limits.toolMs; 0 for no limit).');
     expect(isError).toBe(true);
   });
 

@@ -70,7 +70,7 @@ describe('turns', () => {
 
   it.each([
     ['at once', { turns: 'reject' }],
-    ['after the time-out', { turns: 'queue', turnTimeoutMs: 0 }],
+    ['after the time-out', { turns: 'queue', limits: { queueMs: 1 } }],
   ] as const)(
     'that another process has are refused %s when so configured, and nothing is stored',
     async (_, settings) => {
@@ -126,14 +126,12 @@ describe('turns', () => {
 
     const agent = builder(new ScriptedModel([]), store).build();
     const abort = new AbortController();
-    const aborted = expect(agent.call('one', context, { signal: abort.signal })).rejects.toThrow(
-      'interrupted',
-    );
+    const aborted = agent.call('one', context, { signal: abort.signal });
     setImmediate(() => abort.abort());
-    await aborted;
-    const interrupted = expect(agent.call('one', context)).rejects.toThrow('interrupted');
+    expect(await aborted).toMatchObject({ stopReason: 'interrupted', steps: 0 });
+    const interrupted = agent.call('one', context);
     setImmediate(() => agent.interrupt(context));
-    await interrupted;
+    expect(await interrupted).toMatchObject({ stopReason: 'interrupted', steps: 0 });
     expect(await store.load(key)).toBeUndefined();
   });
 
@@ -236,7 +234,7 @@ describe('conflicts', () => {
     expect(state?.planModeContext.active).toBe(true);
   });
 
-  it.each([{ turns: 'wait' }, { onConflict: 'win' }, { turnTimeoutMs: -1 }, { leaseTtlMs: 0 }])(
+  it.each([{ turns: 'wait' }, { onConflict: 'win' }, { limits: { queueMs: -1 } }, { leaseTtlMs: 0 }])(
     'and turns cannot be configured as %j',
     (settings) => {
       const build = () =>

@@ -95,10 +95,15 @@ describe('an agent in a file', () => {
     const { settings } = parseAgentConfig({
       model: 'm',
       max_retries: 0,
-      tool_timeout_ms: 0,
+      limits: { tool_ms: 0 },
       on_conflict: 'merge',
     });
-    expect(settings).toMatchObject({ maxRetries: 0, toolTimeoutMs: 0, onConflict: 'merge', name: 'agent' });
+    expect(settings).toMatchObject({
+      maxRetries: 0,
+      limits: { toolMs: 0 },
+      onConflict: 'merge',
+      name: 'agent',
+    });
   });
 
   it('puts permissions outermost', () => {

@@ -140,7 +140,7 @@ describe('a decision that two nodes are given at once', () => {
       .tools(noted('odd', ran))
       .use(permissions());
     const { pendingCalls } = await first.build().call('go', context);
-    const decisions = { [pendingCalls[0]?.id ?? '']: { type: 'approve' as const } };
+    const decisions = { [pendingCalls[0]?.approvalId ?? '']: { type: 'approve' as const } };
     session.arm();
     const outcomes = await Promise.allSettled([1, 2].map(() => agent().resume(context, { decisions })));
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);

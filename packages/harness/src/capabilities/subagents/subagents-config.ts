@@ -73,7 +73,7 @@ export interface SubagentsConfig
   readonly models?: Readonly<Record<string, Model>> | undefined;
   /** Options of capabilities that definitions name in `features`. */
   readonly registry?: CapabilityRegistry | undefined;
-  /** Settings of every subagent, such as `toolTimeoutMs`. */
+  /** Settings of every subagent, such as `limits`. */
   readonly settings?: Partial<AgentSettings> | undefined;
   /** Hears every event of every subagent. */
   readonly onEvent?: ((event: AgentEvent) => void) | undefined;

@@ -1,0 +1,312 @@
+import {
+  type AgentEvent,
+  type Capability,
+  defineTool,
+  InMemorySession,
+  type Model,
+  ModelError,
+  type ModelStreamPart,
+  RuntimeContext,
+  textOf,
+  toolResultsOf,
+} from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { HarnessAgent, shutdownOnSignals } from '../../src/index.js';
+import { collect, scratch } from '../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const never = new Promise<never>(() => {});
+const CALL: ScriptEntry = { toolCalls: [{ name: 'slow', input: {} }] };
+
+/** A model that ignores its signal. */
+function stalling(id = 'stalling'): Model {
+  return {
+    id,
+    generate: () => never,
+    async *stream(): AsyncGenerator<ModelStreamPart> {
+      yield { type: 'text-delta', text: 'Half a' };
+      yield { type: 'text-delta', text: ' word' };
+      await never;
+    },
+  };
+}
+
+function builder(model: Model = new ScriptedModel([{ text: 'one' }, { text: 'two' }])) {
+  return HarnessAgent.builder()
+    .model(model)
+    .workspace(scratch())
+    .session(new InMemorySession())
+    .settings({ maxRetries: 1, retryDelayMs: 0 });
+}
+
+function tool(timeoutMs?: number) {
+  return defineTool({
+    name: 'slow',
+    description: 'Slow',
+    input: { type: 'object' },
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+    execute: () => new Promise<string>((resolve) => setTimeout(resolve, 20, 'done')),
+  });
+}
+
+describe('a model that stalls', () => {
+  it.each([{ modelMs: 10 }, { callMs: 10 }])('ends the call as timed out: %j', async (limits) => {
+    const agent = builder(stalling()).limits(limits).build();
+    expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'timed_out', text: '' });
+    expect((await agent.state(context))?.context.map(({ role }) => role)).toEqual(['user']);
+    expect((await agent.state(context))?.activeCall).toBeUndefined();
+  });
+
+  it('in the middle of a stream leaves what it has said, and the session goes on', async () => {
+    const models = [stalling(), new ScriptedModel([{ text: 'better' }])];
+    const session = new InMemorySession();
+    const agents = models.map((model) => builder(model).session(session).limits({ modelIdleMs: 10 }).build());
+    const events = await collect(agents[0]?.stream('Hi', context) as AsyncIterable<AgentEvent>);
+    expect(events.at(-1)).toMatchObject({ type: 'call.completed', stopReason: 'timed_out' });
+    expect(events.some(({ type }) => type === 'model.retrying')).toBe(true);
+    expect(events).toContainEqual(
+      expect.objectContaining({ type: 'warning', message: expect.stringContaining('limits.modelIdleMs') }),
+    );
+    expect((await agents[1]?.call('And?', context))?.text).toBe('better');
+    expect((await agents[1]?.state(context))?.context.map(textOf)).toEqual([
+      'Hi',
+      'Half a word',
+      'And?',
+      'better',
+    ]);
+  });
+
+  it('without a first part is given up for the next model', async () => {
+    const silent: Model = {
+      id: 'silent',
+      generate: () => never,
+      stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => never }) }),
+    };
+    const agent = builder()
+      .model(silent, { fallback: [new ScriptedModel([{ text: 'here' }])] })
+      .limits({ modelFirstByteMs: 10 })
+      .build();
+    const events = await collect(agent.stream('Hi', context));
+    expect(events).toContainEqual(expect.objectContaining({ type: 'model.fallback', from: 'silent' }));
+    expect(events.at(-1)).toMatchObject({ stopReason: 'completed' });
+  });
+
+  it.each(['interrupt', 'close', 'SIGTERM'])('does not hold up %s', async (way) => {
+    const session = new InMemorySession();
+    const agent = builder(stalling()).session(session).build();
+    let end: () => void = () => {};
+    const exited = new Promise<number>((exit) => {
+      const listeners: ((signal: string) => void)[] = [];
+      const on = (_: string, listener: (signal: string) => void) => listeners.push(listener);
+      shutdownOnSignals(agent, {
+        signals: ['SIGTERM'],
+        process: { on, off: () => {}, exit, emitWarning: () => {} } as never,
+      });
+      end = () => listeners[0]?.('SIGTERM');
+    });
+    const events = agent.stream('Hi', context);
+    for await (const event of events) {
+      if (event.type !== 'text.delta' || event.text !== ' word') continue;
+      if (way === 'interrupt') expect(agent.interrupt(context)).toBe(true);
+      else if (way === 'close') void agent.close();
+      else end();
+    }
+    if (way === 'SIGTERM') expect(await exited).toBe(143);
+    const next = builder(new ScriptedModel([{ text: 'on' }]))
+      .session(session)
+      .build();
+    expect((await next.call('Go on', context)).text).toBe('on');
+  });
+});
+
+describe('a hook that never ends', () => {
+  const hooks: Readonly<Record<string, Partial<Capability>>> = {
+    system: { system: () => never },
+    remind: { remind: () => never },
+    aroundCall: { aroundCall: () => never },
+    'aroundCall behind next': { aroundCall: (_, next) => next().then(() => never) },
+    aroundReason: { aroundReason: () => never },
+    aroundModel: { aroundModel: () => never },
+    aroundTool: { aroundTool: () => never },
+  };
+  for (const [name, hook] of Object.entries(hooks)) {
+    it(`${name} ends the call within its limit, and after an interruption`, async () => {
+      const model = () => new ScriptedModel([CALL, { text: 'done' }]);
+      const one = (limits: object) =>
+        builder(model())
+          .tools(tool())
+          .use({ name: 'odd', ...hook })
+          .limits(limits)
+          .build();
+      const agent = one({ hookMs: 10, interruptMs: 1 });
+      expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'timed_out' });
+      expect((await agent.state(context))?.context.length).toBeGreaterThan(0);
+
+      const stop = new AbortController();
+      const other = one({ interruptMs: 1 });
+      const reply = other.call('Hi', context, { signal: stop.signal });
+      setTimeout(() => stop.abort(), 30);
+      expect(await reply).toMatchObject({ stopReason: 'interrupted' });
+    });
+  }
+
+  it('denies a tool call where it is authorize', async () => {
+    const agent = builder(new ScriptedModel([CALL, { text: 'I see' }]))
+      .tools(tool())
+      .use({ name: 'odd', authorize: () => never })
+      .limits({ hookMs: 10, interruptMs: 1 })
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('I see');
+    const [result] = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+    expect(result?.isError).toBe(true);
+  });
+
+  it('is not charged for what it encloses', async () => {
+    const agent = builder(new ScriptedModel([CALL, { text: 'done' }]))
+      .tools(tool())
+      .use({ name: 'odd', aroundCall: (_, next) => next(), aroundTool: (call, _, next) => next(call) })
+      .limits({ hookMs: 10, interruptMs: 1 })
+      .build();
+    expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'completed' });
+  });
+});
+
+describe('work in the background', () => {
+  const working = (work: (signal: AbortSignal) => Promise<void>): Capability => ({
+    name: 'flush',
+    async aroundCall(scope, next) {
+      scope.background('flush', work);
+      await next();
+    },
+  });
+  const untilAborted = (signal: AbortSignal) =>
+    new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+
+  it.each([
+    ['that heeds its signal', untilAborted],
+    ['that never ends', () => never],
+  ])('%s does not hold up close()', async (_, work) => {
+    const agent = builder().use(working(work)).limits({ closeMs: 10, interruptMs: 1 }).build();
+    await agent.call('Hi', context);
+    await agent.close();
+  });
+
+  it('is told to end when its time is up, which is a warning', async () => {
+    const warnings: AgentEvent[] = [];
+    const agent = builder()
+      .use(working(() => never))
+      .limits({ backgroundMs: 5, interruptMs: 1 })
+      .onEvent((event) => event.type === 'warning' && warnings.push(event))
+      .build();
+    await agent.call('Hi', context);
+    await agent.close();
+    expect(warnings).toMatchObject([{ message: expect.stringContaining('limits.backgroundMs') }]);
+  });
+
+  it('and a capability whose close never ends does not hold up the others', async () => {
+    const closed = vi.fn(async () => {});
+    const agent = builder()
+      .use({ name: 'odd', close: () => never }, { name: 'even', close: closed })
+      .limits({ closeMs: 10 })
+      .build();
+    await agent.close();
+    expect(closed).toHaveBeenCalledOnce();
+  });
+});
+
+describe('a session store that does not answer', () => {
+  class Silent extends InMemorySession {
+    readonly silent: string;
+    constructor(silent: string) {
+      super();
+      this.silent = silent;
+    }
+    override load: InMemorySession['load'] = (key) => (this.silent === 'load' ? never : super.load(key));
+    override commit: InMemorySession['commit'] = (key, change) =>
+      this.silent === 'commit' ? never : super.commit(key, change);
+    override lease: InMemorySession['lease'] = (key, options) =>
+      this.silent === 'lease' ? never : super.lease(key, options);
+  }
+  it.each(['load', 'commit', 'lease'] as const)('to a %s fails the call within the limit', async (silent) => {
+    const agent = builder().session(new Silent(silent)).limits({ storeMs: 500 }).build();
+    await expect(agent.call('Hi', context)).rejects.toMatchObject({
+      code: 'session_unavailable',
+      outcome: silent === 'commit' ? 'unknown' : 'none',
+    });
+  });
+});
+
+describe('a call behind another', () => {
+  it('replies at once when it is aborted, and leaves the turn to the next', async () => {
+    const stop = new AbortController();
+    const model = new ScriptedModel([() => never as never, { text: 'third' }]);
+    const first = builder(model).build();
+    const long = first.call('one', context);
+    const second = first.call('two', context, { signal: stop.signal });
+    const third = first.call('three', context);
+    stop.abort();
+    expect(await second).toMatchObject({ stopReason: 'interrupted', steps: 0, sessionId: 's' });
+    await vi.waitUntil(() => model.requests.length === 1);
+    first.interrupt(context);
+    expect(await long).toMatchObject({ stopReason: 'interrupted' });
+    expect((await third).text).toBe('third');
+    expect((await first.state(context))?.context.map(textOf)).toEqual(['one', 'three', 'third']);
+  });
+
+  it('waits as long as the limit says', async () => {
+    const agent = builder(stalling()).limits({ queueMs: 10 }).build();
+    const long = agent.call('one', context);
+    await expect(agent.call('two', context)).rejects.toMatchObject({ code: 'lease_unavailable' });
+    agent.interrupt(context);
+    await long;
+  });
+});
+
+describe('a long time-out', () => {
+  const DAYS_30 = 30 * 24 * 3_600_000;
+  it.each([Number.POSITIVE_INFINITY, DAYS_30, 0])('of %d ms leaves a tool its time', async (ms) => {
+    for (const own of [true, false]) {
+      const agent = builder(new ScriptedModel([CALL, { text: 'done' }]))
+        .tools(tool(own ? ms : undefined))
+        .limits({ toolMs: own ? 1 : ms })
+        .build();
+      await agent.call('Hi', context);
+      const [result] = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+      expect(textOf(result?.output ?? [])).toBe('done');
+    }
+  });
+});
+
+describe('a provider that asks for a pause', () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
+  afterEach(() => void vi.useRealTimers());
+  const busy = () =>
+    new ModelError('Too many requests', { retryable: true, status: 429, retryAfterMs: 90_000 });
+
+  it('is given all of it', async () => {
+    const model = new ScriptedModel([{ error: busy() }, { text: 'back' }]);
+    const pauses: number[] = [];
+    const agent = builder(model)
+      .onEvent((event) => event.type === 'model.retrying' && pauses.push(event.delayMs))
+      .build();
+    const reply = agent.call('Hi', context);
+    await new Promise<void>((resolve) => {
+      const look = () => (pauses.length > 0 ? resolve() : setImmediate(look));
+      look();
+    });
+    expect(pauses).toEqual([90_000]);
+    await vi.advanceTimersByTimeAsync(89_999);
+    expect(model.requests).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect((await reply).text).toBe('back');
+  });
+
+  it('beyond the limit is left for the next model at once', async () => {
+    const agent = builder()
+      .model(new ScriptedModel([{ error: busy() }]), { fallback: [new ScriptedModel([{ text: 'other' }])] })
+      .limits({ retryAfterMs: 60_000 })
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('other');
+  });
+});
