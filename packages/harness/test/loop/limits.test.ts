@@ -215,28 +215,6 @@ describe('work in the background', () => {
   });
 });
 
-describe('a session store that does not answer', () => {
-  class Silent extends InMemorySession {
-    readonly silent: string;
-    constructor(silent: string) {
-      super();
-      this.silent = silent;
-    }
-    override load: InMemorySession['load'] = (key) => (this.silent === 'load' ? never : super.load(key));
-    override commit: InMemorySession['commit'] = (key, change) =>
-      this.silent === 'commit' ? never : super.commit(key, change);
-    override lease: InMemorySession['lease'] = (key, options) =>
-      this.silent === 'lease' ? never : super.lease(key, options);
-  }
-  it.each(['load', 'commit', 'lease'] as const)('to a %s fails the call within the limit', async (silent) => {
-    const agent = builder().session(new Silent(silent)).limits({ storeMs: 500 }).build();
-    await expect(agent.call('Hi', context)).rejects.toMatchObject({
-      code: 'session_unavailable',
-      outcome: silent === 'commit' ? 'unknown' : 'none',
-    });
-  });
-});
-
 describe('a call behind another', () => {
   it('replies at once when it is aborted, and leaves the turn to the next', async () => {
     const stop = new AbortController();
