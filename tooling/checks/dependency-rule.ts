@@ -16,7 +16,9 @@ const ships = {
 } as Readonly<Record<string, readonly string[]> & { default: readonly string[] }>;
 
 /** Packages whose whole list of dependencies is fixed. */
-const exactly: Readonly<Record<string, readonly string[]>> = { '@x/core': ['@cfworker/json-schema', 'zod'] };
+const exactly: Readonly<Record<string, readonly string[]>> = {
+  '@x/core': ['@cfworker/json-schema', '@noble/hashes', 'zod'],
+};
 
 const shippedFields = ['dependencies', 'peerDependencies', 'optionalDependencies'];
 

@@ -71,6 +71,7 @@ export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-erro
 export { hasBrand, XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
 export { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from './lib/deadline.js';
+export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
 export {
   isObject,

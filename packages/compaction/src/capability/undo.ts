@@ -1,6 +1,12 @@
-import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
-import { type AgentState, type JsonValue, type Message, messageSchema, type SessionLog } from '@x/core';
+import {
+  type AgentState,
+  digest,
+  isObject,
+  type JsonValue,
+  type Message,
+  messageSchema,
+  type SessionLog,
+} from '@x/core';
 import * as z from 'zod';
 import { countSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
@@ -159,13 +165,26 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 function isSame(logged: Message | undefined, message: Message): boolean {
   if (logged === undefined) return false;
   const [stored, own] = [JSON.stringify(logged), JSON.stringify(message)];
-  return stored === own || isDeepStrictEqual(JSON.parse(stored), JSON.parse(own));
+  return stored === own || isSameJson(JSON.parse(stored), JSON.parse(own));
+}
+
+/** Compares two values without regard to the order of keys, which some databases change. */
+function isSameJson(left: JsonValue, right: JsonValue): boolean {
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return (
+      left.length === right.length && left.every((item, index) => isSameJson(item, right[index] ?? null))
+    );
+  }
+  if (!isObject(left) || !isObject(right)) return left === right;
+  const keys = Object.keys(left);
+  return (
+    keys.length === Object.keys(right).length &&
+    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key] ?? null, right[key] ?? null))
+  );
 }
 
 function digestOf(messages: readonly Message[]): string {
-  const hash = createHash('sha256');
-  for (const { id } of messages) hash.update(`${id.length}:${id}`);
-  return hash.digest('base64url').slice(0, 22);
+  return digest(messages.map(({ id }) => `${id.length}:${id}`).join('')).slice(0, 32);
 }
 
 /** The input of an undo: a session's state, and its log. */

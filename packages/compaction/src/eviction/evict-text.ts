@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import {
   type CallScope,
+  digest,
   headOf,
   isObject,
   SessionKey,
@@ -29,7 +29,7 @@ export async function evictText(
 
 /** Below the prefix of whoever the session belongs to. Named by content: the same text is there once. */
 function pathFor({ agentId, state: { tenantId, userId, sessionId } }: CallScope, text: string): string {
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  const hash = digest(text).slice(0, 32);
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `${sessionPrefix(key)}${key.path.sessionId}/${hash}.txt`;
 }

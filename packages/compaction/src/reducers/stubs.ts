@@ -1,5 +1,12 @@
-import { createHash } from 'node:crypto';
-import { type FileBlock, type FileSource, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
+import {
+  digest,
+  type FileBlock,
+  type FileSource,
+  headOf,
+  type Message,
+  type ToolResultBlock,
+  textOf,
+} from '@x/core';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
@@ -100,7 +107,7 @@ export function contentKey(file: FileBlock): string {
   if (key === undefined) {
     const { source } = file;
     const content = source.type === 'base64' ? source.data : JSON.stringify(source);
-    key = createHash('sha256').update(source.type).update(content).digest('base64url');
+    key = digest(`${source.type}${content}`);
     digests.set(file, key);
   }
   return key;

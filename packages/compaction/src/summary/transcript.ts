@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import {
   type ContentBlock,
+  digest,
   headOf,
   isObject,
   type Message,
@@ -47,9 +47,7 @@ export function renderTranscript(
 
 /** Makes a mark that depends on all of the content, so that no content can contain it. */
 export function nonceFor(messages: readonly Message[]): string {
-  const hash = createHash('sha256');
-  for (const message of messages) hash.update(JSON.stringify(message.content) ?? '').update(message.id);
-  return hash.digest('hex').slice(0, 16);
+  return digest(messages.map(({ content, id }) => `${JSON.stringify(content)}${id}`).join('')).slice(0, 16);
 }
 
 /** Takes the mark out of a text, should it have got there after all. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { digest } from './digest.js';
 
 /** Bytes that one encoded segment may take: under the 255 of common file systems, with room for a suffix. */
 const MAX_SEGMENT = 200;
@@ -48,6 +48,5 @@ export function fileSegment(text: string): string {
   const encoded = encodeSegment(text);
   if (encoded.length <= MAX_SEGMENT) return encoded;
   // `%_` appears in no plain encoding, so a cut name never meets a whole one. Hex: case must not matter.
-  const hash = createHash('sha256').update(encoded).digest('hex');
-  return `${encoded.slice(0, MAX_SEGMENT - HASH_LENGTH)}%_${hash}`;
+  return `${encoded.slice(0, MAX_SEGMENT - HASH_LENGTH)}%_${digest(encoded)}`;
 }

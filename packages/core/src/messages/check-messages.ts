@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { issuesOf } from '../config/parse.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
+import { digest } from '../lib/digest.js';
 import { isObject, type JsonValue, jsonFault } from '../lib/json.js';
 import { errorText } from '../lib/text.js';
 import { type ContentBlock, contentBlockSchema, type OpaqueBlock } from './content-block.js';
@@ -65,7 +65,7 @@ function placeholderOf(value: JsonValue, index: number): Message {
     const message = { ...data, content };
     if (faultsOf(message).length === 0) return message as unknown as Message;
   }
-  const hash = createHash('sha256').update(JSON.stringify(data)).digest('hex').slice(0, 16);
+  const hash = digest(JSON.stringify(data)).slice(0, 16);
   return {
     id: `${DAMAGED}-${index}-${hash}`,
     role: 'assistant',

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
 import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
 import {
@@ -119,7 +118,7 @@ export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
 
 function create(role: Role, content: Content, options: MessageOptions = {}): Message {
   return {
-    id: options.id ?? randomUUID(),
+    id: options.id ?? crypto.randomUUID(),
     role,
     content: typeof content === 'string' ? [{ type: 'text', text: content }] : content,
     createdAt: options.createdAt ?? new Date().toISOString(),
