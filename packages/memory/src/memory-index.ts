@@ -1,12 +1,12 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
+import { errorText, fileSegment, parseWith, type Workspace, type WorkspaceEntry } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
-import type { MemorySource } from './index/line-filter.js';
+import { type MemorySource, scopeOfPath } from './index/line-filter.js';
 import { LineSearch, type RankedLine } from './index/line-search.js';
 import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from './index/line-vectors.js';
 import { LineWriter } from './index/line-writer.js';
@@ -156,14 +156,29 @@ export class MemoryIndex {
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
     await this.#write(async ({ writer }) => {
-      const gone = new Set(writer.pathsOf(prefix, 'memory'));
-      for await (const entry of memoryFiles(workspace, prefix)) {
-        const mark = markOf(entry);
-        const isKnown = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
-        const text = isKnown ? undefined : await readIfFound(workspace, entry.path);
-        if (text !== undefined) await writer.replaceText(entry.path, text, mark);
-      }
-      for (const path of gone) await writer.replaceText(path, '');
+      const known = writer.pathsOf(prefix, 'memory');
+      await indexFiles(writer, known, memoryFiles(workspace, prefix), (path) => readIfFound(workspace, path));
+    });
+  }
+
+  /**
+   * Indexes the files of a folder outside of the memory, and forgets those that are gone. Files of the same size and time
+   * as before are not read.
+   *
+   * @param folder ends with `/`.
+   * @param textOf reads what is searched of a file.
+   */
+  async indexFolder(
+    workspace: Workspace,
+    folder: string,
+    textOf: (path: string) => Promise<string>,
+  ): Promise<void> {
+    await this.#write(async ({ writer }) => {
+      const known = writer
+        .pathsOf(scopeOfPath(folder).prefix, 'other')
+        .filter((path) => path.startsWith(folder));
+      const entries = workspace.list(folder.slice(0, -1), { recursive: true });
+      await indexFiles(writer, known, entries, textOf);
     });
   }
 
@@ -358,6 +373,23 @@ export class MemoryIndex {
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
     this.#opened = await openParts(this.#path, this.#settings);
   }
+}
+
+async function indexFiles(
+  writer: LineWriter,
+  known: readonly string[],
+  entries: AsyncIterable<WorkspaceEntry>,
+  textOf: (path: string) => Promise<string | undefined>,
+): Promise<void> {
+  const gone = new Set(known);
+  for await (const entry of entries) {
+    if (entry.type !== 'file') continue;
+    const mark = markOf(entry);
+    const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
+    const text = isSame ? undefined : await textOf(entry.path);
+    if (text !== undefined) await writer.replaceText(entry.path, text, mark);
+  }
+  for (const path of gone) await writer.replaceText(path, '');
 }
 
 async function openParts(path: string, { readOnly, embedding }: OpenSettings): Promise<Opened> {

@@ -12,27 +12,33 @@ import { stem } from './terms.js';
  */
 const FIRST: Effort = {
   places: 20,
-  keywords: { lines: 40, perTerm: 60 },
-  question: { lines: 250, perTerm: 600 },
+  keywords: { lines: 40, perTerm: 60, best: 8 },
+  question: { lines: 250, perTerm: 600, best: 14 },
 };
 const FURTHER: Effort = {
   places: 11_000,
-  keywords: { lines: 11_000, perTerm: 11_000 },
-  question: { lines: 11_000, perTerm: 11_000 },
+  keywords: { lines: 11_000, perTerm: 11_000, best: 24 },
+  question: { lines: 11_000, perTerm: 11_000, best: 24 },
 };
 
 interface Effort {
   /** Places that are filled. */
   readonly places: number;
-  /** Lines that are read, and ids that are looked up of each term. */
-  readonly keywords: { readonly lines: number; readonly perTerm: number };
-  readonly question: { readonly lines: number; readonly perTerm: number };
+  readonly keywords: Depth;
+  readonly question: Depth;
 }
 
-/** Rows of one text that are read at most: of a long one, the best is enough. */
-const MAX_ROWS_PER_TEXT = 3;
-/** The best lines of which the neighbors are read. */
-const WITH_NEIGHBORS = 12;
+interface Depth {
+  /** Lines that are read. */
+  readonly lines: number;
+  /** Ids that are looked up of each term. */
+  readonly perTerm: number;
+  /** The best lines of which the neighbors are read. */
+  readonly best: number;
+}
+
+/** So few lines are all read, so that nothing of their ranking is estimated. */
+const FEW_LINES = 1_000;
 const MAX_AROUND = 20;
 /** Of so many of the weightiest terms, lines with two of them are looked for. */
 const PAIRED_TERMS = 6;
@@ -72,15 +78,15 @@ export class LineSearch {
   readonly #database: Database;
   readonly #counts: TermCounts;
   readonly #finders = new Map<string, Statement<[Readonly<Record<string, string | number>>], number>>();
-  readonly #place: Statement<[number], { readonly fileId: number; readonly number: number }>;
-  readonly #line: Statement<[number], StoredLine>;
+  readonly #lines: Statement<[string], StoredLine>;
+  readonly #range: Statement<[number, number], StoredLine>;
   readonly #around: Statement<[number, number, number], StoredLine>;
 
   constructor(database: Database) {
     this.#database = database;
     this.#counts = new TermCounts(database);
-    this.#place = database.prepare('SELECT file_id AS fileId, number FROM lines WHERE id = ?');
-    this.#line = database.prepare(`SELECT ${COLUMNS} WHERE lines.id = ?`);
+    this.#lines = database.prepare(`SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(?))`);
+    this.#range = database.prepare(`SELECT ${COLUMNS} WHERE lines.id BETWEEN ? AND ?`);
     this.#around = database.prepare(
       `SELECT ${COLUMNS} WHERE lines.file_id = ? AND lines.number BETWEEN ? AND ? LIMIT ${MAX_AROUND}`,
     );
@@ -103,8 +109,11 @@ export class LineSearch {
   #rank(query: SearchQuery, filter: LineFilter, searched: SearchedLines, effort: Effort): RankedLine[] {
     const counts = query.terms.map((term) => this.#counts.count(expressionOf(term), searched.ranges));
     const collection = { ...searched, counts };
-    const estimates = this.#candidates(query, filter, searched, collection, effort);
-    const lines = this.#read(estimates, (query.isQuestion ? effort.question : effort.keywords).lines);
+    const isSmall = searched.lines <= FEW_LINES;
+    const depth = query.isQuestion ? effort.question : effort.keywords;
+    const lines = isSmall
+      ? searched.ranges.flatMap(({ first, last }) => this.#range.all(first, last))
+      : this.#read(this.#candidates(query, filter, searched, collection, effort), depth.lines);
     const matcher = new TermMatcher(query);
     const matches = new Map<number, MatchedLine>();
     const consider = (line: StoredLine) => {
@@ -114,8 +123,8 @@ export class LineSearch {
     };
     for (const line of lines) consider(line);
     // The estimates know neither names nor days: the best lines are told by what was read.
-    const best = rankMatches([...matches.values()], query, collection).slice(0, WITH_NEIGHBORS);
-    for (const { fileId, number } of best.map(({ match }) => match.line)) {
+    const best = isSmall ? [] : rankMatches([...matches.values()], query, collection);
+    for (const { fileId, number } of best.slice(0, depth.best).map(({ match }) => match.line)) {
       const around = [fileId, number - NEIGHBORS.length, number + NEIGHBORS.length] as const;
       for (const line of this.#around.all(...around)) consider(line);
     }
@@ -174,22 +183,18 @@ export class LineSearch {
       ranges.flatMap(({ first, last }) => find.all({ ...condition?.values, match, first, last, limit }));
   }
 
-  /** The lines that promise most, few of each text. */
+  /** The lines of the texts that promise most. */
   #read(estimates: Estimates, most: number): readonly StoredLine[] {
-    const promising = [...estimates].sort(
-      ([leftId, left], [rightId, right]) => right - left || rightId - leftId,
-    );
-    const rows = new Map<string, number>();
+    const promising = [...estimates]
+      .sort(([leftId, left], [rightId, right]) => right - left || rightId - leftId)
+      .map(([id]) => id);
+    const texts = new Set<string>();
     const lines: StoredLine[] = [];
-    for (const [id] of promising) {
-      if (rows.size === most) break;
-      const place = this.#place.get(id);
-      if (place === undefined) continue;
-      const key = `${place.fileId} ${place.number}`;
-      const read = rows.get(key) ?? 0;
-      rows.set(key, read + 1);
-      const line = read < MAX_ROWS_PER_TEXT ? this.#line.get(id) : undefined;
-      if (line !== undefined) lines.push(line);
+    // A long text has many lines: more are read until there are as many texts as are wanted.
+    for (let from = 0; from < promising.length && texts.size < most; from += most) {
+      const read = this.#lines.all(JSON.stringify(promising.slice(from, from + most)));
+      for (const line of read) texts.add(`${line.fileId} ${line.number}`);
+      lines.push(...read);
     }
     return lines;
   }
@@ -319,8 +324,10 @@ function expressionOf({ text, prefix }: SearchTerm, times = 1): string {
   return whole === text ? `"${text}"*` : `("${text}"* OR "${whole}")`;
 }
 
-/** A neighbor of what the filter allows may be of another day. */
-function isWithin({ day }: StoredLine, { since, until }: LineFilter): boolean {
+/** What was read around a line that the filter allows, or with all of a small place, may be outside of it. */
+function isWithin({ path, day }: StoredLine, { path: wanted, since, until }: LineFilter): boolean {
+  const isFolder = wanted === '' || wanted?.endsWith('/') === true;
+  if (wanted !== undefined && !(isFolder ? path.startsWith(wanted) : path === wanted)) return false;
   if (since === undefined && until === undefined) return true;
   return day !== null && day >= (since ?? day) && day <= (until ?? day);
 }

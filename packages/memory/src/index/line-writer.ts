@@ -11,13 +11,12 @@ import { indexTermsOf, piecesOf } from './terms.js';
 
 /** No term has it: letters, digits and underscores are all that they are made of. */
 const REPEAT_MARK = '+';
-const MAX_REPEATS = 6;
+const MAX_REPEATS = 4;
 /** How often a term may be said to be repeated. */
 export const repeatLevels: readonly number[] = Array.from({ length: MAX_REPEATS }, (_, index) => index + 1);
 
-/** So long this process is held up at a time, about. */
-const SLICE_MS = 12;
-const ROWS_PER_SLICE = 100;
+/** Rows that are made or written before others get their turn: a few milliseconds' work. */
+const ROWS_PER_SLICE = 25;
 /** Pages that the full-text index merges at a time. */
 const MERGED_PAGES = 200;
 
@@ -67,7 +66,6 @@ export class LineWriter {
   readonly #deletions: readonly Statement<[string]>[];
   readonly #noteDeletion: Statement<[]>;
   #idle: Promise<unknown> = Promise.resolve();
-  #sliceBegan = 0;
 
   /** @param path of the index, for errors. */
   constructor(database: Database, path: string) {
@@ -102,7 +100,6 @@ export class LineWriter {
   transaction<T>(task: () => Promise<T> | T, patienceMs?: number): Promise<T> {
     const result = this.#idle.then(async () => {
       await patiently(() => this.#database.exec('BEGIN IMMEDIATE'), patienceMs);
-      this.#sliceBegan = performance.now();
       try {
         const value = await task();
         await patiently(() => this.#database.exec('COMMIT'));
@@ -198,7 +195,7 @@ export class LineWriter {
         if (known === undefined) added.push({ number, content, day });
         else if (known.number !== number) this.#moveLine.run(number, known.id);
       }
-      if (number % ROWS_PER_SLICE === 0) await this.#giveWay();
+      if (number % ROWS_PER_SLICE === 0) await setImmediate();
     }
     this.#remove(stored.left(), change);
     await this.#add(fileId, scopeId, added, change);
@@ -242,7 +239,7 @@ export class LineWriter {
     const lastIds = new Map<number, number>();
     const rows: { id: number; line: NewLine; terms: string }[] = [];
     for (const [index, line] of lines.entries()) {
-      if (index % ROWS_PER_SLICE === 0) await this.#giveWay();
+      if (index % ROWS_PER_SLICE === 0) await setImmediate();
       const terms = indexTermsOf(line.content);
       const { first, last } = idsOfLength(scopeId, terms.length);
       const id = (lastIds.get(first) ?? this.#lastId.get(first, last) ?? first) + 1;
@@ -254,7 +251,7 @@ export class LineWriter {
     rows.sort((left, right) => left.id - right.id);
     // In order of their ids: SQLite collects what comes in order, and writes at once what does not.
     for (const [index, { id, line, terms }] of rows.entries()) {
-      if (index % ROWS_PER_SLICE === 0) await this.#giveWay();
+      if (index % ROWS_PER_SLICE === 0) await setImmediate();
       this.#insertLine.run(id, fileId, line.number, line.day, line.content);
       this.#insertTerms.run(id, terms);
     }
@@ -273,12 +270,6 @@ export class LineWriter {
     this.#database
       .prepare('UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?')
       .run(lines, terms, scopeId);
-  }
-
-  async #giveWay(): Promise<void> {
-    if (performance.now() - this.#sliceBegan < SLICE_MS) return;
-    await setImmediate();
-    this.#sliceBegan = performance.now();
   }
 }
 

@@ -3,10 +3,10 @@ import type { SearchQuery, TermMatch } from './search-query.js';
 /** The usual parameters of BM25. They, and those below, are the same for every query and were chosen on one half of the data. */
 const K1 = 1.2;
 const B = 0.75;
-/** What the scores of the lines beside a line count for it: those next to it, and one further. */
-export const NEIGHBORS = [0.25, 0.1] as const;
-/** So much of that is taken back once the neighbor stands in the ranking itself, so that one passage does not fill it. */
-const TAKEN_BACK = 0.1;
+/** What the scores of the lines beside a line count for it: those next to it, and up to three lines away. */
+export const NEIGHBORS = [0.2, 0.1, 0.05] as const;
+/** So much is taken back once the line next to it stands in the ranking itself, so that one passage does not fill it. */
+const TAKEN_BACK = 0.2;
 /** Places that are filled one by one for that reason, and lines that are looked at for them. */
 const PICKED = 20;
 const CONSIDERED = 100;

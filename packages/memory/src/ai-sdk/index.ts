@@ -1,0 +1,45 @@
+import { type JsonObject, parseWith } from '@x/core';
+import { jsonSchema, type Tool, type ToolSet, tool } from 'ai';
+import * as z from 'zod';
+import { scopedTools, scopedToolsShape, toolScopeSchema } from '../scoped-tools.js';
+
+const optionsSchema = z.strictObject({ ...scopedToolsShape, scope: toolScopeSchema });
+
+/** Options of `memoryTools`. */
+export type MemoryToolsOptions = z.input<typeof optionsSchema>;
+
+/**
+ * A memory, and any other tools of `@x/core`, as tools of the AI SDK. All work for one tenant, user, agent and session:
+ * nothing that a model says can change for whom. A tool that destroys (`memory_forget`) asks for approval.
+ *
+ * @example
+ * ```ts
+ * const memory = new MemoryService({ workspace });
+ * const scope = { userId: 'alice' };
+ * const known = await memory.read(scope);
+ * await generateText({ model, system: `What you remember:\n${known}`, prompt, tools: memoryTools({ memory, scope }), stopWhen: stepCountIs(5) });
+ * ```
+ *
+ * @throws {InvalidInputError} for malformed options, or two tools of one name.
+ */
+export function memoryTools(options: MemoryToolsOptions): ToolSet {
+  const { scope, ...settings } = parseWith(optionsSchema, options, 'memoryTools options');
+  const scoped = scopedTools(settings, scope, 'memoryTools options');
+  const entries = [...scoped.tools].map(([name, own]): [string, Tool] => [
+    name,
+    tool({
+      description: own.definition.description,
+      // The tool checks its input itself, and names every bad field.
+      inputSchema: jsonSchema<JsonObject>({ ...own.definition.inputSchema, type: 'object' }),
+      needsApproval: own.destructive === true,
+      async execute(input, { abortSignal }) {
+        const blocks = await scoped.run(own, input, abortSignal ?? new AbortController().signal);
+        const texts = blocks.map((block) =>
+          block.type === 'text' ? block.text : `[file ${block.filename ?? block.mediaType}]`,
+        );
+        return texts.join('\n');
+      },
+    }),
+  ]);
+  return Object.fromEntries(entries);
+}

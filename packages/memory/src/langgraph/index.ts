@@ -1,0 +1,239 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  BaseStore,
+  getTextAtPath,
+  type Item,
+  type ListNamespacesOperation,
+  type MatchCondition,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchItem,
+  type SearchOperation,
+} from '@langchain/langgraph-checkpoint';
+import { encodeSegment, InvalidInputError, parseWith, type Workspace } from '@x/core';
+import * as z from 'zod';
+import { exclusively } from '../exclusively.js';
+import { LazyIndex } from '../lazy-index.js';
+import { readJson, writeJson } from '../memory-files.js';
+import { type MemoryScope, scopePrefix } from '../memory-scope.js';
+import { indexSchema, workspaceSchema } from '../settings.js';
+
+const id = z.string().min(1).optional();
+const optionsSchema = z.strictObject({
+  workspace: workspaceSchema,
+  /** Where the index of the texts lives: the path of its file, or an open `MemoryIndex`. Default `:memory:`. */
+  index: indexSchema.default(':memory:'),
+  /** Whose items they are: no other tenant's, user's or agent's can be read. Default: nobody's. */
+  scope: z.strictObject({ tenantId: id, userId: id, agentId: id }).default({}),
+  /** Paths of the fields whose texts a query searches, as `title` or `chapters[*].text`. Default: all texts. */
+  fields: z.array(z.string().min(1)).optional(),
+});
+
+/** Options of a `WorkspaceStore`. */
+export type WorkspaceStoreOptions = z.input<typeof optionsSchema>;
+
+const itemSchema = z.object({
+  namespace: z.array(z.string()),
+  key: z.string(),
+  value: z.record(z.string(), z.unknown()),
+  createdAt: z.iso.datetime(),
+  updatedAt: z.iso.datetime(),
+  /** What is searched of it. */
+  texts: z.array(z.string()),
+});
+type StoredItem = z.output<typeof itemSchema>;
+
+/** Lines that a query looks at before they are narrowed down to items that pass the filter. */
+const MOST_LINES = 1_000;
+const REMEDY = 'Delete the file: it is no item of the store.';
+
+/**
+ * A LangGraph store in files of a workspace: `graph.compile({ store })`. An item is one file; a query ranks items by the
+ * full-text index of this package, in any language and without an embedding. What it holds goes when a `MemoryService`
+ * erases the user of its scope.
+ *
+ * @example
+ * ```ts
+ * const store = new WorkspaceStore({ workspace, index: './memory_index.db' });
+ * await store.put(['alice', 'facts'], 'db', { text: 'Alice prefers PostgreSQL' });
+ * const [best] = await store.search(['alice'], { query: 'which database?' });
+ * ```
+ */
+export class WorkspaceStore extends BaseStore {
+  readonly #workspace: Workspace;
+  readonly #index: LazyIndex;
+  readonly #folder: string;
+  readonly #fields: readonly string[] | undefined;
+
+  /** @throws {InvalidInputError} for malformed options. */
+  constructor(options: WorkspaceStoreOptions) {
+    super();
+    const { workspace, index, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
+    this.#workspace = workspace;
+    this.#index = new LazyIndex(index);
+    this.#folder = `${scopePrefix(scope satisfies MemoryScope)}store/`;
+    this.#fields = fields;
+  }
+
+  /** Runs operations as of one moment: what they read is what was there before any of them wrote. */
+  async batch<Operations extends Operation[]>(operations: Operations): Promise<OperationResults<Operations>> {
+    const writes = new Map<string, PutOperation>();
+    const results = await Promise.all(
+      operations.map(async (operation) => {
+        if ('namespacePrefix' in operation) return this.#search(operation);
+        if (!('namespace' in operation)) return this.#namespaces(operation);
+        const path = this.#pathOf(operation.namespace, operation.key);
+        if (!('value' in operation)) return this.#read(path).then((item) => item ?? null);
+        writes.set(path, operation);
+        return undefined;
+      }),
+    );
+    for (const [path, operation] of writes) await this.#put(path, operation);
+    return results as OperationResults<Operations>;
+  }
+
+  /** Closes the index, if this store opened it. */
+  override async stop(): Promise<void> {
+    await this.#index.close();
+  }
+
+  async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
+    refuseOthers(value, 'value');
+    await exclusively(this.#workspace, `store ${this.#folder}`, async () => {
+      if (value === null) return void (await this.#workspace.delete(path));
+      const before = await this.#readStored(path);
+      const updatedAt = new Date().toISOString();
+      const fields = index === undefined ? this.#fields : index;
+      const texts = fields === false ? [] : textsOf(value, fields);
+      const item = { namespace, key, value, createdAt: before?.createdAt ?? updatedAt, updatedAt, texts };
+      await writeJson(this.#workspace, path, item);
+    });
+  }
+
+  async #search({
+    namespacePrefix,
+    filter = {},
+    limit = 10,
+    offset = 0,
+    query,
+  }: SearchOperation): Promise<SearchItem[]> {
+    const folder = `${this.#folder}${segments(namespacePrefix)}`;
+    const found: SearchItem[] = [];
+    for await (const { path, score } of query ? this.#ranked(folder, query) : this.#listed(folder)) {
+      const item = await this.#read(path);
+      const fits =
+        item && Object.entries(filter).every(([field, wanted]) => matches(item.value[field], wanted));
+      if (item && fits) found.push(score === undefined ? item : { ...item, score });
+      if (found.length === offset + limit) break;
+    }
+    return found.slice(offset);
+  }
+
+  async *#listed(folder: string): AsyncIterable<{ readonly path: string; readonly score?: number }> {
+    const paths: string[] = [];
+    for await (const { path, type } of this.#workspace.list(folder.replace(/\/$/, ''), { recursive: true })) {
+      if (type === 'file' && path.endsWith('.json')) paths.push(path);
+    }
+    for (const path of paths.sort()) yield { path };
+  }
+
+  /** The items whose texts fit a query, the best first. */
+  async *#ranked(
+    folder: string,
+    query: string,
+  ): AsyncIterable<{ readonly path: string; readonly score: number }> {
+    const index = await this.#index.open();
+    if (!index.readOnly) {
+      await index.indexFolder(this.#workspace, this.#folder, async (path) =>
+        ((await this.#readStored(path))?.texts ?? []).join('\n'),
+      );
+    }
+    const hits = await index.search(query, { path: folder, sources: ['other'], limit: MOST_LINES });
+    const seen = new Set<string>();
+    for (const { path, rank } of hits) {
+      if (seen.has(path)) continue;
+      seen.add(path);
+      yield { path, score: -rank };
+    }
+  }
+
+  async #namespaces({
+    matchConditions = [],
+    maxDepth,
+    limit,
+    offset,
+  }: ListNamespacesOperation): Promise<string[][]> {
+    const found = new Map<string, string[]>();
+    for await (const { path } of this.#listed(this.#folder)) {
+      const namespace = (await this.#readStored(path))?.namespace ?? [];
+      if (!matchConditions.every((condition) => conforms(namespace, condition))) continue;
+      const cut = namespace.slice(0, maxDepth);
+      found.set(JSON.stringify(cut), cut);
+    }
+    return [...found.values()].slice(offset, offset + limit);
+  }
+
+  async #read(path: string): Promise<Item | undefined> {
+    const stored = await this.#readStored(path);
+    if (stored === undefined) return undefined;
+    const { texts: _, createdAt, updatedAt, ...item } = stored;
+    return { ...item, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt) };
+  }
+
+  async #readStored(path: string): Promise<StoredItem | undefined> {
+    return readJson(this.#workspace, path, itemSchema, REMEDY);
+  }
+
+  #pathOf(namespace: readonly string[], key: string): string {
+    return `${this.#folder}${segments(namespace)}${encodeSegment(key)}.json`;
+  }
+}
+
+/** A namespace as a folder: empty, or ends with `/`. Two namespaces never share one. */
+function segments(namespace: readonly string[]): string {
+  return namespace.map((label) => `${encodeSegment(label)}/`).join('');
+}
+
+/** @throws {InvalidInputError} naming the path of a value that JSON would change. */
+function refuseOthers(value: unknown, path: string): void {
+  if (value === null || ['string', 'boolean', 'undefined'].includes(typeof value)) return;
+  if (typeof value === 'number' && Number.isFinite(value)) return;
+  const prototype: unknown = typeof value === 'object' ? Object.getPrototypeOf(value) : undefined;
+  const isPlain = Array.isArray(value) || prototype === null || prototype === Object.prototype;
+  if (!isPlain)
+    throw new InvalidInputError('item', [{ path, message: 'must be a value that JSON can hold' }]);
+  for (const [key, child] of Object.entries(value as object)) refuseOthers(child, `${path}.${key}`);
+}
+
+function textsOf(value: unknown, fields: readonly string[] | undefined): string[] {
+  if (fields !== undefined) return fields.flatMap((field) => getTextAtPath(value, field));
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap((child) => textsOf(child, undefined))
+    : [];
+}
+
+const OPERATORS: Readonly<Record<string, (own: unknown, other: unknown) => boolean>> = {
+  $eq: isDeepStrictEqual,
+  $ne: (own, other) => !isDeepStrictEqual(own, other),
+  $gt: (own, other) => Number(own) > Number(other),
+  $gte: (own, other) => Number(own) >= Number(other),
+  $lt: (own, other) => Number(own) < Number(other),
+  $lte: (own, other) => Number(own) <= Number(other),
+  $in: (own, others) => Array.isArray(others) && others.some((other) => isDeepStrictEqual(own, other)),
+  $nin: (own, others) => !Array.isArray(others) || !others.some((other) => isDeepStrictEqual(own, other)),
+};
+
+/** Whether a field has a wanted value, or passes all of some operators. */
+function matches(own: unknown, wanted: unknown): boolean {
+  const conditions = typeof wanted === 'object' && wanted !== null ? Object.entries(wanted) : [];
+  const isOperators = conditions.length > 0 && conditions.every(([name]) => name in OPERATORS);
+  if (!isOperators) return isDeepStrictEqual(own, wanted);
+  return conditions.every(([name, other]) => OPERATORS[name]?.(own, other) === true);
+}
+
+function conforms(namespace: readonly string[], { matchType, path }: MatchCondition): boolean {
+  const start = matchType === 'prefix' ? 0 : namespace.length - path.length;
+  return start >= 0 && path.every((label, at) => label === '*' || namespace[start + at] === label);
+}

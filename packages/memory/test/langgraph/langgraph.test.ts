@@ -1,0 +1,111 @@
+import { join } from 'node:path';
+import { InMemoryStore, type Operation } from '@langchain/langgraph-checkpoint';
+import { LocalWorkspace } from '@x/core';
+import fc from 'fast-check';
+import { expect, it, onTestFinished } from 'vitest';
+import { MemoryService } from '../../src/index.js';
+import { WorkspaceStore } from '../../src/langgraph/index.js';
+import { temporaryDirectory, testWorkspace } from '../support/test-context.js';
+
+async function openStore(options: Partial<ConstructorParameters<typeof WorkspaceStore>[0]> = {}) {
+  const store = new WorkspaceStore({ workspace: await testWorkspace(), ...options });
+  onTestFinished(() => store.stop());
+  return store;
+}
+
+it('does what the store of LangGraph in memory does, whatever is put, deleted, filtered and listed', async () => {
+  const label = fc.constantFrom('a', 'b', 'Ä/..', '.');
+  const namespace = fc
+    .array(label, { minLength: 1, maxLength: 3 })
+    .map((labels) => labels.map((one) => (one === '.' ? 'dot' : one.replace('..', 'up'))));
+  const key = fc.constantFrom('k', 'K', '../k', 'long'.repeat(20));
+  const value = fc.record({ n: fc.nat(4), text: fc.constantFrom('red', 'green') });
+  const operation = fc.oneof(
+    fc.record({ namespace, key, value: fc.option(value) }),
+    fc.record({ namespace, key }),
+    fc.record({
+      namespacePrefix: namespace,
+      filter: fc.constantFrom({}, { text: 'red' }, { n: { $gte: 2 } }, { n: { $ne: 1, $lt: 4 } }),
+      limit: fc.constant(100),
+      offset: fc.constant(0),
+    }),
+    fc.record({
+      matchConditions: fc.array(
+        fc.record({ matchType: fc.constantFrom('prefix' as const, 'suffix' as const), path: namespace }),
+        { maxLength: 1 },
+      ),
+      maxDepth: fc.constantFrom(1, 2, 3),
+      limit: fc.constant(100),
+      offset: fc.constant(0),
+    }),
+  );
+  const plain = (result: unknown) => {
+    const rows = (Array.isArray(result) ? result : [result]).map((row) =>
+      row === null || Array.isArray(row) || row === undefined
+        ? (row ?? null)
+        : { namespace: row.namespace, key: row.key, value: row.value },
+    );
+    return rows.map((row) => JSON.stringify(row)).sort();
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(operation, { maxLength: 12 }), async (operations) => {
+      const [ours, theirs] = [await openStore(), new InMemoryStore()];
+      for (const one of operations as Operation[]) {
+        // That store lists namespaces from which all was deleted, too.
+        const isList =
+          'matchConditions' in one && operations.some((other) => 'value' in other && !other.value);
+        if (isList) continue;
+        expect(plain((await ours.batch([one]))[0])).toEqual(plain((await theirs.batch([one]))[0]));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('ranks items by their words, in any language, and sees what another process put, changed and deleted', async () => {
+  const directory = await temporaryDirectory();
+  const workspace = new LocalWorkspace(join(directory, 'workspace'));
+  const store = await openStore({ workspace, index: join(directory, 'index.db') });
+  const other = await openStore({ workspace: new LocalWorkspace(workspace.root) });
+  await store.put(['alice', 'facts'], 'db', {
+    text: 'Alice prefers PostgreSQL for new services',
+    kind: 'tool',
+  });
+  await store.put(['alice', 'facts'], 'tea', { text: '会议改到星期五', kind: 'date' });
+  await store.put(['bob'], 'db', { text: 'Bob prefers PostgreSQL' });
+  const found = async (query: string, filter = {}) =>
+    (await other.search(['alice'], { query, filter })).map(({ key }) => key);
+  expect(await found('which database, postgres?')).toEqual(['db']);
+  expect(await found('postgresql')).toEqual(['db']);
+  expect(await found('星期五')).toEqual(['tea']);
+  expect(await found('postgresql', { kind: 'date' })).toEqual([]);
+  const [hit] = await store.search(['alice'], { query: 'services' });
+  expect(hit).toMatchObject({ namespace: ['alice', 'facts'], score: expect.any(Number) });
+  expect(hit?.updatedAt).toBeInstanceOf(Date);
+  await store.put(['alice', 'facts'], 'db', { text: 'Alice prefers SQLite' }, false);
+  await other.delete(['alice', 'facts'], 'tea');
+  expect(await found('postgresql 星期五 sqlite')).toEqual([]);
+  expect((await other.get(['alice', 'facts'], 'db'))?.value).toEqual({ text: 'Alice prefers SQLite' });
+});
+
+it('keeps users apart, goes with the user who is erased, and refuses what JSON cannot hold', async () => {
+  const workspace = await testWorkspace();
+  const [alice, bob] = [
+    await openStore({ workspace, scope: { userId: 'alice' } }),
+    await openStore({ workspace, scope: { userId: 'bob' } }),
+  ];
+  await alice.put(['facts'], 'k', { text: 'canary' });
+  expect(await bob.get(['facts'], 'k')).toBeNull();
+  expect(await bob.search([], { query: 'canary' })).toEqual([]);
+  expect(await bob.listNamespaces()).toEqual([]);
+  const memory = new MemoryService({ workspace, maintenance: false });
+  onTestFinished(() => memory.close());
+  expect(await memory.erase({ userId: 'alice' })).toMatchObject({ files: 1 });
+  expect(await alice.get(['facts'], 'k')).toBeNull();
+  for (const value of [{ at: new Date() }, { run: () => 1 }, { n: Number.NaN }]) {
+    await expect(bob.put(['facts'], 'k', value)).rejects.toThrow(
+      /value\.\w+: must be a value that JSON can hold/,
+    );
+  }
+  await expect(bob.put([], 'k', {})).rejects.toThrow('Namespace');
+});
