@@ -1,4 +1,7 @@
 import { defineConfig } from 'tsup';
 import { library } from '../../tooling/tsup.js';
 
-export default defineConfig({ ...library, entry: ['src/index.ts', 'src/ai-sdk/index.ts', 'src/langgraph/index.ts', 'src/mcp/index.ts'] });
+export default defineConfig({
+  ...library,
+  entry: ['src/index.ts', 'src/ai-sdk/index.ts', 'src/langgraph/index.ts', 'src/mcp/index.ts'],
+});

@@ -1,19 +1,18 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { errorText, fileSegment, parseWith, type Workspace, type WorkspaceEntry } from '@x/core';
+import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
+import { indexFiles, indexLogs } from './index/file-indexer.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
 import { type MemorySource, scopeOfPath } from './index/line-filter.js';
 import { LineSearch, type RankedLine } from './index/line-search.js';
 import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from './index/line-vectors.js';
 import { LineWriter } from './index/line-writer.js';
-import { indexLog } from './index/log-indexer.js';
 import { parseQuery } from './index/search-query.js';
-import { markOf, memoryFiles, readIfFound } from './memory-files.js';
-import { LOG_SUFFIX } from './memory-scope.js';
+import { memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
 
 const dateSchema = z.iso.date().transform(dayOf);
@@ -191,15 +190,7 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
-    await this.#write(async (writing) => {
-      const gone = new Set(writing.writer.pathsOf(prefix, 'sessions'));
-      for await (const entry of workspace.list(`${prefix}sessions`)) {
-        if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
-        gone.delete(entry.path);
-        await indexLog(workspace, entry, writing);
-      }
-      for (const path of gone) await writing.writer.replaceText(path, '');
-    });
+    await this.#write((writing) => indexLogs(workspace, prefix, writing));
   }
 
   /**
@@ -373,23 +364,6 @@ export class MemoryIndex {
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
     this.#opened = await openParts(this.#path, this.#settings);
   }
-}
-
-async function indexFiles(
-  writer: LineWriter,
-  known: readonly string[],
-  entries: AsyncIterable<WorkspaceEntry>,
-  textOf: (path: string) => Promise<string | undefined>,
-): Promise<void> {
-  const gone = new Set(known);
-  for await (const entry of entries) {
-    if (entry.type !== 'file') continue;
-    const mark = markOf(entry);
-    const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
-    const text = isSame ? undefined : await textOf(entry.path);
-    if (text !== undefined) await writer.replaceText(entry.path, text, mark);
-  }
-  for (const path of gone) await writer.replaceText(path, '');
 }
 
 async function openParts(path: string, { readOnly, embedding }: OpenSettings): Promise<Opened> {

@@ -103,14 +103,14 @@ function isBusy(error: unknown): boolean {
 /**
  * Tries again while another connection is writing, without holding up this process.
  *
- * @throws what the task throws, also that the database is busy, after `patienceMs`.
+ * @throws what the task throws, also that the database is busy, after ten seconds.
  */
-export async function patiently<T>(task: () => T, patienceMs = PATIENCE_MS): Promise<T> {
+export async function patiently<T>(task: () => T): Promise<T> {
   for (let waited = 0; ; waited += RETRY_MS + BUSY_TIMEOUT_MS) {
     try {
       return task();
     } catch (error) {
-      if (!isBusy(error) || waited >= patienceMs) throw error;
+      if (!isBusy(error) || waited >= PATIENCE_MS) throw error;
       await setTimeout(RETRY_MS);
     }
   }

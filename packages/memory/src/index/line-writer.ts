@@ -97,9 +97,9 @@ export class LineWriter {
    *
    * @throws what the task throws, after undoing what it did; that the database is busy.
    */
-  transaction<T>(task: () => Promise<T> | T, patienceMs?: number): Promise<T> {
+  transaction<T>(task: () => Promise<T> | T): Promise<T> {
     const result = this.#idle.then(async () => {
-      await patiently(() => this.#database.exec('BEGIN IMMEDIATE'), patienceMs);
+      await patiently(() => this.#database.exec('BEGIN IMMEDIATE'));
       try {
         const value = await task();
         await patiently(() => this.#database.exec('COMMIT'));

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Workspace, WorkspaceEntry } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { markOf } from '../memory-files.js';
+import { LOG_SUFFIX } from '../memory-scope.js';
 import { searchableText } from '../message-text.js';
 import { type LogLine, readLogFrom } from '../read-log-file.js';
 import { dayOf } from './dates.js';
@@ -24,17 +25,50 @@ interface Progress {
 }
 
 /**
+ * Indexes files that changed since the last time, and forgets those that are gone.
+ *
+ * @param known Paths that are indexed.
+ */
+export async function indexFiles(
+  writer: LineWriter,
+  known: readonly string[],
+  entries: AsyncIterable<WorkspaceEntry>,
+  textOf: (path: string) => Promise<string | undefined>,
+): Promise<void> {
+  const gone = new Set(known);
+  for await (const entry of entries) {
+    if (entry.type !== 'file') continue;
+    const mark = markOf(entry);
+    const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
+    const text = isSame ? undefined : await textOf(entry.path);
+    if (text !== undefined) await writer.replaceText(entry.path, text, mark);
+  }
+  for (const path of gone) await writer.replaceText(path, '');
+}
+
+/** Indexes the session logs below a prefix, and forgets those that are gone. */
+export async function indexLogs(
+  workspace: Workspace,
+  prefix: string,
+  writing: { readonly database: Database; readonly writer: LineWriter },
+): Promise<void> {
+  const gone = new Set(writing.writer.pathsOf(prefix, 'sessions'));
+  for await (const entry of workspace.list(`${prefix}sessions`)) {
+    if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
+    gone.delete(entry.path);
+    await indexLog(workspace, entry, writing);
+  }
+  for (const path of gone) await writing.writer.replaceText(path, '');
+}
+
+/**
  * Indexes what was added to a session log since the last time. A log that does not go on from there, because it was
  * replaced by that of a new session of the same id, is indexed anew.
  */
-export async function indexLog(
+async function indexLog(
   workspace: Workspace,
   entry: WorkspaceEntry,
-  {
-    database,
-    writer,
-    patienceMs,
-  }: { readonly database: Database; readonly writer: LineWriter; readonly patienceMs?: number | undefined },
+  { database, writer }: { readonly database: Database; readonly writer: LineWriter },
 ): Promise<void> {
   const { path, size } = entry;
   const stored = writer.fileOf(path);
@@ -51,7 +85,7 @@ export async function indexLog(
   const append = async (lines: readonly LogLine[]) => {
     const end = lines.at(-1)?.end ?? progress?.offset ?? 0;
     const fingerprint = await fingerprintOf(workspace, path, end);
-    await writer.transaction(() => appendLines(database, writer, path, lines, fingerprint), patienceMs);
+    await writer.transaction(() => appendLines(database, writer, path, lines, fingerprint));
   };
   let batch: LogLine[] = [];
   for await (const line of readLogFrom(workspace, path, progress?.offset ?? 0)) {
