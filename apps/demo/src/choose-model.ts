@@ -1,4 +1,4 @@
-import { fromAiSdk } from '@x/ai-sdk';
+import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { InvalidInputError, type Model } from '@x/core';
 import { GuideModel } from './guide/guide-model.js';
@@ -27,8 +27,17 @@ export async function chooseModel(
   options: { readonly contextWindow?: number | undefined; readonly paceMs?: number | undefined },
 ): Promise<ModelChoice> {
   const { OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = environment;
-  const external = (languageModel: Parameters<typeof fromAiSdk>[0], contextWindow: number): ModelChoice => ({
-    model: fromAiSdk(languageModel, { contextWindow: options.contextWindow ?? contextWindow }),
+  const isNative = environment.X_NATIVE_COMPACTION === 'auto';
+  type Options = NonNullable<Parameters<typeof fromAiSdk>[1]>;
+  const external = (
+    languageModel: Parameters<typeof fromAiSdk>[0],
+    contextWindow: number,
+    compact?: Options['compact'],
+  ): ModelChoice => ({
+    model: fromAiSdk(languageModel, {
+      contextWindow: options.contextWindow ?? contextWindow,
+      ...(compact ? { compact } : {}),
+    }),
     embedded: false,
   });
   if (OPENAI_BASE_URL) {
@@ -48,13 +57,19 @@ export async function chooseModel(
   }
   if (OPENAI_API_KEY) {
     const { createOpenAI } = await import('@ai-sdk/openai');
-    const provider = createOpenAI({ apiKey: OPENAI_API_KEY });
-    return external(provider(OPENAI_MODEL ?? DEFAULT_OPENAI.model), DEFAULT_OPENAI.contextWindow);
+    const compact = isNative ? openaiCompaction() : undefined;
+    const provider = createOpenAI({ apiKey: OPENAI_API_KEY, ...(compact ? { fetch: compact.fetch } : {}) });
+    return external(provider(OPENAI_MODEL ?? DEFAULT_OPENAI.model), DEFAULT_OPENAI.contextWindow, compact);
   }
   if (ANTHROPIC_API_KEY) {
     const { createAnthropic } = await import('@ai-sdk/anthropic');
-    const provider = createAnthropic({ apiKey: ANTHROPIC_API_KEY });
-    return external(provider(ANTHROPIC_MODEL ?? DEFAULT_ANTHROPIC.model), DEFAULT_ANTHROPIC.contextWindow);
+    const compact = isNative ? anthropicCompaction() : undefined;
+    const provider = createAnthropic({
+      apiKey: ANTHROPIC_API_KEY,
+      ...(compact ? { fetch: compact.fetch } : {}),
+    });
+    const model = provider(ANTHROPIC_MODEL ?? DEFAULT_ANTHROPIC.model);
+    return external(model, DEFAULT_ANTHROPIC.contextWindow, compact);
   }
   return {
     model: new GuideModel({

@@ -34,7 +34,8 @@ ${servers.map(describeServer).join('\n')}
   --repo DIR        the repository that the agent may read (default the current directory)
 
 Models: OPENAI_BASE_URL with OPENAI_MODEL (any compatible endpoint: Ollama, vLLM, …), OPENAI_API_KEY or
-ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens. Without any, the embedded guide answers.`;
+ANTHROPIC_API_KEY. X_CONTEXT_WINDOW sets the window in tokens,
+X_NATIVE_COMPACTION=auto has OpenAI or Anthropic compact. Without any, the embedded guide answers.`;
 
 function describeServer(name: (typeof servers)[number]): string {
   return `${`  --${name} URL`.padEnd(20)}keep sessions on ${storeKind(name).title} (or ${variableOf(name)}); several servers may share it`;

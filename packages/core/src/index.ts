@@ -81,7 +81,7 @@ export {
   jsonText,
   jsonValueSchema,
 } from './lib/json.js';
-export { errorText, headOf, tailOf } from './lib/text.js';
+export { editDistance, errorText, headOf, tailOf } from './lib/text.js';
 export { checkMessages, readMessages } from './messages/check-messages.js';
 export {
   type ContentBlock,

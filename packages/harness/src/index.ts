@@ -54,6 +54,7 @@ export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabi
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';
+export { type FrontMatter, parseFrontMatter } from './lib/front-matter.js';
 export { pendingCalls } from './loop/approvals.js';
 export type { CallControl, CallProgress, StepControl } from './loop/control.js';
 export type { ModelFailure } from './loop/model-fallback.js';

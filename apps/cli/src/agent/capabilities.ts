@@ -1,4 +1,9 @@
-import { compactionJsonSchema, createCompactionFactories, evictionJsonSchema } from '@x/compaction';
+import {
+  compactionJsonSchema,
+  createCompactionFactories,
+  evictionJsonSchema,
+  type SummarizerSources,
+} from '@x/compaction';
 import type { FileCapability, JsonObject } from '@x/core';
 import { agentJsonSchema, CapabilityRegistry, harnessCapabilities } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
@@ -6,12 +11,18 @@ import { memoryCapabilities } from '@x/memory';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** By name, what files can name. `compaction` is what `compaction.yaml` says for all of them. */
+/** What stands beside an agent's file, for all agents of the directory. */
+export interface Beside extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models'> {
+  /** The content of `compaction.yaml`. */
+  readonly compaction?: unknown;
+}
+
+/** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { registry, compaction }: { readonly registry?: CapabilityRegistry; readonly compaction?: unknown } = {},
+  { registry, compaction, ...named }: Beside & { readonly registry?: CapabilityRegistry } = {},
 ): Readonly<Record<string, FileCapability>> {
-  const reducing = createCompactionFactories({ defaultModel: 'own', file: compaction });
+  const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file: compaction });
   return {
     compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
@@ -21,17 +32,13 @@ function fileCapabilities(
   };
 }
 
-/**
- * The capabilities that files can name; subagents can be given the same ones.
- *
- * @param compaction What `compaction.yaml` says, for every agent that says nothing else.
- */
+/** The capabilities that files can name; subagents can be given the same ones. */
 export function createRegistry(
   environment: Environment = process.env,
-  compaction?: unknown,
+  beside: Beside = {},
 ): CapabilityRegistry {
   const registry = new CapabilityRegistry();
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, { registry, compaction }))) {
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, { ...beside, registry }))) {
     registry.register(name, create);
   }
   return registry;

@@ -1,30 +1,35 @@
-import { fromAiSdk } from '@x/ai-sdk';
+import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { InvalidInputError, type Model } from '@x/core';
 import type { ModelReference } from '@x/harness';
 
 type LanguageModel = Parameters<typeof fromAiSdk>[0];
+type Fetch = typeof globalThis.fetch;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 interface Provider {
   /** Names of the environment variables that it needs. */
   readonly needs: readonly string[];
-  create(model: string, environment: Environment): Promise<LanguageModel>;
+  /** The provider's own compaction, where it has one. */
+  readonly compaction?: typeof openaiCompaction | typeof anthropicCompaction;
+  create(model: string, environment: Environment, fetch: Fetch | undefined): Promise<LanguageModel>;
 }
 
 /** By the word before the colon of a model's name. Only the chosen provider's library is loaded. */
 const PROVIDERS: Readonly<Record<string, Provider>> = {
   openai: {
     needs: ['OPENAI_API_KEY'],
-    async create(model, { OPENAI_API_KEY: apiKey = '' }) {
+    compaction: openaiCompaction,
+    async create(model, { OPENAI_API_KEY: apiKey = '' }, fetch) {
       const { createOpenAI } = await import('@ai-sdk/openai');
-      return createOpenAI({ apiKey })(model);
+      return createOpenAI(fetch ? { apiKey, fetch } : { apiKey })(model);
     },
   },
   anthropic: {
     needs: ['ANTHROPIC_API_KEY'],
-    async create(model, { ANTHROPIC_API_KEY: apiKey = '' }) {
+    compaction: anthropicCompaction,
+    async create(model, { ANTHROPIC_API_KEY: apiKey = '' }, fetch) {
       const { createAnthropic } = await import('@ai-sdk/anthropic');
-      return createAnthropic({ apiKey })(model);
+      return createAnthropic(fetch ? { apiKey, fetch } : { apiKey })(model);
     },
   },
   /** Ollama, vLLM, llama.cpp, LiteLLM and whatever else speaks the Chat Completions protocol. */
@@ -44,9 +49,31 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
  * @throws {InvalidInputError} for a name without a known provider, or a variable that is not set.
  */
 export async function chooseModel(
-  { id, contextWindow }: ModelReference,
+  reference: ModelReference,
   environment: Environment = process.env,
 ): Promise<Model> {
+  return prepared(reference, environment)();
+}
+
+/** Does what {@link chooseModel} does, at once: the library is loaded with the first request. */
+export function laterModel(reference: ModelReference, environment: Environment): Model {
+  const make = prepared(reference, environment);
+  let model: Promise<Model> | undefined;
+  return {
+    id: reference.id,
+    contextWindow: reference.contextWindow,
+    async generate(request) {
+      model ??= make();
+      return (await model).generate(request);
+    },
+  };
+}
+
+/** Checks what a name means, and returns how to make it. */
+function prepared(
+  { id, contextWindow, nativeCompaction }: ModelReference,
+  environment: Environment,
+): () => Promise<Model> {
   const [providerName = '', ...rest] = id.split(':');
   const model = rest.join(':');
   const provider = Object.hasOwn(PROVIDERS, providerName) ? PROVIDERS[providerName] : undefined;
@@ -55,8 +82,14 @@ export async function chooseModel(
   }
   const missing = provider.needs.filter((name) => !environment[name]);
   if (missing.length > 0) throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}`);
-  const languageModel = await provider.create(model, environment);
-  return fromAiSdk(languageModel, contextWindow === undefined ? {} : { contextWindow });
+  return async () => {
+    const compact = nativeCompaction === 'auto' ? provider.compaction?.() : undefined;
+    const languageModel = await provider.create(model, environment, compact?.fetch);
+    return fromAiSdk(languageModel, {
+      ...(contextWindow === undefined ? {} : { contextWindow }),
+      ...(compact === undefined ? {} : { compact }),
+    });
+  };
 }
 
 function refuse(message: string): InvalidInputError {

@@ -1,15 +1,16 @@
 import { existsSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
-import { agentFromConfig, type HarnessAgent, type PartReference } from '@x/harness';
+import { agentFromConfig, type HarnessAgent, type PartReference, parseFrontMatter } from '@x/harness';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
 import { openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
-import { createRegistry } from './capabilities.js';
-import { chooseModel } from './choose-model.js';
+import { type Beside, createRegistry } from './capabilities.js';
+import { chooseModel, laterModel } from './choose-model.js';
 
 /** An agent as a file describes it, and what was opened for it. */
 export interface OpenAgent {
@@ -26,11 +27,13 @@ export interface OpenAgentOptions {
 }
 
 /** The file of compaction settings for every agent in a directory. */
-const COMPACTION_FILE = 'compaction.yaml';
+const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
+/** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
+const PROMPTS = 'prompts';
 
 /**
  * Makes the agent of a file. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
- * counts.
+ * counts. A Markdown file holds the same keys in its front matter, and the system prompt below.
  *
  * @throws {UsageError} when the file cannot be read.
  * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
@@ -39,8 +42,6 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   const { model, environment = process.env } = options;
   const config = await readConfig(file);
   const directory = dirname(resolve(file));
-  const compactionFile = join(directory, COMPACTION_FILE);
-  const compaction = existsSync(compactionFile) ? await readYaml(compactionFile) : undefined;
   const closers: (() => Promise<void>)[] = [];
   const builder = await agentFromConfig(
     model === undefined ? config : { ...config, model },
@@ -54,7 +55,7 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
         closers.push(close);
         return store;
       },
-      registry: createRegistry(environment, compaction),
+      registry: createRegistry(environment, await besideOf(directory, environment)),
     },
     { environment, directory },
   );
@@ -69,6 +70,15 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
 }
 
 async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+  if (file.endsWith('.md')) {
+    const { data, body } = parseFrontMatter(await readInput(file), file);
+    if (body !== '' && data.system_prompt !== undefined) {
+      throw new UsageError(
+        `${file} has two system prompts: the text below its front matter, and "system_prompt".`,
+      );
+    }
+    return { name: basename(file, '.md'), ...data, ...(body === '' ? {} : { system_prompt: body }) };
+  }
   const config = await readYaml(file);
   if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
   throw new UsageError(`${file} must hold a mapping, with at least "model".`);
@@ -76,10 +86,36 @@ async function readConfig(file: string): Promise<Readonly<Record<string, unknown
 
 async function readYaml(file: string): Promise<unknown> {
   // JSON is YAML too.
-  const document = parseDocument(await readInput(file), { logLevel: 'silent' });
+  const document = parseDocument(await readInput(file), { logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined) throw new UsageError(`${file} is no YAML: ${error.message}`);
   return document.toJS({ maxAliasCount: 100 });
+}
+
+/** Reads what stands beside an agent's file. */
+async function besideOf(
+  directory: string,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Beside> {
+  const file = COMPACTION_FILES.map((name) => join(directory, name)).find((path) => existsSync(path));
+  const folder = join(directory, PROMPTS);
+  const prompts: Record<string, string> = {};
+  const agents: Record<string, NonNullable<Beside['agents']>[string]> = {};
+  for (const entry of existsSync(folder) ? await readdir(folder) : []) {
+    if (!entry.endsWith('.md')) continue;
+    const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), `${PROMPTS}/${entry}`);
+    const name = basename(entry, '.md');
+    prompts[name] = body;
+    if (data.model === undefined) continue;
+    const model = laterModel({ id: String(data.model) }, environment);
+    agents[name] = body === '' ? { model } : { model, summaryPrompt: body };
+  }
+  return {
+    ...(file === undefined ? {} : { compaction: await readYaml(file) }),
+    prompts,
+    agents,
+    models: (id) => laterModel({ id }, environment),
+  };
 }
 
 const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);

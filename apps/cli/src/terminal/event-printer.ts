@@ -1,4 +1,4 @@
-import { type AgentEvent, type ContextUsage, headOf, textOf, type Usage } from '@x/core';
+import { type AgentEvent, type CompactionStep, type ContextUsage, headOf, textOf, type Usage } from '@x/core';
 import { printable, type Style } from './style.js';
 
 const MAX_ARGUMENT = 80;
@@ -69,9 +69,10 @@ export class EventPrinter {
         this.#note(
           'magenta',
           event.status === 'applied'
-            ? `── Context compacted · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
+            ? `── Context compacted · ${event.strategyUsed || 'repaired'} · ${event.messagesBefore} → ${event.messagesAfter} messages · ${people(event.tokensBefore)} → ${people(event.tokensAfter)} tokens ──`
             : `── Context not compacted · ${event.status}: ${event.detail} ──`,
         );
+        for (const line of stepLines(event.steps)) this.#note('dim', line);
         break;
       case 'task.changed':
         this.#note('dim', `task ${event.taskId} (${event.subagent}): ${event.status}`);
@@ -116,6 +117,15 @@ export class EventPrinter {
     this.#endLine();
     this.#outputs.progress.write(`${this.#outputs.style(format, printable(text))}\n`);
   }
+}
+
+/** What each stage of a compaction did, a line each. */
+export function stepLines(steps: readonly CompactionStep[]): readonly string[] {
+  return steps.map(({ reducer, tokensBefore, tokensAfter, note }) => {
+    const change =
+      tokensAfter === tokensBefore ? 'nothing' : `${people(tokensBefore)} → ${people(tokensAfter)} tokens`;
+    return `   ${reducer}: ${[change, note].filter(Boolean).join(' · ')}`;
+  });
 }
 
 /** The argument that tells most of a call: the first one. */

@@ -1,6 +1,6 @@
 import { headOf, PERMISSION_MODES, RuntimeContext, renderTodos, SessionKey } from '@x/core';
 import { formatRule, type HarnessAgent, WorkspaceTaskRepository } from '@x/harness';
-import { people } from './event-printer.js';
+import { people, stepLines } from './event-printer.js';
 import { readPlan } from './read-plan.js';
 
 /** The agent and the session that a command works on. */
@@ -36,10 +36,13 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'compacts the context now; instructions say what to keep',
     async run({ agent, context }, argument) {
       const outcome = await agent.compact(context, argument === '' ? {} : { instructions: argument });
-      const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter } = outcome;
-      if (status !== 'applied') return { say: `Not compacted (${status}): ${reason}` };
+      const { status, reason, messagesBefore, messagesAfter, tokensBefore, tokensAfter, steps } = outcome;
+      const did = stepLines(steps)
+        .map((line) => `\n${line}`)
+        .join('');
+      if (status !== 'applied') return { say: `Not compacted (${status}): ${reason}${did}` };
       return {
-        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${people(tokensBefore)} → ${people(tokensAfter)} tokens. /undo takes it back.`,
+        say: `Compacted: ${messagesBefore} → ${messagesAfter} messages, ${people(tokensBefore)} → ${people(tokensAfter)} tokens. /undo takes it back.${did}`,
       };
     },
   },

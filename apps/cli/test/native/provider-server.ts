@@ -103,7 +103,15 @@ export async function providerServer(): Promise<ProviderServer> {
         { id: `msg_${taken.length}`, type: 'message', role: 'assistant', status: 'completed', content },
       ];
       const answer = { ...base, object: 'response', model: body.model, status: 'completed', error: null };
-      return json(response, { ...answer, incomplete_details: null, output });
+      const item = output[0] as Json;
+      const at = { item_id: item.id, output_index: 0, content_index: 0 };
+      return send(response, body, { ...answer, incomplete_details: null, output }, [
+        { type: 'response.created', response: { ...answer, status: 'in_progress' } },
+        { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
+        { type: 'response.output_text.delta', ...at, delta: content[0]?.text },
+        { type: 'response.output_item.done', output_index: 0, item },
+        { type: 'response.completed', response: { ...answer, incomplete_details: null, output } },
+      ]);
     }
     state.compactions++;
     const sealed = seal(readable);
@@ -151,7 +159,14 @@ export async function providerServer(): Promise<ProviderServer> {
     };
     if (!compacts) {
       const content = [{ type: 'text', text: answerTo(messages.at(-1), taken.length) }];
-      return json(response, { ...base, content, stop_reason: 'end_turn' });
+      return send(response, body, { ...base, content, stop_reason: 'end_turn' }, [
+        { type: 'message_start', message: { ...base, content: [], stop_reason: null } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: content[0]?.text } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage },
+        { type: 'message_stop' },
+      ]);
     }
     state.compactions++;
     const signature = seal(readable);
@@ -175,6 +190,16 @@ export async function providerServer(): Promise<ProviderServer> {
     });
     if (!cut) response.end(text);
     else response.write(text.slice(0, text.length / 2), () => response.destroy());
+  }
+
+  function send(response: ServerResponse, { stream }: Json, answer: Json, events: readonly Json[]): void {
+    if (stream !== true) {
+      json(response, answer);
+      return;
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (const event of events) response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    response.end();
   }
 
   const server = createServer(async (request, response) => {

@@ -274,7 +274,8 @@ export class CompactionRunner {
     this.#warnOnce(
       `native ${model.id}`,
       emit,
-      `${model.id} offers no compaction of its own, which stages name.`,
+      `${model.id} offers no compaction of its own, which the stage native asks for: a summary takes its place. In files set ` +
+        'native_compaction: auto on the model, in code the option compact of fromAiSdk.',
     );
   }
 

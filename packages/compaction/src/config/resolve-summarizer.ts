@@ -11,6 +11,8 @@ export interface SummarizerAgent {
 export interface SummarizerSources {
   readonly prompts?: { readonly [name: string]: string } | undefined;
   readonly agents?: { readonly [name: string]: SummarizerAgent } | undefined;
+  /** Finds a model by what the program calls it, for names that are not in `agents`. */
+  readonly models?: ((name: string) => Model) | undefined;
   /** The summarizer when the file names none; `'own'` is the agent's own model. Default: none. */
   readonly defaultModel?: Model | 'own' | undefined;
 }
@@ -30,12 +32,15 @@ export interface ResolvedSummarizer {
  */
 export function resolveSummarizer(
   config: Pick<ParsedCompactionConfig, 'prompt' | 'model'>,
-  { prompts = {}, agents = {}, defaultModel }: SummarizerSources,
+  { prompts = {}, agents = {}, models, defaultModel }: SummarizerSources,
 ): ResolvedSummarizer {
   if (config.model === null) return { model: null };
   const prompt = config.prompt === undefined ? undefined : named(prompts, config.prompt, 'prompt');
   if (config.model !== undefined) {
-    const { model, summaryPrompt } = named(agents, config.model, 'model');
+    const isAgent = Object.hasOwn(agents, config.model) || models === undefined;
+    const { model, summaryPrompt }: SummarizerAgent = isAgent
+      ? named(agents, config.model, 'model')
+      : { model: models(config.model) };
     const text = prompt ?? summaryPrompt;
     return { model, ...(text === undefined ? {} : { prompt: text }) };
   }

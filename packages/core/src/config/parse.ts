@@ -1,5 +1,6 @@
-import type * as z from 'zod';
+import * as z from 'zod';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
+import { editDistance } from '../lib/text.js';
 
 /**
  * Validates `value` at the edge of the system.
@@ -14,8 +15,36 @@ export function parseWith<Schema extends z.ZodType>(
 ): z.output<Schema> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new InvalidInputError(subject, issuesOf(result.error), remedy === undefined ? {} : { remedy });
+  throw new InvalidInputError(
+    subject,
+    issuesOf(result.error).map((issue) => suggested(issue, schema)),
+    remedy === undefined ? {} : { remedy },
+  );
 }
+
+/** Adds to an unknown key the one that was probably meant. */
+function suggested(issue: Issue, schema: z.ZodType): Issue {
+  if (issue.message !== UNKNOWN_KEY) return issue;
+  const key = issue.path.slice(issue.path.lastIndexOf('.') + 1);
+  const known = [...keysOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))];
+  const [near] = known
+    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
+    .filter(({ distance }) => distance <= Math.min(2, Math.floor(key.length / 4)))
+    .sort((left, right) => left.distance - right.distance);
+  return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near.name}?` };
+}
+
+/** The keys that a schema knows at any depth. */
+function keysOf(schema: unknown, keys = new Set<string>()): ReadonlySet<string> {
+  if (typeof schema !== 'object' || schema === null) return keys;
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === 'properties') for (const name of Object.keys(value)) keys.add(name);
+    keysOf(value, keys);
+  }
+  return keys;
+}
+
+const UNKNOWN_KEY = 'unknown key';
 
 /** Lists the problems that zod found, each with its path. */
 export function issuesOf(error: z.ZodError): readonly Issue[] {
@@ -25,7 +54,7 @@ export function issuesOf(error: z.ZodError): readonly Issue[] {
 function toIssues(issue: z.core.$ZodIssue): Issue[] {
   // zod reports unknown keys at the object that has them; the path should lead to the key.
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: 'unknown key' }));
+    return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: UNKNOWN_KEY }));
   }
   // "Invalid input" alone does not help: say what each alternative would have taken.
   if (issue.code === 'invalid_union' && issue.errors.length > 0) {

@@ -1,4 +1,4 @@
-import type { AgentComposition, CallScope, Capability, Issue } from '@x/core';
+import { type AgentComposition, type CallScope, type Capability, editDistance, type Issue } from '@x/core';
 import { matchWildcard } from '../capabilities/permissions/wildcard.js';
 import { NAME as SUBAGENTS } from '../capabilities/subagents/subagents-config.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
@@ -118,40 +118,11 @@ export function nearNames(name: string, known: Iterable<string>): readonly strin
       const compared = candidate.toLowerCase();
       return {
         candidate,
-        distance: distanceOf(wanted, end < 0 ? compared : compared.slice(0, wanted.length)),
+        distance: editDistance(wanted, end < 0 ? compared : compared.slice(0, wanted.length)),
       };
     })
     .filter(({ distance }) => distance <= most)
     .sort((left, right) => left.distance - right.distance)
     .slice(0, 3)
     .map(({ candidate }) => candidate);
-}
-
-/**
- * Counts the characters to leave out, put in, exchange or swap with a neighbor until one text becomes the other: the optimal
- * string alignment distance.
- */
-function distanceOf(left: string, right: string): number {
-  let beforeLast: readonly number[] = [];
-  let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column);
-  for (let row = 1; row <= left.length; row++) {
-    const current = [row];
-    for (let column = 1; column <= right.length; column++) {
-      const isSame = left[row - 1] === right[column - 1];
-      const isSwap = left[row - 1] === right[column - 2] && left[row - 2] === right[column - 1];
-      current[column] = Math.min(
-        at(last, column) + 1,
-        at(current, column - 1) + 1,
-        at(last, column - 1) + (isSame ? 0 : 1),
-        isSwap ? at(beforeLast, column - 2) + 1 : Number.POSITIVE_INFINITY,
-      );
-    }
-    beforeLast = last;
-    last = current;
-  }
-  return at(last, right.length);
-}
-
-function at(row: readonly number[], column: number): number {
-  return row[column] ?? Number.POSITIVE_INFINITY;
 }

@@ -25,13 +25,26 @@ export interface ModelReference {
   readonly id: string;
   /** In tokens, where the program cannot know it. */
   readonly contextWindow?: number | undefined;
+  /** `auto`: the provider's own compaction is used where it has one. */
+  readonly nativeCompaction?: 'auto' | 'off' | undefined;
 }
 
 const model = z.union([
   name.transform((id): ModelReference => ({ id })),
   z
-    .strictObject({ id: name, context_window: z.int().min(1).optional() })
-    .transform(({ id, context_window: contextWindow }): ModelReference => ({ id, contextWindow })),
+    .strictObject({
+      id: name,
+      context_window: z.int().min(1).optional(),
+      /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
+      native_compaction: z.enum(['auto', 'off']).optional(),
+    })
+    .transform(
+      ({ id, context_window: contextWindow, native_compaction: nativeCompaction }): ModelReference => ({
+        id,
+        contextWindow,
+        nativeCompaction,
+      }),
+    ),
 ]);
 
 const { name: agentName, systemPrompt, limits: _, ...settings } = settingsSchema.shape;
@@ -57,6 +70,8 @@ const schema = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
   name: agentName,
+  /** For people, and for an agent that chooses among subagents. */
+  description: z.string().optional(),
   system_prompt: systemPrompt,
   model,
   /** Models that take over, in this order, when the model fails for good. */
@@ -66,6 +81,8 @@ const schema = z.strictObject({
   /** A session store by reference or address; without one, files in the workspace. */
   session: reference.optional(),
   capabilities: z.array(reference).default([]),
+  /** By the name of a capability: `true`, or its configuration; the same as in `capabilities`. */
+  features: z.record(z.string(), z.unknown()).default({}),
   /** The same as the capability `permissions`, ahead of all others. */
   permissions: z.unknown().optional(),
   /** The same as the capability `subagents`. */
@@ -119,6 +136,11 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
     ...file.capabilities.map((reference, index) => {
       const path = `capabilities[${index}]`;
       return { reference, place: { path, config: `${path}.config` } };
+    }),
+    ...Object.entries(file.features).flatMap(([ref, config]): PlacedCapability[] => {
+      const path = `features.${ref}`;
+      const reference = config === true ? ref : { ref, config };
+      return config === false ? [] : [{ reference, place: { path, config: path } }];
     }),
     ...named('subagents', file.subagents, { path: 'subagents', config: 'subagents' }),
     ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),

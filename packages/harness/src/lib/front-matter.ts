@@ -31,7 +31,7 @@ export function parseFrontMatter(text: string, subject: string): FrontMatter {
 }
 
 function parseYaml(source: string, subject: string): Readonly<Record<string, unknown>> {
-  const document = parseDocument(source, { logLevel: 'silent' });
+  const document = parseDocument(source, { logLevel: 'error' });
   const [error] = document.errors;
   if (error !== undefined) throw malformed(subject, `is no YAML: ${error.message}`, error);
   let data: unknown;

@@ -1,0 +1,136 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type AgentEvent, RuntimeContext } from '@x/core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openAgent } from '../../src/agent/open-agent.js';
+import { runCommand } from '../support/run-command.js';
+import { type ProviderServer, providerServer } from './provider-server.js';
+
+let directory: string;
+let server: ProviderServer;
+beforeEach(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'x-files-'));
+  server = await providerServer();
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(directory, { recursive: true, force: true, maxRetries: 20 });
+});
+
+const environment = () => ({
+  OPENAI_API_KEY: 'secret',
+  OPENAI_BASE_URL: server.url,
+  ANTHROPIC_API_KEY: 'secret',
+  ANTHROPIC_BASE_URL: server.url,
+});
+
+/** Files of a directory, and `turns` turns of the agent in the first of them. */
+async function answer(files: Readonly<Record<string, string>>, turns: number) {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(join(directory, name, '..'), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  // The SDK's packages read the address of the server from the environment.
+  Object.assign(process.env, environment());
+  const { agent, close } = await openAgent(join(directory, Object.keys(files)[0] ?? ''), {
+    environment: environment(),
+  });
+  const events: AgentEvent[] = [];
+  const context = RuntimeContext.of({ sessionId: 's' });
+  for (let turn = 0; turn < turns; turn++) {
+    for await (const event of agent.stream(`Look at part ${turn}.`, context)) events.push(event);
+  }
+  await close();
+  return { events, told: events.flatMap((event) => (event.type === 'warning' ? event.message : [])) };
+}
+const NATIVE = 'features: { compaction: { trigger: { tokens: 3000 }, stages: [native, summarize] } }';
+
+describe('an agent file', () => {
+  it.each(['openai:gpt-5', 'anthropic:claude-opus-4-6'])(
+    'reaches the compaction of %s’s provider',
+    async (id) => {
+      const model = `model: { id: ${id}, context_window: 20000, native_compaction: auto }`;
+      const { events, told } = await answer({ 'agent.yaml': `${model}\n${NATIVE}` }, 8);
+      expect(server.compactions).toBeGreaterThan(0);
+      expect(server.refused).toEqual([]);
+      const used = events.flatMap((event) => (event.type === 'context.compacted' ? event.strategyUsed : []));
+      expect(used).toContain('native');
+      expect(told).toEqual([]);
+    },
+  );
+
+  it('that asks for it where the model has none is told so', async () => {
+    const { told } = await answer({ 'agent.yaml': `model: openai:gpt-5\n${NATIVE}` }, 8);
+    expect(server.compactions).toBe(0);
+    expect(told.filter((message) => message.includes('native_compaction: auto'))).toHaveLength(1);
+  });
+
+  const own = 'model: { id: openai:gpt-5, context_window: 20000 }\nfeatures: { compaction: ';
+  it.each([
+    [
+      'a model',
+      { 'agent.yaml': `${own}{ trigger: { tokens: 3000 }, model: anthropic:claude-haiku-4-5 } }` },
+      '',
+    ],
+    [
+      'a dedicated summarizer',
+      {
+        'agent.yaml': `${own}{ preset: aura, max_tokens: 3000, keep_last_messages: 2, agent: Compaction } }`,
+        'prompts/Compaction.md': '---\nmodel: anthropic:claude-haiku-4-5\n---\nWrite down every price.',
+      },
+      'every price',
+    ],
+    [
+      'a prompt',
+      {
+        'agent.yaml': `${own}{ preset: aura, max_tokens: 3000, keep_last_messages: 2, prompt: brief } }`,
+        'prompts/brief.md': 'Write down every price.',
+      },
+      'every price',
+    ],
+  ])('names %s for summaries', async (what, files, words) => {
+    await answer(files as Readonly<Record<string, string>>, 8);
+    const asked = server.taken.filter(({ body, readable }) =>
+      what === 'a prompt' ? readable.includes(words) : body.model === 'claude-haiku-4-5',
+    );
+    expect(asked.length).toBeGreaterThan(0);
+    expect(JSON.stringify(asked[0]?.body)).toContain(words);
+  });
+
+  it('may be Markdown: keys above, the system prompt below', async () => {
+    await answer({ 'agent.md': '---\nmodel: openai:gpt-5\n---\nYou answer in rhymes.\n' }, 1);
+    expect(server.taken[0]?.readable).toContain('You answer in rhymes.');
+  });
+
+  it.each([
+    ['agent.yaml', 'model: a:b\n---\nbody', 'multiple documents'],
+    [
+      'agent.yaml',
+      'model: openai:gpt-5\nfeatures: { compaction: { keep: { message: 5 } } }',
+      'did you mean messages?',
+    ],
+    ['agent.yaml', 'model: openai:gpt-5\nsystem_promt: Hi', 'did you mean system_prompt?'],
+    ['agent.md', '---\nmodel: openai:gpt-5\nsystem_prompt: Hi\n---\nHi', 'two system prompts'],
+  ])('%s is refused: %j', async (name, text, message) => {
+    await expect(answer({ [name]: text }, 0)).rejects.toThrow(message);
+  });
+
+  it('is told of mistakes where they stand', async () => {
+    const files = {
+      'agent.yaml': 'model: openai:gpt-5\ncapabilities: [compaction]',
+      'compaction.yml': 'keep_all: 1',
+    };
+    await expect(answer(files, 0)).rejects.toThrow(/compaction\.yaml.*keep_all|keep_all.*compaction\.yaml/s);
+  });
+});
+
+it('x run of Markdown sends its text as the system prompt', async () => {
+  const file = join(directory, 'helper.md');
+  writeFileSync(file, '---\nmodel: openai:gpt-5\n---\nYou answer in rhymes.\n');
+  const { status } = await runCommand(['run', file, '--prompt', 'Hello'], {
+    env: { ...process.env, ...environment() },
+  });
+  expect(status).toBe(0);
+  expect(server.taken[0]?.readable).toContain('You answer in rhymes.');
+});
