@@ -154,9 +154,20 @@ export { WorkspaceSession } from './sessions/files/workspace-session.js';
 export { type Line, readLines, WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
 export { type ItemChange, type ItemHistory, ItemLog } from './sessions/item-log.js';
+export {
+  describeHead,
+  describeSession,
+  type ListedSession,
+  type ListPosition,
+  listAll,
+  listPages,
+  parseDescription,
+} from './sessions/listing.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
 export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
 export type {
+  ListOptions,
+  LoadOptions,
   SessionChange,
   SessionInfo,
   SessionLease,
@@ -171,6 +182,7 @@ export {
   checkCommit,
   conflict,
   keepRefused,
+  lastOf,
   leaseLost,
   operationId,
   remember,

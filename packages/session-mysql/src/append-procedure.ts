@@ -36,14 +36,14 @@ export class AppendProcedure {
 
   constructor(pool: Pool, table: string) {
     this.#pool = pool;
-    this.#call = `CALL \`${table}_append_2\`(?, ?, ?, ?, ?, ?, ?, ?)`;
+    this.#call = `CALL \`${table}_append_3\`(?, ?, ?, ?, ?, ?, ?, ?, ?)`;
   }
 
   /**
    * Makes the change if it only adds to the expected version, and answers the new one. `undefined` when nothing was done:
    * then it is for {@link applyChange} to find out what else there is to do, or what is wrong.
    */
-  async append({ key, change, head, rows, operation }: Write): Promise<number | undefined> {
+  async append({ key, change, head, description, rows, operation }: Write): Promise<number | undefined> {
     const { expected, keep, fence } = change;
     const bytes = rows.reduce((sum, { length }) => sum + length, head.length);
     if (
@@ -55,7 +55,16 @@ export class AppendProcedure {
     )
       return undefined;
     const lengths = rows.map(({ length }) => String(length).padStart(WIDTH, '0')).join('');
-    const values = [hashKey(key), fromToken(expected), keep, fence ?? null, operation, head, lengths];
+    const values = [
+      hashKey(key),
+      fromToken(expected),
+      keep,
+      fence ?? null,
+      operation,
+      head,
+      description,
+      lengths,
+    ];
     try {
       const [[outcome] = []] = await execute<OutcomeRow[][]>(this.#pool, this.#call, [
         ...values,
@@ -78,9 +87,9 @@ export class AppendProcedure {
 export async function createAppendProcedure(connection: PoolConnection, table: string): Promise<void> {
   try {
     await connection.query(`
-      CREATE PROCEDURE \`${table}_append_2\` (
+      CREATE PROCEDURE \`${table}_append_3\` (
         p_key BINARY(32), p_expected VARBINARY(64), p_keep INT UNSIGNED, p_fence BIGINT UNSIGNED,
-        p_operation BINARY(12), p_head LONGBLOB, p_lengths LONGBLOB, p_messages LONGBLOB)
+        p_operation BINARY(12), p_head LONGBLOB, p_description LONGBLOB, p_lengths LONGBLOB, p_messages LONGBLOB)
       SQL SECURITY INVOKER
       BEGIN
         DECLARE v_session, v_version, v_fence, v_length BIGINT UNSIGNED;
@@ -93,7 +102,8 @@ export async function createAppendProcedure(connection: PoolConnection, table: s
         END IF;
         IF p_fence <=> v_fence THEN
           UPDATE \`${table}\` SET version = version + 1,
-            message_count = p_keep + LENGTH(p_lengths) DIV ${WIDTH}, head = p_head, ${REMEMBER('p_operation')},
+            message_count = p_keep + LENGTH(p_lengths) DIV ${WIDTH}, bytes = bytes + LENGTH(p_messages), head = p_head,
+            description = p_description, ${REMEMBER('p_operation')},
             updated_at = UTC_TIMESTAMP(3)
           WHERE key_hash = p_key AND operation = p_expected AND message_count = p_keep;
           IF ROW_COUNT() = 1 THEN

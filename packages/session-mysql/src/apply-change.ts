@@ -12,6 +12,7 @@ export interface Write {
   readonly key: SessionKey;
   readonly change: SessionChange;
   readonly head: Buffer;
+  readonly description: Buffer;
   readonly rows: readonly Buffer[];
   /** The change's operation. When a reply is lost, the next attempt finds it in the row, or does it all again. */
   readonly operation: Buffer;
@@ -21,6 +22,7 @@ interface LockedRow extends RowDataPacket {
   readonly id: number | string;
   readonly version: number | string;
   readonly count: number | string;
+  readonly bytes: number | string;
   readonly operation: Buffer;
   readonly earlier: Buffer;
 }
@@ -43,7 +45,7 @@ export async function applyChange(
   write: Write,
   isNew: boolean,
 ): Promise<number> {
-  const { key, change, head, rows, operation } = write;
+  const { key, change, head, description, rows, operation } = write;
   const fence = await newestFence(connection, statements, write);
   // A row that is not there is inserted unlooked for: to look with a lock would lock its neighbors, too.
   const isInserted = isNew && change.keep === 0 && change.fence === fence;
@@ -66,8 +68,14 @@ export async function applyChange(
     if (id === undefined) return applyChange(connection, statements, write, false);
   } else {
     id = Number(found.id);
-    await execute(connection, statements.replace, [change.keep + rows.length, head, operation, id]);
-    if (change.keep < stored.messages) await execute(connection, statements.cut, [id, change.keep]);
+    const isCut = change.keep < stored.messages;
+    const [kept] = isCut
+      ? await execute<LockedRow[]>(connection, statements.bytesOf, [id, change.keep])
+      : [found];
+    const bytes = Number(kept?.bytes ?? 0) + sizeOf(rows);
+    const values = [change.keep + rows.length, bytes, head, description, operation, id];
+    await execute(connection, statements.replace, values);
+    if (isCut) await execute(connection, statements.cut, [id, change.keep]);
   }
   await addMessages(connection, statements, write, id);
   return (stored?.version ?? 0) + 1;
@@ -95,11 +103,12 @@ async function newestFence(
 async function insert(
   connection: PoolConnection,
   statements: Statements,
-  { key, head, rows, operation }: Write,
+  { key, head, description, rows, operation }: Write,
 ): Promise<number | undefined> {
   const parts = SCOPE_COLUMNS.map(([part]) => hashPart(key.parts[part]));
-  const values = [rows.length, head, operation, hashKey(key), key.toString(), ...parts];
+  const written = [rows.length, sizeOf(rows), head, description, operation];
   try {
+    const values = [...written, hashKey(key), key.toString(), ...parts];
     return (await execute<ResultSetHeader>(connection, statements.insert, values)).insertId;
   } catch (error) {
     if ((error as { errno?: number }).errno === DUPLICATE_ENTRY) return undefined;
@@ -118,4 +127,8 @@ async function addMessages(
     const values = chunk.flatMap((row) => [sessionId, seq++, row]);
     await execute(connection, statements.add(chunk.length), values);
   }
+}
+
+function sizeOf(rows: readonly Buffer[]): number {
+  return rows.reduce((sum, { length }) => sum + length, 0);
 }

@@ -13,7 +13,7 @@ interface OldRow extends RowDataPacket {
   readonly count: number | string;
 }
 
-/** Deletes sessions that nobody has changed since `time` (UTC), the oldest days first, and answers how many. */
+/** Deletes sessions that nobody has changed since `time` (UTC), the oldest first, and answers how many. */
 export async function deleteOlderThan(
   pool: Pool,
   statements: Statements,
@@ -23,7 +23,7 @@ export async function deleteOlderThan(
   const page = statements.old(MAX_SESSIONS);
   let deleted = 0;
   while (deleted < limit) {
-    const found = await attempt(undefined, () => execute<OldRow[]>(pool, page, [time, time]));
+    const found = await attempt(undefined, () => execute<OldRow[]>(pool, page, [time]));
     if (found.length === 0) break;
     const ids = batch(found, limit - deleted);
     deleted += await attempt(undefined, () => deleteSessions(pool, statements, time, ids));

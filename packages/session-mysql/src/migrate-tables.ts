@@ -3,8 +3,8 @@ import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
 import { migrations } from './migrations.js';
 
-/** The column or the index is there already. */
-const DUPLICATE = new Set([1060, 1061]);
+/** The column or the index is there already, or gone already. */
+const DONE = new Set([1060, 1061, 1091]);
 /** The server cannot do it while others write, and then does it as it can. */
 const NOT_ONLINE = new Set([1845, 1846]);
 
@@ -63,7 +63,7 @@ async function run(connection: PoolConnection, statement: string): Promise<void>
     // A migration that a crash interrupted had come further than its version says; MySQL has no ADD COLUMN IF NOT EXISTS.
     const { errno = 0 } = error as { errno?: number };
     if (NOT_ONLINE.has(errno)) return run(connection, statement.replaceAll(/, (ALGORITHM|LOCK)=\w+/g, ''));
-    if (!DUPLICATE.has(errno)) throw error;
+    if (!DONE.has(errno)) throw error;
   }
 }
 

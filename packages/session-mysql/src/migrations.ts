@@ -51,4 +51,14 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
   (table) => [
     `ALTER TABLE \`${table}\` ADD COLUMN earlier VARBINARY(42) NOT NULL DEFAULT '', ALGORITHM=INSTANT`,
   ],
+  // What a listing shows, and its order.
+  (table) => [
+    `ALTER TABLE \`${table}\` ADD COLUMN created_at DATETIME(3) NULL, ALGORITHM=INSTANT`,
+    `ALTER TABLE \`${table}\` ADD COLUMN bytes BIGINT UNSIGNED NOT NULL DEFAULT 0, ALGORITHM=INSTANT`,
+    `ALTER TABLE \`${table}\` ADD COLUMN description MEDIUMTEXT NULL, ALGORITHM=INSTANT`,
+    `ALTER TABLE \`${table}\` ADD KEY by_time (updated_at), ADD KEY by_user_and_time (user_hash, updated_at),
+      ADD KEY by_tenant_and_time (tenant_hash, updated_at), DROP KEY by_user, DROP KEY by_tenant, ALGORITHM=INPLACE, LOCK=NONE`,
+    `ALTER TABLE \`${table}\` DROP KEY by_day, ALGORITHM=INPLACE, LOCK=NONE`,
+    `ALTER TABLE \`${table}\` DROP COLUMN updated_on, ALGORITHM=INSTANT`,
+  ],
 ];

@@ -1,5 +1,11 @@
 import {
   checkChange,
+  decodeSession,
+  describeHead,
+  type ListOptions,
+  type LoadOptions,
+  listPages,
+  parseDescription,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -13,7 +19,6 @@ import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
 import { applyChange } from './apply-change.js';
-import { decodeSession, isoTime, type LoadedRow } from './decode-session.js';
 import { deleteOlderThan } from './delete-older-than.js';
 import { execute, executeArrays } from './execute.js';
 import { hashKey, hashPart } from './hash-key.js';
@@ -21,7 +26,7 @@ import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
 import { MysqlLease } from './mysql-lease.js';
 import { checkPacketLimit } from './packet-limit.js';
-import { fromToken, SCOPE_COLUMNS, type Statements, statementsFor } from './statements.js';
+import { fromToken, SCOPE_COLUMNS, type Statements, statementsFor, toToken } from './statements.js';
 import { attempt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
@@ -48,13 +53,20 @@ const retentionSchema = z.strictObject({
   limit: z.int().min(0).optional(),
 });
 
-/** Sessions that one statement of a listing reads. */
-const PAGE = 500;
+/**
+ * A row that the load statement answers. The session's own has seq -1, its head as body, and in one text what else there
+ * is: `<version> <number of messages> <time> <operation>`. The others are messages.
+ */
+type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | null];
 
 interface ListedRow extends RowDataPacket {
   readonly id: number | string;
   readonly sessionKey: string;
   readonly version: number | string;
+  readonly messages: number | string;
+  readonly bytes: number | string;
+  readonly description: string | null;
+  readonly createdAt: string;
   readonly updatedAt: string;
 }
 
@@ -87,12 +99,26 @@ export class MysqlSession implements SessionStore {
     return attempt(undefined, () => migrateTables(this.#pool, this.#table));
   }
 
-  async load(key: SessionKey): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, { last = 2 ** 32 }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const hash = hashKey(key);
     const rows = await attempt(key, () =>
-      executeArrays<LoadedRow>(this.#pool, this.#statements.load, [hash, hash]),
+      executeArrays<LoadedRow>(this.#pool, this.#statements.load, [hash, hash, String(last)]),
     );
-    return rows.length === 0 ? undefined : decodeSession(key, rows);
+    if (rows.length === 0) return undefined;
+    // They come in the order of the primary key, as a rule; nobody promises it.
+    const [session, ...messages] = [...rows].sort(([left], [right]) => Number(left) - Number(right));
+    const [version, count, updatedAt = '', operation = ''] = session?.[2]?.split(' ') ?? [];
+    const first = Math.max(0, Number(count) - last);
+    // A gap in the numbers is a message that is missing.
+    const isWhole = messages.every(([seq], index) => Number(seq) === first + index);
+    return decodeSession(key, 'the database', {
+      token: toToken(Buffer.from(operation, 'hex')),
+      version: Number(version),
+      count: isWhole ? Number(count) - first : -1,
+      head: String(session?.[1]),
+      messages: messages.map(([, body]) => body.toString('utf8')),
+      updatedAt: new Date(isoTime(updatedAt)),
+    });
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -101,10 +127,11 @@ export class MysqlSession implements SessionStore {
       key,
       change,
       head: Buffer.from(JSON.stringify(change.head)),
+      description: Buffer.from(describeHead(change.head)),
       rows: change.append.map((message) => Buffer.from(JSON.stringify(message))),
       operation: fromToken(change.operation),
     };
-    await checkPacketLimit(this.#pool, key, [write.head, ...write.rows]);
+    await checkPacketLimit(this.#pool, key, [write.head, write.description, ...write.rows]);
     return attempt(key, async () => {
       const version = await this.#procedure.append(write);
       if (version !== undefined) return version;
@@ -125,7 +152,7 @@ export class MysqlSession implements SessionStore {
   }
 
   /**
-   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest days first, in
+   * Deletes the sessions whose last commit is older than `olderThan` by the server's clock, the oldest first, in
    * transactions of bounded size, and answers how many. What is committed meanwhile stays, and so does a session whose
    * lease somebody has.
    *
@@ -137,16 +164,20 @@ export class MysqlSession implements SessionStore {
     readonly limit?: number | undefined;
   }): Promise<number> {
     const { olderThan, limit } = parseWith(retentionSchema, options, 'deleteOlderThan options');
-    const time = olderThan.toISOString().slice(0, -1).replace('T', ' ');
-    return deleteOlderThan(this.#pool, this.#statements, time, limit ?? Number.POSITIVE_INFINITY);
+    return deleteOlderThan(
+      this.#pool,
+      this.#statements,
+      sqlTime(olderThan),
+      limit ?? Number.POSITIVE_INFINITY,
+    );
   }
 
   lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     return MysqlLease.take(this.#pool, this.#statements, key, options);
   }
 
-  /** The sessions within a scope, the one that was begun last first. */
-  async *list(scope: SessionScope = {}): AsyncIterable<SessionInfo> {
+  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const conditions: string[] = [];
     const values: (Buffer | null | string)[] = [];
     for (const [part, column] of SCOPE_COLUMNS) {
@@ -154,20 +185,28 @@ export class MysqlSession implements SessionStore {
       conditions.push(`${column} = ?`);
       values.push(hashPart(scope[part]));
     }
-    const first = this.#statements.list(conditions, PAGE);
-    const next = this.#statements.list([...conditions, 'id < CAST(? AS UNSIGNED)'], PAGE);
-    let last: ListedRow | undefined;
-    do {
-      const [statement, cursor] = last === undefined ? [first, []] : [next, [String(last.id)]];
+    const place = ['updated_at <= ?', '(updated_at < ? OR id < CAST(? AS UNSIGNED))'];
+    return listPages(options, async (behind, count) => {
+      const time = behind && sqlTime(new Date(behind.time));
+      const cursor = time === undefined ? [] : [time, time, behind?.id || '0'];
+      const statement = this.#statements.list(
+        cursor.length > 0 ? [...conditions, ...place] : conditions,
+        count,
+      );
       const rows = await attempt(undefined, () =>
         execute<ListedRow[]>(this.#pool, statement, [...values, ...cursor]),
       );
-      for (const { sessionKey, version, updatedAt } of rows) {
-        const key = SessionKey.parse(sessionKey);
-        if (key.isWithin(scope)) yield { key, version: Number(version), updatedAt: isoTime(updatedAt) };
-      }
-      last = rows.length < PAGE ? undefined : rows.at(-1);
-    } while (last !== undefined);
+      return rows.map((row) => ({
+        id: String(row.id),
+        key: SessionKey.parse(row.sessionKey),
+        version: Number(row.version),
+        createdAt: isoTime(row.createdAt),
+        updatedAt: isoTime(row.updatedAt),
+        messages: Number(row.messages),
+        bytes: Number(row.bytes),
+        ...parseDescription(row.description),
+      }));
+    });
   }
 
   /** Does nothing: the pool is the caller's. */
@@ -180,6 +219,15 @@ export class MysqlSession implements SessionStore {
     const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [hashKey(key)]);
     return found.length === 0;
   }
+}
+
+/** Turns `2026-01-31T12:00:00.123000`, in UTC, into ISO 8601. */
+function isoTime(time: string): string {
+  return `${time.slice(0, 23)}Z`;
+}
+
+function sqlTime(time: Date): string {
+  return time.toISOString().slice(0, -1).replace('T', ' ');
 }
 
 // mysql2 has two faces; the one with callbacks has `promise()`.

@@ -1,6 +1,6 @@
 import type { SessionScope } from '@x/core';
 
-const TIME = `DATE_FORMAT(updated_at, '%Y-%m-%dT%H:%i:%s.%f')`;
+const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%f')`;
 
 /**
  * Microseconds since 1970 by the server's clock. A lease row that was removed with its session leaves no number behind to
@@ -34,29 +34,32 @@ export function statementsFor(table: string) {
   return {
     /** Few columns, as all of them are sent for every message. */
     load: `
-      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${TIME}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
+      SELECT -1, CAST(head AS BINARY), CONCAT_WS(' ', version, message_count, ${iso('updated_at')}, HEX(operation)) FROM ${sessions} WHERE key_hash = ?
       UNION ALL
       SELECT m.seq, CAST(m.message AS BINARY), NULL
-      FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
+      FROM ${sessions} AS s JOIN ${messages} AS m ON m.session_id = s.id
+      WHERE s.key_hash = ? AND m.seq >= CAST(s.message_count AS SIGNED) - CAST(? AS SIGNED)`,
     exists: `SELECT 1 FROM ${sessions} WHERE key_hash = ?`,
     lock: `
-      SELECT id, version, message_count AS count, operation, earlier FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
+      SELECT id, version, message_count AS count, bytes, operation, earlier FROM ${sessions} WHERE key_hash = ? FOR UPDATE`,
     insert: `
-      INSERT INTO ${sessions} (message_count, head, operation, key_hash, session_key, tenant_hash, user_hash,
-        agent_hash, session_hash, version, updated_at)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3))`,
+      INSERT INTO ${sessions} (message_count, bytes, head, description, operation, key_hash, session_key, tenant_hash,
+        user_hash, agent_hash, session_hash, version, created_at, updated_at)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, UTC_TIMESTAMP(3), UTC_TIMESTAMP(3))`,
     replace: `
-      UPDATE ${sessions} SET version = version + 1, message_count = ?, head = ?, ${REMEMBER('?')},
+      UPDATE ${sessions} SET version = version + 1, message_count = ?, bytes = ?, head = ?, description = ?, ${REMEMBER('?')},
         updated_at = UTC_TIMESTAMP(3)
       WHERE id = ?`,
+    bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = ? AND seq < ?`,
     cut: `DELETE FROM ${messages} WHERE session_id = ? AND seq >= ?`,
     add: (rows: number) =>
       `INSERT INTO ${messages} (session_id, seq, message) VALUES ${Array(rows).fill('(?, ?, ?)').join(', ')}`,
     delete: `
       DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
     list: (conditions: readonly string[], limit: number) => `
-      SELECT id, session_key AS sessionKey, version, ${TIME} AS updatedAt FROM ${sessions}
-      WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY id DESC LIMIT ${limit}`,
+      SELECT id, session_key AS sessionKey, version, message_count AS messages, bytes, description,
+        ${iso('COALESCE(created_at, updated_at)')} AS createdAt, ${iso('updated_at')} AS updatedAt
+      FROM ${sessions} WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} (key_hash, fence, holder, renewals, expires_at)
@@ -77,9 +80,9 @@ export function statementsFor(table: string) {
     /** A session whose turn is running is not old. */
     old: (limit: number) => `
       SELECT id, message_count AS count FROM ${sessions} AS s
-      WHERE updated_on <= DATE(?) AND updated_at < ? AND NOT EXISTS
+      WHERE updated_at < ? AND NOT EXISTS
         (SELECT 1 FROM ${leases} AS l WHERE l.key_hash = s.key_hash AND l.expires_at > UTC_TIMESTAMP(3))
-      ORDER BY updated_on LIMIT ${limit}`,
+      ORDER BY updated_at LIMIT ${limit}`,
     /** Locks the leases too, and the gaps where there are none: whoever takes one meanwhile waits, and finds no session. */
     lockOld: (sessionCount: number) =>
       `SELECT s.id AS id FROM ${sessions} AS s LEFT JOIN ${leases} AS l ON l.key_hash = s.key_hash

@@ -22,14 +22,6 @@ const REFUSED = new Set([
   1040, 1044, 1045, 1054, 1114, 1142, 1146, 1203, 1205, 1213, 1226, 1290, 1305, 1370, 1792, 1836, 3024,
 ]);
 
-export function corrupt(key: SessionKey, what: string, cause?: unknown): SessionStoreError {
-  return new SessionStoreError(
-    'session_corrupt',
-    `Session ${key} is damaged in the database: ${what}. It was left as it is; restore it from a backup or delete it.`,
-    { sessionKey: key.toString(), cause },
-  );
-}
-
 /**
  * Does something with the database, again when it failed for a passing reason, so `task` must bear repetition. Whatever
  * the driver throws in the end becomes a `SessionStoreError`.

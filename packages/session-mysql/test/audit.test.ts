@@ -37,7 +37,7 @@ describe("the queries of the package's documentation", () => {
       { session_key: '/alice//s-002', version: 1, message_count: 0 },
       { session_key: '/alice//s-001', version: 1, message_count: 2 },
     ]);
-    expect(await run(pool, table, `EXPLAIN ${sessionsOfUser}`)).toMatchObject([{ key: 'by_user' }]);
+    expect(await run(pool, table, `EXPLAIN ${sessionsOfUser}`)).toMatchObject([{ key: 'by_user_and_time' }]);
   });
 
   it('tell the largest sessions', async () => {

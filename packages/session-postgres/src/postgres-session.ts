@@ -3,9 +3,14 @@ import {
   checkChange,
   checkCommit,
   decodeSession,
+  describeHead,
   encodeSegment,
+  type ListOptions,
+  type LoadOptions,
   leaseLost,
+  listPages,
   operationId,
+  parseDescription,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -45,14 +50,27 @@ export interface PostgresSessionOptions {
   readonly ttlSeconds?: number | undefined;
 }
 
+/** A change as text. */
+interface Texts {
+  readonly head: string;
+  readonly description: string;
+  readonly messages: readonly string[];
+  /** Size of the messages. */
+  readonly bytes: number;
+}
+
 interface ListedRow {
   readonly id: string;
   readonly key: string;
   readonly version: string;
+  readonly count: number;
+  readonly bytes: string;
+  readonly description: string;
+  readonly created: Date;
   readonly time: Date;
 }
 
-/** Sessions that one statement of a listing, or one transaction of a retention, takes. */
+/** Sessions that one transaction of a retention deletes. */
 const PAGE = 500;
 const PARTS = [
   ['tenantId', 'tenant_hash'],
@@ -95,15 +113,19 @@ export class PostgresSession implements SessionStore {
     return attempt(undefined, () => migrateTables(this.#pool, this.#table));
   }
 
-  async load(key: SessionKey): Promise<StoredSession | undefined> {
-    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${key}`)]);
+  async load(
+    key: SessionKey,
+    { last = Number.MAX_SAFE_INTEGER }: LoadOptions = {},
+  ): Promise<StoredSession | undefined> {
+    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${key}`), last]);
     const [session, ...messages] = rows;
     if (session === undefined) return undefined;
+    const first = Math.max(0, session.count - last);
     return decodeSession(key, 'PostgreSQL', {
       token: session.token,
       version: Number(session.version),
       // A gap in the numbers is a message that is missing.
-      count: messages.every(({ seq }, index) => seq === index) ? session.count : -1,
+      count: messages.every(({ seq }, index) => seq === first + index) ? session.count - first : -1,
       head: session.body,
       messages: messages.map(({ body }) => body),
       updatedAt: session.time,
@@ -114,14 +136,18 @@ export class PostgresSession implements SessionStore {
     checkChange(change);
     const { operation, expected, keep, fence = null } = change;
     const head = JSON.stringify(change.head);
+    const description = describeHead(change.head);
     const messages = change.append.map((message) => JSON.stringify(message));
+    const bytes = messages.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return attempt(key, async () => {
       if (expected !== undefined) {
         const values = [hashOf(`${key}`), expected, keep, operation, messages, fence, head, this.#lifetime];
-        const { rows } = await this.#query(this.#statements.append, values);
+        const { rows } = await this.#query(this.#statements.append, [...values, bytes, description]);
         if (rows[0] !== undefined) return Number(rows[0].version);
       }
-      return this.#transaction((connection) => this.#apply(connection, key, change, head, messages));
+      return this.#transaction((connection) =>
+        this.#apply(connection, key, change, { head, description, messages, bytes }),
+      );
     });
   }
 
@@ -161,7 +187,7 @@ export class PostgresSession implements SessionStore {
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
-  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const conditions: string[] = [];
     const values: unknown[] = [];
     for (const [part, column] of PARTS) {
@@ -170,27 +196,22 @@ export class PostgresSession implements SessionStore {
       values.push(hashOf(encodeSegment(wanted)));
       conditions.push(`${column} = $${values.length}`);
     }
-    const [next, afterNext] = [`$${values.length + 1}`, `$${values.length + 2}`];
-    const page = async (condition: string[], parameters: unknown[], limit: number | 'ALL') => {
-      const statement = this.#statements.list([...conditions, ...condition], limit);
-      return (await this.#run(undefined, statement, [...values, ...parameters])).rows as ListedRow[];
-    };
-    const { rows: clock } = await this.#run(undefined, this.#statements.now, []);
-    const seen = new Set<string>();
-    let rows = await page([], [], PAGE);
-    for (;;) {
-      for (const row of rows) {
-        seen.add(row.id);
-        yield infoOf(row);
-      }
-      const last = rows.at(-1);
-      if (last === undefined || rows.length < PAGE) break;
-      rows = await page([`(updated_at, id) < (${next}, ${afterNext})`], [last.time, last.id], PAGE);
-    }
-    // A commit takes a session to the front, where the listing has been.
-    for (const row of await page([`updated_at >= ${next}`], [clock[0]?.time], 'ALL')) {
-      if (!seen.has(row.id)) yield infoOf(row);
-    }
+    const place = `(updated_at, id) < ($${values.length + 1}, $${values.length + 2})`;
+    return listPages(options, async (behind, count) => {
+      const statement = this.#statements.list(behind ? [...conditions, place] : conditions, count);
+      const cursor = behind ? [new Date(behind.time), Number(behind.id)] : [];
+      const { rows } = await this.#run(undefined, statement, [...values, ...cursor]);
+      return (rows as ListedRow[]).map(({ id, key, version, count: messages, bytes, ...row }) => ({
+        id,
+        key: SessionKey.parse(key),
+        version: Number(version),
+        createdAt: row.created.toISOString(),
+        updatedAt: row.time.toISOString(),
+        messages,
+        bytes: Number(bytes),
+        ...parseDescription(row.description),
+      }));
+    });
   }
 
   /** Does nothing: the pool is the caller's. */
@@ -225,11 +246,11 @@ export class PostgresSession implements SessionStore {
     connection: PoolClient,
     key: SessionKey,
     change: SessionChange,
-    head: string,
-    messages: readonly string[],
+    texts: Texts,
   ): Promise<number> {
     const { operation, keep, fence } = change;
-    const { lockFence, lock, delete: remove, insert, replace, cut, add } = this.#statements;
+    const { head, description, messages } = texts;
+    const { lockFence, lock, delete: remove, insert, replace, cut, add, bytesOf } = this.#statements;
     const hash = hashOf(`${key}`);
     const [lease] = fence === undefined ? [] : (await connection.query(lockFence, [hash])).rows;
     const [row] = (await connection.query(lock, [hash])).rows;
@@ -246,13 +267,26 @@ export class PostgresSession implements SessionStore {
     if (stored === undefined) {
       const parts = PARTS.map(([part]) => key.parts[part]);
       const hashes = parts.map((part) => (part === undefined ? null : hashOf(encodeSegment(part))));
-      const values = [hash, `${key}`, ...hashes, count, operation, head, this.#lifetime];
+      const values = [
+        hash,
+        `${key}`,
+        ...hashes,
+        count,
+        operation,
+        head,
+        texts.bytes,
+        description,
+        this.#lifetime,
+      ];
       id = (await connection.query(insert, values)).rows[0]?.id;
       // Somebody was faster; now there is a row to lock.
-      if (id === undefined) return this.#apply(connection, key, change, head, messages);
+      if (id === undefined) return this.#apply(connection, key, change, texts);
     } else {
-      await connection.query(replace, [id, count, operation, head, this.#lifetime]);
-      if (keep < stored.messages) await connection.query(cut, [id, keep]);
+      const isCut = keep < stored.messages;
+      const kept = isCut ? (await connection.query(bytesOf, [id, keep])).rows[0]?.bytes : row.bytes;
+      const bytes = Number(kept) + texts.bytes;
+      await connection.query(replace, [id, count, operation, head, bytes, description, this.#lifetime]);
+      if (isCut) await connection.query(cut, [id, keep]);
     }
     if (messages.length > 0) await connection.query(add, [id, keep, messages]);
     return (stored?.version ?? 0) + 1;
@@ -295,8 +329,4 @@ function operationsOf({
   readonly earlier: string;
 }): readonly string[] {
   return [...(earlier.match(/.{8}/gs) ?? []), token];
-}
-
-function infoOf({ key, version, time }: ListedRow): SessionInfo {
-  return { key: SessionKey.parse(key), version: Number(version), updatedAt: time.toISOString() };
 }

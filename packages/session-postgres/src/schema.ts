@@ -21,6 +21,8 @@ const migrations: readonly ((table: string) => string)[] = [
       session_hash BYTEA NOT NULL,
       version BIGINT NOT NULL,
       message_count INTEGER NOT NULL,
+      bytes BIGINT NOT NULL,
+      description TEXT NOT NULL,
       token TEXT NOT NULL,
       earlier TEXT NOT NULL,
       head TEXT NOT NULL,
@@ -30,6 +32,8 @@ const migrations: readonly ((table: string) => string)[] = [
     );
     CREATE INDEX ON ${table} (updated_at, id);
     CREATE INDEX ON ${table} (user_hash, updated_at, id);
+    CREATE INDEX ON ${table} (tenant_hash, updated_at, id) WHERE tenant_hash IS NOT NULL;
+    CREATE INDEX ON ${table} (session_hash);
     CREATE TABLE ${table}_messages (
       session_id BIGINT NOT NULL,
       seq INTEGER NOT NULL,

@@ -21,6 +21,7 @@ export function statementsFor(table: string) {
       SELECT -1 AS seq, head AS body, token, version, message_count AS count, updated_at AS time FROM session
       UNION ALL
       SELECT m.seq, m.message, NULL, NULL, NULL, NULL FROM session JOIN ${messages} AS m ON m.session_id = session.id
+      WHERE m.seq >= session.message_count - $2::bigint
       ORDER BY seq`,
     /**
      * The common commit, to which only something is added: the row is changed if it is the expected one, and what is added
@@ -31,7 +32,7 @@ export function statementsFor(table: string) {
         SELECT fence FROM ${leases} WHERE key_hash = $1 AND fence = $6::bigint FOR SHARE
       ), changed AS (
         UPDATE ${table} SET version = version + 1, message_count = $3::integer + cardinality($5::text[]),
-          ${remember('$4::text')}, head = $7, updated_at = clock_timestamp(), expires_at = ${expires('$8')}
+          bytes = bytes + $9::bigint, description = $10, ${remember('$4::text')}, head = $7, updated_at = clock_timestamp(), expires_at = ${expires('$8')}
         WHERE key_hash = $1 AND token = $2 AND message_count = $3::integer AND ${LIVES}
           AND ($6::bigint IS NULL OR EXISTS (SELECT FROM lease))
         RETURNING id, version
@@ -43,17 +44,19 @@ export function statementsFor(table: string) {
       SELECT version FROM changed`,
     lockFence: `SELECT fence FROM ${leases} WHERE key_hash = $1 FOR SHARE`,
     lock: `
-      SELECT id, version, message_count AS count, token, earlier, NOT ${LIVES} AS expired
+      SELECT id, version, message_count AS count, bytes, token, earlier, NOT ${LIVES} AS expired
       FROM ${table} WHERE key_hash = $1 FOR UPDATE`,
     insert: `
       INSERT INTO ${table} (key_hash, session_key, tenant_hash, user_hash, agent_hash, session_hash, version,
-        message_count, token, earlier, head, created_at, updated_at, expires_at)
-      VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, '', $9, clock_timestamp(), clock_timestamp(), ${expires('$10')})
+        message_count, token, earlier, head, bytes, description, created_at, updated_at, expires_at)
+      VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $8, '', $9, $10, $11, clock_timestamp(), clock_timestamp(),
+        ${expires('$12')})
       ON CONFLICT (key_hash) DO NOTHING RETURNING id`,
     replace: `
       UPDATE ${table} SET version = version + 1, message_count = $2, ${remember('$3::text')}, head = $4,
-        updated_at = clock_timestamp(), expires_at = ${expires('$5')}
+        bytes = $5, description = $6, updated_at = clock_timestamp(), expires_at = ${expires('$7')}
       WHERE id = $1`,
+    bytesOf: `SELECT SUM(OCTET_LENGTH(message)) AS bytes FROM ${messages} WHERE session_id = $1 AND seq < $2`,
     cut: `DELETE FROM ${messages} WHERE session_id = $1 AND seq >= $2`,
     add: `
       INSERT INTO ${messages} (session_id, seq, message)
@@ -64,10 +67,11 @@ export function statementsFor(table: string) {
         texts AS (DELETE FROM ${messages} USING gone WHERE session_id = gone.id),
         lease AS (DELETE FROM ${leases} WHERE key_hash = $1 AND expires_at <= clock_timestamp())
       SELECT lived FROM gone`,
-    list: (conditions: readonly string[], limit: number | 'ALL') => `
-      SELECT id, session_key AS key, version, updated_at AS time FROM ${table}
+    list: (conditions: readonly string[], limit: number) => `
+      SELECT id, session_key AS key, version, message_count AS count, bytes, description, created_at AS created,
+        updated_at AS time
+      FROM ${table}
       WHERE ${[LIVES, ...conditions].join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
-    now: 'SELECT clock_timestamp()::timestamptz(3) AS time',
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */
     lease: `
       INSERT INTO ${leases} AS l (key_hash, fence, holder, expires_at)

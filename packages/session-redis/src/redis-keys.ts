@@ -1,65 +1,60 @@
 import { createHash } from 'node:crypto';
-import type { SessionKey } from '@x/core';
+import { encodeSegment, type SessionKey, type SessionScope } from '@x/core';
+
+const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 
 /**
- * Sessions that live together: all of one user's, so that they share an index and a Cluster slot. Sessions without a
- * user are spread over 256 shards by their id, so that an application without users is no single slot.
+ * The keys of a session. Sessions lie in 256 buckets: those of a user in one, those without a user spread by their id. The
+ * braces are a Redis Cluster hash tag: what lies in one bucket shares a slot, and changes in one script.
  */
-export interface Shard {
-  /** Encoded; empty when absent. */
-  readonly tenant: string;
-  /** The encoded user, or `~` and two hex digits. An encoded user never contains `~`. */
-  readonly owner: string;
-}
-
-/** Where a session lies: its shard, and its name in it, `agent/session`. */
-export interface Place {
-  readonly shard: Shard;
+export interface SessionKeys {
+  /** Its name in indexes: the encoded key. */
   readonly member: string;
-}
-
-export function placeOf(key: SessionKey): Place {
-  // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
-  const [tenant = '', user = '', agent = '', session = ''] = key.toString().split('/');
-  const owner = user === '' ? `~${bucketOf(session)}` : user;
-  return { shard: { tenant, owner }, member: `${agent}/${session}` };
-}
-
-function bucketOf(session: string): string {
-  return createHash('sha256').update(session).digest('hex').slice(0, 2);
-}
-
-/** The keys of a shard. The braces are a Redis Cluster hash tag: what has the same one shares a slot. */
-export class ShardKeys {
-  /** Sorted set: members are sessions of the shard, scores the milliseconds of their expiry. */
-  readonly index: string;
-  /** Present while the directory is known to hold the shard. */
-  readonly listed: string;
-  readonly #prefix: string;
-
-  constructor(keyPrefix: string, shard: Shard) {
-    this.#prefix = `${keyPrefix}{${shard.tenant}/${shard.owner}}`;
-    this.index = `${this.#prefix}:index`;
-    this.listed = `${this.#prefix}:listed`;
-  }
-
-  /** Hash: version, count, updatedAt, operation, head, expires. */
-  session(member: string): string {
-    return `${this.#prefix}:session:${member}`;
-  }
-
+  /** Hash: version, count, bytes, times, operations, head and description. */
+  readonly session: string;
   /** List: one message an element, as JSON. */
-  messages(member: string): string {
-    return `${this.#prefix}:messages:${member}`;
-  }
-
+  readonly messages: string;
   /** String: who has the lease of the session now. It ends with the lease. */
-  lease(member: string): string {
-    return `${this.#prefix}:lease:${member}`;
-  }
-
+  readonly lease: string;
   /** String: the fence of the newest lease that was granted. */
-  fence(member: string): string {
-    return `${this.#prefix}:fence:${member}`;
+  readonly fence: string;
+  /** String: the longest lifetime in the bucket, in milliseconds, or `no`. */
+  readonly lifetime: string;
+  /** Sorted sets by the time of the last commit: of the bucket, of its tenant in the bucket, of its user. */
+  readonly indexes: readonly string[];
+}
+
+export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
+  const member = key.toString();
+  // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
+  const [tenant, user, , session = ''] = member.split('/');
+  const base = `${keyPrefix}{${bucketOf(user || session)}}`;
+  const recent = `${base}:recent`;
+  return {
+    member,
+    session: `${base}:session:${member}`,
+    messages: `${base}:messages:${member}`,
+    lease: `${base}:lease:${member}`,
+    fence: `${base}:fence:${member}`,
+    lifetime: `${base}:lifetime`,
+    indexes: [
+      recent,
+      ...(tenant ? [`${recent}:tenant:${tenant}`] : []),
+      ...(user ? [`${recent}:user:${user}`] : []),
+    ],
+  };
+}
+
+/** The indexes in which the sessions of a scope are, among others. */
+export function indexesOf(keyPrefix: string, { tenantId, userId }: SessionScope): readonly string[] {
+  if (userId !== undefined) {
+    const user = encodeSegment(userId);
+    return [`${keyPrefix}{${bucketOf(user)}}:recent:user:${user}`];
   }
+  const tenant = tenantId === undefined ? '' : `:tenant:${encodeSegment(tenantId)}`;
+  return BUCKETS.map((bucket) => `${keyPrefix}{${bucket}}:recent${tenant}`);
+}
+
+function bucketOf(owner: string): string {
+  return createHash('sha256').update(owner).digest('hex').slice(0, 2);
 }

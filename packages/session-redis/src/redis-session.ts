@@ -1,8 +1,16 @@
 import {
   checkChange,
   conflict,
+  decodeSession,
+  describeHead,
   keepRefused,
+  type ListedSession,
+  type ListOptions,
+  type ListPosition,
+  type LoadOptions,
   leaseLost,
+  listPages,
+  parseDescription,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -13,17 +21,16 @@ import {
   type StoredSession,
 } from '@x/core';
 import * as z from 'zod';
-import { decodeSession, FIELDS } from './decode-session.js';
 import { warnOfEviction } from './eviction-warning.js';
 import { clientSchema, keyPrefixSchema } from './options.js';
+import { recentSessions } from './recent-sessions.js';
 import type { RedisClient } from './redis-client.js';
-import { type Place, placeOf, type Shard, ShardKeys } from './redis-keys.js';
+import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
 import { grantLease } from './redis-lease.js';
-import { commitScript } from './scripts/commit.js';
-import { runScript } from './scripts/run-script.js';
+import { commitScript, FORMAT } from './scripts/commit.js';
+import { runScript, whileSlotMoves } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
-import { deleteScript, describeScript, loadScript, membersScript } from './scripts/sessions.js';
-import { ShardDirectory } from './shard-directory.js';
+import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
 import { asStoreError, corrupt, newer } from './store-error.js';
 
 const optionsSchema = z.strictObject({
@@ -44,12 +51,10 @@ export interface RedisSessionOptions {
   readonly ttlSeconds?: number | undefined;
 }
 
-/** Sessions described in one round trip of a listing. */
-const PAGE = 200;
-
-interface Location extends Place {
-  readonly keys: ShardKeys;
-}
+/** What a load reads of a session beside its messages. */
+const FIELDS = ['version', 'count', 'operation', 'updatedAt', 'head', 'format'];
+/** What a listing reads. */
+const LISTED = ['version', 'updatedAt', 'createdAt', 'count', 'bytes', 'description'];
 
 /**
  * Sessions in Redis: standalone, Sentinel or Cluster. A commit is one round trip and sends only what it adds.
@@ -61,74 +66,85 @@ export class RedisSession implements SessionStore {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
-  readonly #directory: ShardDirectory;
 
   constructor(options: RedisSessionOptions) {
     const { client, keyPrefix, ttlSeconds } = parseWith(optionsSchema, options, 'RedisSession options');
     this.#client = client;
     this.#keyPrefix = keyPrefix;
     this.#lifetime = ttlSeconds * 1000;
-    this.#directory = new ShardDirectory(client, keyPrefix);
   }
 
-  async load(key: SessionKey): Promise<StoredSession | undefined> {
-    const { keys, member } = this.#locate(key);
+  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     return asStoreError(key, async () => {
-      const [fields, messages] = await this.#read(keys.session(member), keys.messages(member));
-      if (fields[0] == null && messages.length === 0) return undefined;
-      return decodeSession(key, fields, messages);
+      const [fields, messages] = await this.#read(keysOf(this.#keyPrefix, key), last);
+      if (fields.every((field) => field == null) && messages.length === 0) return undefined;
+      const [version, count, token = '', updatedAt, head = '', format] = fields.map((field) =>
+        field == null ? undefined : String(field),
+      );
+      if (Number(format) > FORMAT) throw newer(key, Number(format));
+      return decodeSession(key, 'Redis', {
+        token,
+        version: Number(version),
+        count: Math.min(Number(count), last ?? Number.POSITIVE_INFINITY),
+        head,
+        messages: messages.map(String),
+        updatedAt: new Date(Number(updatedAt)),
+      });
     });
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
     warnOfEviction(this.#client);
-    const { shard, keys, member } = this.#locate(key);
-    const { operation, expected = '', append, fence } = change;
+    const { member, session, messages, fence: newest, lifetime, indexes } = keysOf(this.#keyPrefix, key);
+    const { operation, expected = '', keep, head, append, fence } = change;
     const values = [
-      expected,
-      operation,
-      String(change.keep),
-      String(this.#lifetime),
-      fence === undefined ? '' : String(fence),
-      member,
-      JSON.stringify(change.head),
+      ...[
+        expected,
+        operation,
+        String(keep),
+        String(this.#lifetime),
+        fence === undefined ? '' : String(fence),
+      ],
+      ...[member, JSON.stringify(head), describeHead(head)],
     ];
     for (const message of append) values.push(JSON.stringify(message));
-    const names = [keys.session(member), keys.messages(member), keys.index, keys.listed];
-    if (fence !== undefined) names.push(keys.fence(member));
+    const names = [session, messages, newest, lifetime, ...indexes];
     const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
     // Clients can be told to answer numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
-    const version = Number(number);
-    // The change is applied, so a failure here must not be the commit's: the next commit tries again.
-    if (outcome === 'list') await this.#directory.add(shard, keys, operation).catch(() => {});
-    else if (outcome !== 'done') throw refusal(key, change, outcome, version);
-    return version;
+    if (outcome !== 'done') throw refusal(key, change, outcome, Number(number));
+    return Number(number);
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const { shard, keys, member } = this.#locate(key);
-    return asStoreError(key, async () => {
-      const all = [keys.session(member), keys.messages(member), keys.index];
-      const [removed, left] = (await this.#run(
-        deleteScript,
-        [...all, keys.lease(member), keys.fence(member)],
-        [member],
-      )) as unknown[];
-      if (Number(left) === 0) await this.#directory.remove(shard, keys);
-      return Number(removed) !== 0;
-    });
+    const { member, session, messages, lease, fence, lifetime, indexes } = keysOf(this.#keyPrefix, key);
+    const names = [session, messages, lease, fence, lifetime, ...indexes];
+    return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member])) !== 0);
   }
 
-  /** The sessions within a scope: users in no particular order, one user's sessions newest first. */
-  async *list(scope: SessionScope = {}): AsyncIterable<SessionInfo> {
-    const shards = this.#directory.within(scope)[Symbol.asyncIterator]();
-    for (;;) {
-      const shard = await asStoreError(undefined, () => shards.next());
-      if (shard.done) return;
-      yield* await asStoreError(undefined, () => this.#listShard(shard.value, scope));
-    }
+  /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
+  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    const indexes = indexesOf(this.#keyPrefix, scope);
+    let entries: AsyncGenerator<ListPosition, void, undefined> | undefined;
+    let last: ListPosition | undefined;
+    return listPages(options, (behind, count) =>
+      asStoreError(undefined, async () => {
+        if (entries === undefined || behind?.id !== last?.id || behind?.time !== last?.time) {
+          entries = recentSessions(this.#client, indexes, behind);
+        }
+        const page: ListedSession[] = [];
+        while (page.length < count) {
+          const found = await take(entries, count - page.length, scope);
+          if (found.length === 0) break;
+          const described = await Promise.all(found.map((entry) => this.#describe(entry)));
+          for (const session of described) if (session !== undefined) page.push(session);
+        }
+        const end = page.at(-1);
+        last = end && { time: Date.parse(end.updatedAt), id: end.id };
+        return page;
+      }),
+    );
   }
 
   /**
@@ -142,23 +158,23 @@ export class RedisSession implements SessionStore {
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
-    const { keys, member } = this.#locate(key);
-    return grantLease(this.#client, {
-      key,
-      keys: { lease: keys.lease(member), fence: keys.fence(member), session: keys.session(member) },
-      ttlMs,
-      lifetime: this.#lifetime,
-    });
+    const keys = keysOf(this.#keyPrefix, key);
+    return grantLease(this.#client, { key, keys, ttlMs, lifetime: this.#lifetime });
   }
 
   /** Does nothing: the client is the caller's. */
   async close(): Promise<void> {}
 
   /** Reads fields and messages as of one moment. */
-  async #read(session: string, messages: string): Promise<[fields: unknown[], messages: unknown[]]> {
+  async #read(
+    { session, messages }: SessionKeys,
+    last: number | undefined,
+  ): Promise<[fields: unknown[], messages: unknown[]]> {
+    // Nothing is a range that ends before it begins.
+    const [from, to] = last === 0 ? [1, 0] : [last === undefined ? 0 : -last, -1];
     // While a slot moves, any command may be sent on its own way and be done after those that follow it.
     if (this.#client.isCluster !== false) {
-      const reply = await this.#run(loadScript, [session, messages], FIELDS);
+      const reply = await this.#run(loadScript, [session, messages], [String(from), String(to), ...FIELDS]);
       return reply as [unknown[], unknown[]];
     }
     // No script: Redis would copy every message into Lua and out again, which takes longer than everything else that a
@@ -166,41 +182,31 @@ export class RedisSession implements SessionStore {
     for (;;) {
       const [fields, found, [token]] = await Promise.all([
         this.#client.hmget(session, ...FIELDS),
-        this.#client.lrange(messages, 0, -1),
+        this.#client.lrange(messages, from, to),
         this.#client.hmget(session, 'operation'),
       ]);
       if (String(fields[2]) === String(token)) return [fields, found];
     }
   }
 
-  async #listShard(shard: Shard, scope: SessionScope): Promise<SessionInfo[]> {
-    const keys = new ShardKeys(this.#keyPrefix, shard);
-    const members = ((await this.#run(membersScript, [keys.index], [])) as unknown[]).map(String);
-    if (members.length === 0) await this.#directory.remove(shard, keys);
-    const candidates = members
-      .map((member) => ({ member, key: keyOf(shard, member) }))
-      .filter(({ key }) => key.isWithin(scope));
-
-    const found: SessionInfo[] = [];
-    for (let start = 0; start < candidates.length; start += PAGE) {
-      const page = candidates.slice(start, start + PAGE);
-      const described = (await this.#run(
-        describeScript,
-        [keys.index, ...page.map(({ member }) => keys.session(member))],
-        page.map(({ member }) => member),
-      )) as unknown[][];
-      for (const [index, { key }] of page.entries()) {
-        const [version, updatedAt] = (described[index] ?? []).map(String);
-        if (!version) continue;
-        found.push({ key, version: Number(version), updatedAt: new Date(Number(updatedAt)).toISOString() });
-      }
-    }
-    return found.sort((left, right) => (left.updatedAt < right.updatedAt ? 1 : -1));
-  }
-
-  #locate(key: SessionKey): Location {
-    const { shard, member } = placeOf(key);
-    return { shard, keys: new ShardKeys(this.#keyPrefix, shard), member };
+  /** What a listing shows of a session; `undefined` when it has expired, or moved to the front meanwhile. */
+  async #describe({ id, time }: ListPosition): Promise<ListedSession | undefined> {
+    const key = SessionKey.parse(id);
+    const { session, indexes } = keysOf(this.#keyPrefix, key);
+    const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
+    const [version, updatedAt, createdAt, count, bytes, description] = fields;
+    if (version == null) await this.#run(forgetScript, [session, ...indexes], [id]);
+    if (version == null || Number(updatedAt) !== time) return undefined;
+    return {
+      id,
+      key,
+      version: Number(version),
+      createdAt: new Date(Number(createdAt ?? updatedAt)).toISOString(),
+      updatedAt: new Date(time).toISOString(),
+      messages: Number(count),
+      bytes: Number(bytes),
+      ...parseDescription(description),
+    };
   }
 
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {
@@ -208,9 +214,19 @@ export class RedisSession implements SessionStore {
   }
 }
 
-function keyOf({ tenant, owner }: Shard, member: string): SessionKey {
-  const user = owner.startsWith('~') ? '' : owner;
-  return SessionKey.parse(`${tenant}/${user}/${member}`);
+/** Takes the next so many entries of a scope. */
+async function take(
+  entries: AsyncGenerator<ListPosition, void, undefined>,
+  count: number,
+  scope: SessionScope,
+): Promise<readonly ListPosition[]> {
+  const taken: ListPosition[] = [];
+  while (taken.length < count) {
+    const { value, done } = await entries.next();
+    if (done) break;
+    if (SessionKey.parse(value.id).isWithin(scope)) taken.push(value);
+  }
+  return taken;
 }
 
 /** Why a commit wrote nothing. */

@@ -4,6 +4,7 @@ import { commitAt } from '@x/testkit';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { RedisSession, RedisWorkspace } from '../src/index.js';
+import { keysOf } from '../src/redis-keys.js';
 import { proxiedClient } from './support/proxied-client.js';
 import { collect, messages, testStore } from './support/test-store.js';
 
@@ -53,7 +54,7 @@ it('a write whose reply is lost is done once', async () => {
 it('a session says its format, and one of a newer release is told apart from damage', async () => {
   const { client, keyPrefix, store } = testStore();
   await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
-  const name = `${keyPrefix}{/alice}:session:/s`;
+  const name = keysOf(keyPrefix, key).session;
   expect(await client.hget(name, 'format')).toBe('2');
   await client.hset(name, 'format', '3');
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });

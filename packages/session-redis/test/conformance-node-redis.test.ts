@@ -3,6 +3,7 @@ import { commitAt } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { expect, it } from 'vitest';
 import { fromNodeRedis, RedisSession, RedisWorkspace } from '../src/index.js';
+import { keysOf } from '../src/redis-keys.js';
 import { nodeRedisClient, nodeRedisCluster } from './support/node-redis.js';
 import { collect, messages } from './support/test-store.js';
 
@@ -38,7 +39,7 @@ it('a damaged session is told as over ioredis', async () => {
   const { client, keyPrefix: prefix, raw } = await nodeRedisClient();
   const store = new RedisSession({ client, keyPrefix: prefix });
   await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
-  await raw.set(`${prefix}{/alice}:messages:/s`, 'text');
+  await raw.set(keysOf(prefix, key).messages, 'text');
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 

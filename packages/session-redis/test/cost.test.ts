@@ -3,6 +3,7 @@ import { commitAt } from '@x/testkit';
 import type { Redis } from 'ioredis';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
+import { keysOf } from '../src/redis-keys.js';
 import { testClient, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
@@ -20,7 +21,7 @@ describe('what a commit costs', () => {
     expect(recording.slice(-999).every(([name]) => name === 'evalsha')).toBe(true);
     const bytes = (command: readonly unknown[] = []) => command.join('').length;
     expect(bytes(late) - bytes(early)).toBeLessThan(10);
-    expect(await client.llen(`${keyPrefix}{/alice}:messages:/s-1`)).toBe(2_000);
+    expect(await client.llen(keysOf(keyPrefix, key).messages)).toBe(2_000);
   });
 
   it('runs no command in the server whose work grows with the history', async () => {

@@ -2,6 +2,7 @@ import { SessionKey, SessionLeaseError } from '@x/core';
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
+import { keysOf } from '../src/redis-keys.js';
 import { messages, testClient, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's-1' });
@@ -12,8 +13,7 @@ const change = { expectedVersion: 'latest', head: {}, keep: 0, append: messages(
 function twoProcesses(options: { readonly ttlSeconds?: number } = {}) {
   const { client, keyPrefix, store } = testStore(options);
   const other = new RedisSession({ client: testClient(), keyPrefix, ...options });
-  const lease = `${keyPrefix}{/alice}:lease:/s-1`;
-  const fence = `${keyPrefix}{/alice}:fence:/s-1`;
+  const { lease, fence } = keysOf(keyPrefix, key);
   /** What the passing of its time does to a lease. */
   const runOut = () => client.pexpire(lease, 0);
   return { client, keyPrefix, store, other, lease, fence, runOut };

@@ -2,6 +2,7 @@ import { InvalidInputError, SessionConflictError, SessionKey, type SessionStoreE
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { RedisSession } from '../src/index.js';
+import { keysOf } from '../src/redis-keys.js';
 import { messages, testClient, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ tenantId: 'acme', userId: 'alice', agentId: 'coder', sessionId: 's-1' });
@@ -53,7 +54,7 @@ describe('RedisSession', () => {
   ] as const)('says that a session is corrupt: %s', async (_, command, part, values) => {
     const { client, keyPrefix, store } = testStore();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
-    await client.call(command, `${keyPrefix}{acme/alice}:${part}:coder/s-1`, ...(values ?? []));
+    await client.call(command, keysOf(keyPrefix, key)[part], ...(values ?? []));
     await expect(store.load(key)).rejects.toMatchObject({
       code: 'session_corrupt',
       sessionKey: key.toString(),
@@ -72,7 +73,7 @@ describe('RedisSession', () => {
   it('does not append to messages that are not those of its version', async () => {
     const { client, keyPrefix, store } = testStore();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
-    await client.rpop(`${keyPrefix}{acme/alice}:messages:coder/s-1`);
+    await client.rpop(keysOf(keyPrefix, key).messages);
     await expect(
       commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: messages(1) }),
     ).rejects.toMatchObject({ code: 'session_corrupt' });

@@ -1,11 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { migrate, migrations, versionOf } from './schema.js';
 
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
+const PAUSE_MS = 10;
 
 /**
  * Opens the database of sessions, and makes it or brings it up to date.
@@ -40,13 +42,32 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   }
 }
 
+/** Runs a task in a transaction; again, with others let in between, while another process has the file. */
+export async function inTransaction<T>(
+  database: Database,
+  lockTimeoutMs: number,
+  key: SessionKey | undefined,
+  mode: 'deferred' | 'immediate',
+  task: () => T,
+): Promise<T> {
+  const deadline = performance.now() + lockTimeoutMs;
+  for (;;) {
+    try {
+      return database.transaction(task)[mode]();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(key, error);
+    }
+    await sleep(PAUSE_MS * (0.5 + Math.random()));
+  }
+}
+
 /** Whether another process has the file. */
-export function isBusy(error: unknown): boolean {
+function isBusy(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED)/.test(String((error as { code?: string }).code));
 }
 
 /** A transaction of SQLite happens or does not, and says which. */
-export function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
+function toStoreError(key: SessionKey | undefined, error: unknown): unknown {
   if (XError.isInstance(error)) return error;
   const { code = '', message } = error as { code?: string; message: string };
   const isDamaged = /^SQLITE_(CORRUPT|NOTADB)/.test(code);

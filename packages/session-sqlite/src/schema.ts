@@ -17,6 +17,8 @@ export const migrations: readonly string[] = [
      session TEXT NOT NULL,
      version INTEGER NOT NULL,
      message_count INTEGER NOT NULL,
+     bytes INTEGER NOT NULL,
+     description TEXT NOT NULL,
      operations TEXT NOT NULL,
      head TEXT NOT NULL,
      created_at INTEGER NOT NULL,
@@ -25,6 +27,8 @@ export const migrations: readonly string[] = [
    );
    CREATE INDEX by_time ON sessions (updated_at);
    CREATE INDEX by_user ON sessions (user, updated_at);
+   CREATE INDEX by_tenant ON sessions (tenant, updated_at) WHERE tenant <> '';
+   CREATE INDEX by_session ON sessions (session);
    CREATE INDEX by_expiry ON sessions (expires_at) WHERE expires_at IS NOT NULL;
    CREATE TABLE messages (
      session_id INTEGER NOT NULL,

@@ -1,13 +1,19 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type Clock,
   type Committed,
   checkChange,
   checkCommit,
   decodeSession,
+  describeHead,
   encodeSegment,
+  type ListedSession,
+  type ListOptions,
+  type ListPosition,
+  type LoadOptions,
   leaseLost,
+  listPages,
+  parseDescription,
   parseWith,
   remember,
   type SessionChange,
@@ -22,7 +28,7 @@ import {
 } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
-import { isBusy, openDatabase, toStoreError } from './database.js';
+import { inTransaction, openDatabase } from './database.js';
 
 const optionsSchema = z.strictObject({
   file: z.string().min(1),
@@ -56,11 +62,14 @@ interface SessionRow {
   readonly version: number;
   readonly message_count: number;
   readonly operations: string;
+  readonly bytes: number;
   readonly head: string;
   readonly updated_at: number;
 }
 interface ListedRow extends SessionRow {
   readonly key: string;
+  readonly description: string;
+  readonly created_at: number;
 }
 interface LeaseRow {
   readonly fence: number;
@@ -68,8 +77,7 @@ interface LeaseRow {
   readonly expires_at: number;
 }
 
-const PAUSE_MS = 10;
-/** Sessions that one statement of a listing reads. */
+/** Sessions that one transaction of a retention deletes. */
 const PAGE = 200;
 const PARTS = [
   ['tenantId', 'tenant'],
@@ -110,18 +118,21 @@ export class SqliteSession implements SessionStore {
     this.#database = openDatabase(file, synchronous, lockTimeoutMs);
   }
 
-  load(key: SessionKey): Promise<StoredSession | undefined> {
+  load(
+    key: SessionKey,
+    { last = Number.MAX_SAFE_INTEGER }: LoadOptions = {},
+  ): Promise<StoredSession | undefined> {
     return this.#transaction(key, 'deferred', () => {
       const row = this.#row(key);
       if (row === undefined) return undefined;
       const messages = this.#database
-        .prepare('SELECT message FROM messages WHERE session_id = ? ORDER BY seq')
+        .prepare('SELECT message FROM messages WHERE session_id = ? AND seq >= ? ORDER BY seq')
         .pluck()
-        .all(row.id) as string[];
+        .all(row.id, row.message_count - last) as string[];
       return decodeSession(key, 'SQLite', {
         token: tokenOf(committed(row)),
         version: row.version,
-        count: row.message_count,
+        count: Math.min(row.message_count, last),
         head: row.head,
         messages,
         updatedAt: new Date(row.updated_at),
@@ -143,8 +154,10 @@ export class SqliteSession implements SessionStore {
       const id = this.#put(key, row, {
         version,
         message_count: change.keep + messages.length,
+        bytes: messages.reduce((sum, text) => sum + Buffer.byteLength(text), this.#bytesOf(row, change.keep)),
         operations: remember(stored?.operations ?? [], change.operation).join(' '),
         head,
+        description: describeHead(change.head),
         updated_at: Math.round(now),
         expires_at: this.#lifetime > 0 ? Math.round(now + this.#lifetime) : null,
       });
@@ -204,20 +217,8 @@ export class SqliteSession implements SessionStore {
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
-  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
-    const begun = this.#clock.now();
-    const seen = new Set<number>();
-    let last: Pick<ListedRow, 'updated_at' | 'id'> | undefined;
-    do {
-      const rows = await this.#page(scope, last);
-      for (const row of rows) {
-        seen.add(row.id);
-        yield infoOf(row);
-      }
-      last = rows.length < PAGE ? undefined : rows.at(-1);
-    } while (last !== undefined);
-    // A commit takes a session to the front, where the listing has been.
-    for (const row of await this.#page(scope, undefined, begun)) if (!seen.has(row.id)) yield infoOf(row);
+  list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    return listPages(options, (behind, count) => this.#page(scope, behind, count));
   }
 
   /** Closes the file. */
@@ -272,12 +273,11 @@ export class SqliteSession implements SessionStore {
     };
   }
 
-  /** Sessions behind `last`, or all that were committed to since a time. */
-  #page(
+  async #page(
     scope: SessionScope,
-    last: Pick<ListedRow, 'updated_at' | 'id'> | undefined,
-    since?: number,
-  ): Promise<readonly ListedRow[]> {
+    behind: ListPosition | undefined,
+    count: number,
+  ): Promise<readonly ListedSession[]> {
     const conditions = ['(expires_at IS NULL OR expires_at > ?)'];
     const values: (string | number)[] = [this.#clock.now()];
     for (const [part, column] of PARTS) {
@@ -286,21 +286,27 @@ export class SqliteSession implements SessionStore {
       conditions.push(`${column} = ?`);
       values.push(encodeSegment(wanted));
     }
-    if (last !== undefined) {
+    if (behind !== undefined) {
       conditions.push('(updated_at, id) < (?, ?)');
-      values.push(last.updated_at, last.id);
+      values.push(behind.time, Number(behind.id));
     }
-    if (since !== undefined) {
-      conditions.push('updated_at >= ?');
-      values.push(Math.floor(since));
-    }
-    const statement = `SELECT id, key, version, updated_at FROM sessions WHERE ${conditions.join(' AND ')}
-      ORDER BY updated_at DESC, id DESC LIMIT ${since === undefined ? PAGE : -1}`;
-    return this.#transaction(
+    const statement = `
+      SELECT id, key, version, message_count, bytes, description, created_at, updated_at FROM sessions
+      WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
+    const rows = await this.#transaction(
       undefined,
       'deferred',
       () => this.#database.prepare(statement).all(values) as ListedRow[],
     );
+    return rows.map(listedOf);
+  }
+
+  /** The size of the messages that a change keeps. */
+  #bytesOf(row: SessionRow | undefined, keep: number): number {
+    if (row === undefined || keep === 0) return 0;
+    if (keep === row.message_count) return row.bytes;
+    const statement = 'SELECT SUM(OCTET_LENGTH(message)) FROM messages WHERE session_id = ? AND seq < ?';
+    return Number(this.#database.prepare(statement).pluck().get(row.id, keep));
   }
 
   /** The session, unless it has expired. */
@@ -359,21 +365,8 @@ export class SqliteSession implements SessionStore {
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }
 
-  /** Runs a task in a transaction; again, with others let in between, while another process has the file. */
-  async #transaction<T>(
-    key: SessionKey | undefined,
-    mode: 'deferred' | 'immediate',
-    task: () => T,
-  ): Promise<T> {
-    const deadline = performance.now() + this.#lockTimeoutMs;
-    for (;;) {
-      try {
-        return this.#database.transaction(task)[mode]();
-      } catch (error) {
-        if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(key, error);
-      }
-      await sleep(PAUSE_MS * (0.5 + Math.random()));
-    }
+  #transaction<T>(key: SessionKey | undefined, mode: 'deferred' | 'immediate', task: () => T): Promise<T> {
+    return inTransaction(this.#database, this.#lockTimeoutMs, key, mode, task);
   }
 }
 
@@ -381,6 +374,15 @@ function committed(row: SessionRow): Committed {
   return { version: row.version, messages: row.message_count, operations: row.operations.split(' ') };
 }
 
-function infoOf({ key, version, updated_at: updatedAt }: ListedRow): SessionInfo {
-  return { key: SessionKey.parse(key), version, updatedAt: new Date(updatedAt).toISOString() };
+function listedOf(row: ListedRow): ListedSession {
+  return {
+    id: String(row.id),
+    key: SessionKey.parse(row.key),
+    version: row.version,
+    createdAt: new Date(row.created_at).toISOString(),
+    updatedAt: new Date(row.updated_at).toISOString(),
+    messages: row.message_count,
+    bytes: row.bytes,
+    ...parseDescription(row.description),
+  };
 }

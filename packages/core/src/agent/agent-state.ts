@@ -84,6 +84,8 @@ const headSchema = z.strictObject({
   sessionId: z.string().min(1),
   userId: z.string().min(1).optional(),
   tenantId: z.string().min(1).optional(),
+  title: z.string().optional(),
+  metadata: jsonObjectSchema.optional(),
   activeCall: z.strictObject({ callId: z.string(), startedAt: z.string() }).optional(),
   permissionContext: permissionContextSchema.prefault({}),
   planModeContext: planModeContextSchema.prefault({}),
@@ -131,6 +133,10 @@ export class AgentState {
   readonly sessionId: string;
   readonly userId: string | undefined;
   readonly tenantId: string | undefined;
+  /** What a listing calls the session. `Session.commit` makes it of the first request where there is none. */
+  title: string | undefined;
+  /** What the application notes of the session: listings show it, and filter by it. */
+  metadata: JsonObject | undefined;
   /** Set while a call runs; still set when a state is loaded whose call never ended. */
   activeCall: ActiveCall | undefined;
   permissionContext: PermissionContext;
@@ -155,6 +161,8 @@ export class AgentState {
     this.sessionId = head.sessionId;
     this.userId = head.userId;
     this.tenantId = head.tenantId;
+    this.title = head.title;
+    this.metadata = head.metadata;
     this.activeCall = head.activeCall;
     this.permissionContext = head.permissionContext;
     this.planModeContext = head.planModeContext;
@@ -232,13 +240,15 @@ export class AgentState {
   }
 
   #own(): Record<string, unknown> {
-    const { sessionId, userId, tenantId, activeCall, permissionContext, planModeContext } = this;
-    const { tasksContext, toolContext, extensions } = this;
+    const { sessionId, userId, tenantId, title, metadata, activeCall, permissionContext } = this;
+    const { planModeContext, tasksContext, toolContext, extensions } = this;
     return plain({
       schemaVersion: AGENT_STATE_VERSION,
       sessionId,
       userId,
       tenantId,
+      title,
+      metadata,
       activeCall,
       permissionContext,
       planModeContext,

@@ -29,6 +29,8 @@ export function decodeSession(key: SessionKey, backend: string, encoded: Encoded
       { sessionKey: key.toString(), cause },
     );
   const { token, version, count, messages, updatedAt } = encoded;
+  if (!Number.isInteger(version) || Number.isNaN(updatedAt.getTime()))
+    throw corrupt('a part of it is missing');
   if (messages.length !== count) throw corrupt(`it has ${messages.length} messages instead of ${count}`);
   let head: unknown;
   try {

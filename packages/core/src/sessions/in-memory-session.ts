@@ -4,15 +4,18 @@ import { type Clock, systemClock } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
+import { describeSession, listAll } from './listing.js';
 import { SessionKey, type SessionScope } from './session-key.js';
 import type {
+  ListOptions,
+  LoadOptions,
   SessionChange,
   SessionInfo,
   SessionLease,
   SessionStore,
   StoredSession,
 } from './session-store.js';
-import { checkChange, checkCommit, leaseLost, remember, tokenOf } from './store-rules.js';
+import { checkChange, checkCommit, lastOf, leaseLost, remember, tokenOf } from './store-rules.js';
 
 const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 
@@ -22,6 +25,7 @@ interface Entry {
   readonly head: JsonObject;
   /** Written to in place, so that a commit costs what it adds. Nobody else holds it. */
   readonly messages: Message[];
+  readonly createdAt: string;
   readonly updatedAt: string;
 }
 
@@ -53,13 +57,15 @@ export class InMemorySession implements SessionStore {
     this.#clock = options.clock ?? systemClock;
   }
 
-  async load(key: SessionKey): Promise<StoredSession | undefined> {
-    // A copy: what a caller does with its session must not reach into the store before a commit.
+  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const stored = this.#sessions.get(key.toString());
     if (stored === undefined) return undefined;
-    const { operations: _, ...session } = structuredClone(stored);
-    vouchFor(session.messages);
-    return { ...session, token: tokenOf(stored) };
+    const { version, head, updatedAt } = stored;
+    const messages = lastOf(stored.messages, last);
+    // A copy: what a caller does with its session must not reach into the store before a commit.
+    const copy = structuredClone({ token: tokenOf(stored), version, head, messages, updatedAt });
+    vouchFor(copy.messages);
+    return copy;
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -77,7 +83,9 @@ export class InMemorySession implements SessionStore {
     for (const message of append) messages.push(message);
     const version = (stored?.version ?? 0) + 1;
     const operations = remember(stored?.operations ?? [], change.operation);
-    this.#sessions.set(id, { version, operations, head, messages, updatedAt: new Date().toISOString() });
+    const updatedAt = new Date().toISOString();
+    const createdAt = stored?.createdAt ?? updatedAt;
+    this.#sessions.set(id, { version, operations, head, messages, createdAt, updatedAt });
     return version;
   }
 
@@ -86,15 +94,13 @@ export class InMemorySession implements SessionStore {
     return this.#sessions.delete(key.toString());
   }
 
-  /** Newest first. */
-  async *list(scope?: SessionScope): AsyncGenerator<SessionInfo, void, undefined> {
-    const infos = [...this.#sessions].map(([id, { version, updatedAt }]) => ({
-      key: SessionKey.parse(id),
-      version,
-      updatedAt,
-    }));
-    const within = infos.filter(({ key }) => key.isWithin(scope));
-    yield* within.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));
+  async *list(scope?: SessionScope, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    const sessions = [...this.#sessions].map(([id, entry]) => ({ key: SessionKey.parse(id), entry }));
+    const within = sessions.filter(({ key }) => key.isWithin(scope));
+    yield* listAll(
+      within.map(({ key, entry }) => describeSession(key, entry)),
+      options,
+    );
   }
 
   async close(): Promise<void> {}

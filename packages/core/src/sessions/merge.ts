@@ -84,6 +84,8 @@ export function mergeHead(ancestor: JsonObject, ours: JsonObject, stored: JsonOb
 
 /** Makes `state` what `merged` is, but for its context: others hold on to the object itself. */
 export function adoptHead(state: AgentState, merged: AgentState): void {
+  state.title = merged.title;
+  state.metadata = merged.metadata;
   state.activeCall = merged.activeCall;
   state.permissionContext = merged.permissionContext;
   state.planModeContext = merged.planModeContext;

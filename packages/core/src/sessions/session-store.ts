@@ -55,7 +55,38 @@ export interface SessionLease {
 export interface SessionInfo {
   readonly key: SessionKey;
   readonly version: number;
+  /** ISO 8601, UTC. */
+  readonly createdAt: string;
+  /** Time of the last commit. ISO 8601, UTC. */
   readonly updatedAt: string;
+  /** Number of messages. */
+  readonly messages: number;
+  /** Size of the messages as JSON. */
+  readonly bytes: number;
+  /** See `AgentState.title`. */
+  readonly title?: string | undefined;
+  /** See `AgentState.metadata`. */
+  readonly metadata: JsonObject;
+  /** Goes on behind this session: see {@link ListOptions}. */
+  readonly cursor: string;
+}
+
+/** Which sessions of a scope are listed. */
+export interface ListOptions {
+  /** Number of sessions at most. Default: all. */
+  readonly limit?: number | undefined;
+  /** The `cursor` of a session: only those behind it. */
+  readonly after?: string | undefined;
+  /** Only sessions whose last commit is older. */
+  readonly updatedBefore?: Date | undefined;
+  /** Only sessions whose metadata has these values. Read over, not looked up: a scope keeps that short. */
+  readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined;
+}
+
+/** How much of a session is loaded. */
+export interface LoadOptions {
+  /** Only the last so many messages, as for display. A change is made of a whole session. */
+  readonly last?: number | undefined;
 }
 
 /**
@@ -70,7 +101,7 @@ export interface SessionStore {
    *
    * @throws {SessionStoreError} when it cannot be read; never `undefined` in place of a failure.
    */
-  load(key: SessionKey): Promise<StoredSession | undefined>;
+  load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined>;
   /**
    * Applies the change atomically, or finds that it has been applied, and answers the version that it made.
    *
@@ -82,8 +113,12 @@ export interface SessionStore {
   commit(key: SessionKey, change: SessionChange): Promise<number>;
   /** Deletes a session with all that belongs to it. Answers whether there was one. */
   delete(key: SessionKey): Promise<boolean>;
-  /** Lists the sessions within a scope, newest first where the backend can, in no particular order otherwise. */
-  list(scope?: SessionScope): AsyncIterable<SessionInfo>;
+  /**
+   * Lists the sessions within a scope, the last changed first.
+   *
+   * @throws {InvalidInputError} for unknown or impossible options.
+   */
+  list(scope?: SessionScope, options?: ListOptions): AsyncIterable<SessionInfo>;
   /** Releases what the store itself opened. */
   close(): Promise<void>;
   /**

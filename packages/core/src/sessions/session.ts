@@ -5,12 +5,14 @@ import { SessionStoreError } from '../errors/session-store-error.js';
 import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
 import { checkMessages, readMessages } from '../messages/check-messages.js';
-import type { Message } from '../messages/message.js';
+import { type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
 import { operationId } from './store-rules.js';
 
+/** Characters of a title. */
+const TITLE_LENGTH = 80;
 /** Bounds the merges of one commit with other writers' commits. */
 const MAX_MERGES = 5;
 /** How often a commit whose reply was lost is sent again at once; the next commit goes on with it. */
@@ -155,6 +157,7 @@ class StoredBackedSession implements Session {
     const { context } = this.state;
     const keep = commonPrefix(this.#stored, context);
     const append = context.slice(keep);
+    this.state.title ??= titleOf(append);
     const head = this.state.head();
     const headText = JSON.stringify(head);
     const unchanged = append.length === 0 && keep === this.#stored.length && headText === this.#storedHead;
@@ -244,4 +247,18 @@ function commonPrefix(left: readonly Message[], right: readonly Message[]): numb
   let index = 0;
   while (index < end && left[index] === right[index]) index++;
   return index;
+}
+
+/** The first line of the first request among the messages. */
+function titleOf(messages: readonly Message[]): string | undefined {
+  for (const message of messages) {
+    if (message.role !== 'user' || message.kind !== undefined) continue;
+    const line = textOf(message)
+      .trimStart()
+      .slice(0, 4 * TITLE_LENGTH)
+      .split('\n', 1)[0]
+      ?.trim();
+    if (line) return [...line].slice(0, TITLE_LENGTH).join('');
+  }
+  return undefined;
 }

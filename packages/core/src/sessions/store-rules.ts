@@ -117,3 +117,8 @@ export function leaseLost(
     { sessionKey: key.toString() },
   );
 }
+
+/** Takes the last so many of a list, which are all by default. */
+export function lastOf<T>(list: readonly T[], last = list.length): readonly T[] {
+  return list.slice(Math.max(0, list.length - last));
+}

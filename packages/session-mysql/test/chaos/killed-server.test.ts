@@ -32,7 +32,7 @@ it.each([
     onTestFinished(() => pool.end());
     const store = new MysqlSession({ pool });
     await store.migrate();
-    if (!hasProcedure) await pool.query('DROP PROCEDURE agent_sessions_append_2');
+    if (!hasProcedure) await pool.query('DROP PROCEDURE agent_sessions_append_3');
     const crash = async () => server.crash?.();
     const acknowledged = await runWriters({
       ...load,

@@ -48,7 +48,7 @@ async function run(byHash: () => Promise<unknown>, byText: () => Promise<unknown
  * Does something, again while a Cluster moves the slot that it needs, for half a minute at most: some of the keys are here
  * then, some there, and nothing was done. Clients give up earlier, with words of their own around those of the server.
  */
-async function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
+export async function whileSlotMoves<T>(task: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + MOVE_MS;
   for (;;) {
     try {

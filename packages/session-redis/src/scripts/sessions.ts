@@ -1,38 +1,31 @@
 import { script } from './script.js';
 
-/** Reads a session as of one moment. Keys: session, messages. Values: fields. */
+/** Reads a session as of one moment. Keys: session, messages. Values: first and last message, fields. */
 export const loadScript = script(`
-return {redis.call('HMGET', KEYS[1], unpack(ARGV)), redis.call('LRANGE', KEYS[2], 0, -1)}
+return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS[2], ARGV[1], ARGV[2])}
 `);
 
 /**
- * Removes a session with its lease. Answers how much there was of the session, and whether the shard has others.
+ * Removes a session with its lease. Answers how much there was of the session.
  *
- * Keys: session, messages, index, lease, fence. Values: member.
+ * Keys: session, messages, lease, fence, lifetime, indexes. Values: member.
  */
 export const deleteScript = script(`
 local removed = redis.call('UNLINK', KEYS[1], KEYS[2])
-redis.call('UNLINK', KEYS[4], KEYS[5])
-redis.call('ZREM', KEYS[3], ARGV[1])
-return {removed, redis.call('EXISTS', KEYS[3])}
+redis.call('UNLINK', KEYS[3], KEYS[4])
+for number = 6, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
+if redis.call('EXISTS', KEYS[6]) == 0 then redis.call('UNLINK', KEYS[5]) end
+return removed
 `);
 
-/** All members of a shard's index. */
-export const membersScript = script(`
-return redis.call('ZRANGE', KEYS[1], 0, -1)
+/** Reads an index, the newest first. Keys: index. Values: the latest time, how many to leave out, and to read. */
+export const recentScript = script(`
+return redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], '-inf', 'WITHSCORES', 'LIMIT', ARGV[2], ARGV[3])
 `);
 
-/**
- * Version and time of sessions of one shard. Those that have expired leave the index.
- *
- * Keys: index, sessions. Values: members.
- */
-export const describeScript = script(`
-local found = {}
-for number, member in ipairs(ARGV) do
-  local session = redis.call('HMGET', KEYS[number + 1], 'version', 'updatedAt')
-  if not session[1] then redis.call('ZREM', KEYS[1], member) end
-  found[number] = {session[1] or '', session[2] or ''}
-end
-return found
+/** Takes a session that has expired out of the indexes. Keys: session, indexes. Values: member. */
+export const forgetScript = script(`
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+for number = 2, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
+return 1
 `);

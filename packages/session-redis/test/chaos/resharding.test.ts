@@ -1,3 +1,4 @@
+import { SessionKey } from '@x/core';
 import { checkTurns, runWriters } from '@x/testkit';
 import { Cluster } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
@@ -5,6 +6,7 @@ import { redisCluster } from '../../../../tooling/services/redis-cluster.js';
 import { resolve } from '../../../../tooling/services/resolve.js';
 import { ownServers } from '../../../../tooling/services/strategies.js';
 import { RedisSession } from '../../src/index.js';
+import { keysOf } from '../../src/redis-keys.js';
 import { load, writer } from '../support/chaos.js';
 import { reshard } from '../support/reshard.js';
 
@@ -13,7 +15,10 @@ const TIMEOUT = 600_000;
 it('sessions whose slots move to another master lose no turn', { timeout: TIMEOUT }, async () => {
   const { address, stop } = await resolve(redisCluster, ownServers);
   onTestFinished(stop);
-  const users = Array.from({ length: 10 }, (_, user) => `x:{/u-${user}}:index`);
+  const users = Array.from({ length: 10 }, (_, user) => {
+    const [index = ''] = keysOf('x:', SessionKey.of({ userId: `u-${user}`, sessionId: 's' })).indexes;
+    return index;
+  });
   const move = async () => {
     await reshard(address, users);
     moves += 1;

@@ -1,4 +1,13 @@
-import { SessionKey, type SessionKeyParts, type SessionScope, type SessionStore } from '@x/core';
+import {
+  InvalidInputError,
+  type ListOptions,
+  type Message,
+  type SessionInfo,
+  SessionKey,
+  type SessionKeyParts,
+  type SessionScope,
+  type SessionStore,
+} from '@x/core';
 import { describe, expect } from 'vitest';
 import { commitAt } from '../commit-at.js';
 import { conflictOf } from './conflict-of.js';
@@ -58,13 +67,79 @@ export function listAndDelete(suite: StoreSuite): void {
       }
     });
 
-    suite.test('a list tells version and time', async (store) => {
+    suite.test('a list tells what a sidebar shows', async (store) => {
       const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
-      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
-      await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 0, append: [] });
-      const infos = [];
-      for await (const info of store.list({ userId: 'alice' })) infos.push(info);
-      expect(infos).toEqual([{ key, version: 2, updatedAt: (await store.load(key))?.updatedAt }]);
+      const head = { title: 'Trip to \u00c5re \ud83e', metadata: { topic: 'travel', stars: 3 } };
+      const change = { head, keep: 0, append: numbered(3) };
+      await commitAt(store, key, { expectedVersion: 0, ...change });
+      const [begun] = await infosOf(store);
+      await commitAt(store, key, { expectedVersion: 1, head, keep: 2, append: numbered(2, 'n') });
+      const stored = await store.load(key);
+      const [info] = await infosOf(store, { userId: 'alice' });
+      expect(info?.key.toString()).toBe(key.toString());
+      expect(info).toMatchObject({ ...head, version: 2, messages: 4, createdAt: begun?.createdAt });
+      expect(info?.updatedAt).toBe(stored?.updatedAt);
+      expect(info?.bytes).toBe(sizeOf([...numbered(2), ...numbered(2, 'n')]));
+      expect(begun?.bytes).toBe(sizeOf(numbered(3)));
+    });
+
+    suite.test('the last changed session comes first, page by page, in every scope', async (store) => {
+      const keys = await commitAll(store);
+      // A commit takes a session to the front; a clock of milliseconds has to move for that.
+      const again = SessionKey.of({ userId: 'alice', sessionId: 's2' });
+      await nextMillisecond(store, again);
+      await commitAt(store, again, { expectedVersion: 'latest', head: {}, keep: 0, append: [] });
+      for (const scope of [{}, { userId: 'alice' }, { tenantId: 'acme' }, { sessionId: 's1' }]) {
+        const whole = await infosOf(store, scope);
+        const times = whole.map(({ updatedAt }) => updatedAt);
+        expect(times).toEqual([...times].sort().reverse());
+        expect(whole).toHaveLength(keys.filter((key) => key.isWithin(scope)).length);
+        const paged: SessionInfo[] = [];
+        for (let after: string | undefined; ; after = paged.at(-1)?.cursor) {
+          const page = await infosOf(store, scope, { limit: 2, after });
+          paged.push(...page);
+          if (page.length < 2) break;
+        }
+        expect(paged.map(({ key }) => `${key}`)).toEqual(whole.map(({ key }) => `${key}`));
+      }
+      expect((await infosOf(store, {}, { limit: 1 }))[0]?.key.toString()).toBe(again.toString());
+      const { updatedAt = '' } = (await infosOf(store, {}, { limit: 1 }))[0] ?? {};
+      const older = await infosOf(store, {}, { updatedBefore: new Date(updatedAt) });
+      expect(older.map(({ key }) => `${key}`)).not.toContain(again.toString());
+      expect(older.length).toBeGreaterThan(0);
+      expect(await infosOf(store, {}, { limit: 0 })).toEqual([]);
+    });
+
+    suite.test('a list is filtered by metadata, and refuses options that it does not know', async (store) => {
+      for (const [index, topic] of ['a', 'b', 'a', 'c'].entries()) {
+        const key = SessionKey.of(`s${index}`);
+        await commitAt(store, key, {
+          expectedVersion: 0,
+          head: { metadata: { topic } },
+          keep: 0,
+          append: [],
+        });
+      }
+      const found = await infosOf(store, {}, { metadata: { topic: 'a' } });
+      expect(found.map(({ key }) => key.parts.sessionId).sort()).toEqual(['s0', 's2']);
+      expect(await infosOf(store, {}, { metadata: { topic: 'a' }, limit: 1 })).toHaveLength(1);
+      for (const options of [{ limit: -1 }, { after: 'no cursor' }, { order: 'asc' }]) {
+        const error = await infosOf(store, {}, options as ListOptions).catch((thrown: unknown) => thrown);
+        expect(InvalidInputError.isInstance(error), JSON.stringify(options)).toBe(true);
+      }
+    });
+
+    suite.test('the last messages are loaded without the rest', async (store) => {
+      const key = SessionKey.of('s');
+      await commitAt(store, key, { expectedVersion: 0, head: { n: 1 }, keep: 0, append: numbered(5) });
+      await commitAt(store, key, { expectedVersion: 1, head: { n: 2 }, keep: 4, append: numbered(3, 'n') });
+      const whole = [...numbered(4), ...numbered(3, 'n')];
+      for (const last of [0, 1, 4, 7, 100]) {
+        const stored = await store.load(key, { last });
+        expect(stored).toMatchObject({ version: 2, head: { n: 2 } });
+        expect(stored?.messages, `${last}`).toEqual(last === 0 ? [] : whole.slice(-last));
+      }
+      expect(await store.load(SessionKey.of('none'), { last: 3 })).toBeUndefined();
     });
 
     suite.test('deleting removes one session and no other', async (store) => {
@@ -107,6 +182,32 @@ export function listAndDelete(suite: StoreSuite): void {
       });
     });
   });
+}
+
+async function infosOf(
+  store: SessionStore,
+  scope?: SessionScope,
+  options?: ListOptions,
+): Promise<SessionInfo[]> {
+  const infos: SessionInfo[] = [];
+  for await (const info of store.list(scope, options)) infos.push(info);
+  return infos;
+}
+
+function sizeOf(messages: readonly Message[]): number {
+  return messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+}
+
+/** Commits to a session until the store's clock has moved on from the last change of all. */
+async function nextMillisecond(store: SessionStore, key: SessionKey): Promise<void> {
+  const newest = async () =>
+    (await infosOf(store))
+      .map(({ updatedAt }) => updatedAt)
+      .sort()
+      .at(-1) ?? '';
+  const before = await newest();
+  do await commitAt(store, key, { expectedVersion: 'latest', head: {}, keep: 0, append: [] });
+  while ((await newest()) === before);
 }
 
 async function commitAll(store: SessionStore): Promise<readonly SessionKey[]> {

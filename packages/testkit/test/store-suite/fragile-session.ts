@@ -1,5 +1,6 @@
 import {
   InMemorySession,
+  type LoadOptions,
   type SessionChange,
   type SessionKey,
   SessionStoreError,
@@ -72,8 +73,8 @@ export class FragileSession extends InMemorySession {
     await super.delete(key);
   }
 
-  override load(key: SessionKey): Promise<StoredSession | undefined> {
-    return this.#through(key, () => super.load(key));
+  override load(key: SessionKey, options?: LoadOptions): Promise<StoredSession | undefined> {
+    return this.#through(key, () => super.load(key, options));
   }
 
   override commit(key: SessionKey, change: SessionChange): Promise<number> {

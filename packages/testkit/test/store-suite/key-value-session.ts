@@ -2,6 +2,12 @@ import {
   type Committed,
   checkChange,
   checkCommit,
+  describeSession,
+  type ListedSession,
+  type ListOptions,
+  type LoadOptions,
+  lastOf,
+  listAll,
   remember,
   type SessionChange,
   type SessionInfo,
@@ -22,7 +28,7 @@ export interface KeyValue {
 }
 
 /** What is stored: the session, and the names of its latest commits in place of the token. */
-type Value = Omit<StoredSession, 'token'> & Pick<Committed, 'operations'>;
+type Value = Omit<StoredSession, 'token'> & Pick<Committed, 'operations'> & { readonly createdAt: string };
 
 /** Sessions in a key-value store, each one value. */
 export class KeyValueSession implements SessionStore {
@@ -33,11 +39,11 @@ export class KeyValueSession implements SessionStore {
     this.#backend = backend;
   }
 
-  async load(key: SessionKey): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const { stored } = await this.#read(key);
     if (stored === undefined) return undefined;
-    const { operations: _, ...session } = stored;
-    return { ...session, token: tokenOf(stored) };
+    const { operations: _, createdAt: __, messages, ...session } = stored;
+    return { ...session, messages: lastOf(messages, last), token: tokenOf(stored) };
   }
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
@@ -48,12 +54,14 @@ export class KeyValueSession implements SessionStore {
       // Sent again after a lost reply, it has happened already.
       const applied = checkCommit(key, change, stored && { ...stored, messages: current.length });
       if (applied !== undefined) return applied;
+      const updatedAt = new Date().toISOString();
       const next: Value = {
         version: (stored?.version ?? 0) + 1,
         operations: remember(stored?.operations ?? [], change.operation),
         head: change.head,
         messages: [...current.slice(0, change.keep), ...change.append],
-        updatedAt: new Date().toISOString(),
+        createdAt: stored?.createdAt ?? updatedAt,
+        updatedAt,
       };
       // Refused, somebody else was faster: looking again finds out whether that is a conflict.
       if (await this.#backend.put(key.toString(), JSON.stringify(next), revision)) return next.version;
@@ -68,12 +76,15 @@ export class KeyValueSession implements SessionStore {
     }
   }
 
-  async *list(scope?: SessionScope): AsyncGenerator<SessionInfo, void, undefined> {
+  async *list(scope?: SessionScope, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
+    const found: Omit<ListedSession, 'id'>[] = [];
     for await (const name of this.#backend.keys()) {
       const key = SessionKey.parse(name);
-      const stored = key.isWithin(scope) ? await this.load(key) : undefined;
-      if (stored !== undefined) yield { key, version: stored.version, updatedAt: stored.updatedAt };
+      const { stored } = key.isWithin(scope) ? await this.#read(key) : {};
+      if (stored !== undefined) found.push(describeSession(key, stored));
     }
+    // Sorted and cut to a page; where the backend has an index of times, `listPages` reads no more than the page.
+    yield* listAll(found, options);
   }
 
   async close(): Promise<void> {}

@@ -25,14 +25,15 @@ export const listSessions = command({
     } finally {
       await close();
     }
-    found.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
-    for (const { key, version, updatedAt } of found) {
+    for (const { key, version, createdAt, updatedAt, messages, bytes, title = '', metadata } of found) {
       const { tenantId, userId, agentId, sessionId } = key.parts;
-      if (values.json) output.write(`${JSON.stringify({ ...key.parts, version, updatedAt })}\n`);
-      else {
+      if (values.json) {
+        const info = { ...key.parts, version, createdAt, updatedAt, messages, bytes, title, metadata };
+        output.write(`${JSON.stringify(info)}\n`);
+      } else {
         const owner = [tenantId, userId, agentId].filter((part) => part !== undefined).join(' / ');
         output.write(
-          `${oneLine(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}`)}\n`,
+          `${oneLine(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}  ${title}`.trimEnd())}\n`,
         );
       }
     }

@@ -8,15 +8,18 @@ import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
+import { describeSession } from '../listing.js';
 import { SessionKey, type SessionScope } from '../session-key.js';
 import type {
+  ListOptions,
+  LoadOptions,
   SessionChange,
   SessionInfo,
   SessionLease,
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, lastOf, remember, tokenOf } from '../store-rules.js';
 import { grantLease, newestFence } from './lease-file.js';
 import {
   asSessionStoreError,
@@ -39,6 +42,7 @@ const documentSchema = z.looseObject({
   key: z.custom<Parameters<typeof SessionKey.of>[0]>(),
   version: z.number().int().positive(),
   operations: z.array(z.string()).default([]),
+  createdAt: z.string().optional(),
   updatedAt: z.string(),
   head: jsonObjectSchema,
   messages: z.array(z.unknown()),
@@ -47,6 +51,7 @@ const documentSchema = z.looseObject({
 interface Document extends Omit<StoredSession, 'token'> {
   readonly key: SessionKey;
   readonly operations: readonly string[];
+  readonly createdAt?: string | undefined;
 }
 
 /**
@@ -81,12 +86,18 @@ export class JsonSession implements SessionStore {
     this.#clock = clock;
   }
 
-  load(key: SessionKey): Promise<StoredSession | undefined> {
+  load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     return asSessionStoreError(key, async () => {
       const document = await this.#read(pathOf(key), key);
       if (document === undefined) return undefined;
-      const { version, head, messages, updatedAt } = document;
-      return { token: tokenOf(document), version, head, messages, updatedAt };
+      const { version, head, updatedAt } = document;
+      return {
+        token: tokenOf(document),
+        version,
+        head,
+        messages: lastOf(document.messages, last),
+        updatedAt,
+      };
     });
   }
 
@@ -99,6 +110,7 @@ export class JsonSession implements SessionStore {
       const fence = await newestFence({ workspace: this.#workspace, path: leaseOf(path) }, change);
       const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
       if (applied !== undefined) return applied;
+      const updatedAt = new Date().toISOString();
       const document = {
         // Fields of a later release stay.
         ...stored,
@@ -106,7 +118,8 @@ export class JsonSession implements SessionStore {
         key: key.parts,
         version: (stored?.version ?? 0) + 1,
         operations: remember(stored?.operations ?? [], change.operation),
-        updatedAt: new Date().toISOString(),
+        createdAt: stored?.createdAt ?? updatedAt,
+        updatedAt,
         head: change.head,
         messages: [...messages.slice(0, change.keep), ...change.append],
       };
@@ -128,9 +141,14 @@ export class JsonSession implements SessionStore {
   }
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
-  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const paths = listBelowPrefixes(this.#workspace, 'sessions', '.json', scope);
-    yield* listSessions(paths, scope, (path) => this.#read(path));
+    yield* listSessions(paths, scope, options, async (path) => {
+      const document = await this.#read(path);
+      if (document === undefined) return undefined;
+      const createdAt = document.createdAt ?? document.updatedAt;
+      return describeSession(document.key, { ...document, createdAt });
+    });
   }
 
   async close(): Promise<void> {}

@@ -6,6 +6,7 @@ import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import { SessionKey } from '../session-key.js';
+import { lastOf } from '../store-rules.js';
 import { DamagedFileError, ifFound, NewerFormatError } from './session-files.js';
 
 const count = z.number().int().nonnegative();
@@ -31,6 +32,7 @@ const manifestSchema = z.object({
   version: count,
   head: jsonObjectSchema,
   segments: z.array(segmentSchema),
+  createdAt: z.string().optional(),
   updatedAt: z.string(),
 });
 
@@ -48,6 +50,7 @@ export interface Manifest {
   readonly version: number;
   readonly head: z.infer<typeof jsonObjectSchema>;
   readonly segments: readonly Segment[];
+  readonly createdAt?: string | undefined;
   readonly updatedAt: string;
 }
 
@@ -85,14 +88,17 @@ function parse(path: string, text: string): Manifest {
 const MAX_SEGMENTS = 32;
 const NEWLINE = 10;
 
-/** All messages of a session. */
+/** The messages of a session: all, or the last so many. */
 export async function readSegments(
   workspace: Workspace,
   directory: string,
   segments: readonly Segment[],
+  last = Number.POSITIVE_INFINITY,
 ): Promise<readonly Message[]> {
   const messages: Message[] = [];
-  for (const segment of segments) {
+  const behind = (index: number) => segments.slice(index + 1).reduce((sum, next) => sum + next.messages, 0);
+  for (const [index, segment] of segments.entries()) {
+    if (behind(index) >= last) continue;
     const path = `${directory}/${segment.file}`;
     const text = Buffer.from(await readSegment(workspace, directory, segment)).toString('utf8');
     const lines = text.split('\n');
@@ -101,7 +107,7 @@ export async function readSegments(
     }
     for (const message of readMessages(lines, path)) messages.push(message);
   }
-  return messages;
+  return lastOf(messages, Math.min(last, messages.length));
 }
 
 /**

@@ -2,8 +2,9 @@ import { SessionStoreError } from '../../errors/session-store-error.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { fileSegment } from '../../lib/encode-segment.js';
 import type { Workspace } from '../../workspace/workspace.js';
+import { type ListedSession, listAll } from '../listing.js';
 import type { SessionKey, SessionScope } from '../session-key.js';
-import type { SessionInfo } from '../session-store.js';
+import type { ListOptions, SessionInfo } from '../session-store.js';
 
 /** A file of a session does not hold what it must. Reaches users as a `SessionStoreError`. */
 export class DamagedFileError extends Error {
@@ -43,30 +44,34 @@ export async function ifFound<T>(reading: Promise<T>): Promise<T | undefined> {
 
 /**
  * The sessions of a scope among the files at `paths`, newest first. What cannot be read is thrown only after all that
- * could: one damaged session does not hide the others.
+ * could, at the end of the list: one damaged session does not hide the others.
  */
 export async function* listSessions(
   paths: AsyncIterable<string>,
   scope: SessionScope,
-  read: (path: string) => Promise<SessionInfo | undefined>,
+  options: ListOptions | undefined,
+  read: (path: string) => Promise<Omit<ListedSession, 'id'> | undefined>,
 ): AsyncGenerator<SessionInfo, void, undefined> {
-  const infos: SessionInfo[] = [];
+  const infos: Omit<ListedSession, 'id'>[] = [];
   const errors: SessionStoreError[] = [];
   await asSessionStoreError(undefined, async () => {
     for await (const path of paths) {
       try {
         const stored = await asSessionStoreError(undefined, () => read(path));
-        if (!stored?.key.isWithin(scope)) continue;
-        infos.push({ key: stored.key, version: stored.version, updatedAt: stored.updatedAt });
+        if (stored?.key.isWithin(scope)) infos.push(stored);
       } catch (error) {
         if (!SessionStoreError.isInstance(error)) throw error;
         errors.push(error);
       }
     }
   });
-  yield* infos.sort((left, right) => Date.parse(right.updatedAt) - Date.parse(left.updatedAt));
+  let listed = 0;
+  for await (const info of listAll(infos, options)) {
+    yield info;
+    listed++;
+  }
   const [error] = errors;
-  if (error === undefined) return;
+  if (error === undefined || listed === options?.limit) return;
   if (errors.length === 1) throw error;
   const messages = errors.map(({ message }) => message).join('\n');
   throw new SessionStoreError('session_corrupt', messages, { cause: new AggregateError(errors) });

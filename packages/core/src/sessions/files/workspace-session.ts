@@ -5,8 +5,11 @@ import { CapabilityError } from '../../errors/capability-error.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
+import { describeHead, parseDescription } from '../listing.js';
 import type { SessionKey, SessionScope } from '../session-key.js';
 import type {
+  ListOptions,
+  LoadOptions,
   SessionChange,
   SessionInfo,
   SessionLease,
@@ -80,7 +83,7 @@ export class WorkspaceSession implements SessionStore {
     this.reach = workspace.reach;
   }
 
-  load(key: SessionKey): Promise<StoredSession | undefined> {
+  load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const directory = directoryOf(key);
     return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
@@ -91,7 +94,7 @@ export class WorkspaceSession implements SessionStore {
         const segments = JSON.stringify(stored.segments);
         if (failed?.segments === segments) throw failed.error;
         try {
-          const messages = await readSegments(this.#workspace, directory, stored.segments);
+          const messages = await readSegments(this.#workspace, directory, stored.segments, last);
           const { version, head, updatedAt } = stored;
           return { token: tokenOf(stored), version, head, messages, updatedAt };
         } catch (error) {
@@ -113,6 +116,7 @@ export class WorkspaceSession implements SessionStore {
       if (applied !== undefined) return applied;
 
       const segments = await writeSegments(this.#workspace, directory, old, change);
+      const updatedAt = new Date().toISOString();
       const next = {
         key,
         incarnation: stored?.incarnation ?? randomBytes(8).toString('hex'),
@@ -120,7 +124,8 @@ export class WorkspaceSession implements SessionStore {
         version: (stored?.version ?? 0) + 1,
         head: change.head,
         segments,
-        updatedAt: new Date().toISOString(),
+        createdAt: stored === undefined ? updatedAt : stored.createdAt,
+        updatedAt,
       };
       // An older release would go on from the first manifest alone: it must not be able to read it.
       if (stored?.format === 1) await this.#workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
@@ -161,9 +166,17 @@ export class WorkspaceSession implements SessionStore {
   }
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
-  async *list(scope: SessionScope = {}): AsyncGenerator<SessionInfo, void, undefined> {
+  async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const paths = listBelowPrefixes(this.#workspace, 'context', '', scope);
-    yield* listSessions(paths, scope, async (path) => (await this.#read(path)).manifest);
+    yield* listSessions(paths, scope, options, async (path) => {
+      const { manifest } = await this.#read(path);
+      if (manifest === undefined) return undefined;
+      const { segments, createdAt = manifest.updatedAt } = manifest;
+      const messages = segments.reduce((sum, segment) => sum + segment.messages, 0);
+      const bytes = segments.reduce((sum, segment) => sum + segment.bytes, 0) - messages;
+      const { key, version, updatedAt, head } = manifest;
+      return { key, version, createdAt, updatedAt, messages, bytes, ...parseDescription(describeHead(head)) };
+    });
   }
 
   async close(): Promise<void> {}

@@ -64,6 +64,7 @@ describe('files', () => {
       version: 1,
       head: { a: 1 },
       segments: [{ file, bytes: text.length, messages: 2 }],
+      createdAt: expect.stringMatching(/Z$/),
       updatedAt: expect.stringMatching(/Z$/),
     });
   });

@@ -1,0 +1,148 @@
+import * as z from 'zod';
+import { parseWith } from '../config/parse.js';
+import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
+import type { SessionKey } from './session-key.js';
+import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
+
+const optionsSchema = z.strictObject({
+  limit: z.int().min(0).optional(),
+  after: z.string().optional(),
+  updatedBefore: z.date().optional(),
+  metadata: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).optional(),
+});
+const descriptionSchema = z.object({ title: z.string().optional(), metadata: jsonObjectSchema.default({}) });
+
+/** Sessions that a listing asks of its store at once. */
+const PAGE = 200;
+
+/** A session as a store finds it; a listing gives it its cursor. */
+export interface ListedSession extends Omit<SessionInfo, 'cursor'> {
+  /** Orders sessions of one millisecond, in the order of the store. */
+  readonly id: string;
+}
+
+/** A place in a listing: that of a session, or before all of a millisecond where `id` is empty. */
+export interface ListPosition {
+  /** Milliseconds since 1970. */
+  readonly time: number;
+  readonly id: string;
+}
+
+/**
+ * Lists sessions page by page, newest first: what `list` of a store is made of. In a listing of all, sessions that were
+ * committed to meanwhile, and so moved to the front, come at the end.
+ *
+ * @param page reads up to `count` sessions behind a place, by time and then id, both descending.
+ * @throws {InvalidInputError} for unknown or impossible options.
+ */
+export async function* listPages(
+  options: ListOptions | undefined,
+  page: (behind: ListPosition | undefined, count: number) => Promise<readonly ListedSession[]>,
+): AsyncGenerator<SessionInfo, void, undefined> {
+  const {
+    limit,
+    after,
+    updatedBefore,
+    metadata = {},
+  } = parseWith(optionsSchema, options ?? {}, 'list options');
+  const conditions = Object.entries(metadata);
+  const start = earliest(after === undefined ? undefined : parseCursor(after), updatedBefore);
+  const seen = new Set<string>();
+  let left = limit ?? Number.POSITIVE_INFINITY;
+  let first: ListPosition | undefined;
+  let behind = start;
+  while (left > 0) {
+    const count = conditions.length > 0 ? PAGE : Math.min(PAGE, left);
+    const rows = await page(behind, count);
+    for (const row of rows) {
+      const at = positionOf(row);
+      first ??= at;
+      behind = at;
+      if (conditions.some(([name, value]) => row.metadata[name] !== value)) continue;
+      seen.add(at.id);
+      yield infoOf(row);
+      if (--left === 0) return;
+    }
+    if (rows.length < count) break;
+  }
+  if (first === undefined || start !== undefined || limit !== undefined) return;
+  for (behind = undefined; ; ) {
+    const rows: readonly ListedSession[] = await page(behind, PAGE);
+    for (const row of rows) {
+      behind = positionOf(row);
+      if (behind.time < first.time) return;
+      const isWanted = conditions.every(([name, value]) => row.metadata[name] === value);
+      if (isWanted && !seen.has(behind.id)) yield infoOf(row);
+    }
+    if (rows.length < PAGE) return;
+  }
+}
+
+/** Lists sessions that are all at hand, as {@link listPages} does. */
+export function listAll(
+  sessions: readonly Omit<ListedSession, 'id'>[],
+  options: ListOptions | undefined,
+): AsyncGenerator<SessionInfo, void, undefined> {
+  const sorted = sessions.map((session) => ({ ...session, id: session.key.toString() }));
+  sorted.sort((left, right) => (isBehind(right, positionOf(left)) ? -1 : 1));
+  return listPages(options, async (behind, count) => {
+    const start = behind === undefined ? 0 : sorted.findIndex((session) => isBehind(session, behind));
+    return start < 0 ? [] : sorted.slice(start, start + count);
+  });
+}
+
+/** Describes a session that is at hand whole. */
+export function describeSession(
+  key: SessionKey,
+  {
+    version,
+    head,
+    messages,
+    createdAt,
+    updatedAt,
+  }: Omit<StoredSession, 'token'> & { readonly createdAt: string },
+): Omit<ListedSession, 'id'> {
+  const bytes = messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+  const description = parseDescription(describeHead(head));
+  return { key, version, createdAt, updatedAt, messages: messages.length, bytes, ...description };
+}
+
+/** What a listing tells of a head, as JSON: kept beside the head, so that a listing reads no heads. */
+export function describeHead({ title, metadata }: JsonObject): string {
+  return JSON.stringify({ title, metadata });
+}
+
+/** The inverse of {@link describeHead}; nothing of what is not its own, as of sessions of an earlier release. */
+export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'metadata'> {
+  try {
+    return descriptionSchema.parse(JSON.parse(String(text)));
+  } catch {
+    return { metadata: {} };
+  }
+}
+
+function positionOf({ updatedAt, id }: ListedSession): ListPosition {
+  return { time: Date.parse(updatedAt), id };
+}
+
+function isBehind(session: ListedSession, { time, id }: ListPosition): boolean {
+  const own = positionOf(session);
+  return own.time < time || (own.time === time && own.id < id);
+}
+
+function infoOf({ id, ...row }: ListedSession): SessionInfo {
+  return { ...row, cursor: Buffer.from(`${Date.parse(row.updatedAt)} ${id}`).toString('base64url') };
+}
+
+function parseCursor(cursor: string): ListPosition {
+  const [, time, id] = /^(\d+) (.*)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
+  if (time !== undefined && id !== undefined) return { time: Number(time), id };
+  const message = 'must be the cursor of a session that this store has listed';
+  throw new InvalidInputError('list options', [{ path: 'after', message }]);
+}
+
+function earliest(place: ListPosition | undefined, before: Date | undefined): ListPosition | undefined {
+  if (before === undefined || (place !== undefined && place.time < before.getTime())) return place;
+  return { time: before.getTime(), id: '' };
+}

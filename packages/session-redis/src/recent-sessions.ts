@@ -1,0 +1,61 @@
+import type { ListPosition } from '@x/core';
+import type { RedisClient } from './redis-client.js';
+import { runScript } from './scripts/run-script.js';
+import { recentScript } from './scripts/sessions.js';
+
+/** Entries that one request reads of an index: few where many indexes are read side by side. */
+const ALONE = 200;
+const TOGETHER = 8;
+
+interface Index {
+  readonly name: string;
+  /** What was read and not taken yet, newest last. */
+  readonly ahead: ListPosition[];
+  /** Where reading goes on. */
+  behind: ListPosition | undefined;
+  isRead: boolean;
+}
+
+/** Merges indexes: their entries behind a place, the newest first. The id of an entry is its member. */
+export async function* recentSessions(
+  client: RedisClient,
+  names: readonly string[],
+  behind: ListPosition | undefined,
+): AsyncGenerator<ListPosition, void, undefined> {
+  const size = names.length === 1 ? ALONE : TOGETHER;
+  const indexes = names.map((name): Index => ({ name, ahead: [], behind, isRead: false }));
+  for (;;) {
+    const empty = indexes.filter(({ ahead, isRead }) => ahead.length === 0 && !isRead);
+    await Promise.all(empty.map((index) => readOn(client, index, size)));
+    let newest: Index | undefined;
+    for (const index of indexes) {
+      const next = index.ahead.at(-1);
+      if (next !== undefined && isBehind(newest?.ahead.at(-1), next)) newest = index;
+    }
+    const next = newest?.ahead.pop();
+    if (next === undefined) return;
+    yield next;
+  }
+}
+
+async function readOn(client: RedisClient, index: Index, size: number): Promise<void> {
+  const { behind } = index;
+  // Those of the same millisecond are read again, and left out.
+  for (let offset = 0; index.ahead.length === 0 && !index.isRead; offset += size) {
+    const from = behind === undefined ? '+inf' : String(behind.time);
+    const reply = await runScript(client, recentScript, [index.name], [from, String(offset), String(size)]);
+    const texts = (reply as unknown[]).map(String);
+    for (let at = 0; at < texts.length; at += 2) {
+      const entry = { id: texts[at] ?? '', time: Number(texts[at + 1]) };
+      if (behind === undefined || isBehind(entry, behind)) index.ahead.unshift(entry);
+    }
+    index.isRead = texts.length < 2 * size;
+  }
+  index.behind = index.ahead[0];
+}
+
+/** Tests whether an entry comes after another one; nothing comes after all. */
+function isBehind(entry: ListPosition | undefined, other: ListPosition): boolean {
+  if (entry === undefined) return true;
+  return entry.time < other.time || (entry.time === other.time && entry.id < other.id);
+}
