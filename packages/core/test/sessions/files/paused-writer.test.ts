@@ -114,8 +114,8 @@ test('what a newer release wrote is told apart from damage, and left alone', asy
   expect((await store.load(key))?.messages).toEqual(numbered(2, 'a-'));
   const newer = JSON.stringify({ ...manifest, format: 99 });
   await workspace.write(path, newer);
-  for (const operation of [store.load(key), addTurn(store, 'b')]) {
-    await expect(operation).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
+  for (const operation of [() => store.load(key), () => addTurn(store, 'b')]) {
+    await expect(operation()).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
   }
   expect(Buffer.from(await workspace.read(path)).toString()).toBe(newer);
 });

@@ -244,11 +244,7 @@ describe('damage', () => {
   test.each([
     ['what is no JSON', (text: string) => text.replace('{', '['), 'text'],
     ['what is no message', (text: string) => text.replace('"role"', '"ROLE"'), 'ROLE'],
-    [
-      'a block of a later release',
-      (text: string) => text.replace('"type":"text"', '"type":"hologram"'),
-      'hologram',
-    ],
+    ['a block of a later release', (text: string) => text.replace('"type":"text"', '"type":"holo"'), 'holo'],
   ])('of one message leaves a placeholder with its data in the session: %s', async (_, change, kept) => {
     const { store, directory } = await setUp();
     await commit(store, 0, 3, 'a');
