@@ -64,7 +64,7 @@ describe('RedisSession', () => {
   it.each(['{', '{"id":"m"}'])('loads a placeholder for the message %s', async (damaged) => {
     const { client, keyPrefix, store } = testStore();
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(2) });
-    await client.lset(`${keyPrefix}{acme/alice}:messages:coder/s-1`, 0, damaged);
+    await client.lset(keysOf(keyPrefix, key).messages, 0, damaged);
     const stored = await store.load(key);
     expect(stored?.messages[0]?.content).toMatchObject([{ type: 'opaque', provider: 'damaged' }]);
     expect(stored?.messages[1]?.content).toEqual(messages(2)[1]?.content);
