@@ -20,25 +20,25 @@ export interface Beside extends Pick<SummarizerSources, 'prompts' | 'agents' | '
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { registry, compaction, ...named }: Beside & { readonly registry?: CapabilityRegistry } = {},
+  { compaction, ...named }: Beside = {},
 ): Readonly<Record<string, FileCapability>> {
   const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file: compaction });
   return {
     compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
-    ...harnessCapabilities(registry === undefined ? {} : { subagents: { registry } }),
+    ...harnessCapabilities(),
     mcp: mcpCapability({ environment }),
   };
 }
 
-/** The capabilities that files can name; subagents can be given the same ones. */
+/** The capabilities that files can name. */
 export function createRegistry(
   environment: Environment = process.env,
   beside: Beside = {},
 ): CapabilityRegistry {
   const registry = new CapabilityRegistry();
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, { ...beside, registry }))) {
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside))) {
     registry.register(name, create);
   }
   return registry;

@@ -199,7 +199,7 @@ export type AgentEventBody =
       readonly type: 'task.changed';
       readonly taskId: string;
       readonly subagent: string;
-      readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+      readonly status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
     }
   /** An event of a subagent's call, also after the call that gave the task. */
   | {

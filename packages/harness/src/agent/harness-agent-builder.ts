@@ -199,7 +199,7 @@ export class HarnessAgentBuilder<Agent> {
       if (capability === undefined || SNAKE_CASE.test(capability.name)) continue;
       issues.push({
         path: `capabilities[${index}].name`,
-        message: `${quoted(capability.name)} is not in snake_case, which files and subagents' features use; rename it like "my_capability"`,
+        message: `${quoted(capability.name)} is not in snake_case, which files use; rename it like "my_capability"`,
       });
     }
     if (this.#model === undefined) {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { InvalidInputError, parseWith } from '@x/core';
 import { type ConnectionOptions, type Job, Queue, Worker } from 'bullmq';
 import * as z from 'zod';
@@ -23,6 +24,8 @@ const optionsSchema = z.strictObject({
 
 export type BullmqTaskRunnerOptions = z.input<typeof optionsSchema>;
 
+/** Milliseconds before a job that was given back is begun again; doubles each time. */
+const RETRY_DELAY_MS = 200;
 /** The reason for which a job is given back: not a failure of the task. */
 const PASSED_ON = 'The process shut down; another one goes on.';
 
@@ -76,14 +79,17 @@ class BullmqTaskRunner implements TaskRunner {
     if (this.#queue === undefined) throw new Error('The runner is not part of an agent yet.');
     // The record says how it ended; Redis need not.
     await this.#queue.add('task', order, {
-      jobId: order.taskId,
+      jobId: order.decisions === undefined ? order.taskId : `${order.taskId}-${randomUUID()}`,
       attempts: this.#options.maxAttempts,
+      backoff: { type: 'exponential', delay: RETRY_DELAY_MS },
       removeOnComplete: true,
       removeOnFail: true,
     });
   }
 
-  async close(): Promise<void> {
+  async close(stopRunning: () => Promise<void>): Promise<void> {
+    await this.#worker?.pause(true);
+    await stopRunning();
     await this.#worker?.close();
     await this.#queue?.close();
   }

@@ -17,10 +17,10 @@ import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/work
 /** Options of `subagents` that only a program can give. */
 export type SubagentsInFiles = Pick<
   SubagentsConfig,
-  'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent'
+  'runner' | 'repository' | 'session' | 'models' | 'settings' | 'onEvent'
 >;
 
-const { runner, repository, session, models, registry, settings, onEvent, clock, ...subagentsShape } =
+const { runner, repository, session, models, settings, onEvent, clock, ...subagentsShape } =
   subagentsConfigSchema.shape;
 const { ownTools, capabilities, model, ...definitionShape } = definitionSchema.shape;
 

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   type ApprovalDecision,
+  type Capability,
   errorText,
   InvalidInputError,
   type Objection,
@@ -11,6 +12,7 @@ import {
   type ToolUseBlock,
   type WorkspaceConfine,
 } from '@x/core';
+import type { ParsedLimits } from '../agent/limits.js';
 import { setPending } from './approvals.js';
 import { withinHookLimit } from './around.js';
 import { approvalsOf, digestOf } from './open-calls.js';
@@ -91,7 +93,8 @@ export async function authorizeCalls(
     try {
       // Rules judge what the tool will work with: its schema may trim, replace or add something.
       const input = tool?.parse === undefined ? asked.input : await tool.parse(asked.input);
-      objection = await authorize(call, { ...asked, input }, { ...call.scope, tool });
+      const scope = { ...call.scope, tool };
+      objection = await authorize(call.capabilities, { ...asked, input }, scope, call.settings.limits);
     } catch (error) {
       call.scope.signal.throwIfAborted();
       cleared.push({ type: 'deny', use, message: wrongInput(error) });
@@ -127,11 +130,16 @@ export async function authorizeCalls(
   return cleared;
 }
 
-/** Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up. */
-async function authorize(
-  { capabilities, settings }: RunningCall,
+/**
+ * Finds the strictest objection of all capabilities: a denial, else a question; limits on files add up.
+ *
+ * @param limits Those of hooks; none where this is part of a hook.
+ */
+export async function authorize(
+  capabilities: readonly Capability[],
   use: ToolUseBlock,
   scope: ToolScope,
+  limits?: ParsedLimits,
 ): Promise<Objection | undefined> {
   const questions: Extract<Objection, { type: 'ask' }>[] = [];
   const confines: WorkspaceConfine[] = [];
@@ -140,7 +148,7 @@ async function authorize(
     const name = `authorize of "${capability.name}"`;
     const judge = async () => capability.authorize?.(use, scope);
     const objection = await ask(scope, capability.name, () =>
-      withinHookLimit({ name, signal: scope.signal, limits: settings.limits }, judge),
+      limits === undefined ? judge() : withinHookLimit({ name, signal: scope.signal, limits }, judge),
     );
     if (objection?.type === 'deny') return objection;
     if (objection?.type === 'ask') questions.push(objection);

@@ -102,6 +102,23 @@ describe('bullmqTaskRunner', () => {
     expect(child.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
+  it('passes on every task of a process that shuts down, and none comes back to it', async () => {
+    const { start, repository } = replicas();
+    const both = { toolCalls: [...background.toolCalls, ...background.toolCalls] };
+    const work = held();
+    const first = start(
+      new ScriptedModel([both, { text: 'begun' }]),
+      new ScriptedModel([work.reply, work.reply]),
+      { maxAttempts: 2 },
+    );
+    await first.call('go', context);
+    await until(async () => (await repository.list(owner)).every(({ status }) => status === 'running'));
+    await first.close();
+    expect((await repository.list(owner)).map(({ status }) => status)).toEqual(['pending', 'pending']);
+    start(new ScriptedModel([]), new ScriptedModel([{ text: 'ONE' }, { text: 'TWO' }]), { maxAttempts: 2 });
+    await until(async () => (await repository.list(owner)).every(({ status }) => status === 'completed'));
+  });
+
   it('stops a task that another process runs', async () => {
     const { start, repository } = replicas();
     const work = held();

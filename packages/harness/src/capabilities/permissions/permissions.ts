@@ -22,7 +22,8 @@ const OWN_FILES = ['', 'users/*/', 'tenants/*/', 'tenants/*/users/*/'].flatMap((
   ['context', 'sessions', 'tasks'].map((folder) => `${owner}agents/*/${folder}/**`),
 );
 
-const rulesSchema = z
+/** Rules as configurations write them. */
+export const rulesSchema = z
   .array(
     z.union([
       z.string(),

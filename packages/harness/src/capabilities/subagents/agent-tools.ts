@@ -1,9 +1,9 @@
-import { defineTool, headOf, type Tool, type ToolContext } from '@x/core';
+import { ApprovalRequiredError, defineTool, headOf, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
 import { taskLine, taskReport } from './render-task.js';
 import type { SubagentsSettings } from './subagents-config.js';
-import { isEnded } from './task-repository.js';
+import { isEnded, type TaskRecord } from './task-repository.js';
 import type { GivenWork, Team } from './team.js';
 
 const DESCRIPTION_CHARS = 200;
@@ -97,6 +97,19 @@ function waitingInput({ timeoutMs, maxTimeoutMs }: SubagentsSettings) {
   };
 }
 
+/** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
+export function raiseApprovals(records: readonly TaskRecord[]): void {
+  const calls = records.flatMap(({ status, agentId, waitsFor = [] }) =>
+    status === 'waiting'
+      ? waitsFor.map((call) => ({
+          ...call,
+          agentId: call.agentId === undefined ? agentId : `${agentId}/${call.agentId}`,
+        }))
+      : [],
+  );
+  if (calls.length > 0) throw new ApprovalRequiredError(calls);
+}
+
 interface Waiting {
   readonly background?: boolean | undefined;
   readonly timeoutMs?: number | undefined;
@@ -110,10 +123,10 @@ async function awaitTask(
   team: Team,
   work: GivenWork,
   waiting: Waiting,
-  { state, signal }: ToolContext,
+  { state, signal, decisions }: ToolContext,
 ): Promise<string> {
   const session = await team.sessionOf(state);
-  const taskId = await team.begin(session, work);
+  const [taskId = ''] = decisions ? await team.decide(session, decisions) : [await team.begin(session, work)];
   const timeoutMs = waiting.background
     ? 0
     : Math.min(waiting.timeoutMs ?? team.settings.timeoutMs, team.settings.maxTimeoutMs);
@@ -125,6 +138,7 @@ async function awaitTask(
     throw error;
   }
   const record = await team.record(session, taskId);
+  raiseApprovals([record]);
   if (isEnded(record)) session.tasks.told([taskId]);
   if (record.status === 'failed') throw new Error(taskReport(record));
   return taskReport(record);

@@ -26,6 +26,10 @@ export function taskReport(record: TaskRecord): string {
       'It goes on in the background; you will be told when it ends. wait_async_results waits for it.',
     );
   }
+  if (status === 'waiting') {
+    const names = record.waitsFor?.map(({ name }) => name).join(', ');
+    lines.push(`It waits for the user's approval of ${names}. wait_async_results asks the user.`);
+  }
   return lines.join('\n');
 }
 
@@ -41,7 +45,7 @@ export function tasksReminder(records: readonly TaskRecord[]): string {
   });
   return [
     '<finished_tasks>',
-    'These tasks of subagents have ended. You are told once; task_output shows a result again.',
+    'These tasks of subagents have ended, or wait for approval. You are told once; task_output shows a result again.',
     ...reports,
     '</finished_tasks>',
   ].join('\n');

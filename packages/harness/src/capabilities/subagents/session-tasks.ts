@@ -1,6 +1,6 @@
 import type { AgentState } from '@x/core';
 import { NAME } from './subagents-config.js';
-import { isEnded, type TaskRecord } from './task-repository.js';
+import { isOpen, type TaskRecord } from './task-repository.js';
 
 /**
  * Finished tasks that the model already knows of. They are part of the state, so one commit stores them together with the
@@ -31,11 +31,14 @@ export class SessionTasks {
 
   begun(taskId: string): void {
     this.#open.add(taskId);
+    // One that goes on after it waited for approval ends anew.
+    const announced = announcedIn(this.#state);
+    if (announced.includes(taskId)) this.#store(announced.filter((known) => known !== taskId));
   }
 
   /** The tasks among `records` whose end is to be told in this step's view. */
   show(records: readonly TaskRecord[]): readonly TaskRecord[] {
-    const news = records.filter((record) => isEnded(record) && this.#open.has(record.taskId));
+    const news = records.filter((record) => !isOpen(record) && this.#open.has(record.taskId));
     this.#showing = news.map(({ taskId }) => taskId);
     return news;
   }

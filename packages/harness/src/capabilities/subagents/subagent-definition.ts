@@ -2,6 +2,7 @@ import {
   type Capability,
   errorText,
   type Model,
+  type PermissionRule,
   parseWith,
   readText,
   type Tool,
@@ -9,25 +10,31 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { parseFrontMatter } from '../../lib/front-matter.js';
+import { rulesSchema } from '../permissions/permissions.js';
 
 /** Names stand in session keys and paths, and models write them. */
 const nameSchema = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most');
 
-export const definitionSchema = z.strictObject({
+/** All that a file of the workspace may say: it takes away, and gives nothing that the parent has not. */
+const fileSchema = z.strictObject({
   name: nameSchema,
   description: z.string().trim().min(1).max(2_000),
   systemPrompt: z.string().default(''),
   tools: z.array(z.string().min(1)).optional(),
-  model: z
-    .union([z.string().min(1), z.custom<Model>(isModel, 'must be a Model or the name of one')])
-    .optional(),
+  model: z.string().min(1).optional(),
   maxIterations: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
   maxOutputTokens: z.int().min(1).optional(),
-  features: z.record(z.string(), z.unknown()).default({}),
-  deny: z.array(z.strictObject({ tool: z.string().min(1), match: z.string().optional() })).default([]),
+  deny: rulesSchema,
+});
+
+export const definitionSchema = fileSchema.extend({
+  model: z
+    .union([z.string().min(1), z.custom<Model>(isModel, 'must be a Model or the name of one')])
+    .optional(),
+  without: z.array(z.string()).default([]),
   ownTools: z.array(z.custom<Tool>(isTool, 'must be a Tool')).default([]),
   capabilities: z.array(z.custom<Capability>(isCapability, 'must be a Capability')).default([]),
 });
@@ -46,25 +53,24 @@ export interface SubagentDefinition {
   readonly maxIterations?: number | undefined;
   readonly temperature?: number | undefined;
   readonly maxOutputTokens?: number | undefined;
-  /** By capability name: `false` leaves it out, `true` asks for it, anything else configures its own through `registry`. */
-  readonly features?: Readonly<Record<string, unknown>> | undefined;
-  /** Rules beyond those that it inherits. */
-  readonly deny?: readonly { readonly tool: string; readonly match?: string | undefined }[] | undefined;
+  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
+  readonly without?: readonly string[] | undefined;
+  /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
+  readonly deny?: readonly (string | PermissionRule)[] | undefined;
   /** Tools that it has and its parent has not. */
   readonly ownTools?: readonly Tool[] | undefined;
   /** Capabilities that it has beside, or in place of, the parent's of the same name. They are closed with the parent. */
   readonly capabilities?: readonly Capability[] | undefined;
 }
 
-export type Subagent = Readonly<z.output<typeof definitionSchema>>;
-
-/** @throws {InvalidInputError} naming the path of every bad field. */
-function parseSubagent(definition: unknown, subject: string): Subagent {
-  return parseWith(definitionSchema, definition, subject);
-}
+export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
+  /** The text of the file that defines it; none for one of the program. */
+  readonly source?: string;
+};
 
 /** Everything its parent has, and a window of its own. */
-export const GENERAL_PURPOSE = parseSubagent(
+export const GENERAL_PURPOSE: Subagent = parseWith(
+  definitionSchema,
   {
     name: 'general-purpose',
     description:
@@ -98,8 +104,16 @@ export interface LoadedSubagents {
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
 
-/** Reads every `*.md` of a folder; a file that is no subagent becomes a problem, and harms no other. */
-export async function loadSubagents(workspace: Workspace, folder: string): Promise<LoadedSubagents> {
+/**
+ * Reads every `*.md` of a folder; a file that is no subagent becomes a problem, and harms no other.
+ *
+ * @param taken Names of the program's own subagents, which no file replaces.
+ */
+export async function loadSubagents(
+  workspace: Workspace,
+  folder: string,
+  taken: ReadonlySet<string>,
+): Promise<LoadedSubagents> {
   const subagents = new Map<string, Subagent>();
   const problems: string[] = [];
   for await (const entry of workspace.list(folder)) {
@@ -107,6 +121,8 @@ export async function loadSubagents(workspace: Workspace, folder: string): Promi
     try {
       if (entry.size > MAX_BYTES) throw new Error(`has ${entry.size} bytes; ${MAX_BYTES} are allowed`);
       const subagent = parseSubagentFile(await readText(workspace, entry.path), entry.path);
+      if (taken.has(subagent.name))
+        throw new Error(`"${subagent.name}" is the program's own; name it otherwise`);
       if (subagents.has(subagent.name)) throw new Error(`a file before it is named "${subagent.name}" too`);
       subagents.set(subagent.name, subagent);
     } catch (error) {
@@ -126,7 +142,8 @@ function parseSubagentFile(text: string, path: string): Subagent {
   const { data, body } = parseFrontMatter(text, path);
   const { tools, max_iterations, max_output_tokens, name, ...rest } = data;
   const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');
-  return parseSubagent(
+  const definition = parseWith(
+    fileSchema,
     {
       ...rest,
       name: name ?? stem,
@@ -137,6 +154,7 @@ function parseSubagentFile(text: string, path: string): Subagent {
     },
     path,
   );
+  return { ...definition, without: [], ownTools: [], capabilities: [], source: text };
 }
 
 function splitNames(names: string): readonly string[] {

@@ -1,7 +1,6 @@
 import { type AgentEvent, type Clock, type Model, parseWith, type SessionStore } from '@x/core';
 import * as z from 'zod';
 import type { AgentSettings } from '../../agent/agent-parts.js';
-import type { CapabilityRegistry } from '../../agent/capability-registry.js';
 import type { TaskRepository } from './task-repository.js';
 import type { TaskRunner } from './task-runner.js';
 
@@ -18,6 +17,9 @@ export const TASK_TOOLS = [
   'task_cancel',
   'wait_async_results',
 ] as const;
+
+/** What a parent remembers is its own. */
+export const WITHHELD = ['memory', 'session_history'];
 
 const milliseconds = z.int().min(0);
 
@@ -45,12 +47,11 @@ export const subagentsConfigSchema = z.strictObject({
   /** Characters of a result that the model is given; the rest is in a file of the workspace. */
   maxResultChars: z.int().min(200).default(20_000),
   /** Names of capabilities that subagents do not get. */
-  withhold: z.array(z.string()).default(['memory', 'session_history']),
+  withhold: z.array(z.string()).default(WITHHELD),
   runner: z.custom<TaskRunner>().optional(),
   repository: z.custom<TaskRepository>().optional(),
   session: z.custom<SessionStore>().optional(),
   models: z.record(z.string(), z.custom<Model>()).default({}),
-  registry: z.custom<CapabilityRegistry>().optional(),
   settings: z.custom<Partial<AgentSettings>>().default({}),
   onEvent: z.custom<(event: AgentEvent) => void>().optional(),
   clock: z.custom<Clock>().optional(),
@@ -59,10 +60,7 @@ export const subagentsConfigSchema = z.strictObject({
 type Parsed = z.input<typeof subagentsConfigSchema>;
 
 export interface SubagentsConfig
-  extends Omit<
-    Parsed,
-    'runner' | 'repository' | 'session' | 'models' | 'registry' | 'settings' | 'onEvent' | 'clock'
-  > {
+  extends Omit<Parsed, 'runner' | 'repository' | 'session' | 'models' | 'settings' | 'onEvent' | 'clock'> {
   /** The place where subagents run. Default: this process. */
   readonly runner?: TaskRunner | undefined;
   /** The store of tasks. Default: files of the workspace, a `WorkspaceTaskRepository`. */
@@ -71,8 +69,6 @@ export interface SubagentsConfig
   readonly session?: SessionStore | undefined;
   /** Models that definitions name. */
   readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** Options of capabilities that definitions name in `features`. */
-  readonly registry?: CapabilityRegistry | undefined;
   /** Settings of every subagent, such as `limits`. */
   readonly settings?: Partial<AgentSettings> | undefined;
   /** Hears every event of every subagent. */

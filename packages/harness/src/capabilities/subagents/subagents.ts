@@ -63,6 +63,11 @@ function subagentsAt(depth: number, declared: readonly Subagent[], settings: Sub
       waitAsyncResultsTool(team),
     ],
     install: (agent) => team.install(agent),
+    async aroundCall(scope, next) {
+      // A call that goes on with a decision runs tools before anything else.
+      await team.session(scope);
+      await next();
+    },
     async system(scope) {
       const { subagents: known } = await team.session(scope);
       const lines = [...known.values()].map(({ name, description }) => `- ${name}: ${description}`);

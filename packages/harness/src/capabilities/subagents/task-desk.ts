@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, errorText, headOf, type RuntimeContext, SessionKey } from '@x/core';
-import { isEnded, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
+import { type Clock, errorText, headOf, type PendingCall, type RuntimeContext, SessionKey } from '@x/core';
+import { isEnded, isOpen, type TaskRecord, type TaskRepository, type TaskStatus } from './task-repository.js';
 import type { TaskEnd, TaskOrder, TaskRunner } from './task-runner.js';
 
 /** The outcome of a subagent's work. */
 export interface TaskOutcome {
-  readonly status: 'completed' | 'failed' | 'cancelled' | 'shutdown';
+  readonly status: 'completed' | 'failed' | 'cancelled' | 'shutdown' | 'waiting';
   readonly result?: string | undefined;
   readonly error?: string | undefined;
+  readonly waitsFor?: readonly PendingCall[] | undefined;
 }
 
 export interface TaskDeskOptions {
@@ -39,6 +40,7 @@ interface LiveTask {
 const TASK_CHARS = 300;
 const ORPHANED =
   'The process that ran it died. What it had done by then is in its session: agent_send lets it go on.';
+const UNCLAIMED = 'No process took it in time. Give it again if it is still needed.';
 const SHUT_DOWN =
   'The process shut down before it was done. What it had done by then is in its session: agent_send lets it go on.';
 
@@ -78,7 +80,11 @@ export class TaskDesk {
       heartbeatAt: now,
     };
     const owner = SessionKey.parse(order.owner);
-    await repository.change(owner, (records) => [...pruned(records, maxRecords), record]);
+    await repository.change(owner, (records) => {
+      // One that went on after it waited for approval has its record already.
+      const others = records.filter((known) => known.taskId !== taskId);
+      return [...pruned(others, maxRecords), record];
+    });
     try {
       await runner.submit(order, runtime);
     } catch (error) {
@@ -112,7 +118,13 @@ export class TaskDesk {
     return this.#options.repository.change(owner, (current) =>
       current.map((record) =>
         this.#isOrphan(record)
-          ? { ...record, ...this.#ending({ status: 'failed', error: ORPHANED }) }
+          ? {
+              ...record,
+              ...this.#ending({
+                status: 'failed',
+                error: record.status === 'pending' ? UNCLAIMED : ORPHANED,
+              }),
+            }
           : record,
       ),
     );
@@ -128,7 +140,7 @@ export class TaskDesk {
     const deadline = clock.now() + timeoutMs;
     for (;;) {
       const records = (await this.list(owner)).filter((record) => taskIds.includes(record.taskId));
-      const open = records.filter((record) => !isEnded(record));
+      const open = records.filter(isOpen);
       const left = deadline - clock.now();
       if (open.length === 0 || left <= 0) return records;
       signal.throwIfAborted();
@@ -154,7 +166,7 @@ export class TaskDesk {
       return records.map((record) => {
         if (record.taskId !== taskId) return record;
         // No process has begun it, so none has to stop it.
-        const ending = record.status === 'pending' ? this.#ending({ status: 'cancelled' }) : {};
+        const ending = record.status !== 'running' ? this.#ending({ status: 'cancelled' }) : {};
         return { ...record, cancelRequested: true, ...ending };
       });
     });
@@ -182,7 +194,7 @@ export class TaskDesk {
     }
     try {
       if (outcome.status === 'shutdown' && this.#options.runner.durable) {
-        await this.#change(owner, taskId, { status: 'pending' });
+        await this.#change(owner, taskId, { status: 'pending', heartbeatAt: this.#now() });
         return { end: 'again' };
       }
       await this.#end(owner, taskId, outcome);
@@ -200,7 +212,7 @@ export class TaskDesk {
     const change = { status: 'running' as const, runner: this.#runnerId, heartbeatAt: this.#now() };
     await this.#change(owner, taskId, change);
     const record = (await repository.list(owner)).find((candidate) => candidate.taskId === taskId);
-    return record !== undefined && !isEnded(record);
+    return record !== undefined && isOpen(record);
   }
 
   async #end(owner: SessionKey, taskId: string, outcome: TaskOutcome): Promise<void> {
@@ -215,7 +227,8 @@ export class TaskDesk {
     });
   }
 
-  #ending({ status, error }: TaskOutcome): Partial<TaskRecord> {
+  #ending({ status, error, waitsFor }: TaskOutcome): Partial<TaskRecord> {
+    if (status === 'waiting') return { status, waitsFor: [...(waitsFor ?? [])] };
     const cause = error ?? (status === 'shutdown' ? SHUT_DOWN : undefined);
     return {
       status: status === 'shutdown' ? 'failed' : status,
@@ -227,7 +240,7 @@ export class TaskDesk {
   #change(owner: SessionKey, taskId: string, change: Partial<TaskRecord>): Promise<readonly TaskRecord[]> {
     return this.#options.repository.change(owner, (records) =>
       records.map((record) =>
-        record.taskId === taskId && !isEnded(record) ? { ...record, ...change } : record,
+        record.taskId === taskId && isOpen(record) ? { ...record, ...change } : record,
       ),
     );
   }
@@ -265,7 +278,7 @@ export class TaskDesk {
   }
 
   #isOrphan(record: TaskRecord): boolean {
-    if (record.status !== 'running' || this.#live.has(record.taskId)) return false;
+    if (!isOpen(record) || this.#live.has(record.taskId)) return false;
     return this.#options.clock.now() - Date.parse(record.heartbeatAt) > this.#options.orphanAfterMs;
   }
 

@@ -1,6 +1,7 @@
 import {
   encodeSegment,
   InvalidInputError,
+  type PendingCall,
   parseWith,
   readText,
   type SessionKey,
@@ -11,7 +12,7 @@ import {
 import * as z from 'zod';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 
-const status = z.enum(['pending', 'running', 'completed', 'failed', 'cancelled']);
+const status = z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']);
 
 /** One piece of work that a parent gave a subagent. Fields that a newer version wrote are kept. */
 const taskRecordSchema = z.looseObject({
@@ -35,14 +36,21 @@ const taskRecordSchema = z.looseObject({
   resultPath: z.string().optional(),
   /** Why it failed, and what can be done. */
   error: z.string().optional(),
+  /** The calls that wait for approval, of the subagent or of its own subagents. */
+  waitsFor: z.array(z.custom<PendingCall>()).optional(),
 });
 
 export type TaskRecord = Readonly<z.output<typeof taskRecordSchema>>;
 export type TaskStatus = z.output<typeof status>;
 
-/** Tells whether a task has ended for good. */
-export function isEnded({ status }: Pick<TaskRecord, 'status'>): boolean {
-  return status !== 'pending' && status !== 'running';
+/** Tells whether a task is worked on, or will be without more being done. */
+export function isOpen({ status }: Pick<TaskRecord, 'status'>): boolean {
+  return status === 'pending' || status === 'running';
+}
+
+/** Tells whether a task has ended for good: not while it waits for approval. */
+export function isEnded(record: Pick<TaskRecord, 'status'>): boolean {
+  return !isOpen(record) && record.status !== 'waiting';
 }
 
 /** A store of the tasks of sessions. `owner` is the session whose agent gave them. */

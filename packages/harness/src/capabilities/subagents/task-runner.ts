@@ -1,4 +1,4 @@
-import type { JsonObject, RuntimeContext } from '@x/core';
+import type { ApprovalDecision, JsonObject, RuntimeContext } from '@x/core';
 
 /** Work for a subagent, in a form that can travel to another process. */
 export interface TaskOrder {
@@ -10,6 +10,8 @@ export interface TaskOrder {
   readonly message: string;
   /** Limits of the parent, which hold for the subagent too. */
   readonly inherited: JsonObject;
+  /** Decisions on calls of the subagent, by approval id: the order goes on with these. */
+  readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }
 
 /** The end of an order: final, or to be carried out again by another process because this one stops. */
@@ -26,8 +28,11 @@ export interface TaskRunner {
   attach(agentName: string, execute: ExecuteTask): void;
   /** Resolves once the order will be carried out. */
   submit(order: TaskOrder, runtime: RuntimeContext): Promise<void>;
-  /** Takes no more orders, and resolves when none runs here. The agent has told running ones to stop. */
-  close(): Promise<void>;
+  /**
+   * Takes no more orders, then has those that run here stopped, and resolves when none runs any more: an order that is given
+   * back must not come here again.
+   */
+  close(stopRunning: () => Promise<void>): Promise<void>;
 }
 
 /** Runs subagents in this process, each at once. */
@@ -41,13 +46,16 @@ export class LocalTaskRunner implements TaskRunner {
   }
 
   async submit(order: TaskOrder, runtime: RuntimeContext): Promise<void> {
-    const running = Promise.resolve(this.#execute?.(order, runtime)).finally(() =>
+    if (this.#execute === undefined) throw new Error('The agent is closed.');
+    const running: Promise<unknown> = this.#execute(order, runtime).finally(() =>
       this.#running.delete(running),
     );
     this.#running.add(running);
   }
 
-  async close(): Promise<void> {
+  async close(stopRunning: () => Promise<void>): Promise<void> {
+    this.#execute = undefined;
+    await stopRunning();
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }

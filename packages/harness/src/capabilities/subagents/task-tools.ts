@@ -1,7 +1,8 @@
 import { defineTool, type Tool } from '@x/core';
 import * as z from 'zod';
+import { raiseApprovals } from './agent-tools.js';
 import { taskLine, taskReport } from './render-task.js';
-import { isEnded } from './task-repository.js';
+import { isEnded, isOpen } from './task-repository.js';
 import type { Team } from './team.js';
 
 export function taskListTool(team: Team): Tool {
@@ -10,7 +11,7 @@ export function taskListTool(team: Team): Tool {
     description: 'Lists the tasks of subagents in this session, the oldest first.',
     readOnly: true,
     input: z.strictObject({
-      status: z.enum(['pending', 'running', 'completed', 'failed', 'cancelled']).optional(),
+      status: z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']).optional(),
     }),
     async execute({ status }, { state }) {
       const { owner } = await team.sessionOf(state);
@@ -56,7 +57,7 @@ export function taskCancelTool(team: Team): Tool {
       const session = await team.sessionOf(state);
       const wasRunning = await team.cancel(session.owner, await team.record(session, taskId));
       const record = await team.record(session, taskId);
-      if (!isEnded(record)) return `${taskId} runs in another process, which was asked to stop it.`;
+      if (isOpen(record)) return `${taskId} runs in another process, which was asked to stop it.`;
       session.tasks.told([taskId]);
       return wasRunning ? taskReport(record) : `It had ended before.\n${taskReport(record)}`;
     },
@@ -75,8 +76,9 @@ export function waitAsyncResultsTool(team: Team): Tool {
       taskIds: z.array(z.string().min(1)).min(1).optional(),
       timeoutMs: z.int().min(0).max(maxTimeoutMs).default(timeoutMs).describe('Milliseconds to wait'),
     }),
-    async execute({ taskIds, timeoutMs }, { state, signal }) {
+    async execute({ taskIds, timeoutMs }, { state, signal, decisions }) {
       const session = await team.sessionOf(state);
+      if (decisions) await team.decide(session, decisions);
       const { owner, tasks } = session;
       for (const taskId of taskIds ?? []) await team.record(session, taskId);
       const wanted =
@@ -86,6 +88,7 @@ export function waitAsyncResultsTool(team: Team): Tool {
           .map((record) => record.taskId);
       if (wanted.length === 0) return 'No task is running, and there is no result that you have not had.';
       const records = await team.desk.wait(owner, wanted, { timeoutMs, signal });
+      raiseApprovals(records);
       tasks.told(records.filter(isEnded).map((record) => record.taskId));
       return records.map(taskReport).join('\n\n');
     },

@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AgentComposition,
   type AgentState,
   type CallScope,
   type Capability,
   RuntimeContext,
   SessionKey,
   systemClock,
+  type ToolContext,
 } from '@x/core';
 import type { ComposedAgent } from '../../agent/agent-parts.js';
-import { CapabilityRegistry } from '../../agent/capability-registry.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
 import { describeUnknown, nearNames, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
-import { childAgent } from './child-agent.js';
-import { INHERITANCE, InheritedContext, inheritedFrom, UsageSink } from './inherited-context.js';
+import { childAgent, InheritedContext, inheritedFrom, UsageSink } from './child-agent.js';
 import { SessionTasks } from './session-tasks.js';
 import {
   GENERAL_PURPOSE,
@@ -22,9 +22,15 @@ import {
   loadSubagents,
   type Subagent,
 } from './subagent-definition.js';
-import { NAME, type SubagentsSettings } from './subagents-config.js';
+import { NAME, type SubagentsSettings, WITHHELD } from './subagents-config.js';
 import { TaskDesk, type TaskOutcome } from './task-desk.js';
-import { isEnded, type TaskRecord, type TaskStatus, WorkspaceTaskRepository } from './task-repository.js';
+import {
+  isEnded,
+  isOpen,
+  type TaskRecord,
+  type TaskStatus,
+  WorkspaceTaskRepository,
+} from './task-repository.js';
 import { LocalTaskRunner, type TaskOrder, type TaskRunner } from './task-runner.js';
 import { workAt } from './work-at.js';
 
@@ -51,7 +57,7 @@ export interface SubTeam {
 
 /** A subagent that was made, and those that it has itself. */
 interface Member {
-  readonly definition: string;
+  readonly subagent: Subagent;
   readonly agent: HarnessAgent;
   readonly below: Team | undefined;
 }
@@ -107,6 +113,7 @@ export class Team {
       work: (order, runtime, signal) => this.#work(order, runtime, signal),
       ended: (order, status) => this.#ended(order, status),
     });
+    if (this.#isTop) refuseUnknown(agent, this.#declared, settings);
     this.#installed = { agent, desk, runner };
     try {
       // A definition in code that cannot be built is a mistake in code: it should show when the agent is built.
@@ -145,11 +152,10 @@ export class Team {
     return this.#turns.run(session.owner.toString(), () => this.#begin(session, given));
   }
 
-  async #begin(
-    { scope, owner, tasks }: TeamSession,
-    { subagent, message, agentId }: GivenWork,
-  ): Promise<string> {
-    const running = (await this.desk.list(owner)).filter((record) => !isEnded(record));
+  async #begin(session: TeamSession, { subagent, message, agentId }: GivenWork): Promise<string> {
+    const { scope, owner } = session;
+    const records = await this.desk.list(owner);
+    const running = records.filter(isOpen);
     if (running.length >= this.#settings.maxRunning) {
       throw new Error(
         `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
@@ -161,23 +167,56 @@ export class Team {
         `${agentId} still works on ${busy.taskId}. Wait for it, or cancel it, then send again.`,
       );
     }
+    // A message in place of a decision: what waited is denied in the subagent's session.
+    const waiting = records.find((record) => record.agentId === agentId && record.status === 'waiting');
+    if (waiting !== undefined) await this.desk.cancel(owner, waiting.taskId);
     this.#memberFor(subagent);
     // A stop of this session also stops its tasks, so no task may begin after it.
     scope.signal.throwIfAborted();
-    const order: TaskOrder = {
+    return this.#submit(session, {
       taskId: `task-${shortId()}`,
-      owner: owner.toString(),
       agentId: agentId ?? `${subagent.name}-${shortId()}`,
       subagent: subagent.name,
       message,
-      inherited: inheritedFrom(scope.state, subagent.deny),
-    };
+    });
+  }
+
+  /**
+   * Lets subagents go on with what a human decided about their calls. Resolves to their tasks.
+   *
+   * @throws {Error} when none of them waits any more.
+   */
+  async decide(
+    session: TeamSession,
+    decisions: NonNullable<ToolContext['decisions']>,
+  ): Promise<readonly string[]> {
+    const taskIds: string[] = [];
+    for (const { taskId, agentId, subagent, task, status, waitsFor = [] } of await this.desk.list(
+      session.owner,
+    )) {
+      const mine = Object.entries(decisions).filter(([id]) =>
+        waitsFor.some((call) => call.approvalId === id),
+      );
+      if (status !== 'waiting' || mine.length === 0) continue;
+      const order = { taskId, agentId, subagent, message: task, decisions: Object.fromEntries(mine) };
+      taskIds.push(await this.#submit(session, order));
+    }
+    if (taskIds.length === 0) throw new Error('The subagent does not wait for approval any more.');
+    return taskIds;
+  }
+
+  async #submit(
+    { scope, owner, tasks }: TeamSession,
+    given: Omit<TaskOrder, 'owner' | 'inherited'>,
+  ): Promise<string> {
+    const inherited = inheritedFrom(scope.state, scope.runtime);
+    const order: TaskOrder = { ...given, owner: owner.toString(), inherited };
     // One that another process carries out never ends here.
     if (!this.#parts.runner.durable) this.#givers.set(order.taskId, scope);
     await this.desk.submit(order, scope.runtime);
     tasks.begun(order.taskId);
     const status = this.#parts.runner.durable ? 'pending' : 'running';
-    scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: subagent.name, status });
+    scope.emit({ type: 'task.changed', taskId: order.taskId, subagent: order.subagent, status });
     return order.taskId;
   }
 
@@ -221,9 +260,10 @@ export class Team {
 
   /** Stops running tasks so that they can be resumed, and waits until that is recorded. */
   async close(): Promise<void> {
-    const agents = [...this.#members.values()].map(({ agent }) => agent);
-    await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
-    await this.#installed?.runner.close();
+    await this.#installed?.runner.close(async () => {
+      const agents = [...this.#members.values()].map(({ agent }) => agent);
+      await Promise.all([...agents, ...this.#outdated].map((agent) => agent.close()));
+    });
   }
 
   get #parts(): Installed {
@@ -246,16 +286,15 @@ export class Team {
     readonly problems: readonly string[];
   }> {
     const { folder, generalPurpose } = this.#settings;
+    const own = new Set([GENERAL_PURPOSE, ...this.#declared].map(({ name }) => name));
     const loaded: LoadedSubagents =
       folder === ''
         ? { subagents: [], problems: [] }
-        : await loadSubagents(this.#parts.agent.workspace, folder);
-    const subagents = new Map(this.#declared.map((subagent) => [subagent.name, subagent]));
-    for (const subagent of loaded.subagents) {
-      if (!subagents.has(subagent.name)) subagents.set(subagent.name, subagent);
-    }
-    if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name))
+        : await loadSubagents(this.#parts.agent.workspace, folder, own);
+    const subagents = new Map([...this.#declared, ...loaded.subagents].map((each) => [each.name, each]));
+    if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name)) {
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
+    }
     // A subagent's own team may lack what its definition left out.
     const tools = this.#isTop ? toolNamesOf(this.#parts.agent) : [];
     const unknown = this.#isTop ? [...subagents.values()].flatMap((each) => unknownToolsOf(each, tools)) : [];
@@ -302,43 +341,57 @@ export class Team {
   }
 
   #memberFor(subagent: Subagent): Member {
-    const definition = JSON.stringify(subagent);
     const known = this.#members.get(subagent.name);
-    if (known?.definition === definition) return known;
-    const {
-      models,
-      registry = new CapabilityRegistry(),
-      settings,
-      withhold,
-      onEvent,
-      session,
-    } = this.#settings;
+    const { source } = subagent;
+    if (known?.subagent === subagent || (source !== undefined && known?.subagent.source === source))
+      return known;
     const parent = this.#parts.agent;
     const nested = this.#nest?.();
     const agent = childAgent(subagent, {
       parent,
-      session: session ?? parent.session,
-      models,
-      registry,
-      settings,
-      withhold: [...withhold, NAME, INHERITANCE],
+      session: this.#settings.session ?? parent.session,
+      settings: this.#settings,
       nested: nested?.capability,
       isOwner: this.#isTop,
-      onEvent,
     });
     // A file may have changed; tasks may still run by what it said before.
     if (known !== undefined) this.#outdated.push(known.agent);
-    const member = { definition, agent, below: nested?.team };
+    const member = { subagent, agent, below: nested?.team };
     this.#members.set(subagent.name, member);
     return member;
   }
 }
 
-/** Finds names of tools that the parent cannot hand down: the subagent would go without them, unnoticed. */
-function unknownToolsOf({ name, tools = [] }: Subagent, known: readonly string[]): readonly string[] {
-  return tools
-    .filter((tool) => /^[\w.:-]+$/.test(tool) && !known.includes(tool))
-    .map((tool) => `${name}.tools: ${describeUnknown(tool, nearNames(tool, known))}`);
+/** Finds names of tools that the parent does not have: the subagent would go without them, or a rule do nothing, unnoticed. */
+function unknownToolsOf({ name, tools = [], deny }: Subagent, known: readonly string[]): readonly string[] {
+  const denied = deny.map((rule) => (typeof rule === 'string' ? rule.replace(/\(.*$/s, '') : rule.tool));
+  const named = [
+    ...tools.map((tool) => ['tools', tool] as const),
+    ...denied.map((tool) => ['deny', tool] as const),
+  ];
+  return named
+    .filter(([, tool]) => /^[\w.:-]+$/.test(tool) && ![...known, 'read', 'write'].includes(tool))
+    .map(([list, tool]) => `${name}.${list}: ${describeUnknown(tool, nearNames(tool, known))}`);
+}
+
+/** @throws {HarnessConfigError} for capabilities to go without that the parent has not: the slip would hand them down. */
+function refuseUnknown(
+  { capabilities }: AgentComposition,
+  declared: readonly Subagent[],
+  { withhold }: Pick<SubagentsSettings, 'withhold'>,
+): void {
+  const known = [...capabilities.map(({ name }) => name), ...WITHHELD];
+  const named = [
+    ...withhold.map((name) => ['withhold', name] as const),
+    ...declared.flatMap((each) => each.without.map((name) => [`${each.name}.without`, name] as const)),
+  ];
+  const issues = named
+    .filter(([, name]) => !known.includes(name))
+    .map(([path, name]) => ({
+      path: `subagents.${path}`,
+      message: `there is no capability named "${name}" (known: ${known.join(', ')})`,
+    }));
+  if (issues.length > 0) throw new HarnessConfigError(issues);
 }
 
 /** The session of a subagent, below that of its parent. */

@@ -1,5 +1,5 @@
-import { type AgentEvent, type RuntimeContext, textOf, userMessage } from '@x/core';
-import type { Reply } from '../../agent/call-options.js';
+import { type AgentEvent, type ApprovalDecision, type RuntimeContext, textOf, userMessage } from '@x/core';
+import type { Decision, Reply } from '../../agent/call-options.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
 import { HarnessError } from '../../errors/harness-error.js';
 import type { TaskOutcome } from './task-desk.js';
@@ -13,7 +13,7 @@ const GO_ON = 'agent_send lets it go on.';
  */
 export async function workAt(
   agent: HarnessAgent,
-  { taskId, message }: TaskOrder,
+  { taskId, message, decisions }: TaskOrder,
   context: RuntimeContext,
   signal: AbortSignal,
   tell: (event: AgentEvent) => void | Promise<void>,
@@ -23,8 +23,12 @@ export async function workAt(
     const isBegun =
       state !== undefined &&
       (state.context.some(({ id }) => id === taskId) || (await agent.log(context).get(taskId)) !== undefined);
+    const pending = new Set(state?.permissionContext.pending?.map(({ id }) => id));
+    // Of an order that is carried out again, the decisions may have been taken in.
+    const open = Object.entries(decisions ?? {}).filter(([id]) => pending.has(id));
+    const given = Object.fromEntries(open.map(([id, decision]) => [id, toDecision(decision)]));
     const events = isBegun
-      ? agent.resumeStream(context, { signal })
+      ? agent.resumeStream(context, { signal, decisions: given })
       : agent.stream(userMessage(message, { id: taskId }), context, { signal });
     for (;;) {
       const { done, value } = await events.next();
@@ -40,15 +44,18 @@ export async function workAt(
   }
 }
 
-function outcomeOf({ stopReason, text: result, steps }: Reply): TaskOutcome {
+function toDecision(decision: ApprovalDecision): Decision {
+  if (decision.type !== 'deny') return decision;
+  return decision.message === '' ? { type: 'deny' } : { type: 'deny', reason: decision.message };
+}
+
+function outcomeOf({ stopReason, text: result, steps, pendingCalls }: Reply): TaskOutcome {
   if (stopReason === 'completed') return { status: 'completed', result };
+  if (stopReason === 'permission_required') return { status: 'waiting', waitsFor: pendingCalls };
   if (stopReason === 'interrupted') return { status: 'cancelled', result };
   if (stopReason === 'shutdown') return { status: 'shutdown', result };
   const why: Partial<Record<typeof stopReason, string>> = {
     max_iterations: `It was stopped after ${steps} steps, as many as it may take. ${GO_ON}`,
-    permission_required:
-      'It stopped before a call that needs approval, which nobody can give to a subagent. Make that call yourself, or ' +
-      'let it go another way with agent_send.',
     budget_exceeded: `It used up its budget. ${GO_ON}`,
   };
   return { status: 'failed', result, error: why[stopReason] ?? `It stopped: ${stopReason}. ${GO_ON}` };

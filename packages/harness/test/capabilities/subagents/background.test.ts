@@ -6,6 +6,7 @@ import {
   type SubagentsConfig,
   subagents,
   type TaskRecord,
+  type TaskRunner,
   WorkspaceTaskRepository,
 } from '../../../src/index.js';
 import { isPaired, scratch } from '../../support.js';
@@ -272,6 +273,41 @@ describe('interruption and shutdown', () => {
     clock.pass(2_000);
     await agent.call('b', context);
     expect(announced(model.requests[1]?.messages ?? [])).toContain('The process that ran it died');
+    await agent.close();
+  });
+
+  it('a task that no process takes is taken for failed in time, and leaves its place to another', async () => {
+    const root = scratch();
+    const clock = new TestClock();
+    const runner: TaskRunner = {
+      durable: true,
+      attach() {},
+      submit: async () => {},
+      close: (stop) => stop(),
+    };
+    const model = new ScriptedModel([
+      background,
+      { text: 'begun' },
+      background,
+      { text: 'full' },
+      background,
+      { text: 'ok' },
+    ]);
+    const agent = lead(model, new ScriptedModel([]), root, {
+      clock,
+      runner,
+      maxRunning: 1,
+      orphanAfterMs: 10_000,
+    }).build();
+    await agent.call('a', context);
+    await agent.call('b', context);
+    expect(resultsOf(model.requests[3]?.messages ?? [], 'agent_spawn').at(-1)).toContain(
+      'which is the limit',
+    );
+    clock.pass(11_000);
+    await agent.call('c', context);
+    expect(announced(model.requests[4]?.messages ?? [])).toContain('No process took it in time');
+    expect(resultsOf(model.requests[5]?.messages ?? [], 'agent_spawn').at(-1)).toContain('pending');
     await agent.close();
   });
 

@@ -1,8 +1,7 @@
-import { compaction, compactionFactories } from '@x/compaction';
 import { type AgentEvent, LocalWorkspace } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { CapabilityRegistry, subagents, workspaceTools } from '../../../src/index.js';
+import { subagents, workspaceTools } from '../../../src/index.js';
 import { scratch } from '../../support.js';
 import { context, parentWith, resultsOf } from './support.js';
 
@@ -42,49 +41,6 @@ describe('subagents in files', () => {
     await agent.close();
   });
 
-  it('configure a compaction of their own', async () => {
-    const workspace = await workspaceWith({
-      'subagents/reviewer.md': [
-        '---',
-        'description: Reviews',
-        'features:',
-        '  compaction:',
-        '    trigger: { messages: 4 }',
-        '    keep: { messages: 2 }',
-        '---',
-        'Review.',
-      ].join('\n'),
-    });
-    const registry = new CapabilityRegistry();
-    for (const [name, factory] of Object.entries(compactionFactories)) registry.register(name, factory);
-    const events: AgentEvent[] = [];
-    const list = { toolCalls: [{ name: 'list_files', input: {} }] };
-    const model = new ScriptedModel([
-      { when: (request) => request.system?.startsWith('Review.') ?? false, reply: list, times: 4 },
-      {
-        when: (request) => request.system === undefined,
-        reply: { text: 'no summary' },
-        times: Number.POSITIVE_INFINITY,
-      },
-      spawn,
-      { text: 'ok' },
-      { text: 'ok' },
-    ]);
-    const agent = parentWith(
-      model,
-      workspaceTools(),
-      compaction({}),
-      subagents([], { registry, onEvent: (event) => events.push(event) }),
-    )
-      .workspace(workspace)
-      .build();
-    await agent.call('go', context);
-    const compacted = events.filter((event) => event.type === 'context.compacted');
-    expect(compacted.length).toBeGreaterThan(0);
-    for (const event of compacted) expect(event.sessionId).toMatch(/^s-1\/reviewer-/);
-    await agent.close();
-  });
-
   it('that are malformed are reported and harm no other', async () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': '---\ndescription: Reviews\n---\nReview.',
@@ -92,6 +48,8 @@ describe('subagents in files', () => {
       'subagents/unknown-key.md': '---\ndescription: x\ncolor: red\n---\n',
       'subagents/torn.md': '---\ndescription: x\n',
       'subagents/code.md': '---\ndescription: x\nownTools: [a]\n---\n',
+      'subagents/features.md': '---\ndescription: x\nfeatures: { permissions: false }\n---\n',
+      'subagents/general-purpose.md': '---\ndescription: x\n---\n',
       'subagents/notes.txt': 'not a subagent',
     });
     const events: AgentEvent[] = [];
@@ -102,9 +60,11 @@ describe('subagents in files', () => {
       .build();
     await agent.call('go', context);
     const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-    expect(warnings).toHaveLength(4);
+    expect(warnings).toHaveLength(6);
     expect(warnings.join('\n')).toContain('subagents/no-description.md');
     expect(warnings.join('\n')).toContain('color: unknown key');
+    expect(warnings.join('\n')).toContain('features: unknown key');
+    expect(warnings.join('\n')).toContain('"general-purpose" is the program');
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
     await agent.close();
   });

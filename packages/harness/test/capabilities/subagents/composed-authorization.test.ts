@@ -1,0 +1,298 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Capability, defineTool, LocalWorkspace, type Model, WorkspaceSession } from '@x/core';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import {
+  HarnessAgent,
+  type PermissionsConfig,
+  permissions,
+  planMode,
+  type SubagentDefinition,
+  subagents,
+  workspaceTools,
+} from '../../../src/index.js';
+import { decided, scratch } from '../../support.js';
+import { context, parentWith, resultsOf } from './support.js';
+
+const spawn = (agent = 'worker') => ({
+  toolCalls: [{ id: 'spawn', name: 'agent_spawn', input: { agent, task: 'Work' } }],
+});
+const strike = { toolCalls: [{ name: 'strike', input: {} }] };
+
+function strikeTool(done: string[]) {
+  return defineTool({
+    name: 'strike',
+    description: 'Changes something',
+    input: z.strictObject({}),
+    execute: () => void done.push('struck'),
+  });
+}
+
+/** A capability that objects to everything, and is of no permission's kind. */
+const lockdown: Capability = {
+  name: 'lockdown',
+  authorize: (call, { state }) =>
+    call.name === 'strike' && state.extensions.lockdown?.on === true
+      ? { type: 'deny', reason: 'Locked down.' }
+      : undefined,
+};
+
+describe('what a parent may not do', () => {
+  const permissive = { ...permissions({ mode: 'bypass' }), name: 'permissions' };
+  const definitions: readonly Partial<SubagentDefinition>[] = [
+    {},
+    { without: ['permissions'] },
+    { without: ['permissions', 'plan_mode', 'lockdown'] },
+    { capabilities: [permissive] },
+    { ownTools: [strikeTool([])], without: ['permissions'] },
+  ];
+  const parents: readonly [string, PermissionsConfig][] = [
+    ['dont_ask', { mode: 'dont_ask' }],
+    ['explore', { mode: 'explore' }],
+    ['a rule', { mode: 'bypass', deny: ['strike'] }],
+    ['plan mode', { mode: 'bypass' }],
+    ['a state of its own', { mode: 'bypass' }],
+  ];
+
+  it.each(parents)(
+    'its subagents may not do either, whatever their definitions say: %s',
+    async (name, rules) => {
+      for (const definition of definitions) {
+        const done: string[] = [];
+        const own = definition.ownTools === undefined ? {} : { ownTools: [strikeTool(done)] };
+        // The subagent gives the work to a subagent of its own.
+        const model = new ScriptedModel([strike, spawn(), { text: 'could not' }]);
+        const below = new ScriptedModel([strike, { text: 'could not' }]);
+        let made = 0;
+        const either: Model = {
+          id: 'either',
+          contextWindow: 100_000,
+          generate: (request) => (made++ < 2 ? model : made < 5 ? below : model).generate(request),
+        };
+        const agent = parentWith(
+          new ScriptedModel([spawn(), { text: 'ok' }]),
+          permissions(rules),
+          planMode(),
+          lockdown,
+          subagents([{ name: 'worker', description: 'Works', model: either, ...definition, ...own }]),
+        )
+          .tools(strikeTool(done))
+          .build();
+        await agent.updateState(context, (state) => {
+          if (name === 'plan mode') state.planModeContext = { active: true };
+          if (name === 'a state of its own') state.extensions.lockdown = { on: true };
+        });
+        await agent.call('go', context);
+        expect(done, JSON.stringify(Object.keys(definition))).toEqual([]);
+        expect(made).toBeGreaterThanOrEqual(3);
+        await agent.close();
+      }
+    },
+  );
+
+  it('is not taken away by a file, nor is anything made of one before it is judged', async () => {
+    const folder = scratch();
+    const workspace = new LocalWorkspace(folder);
+    const marker = join(folder, 'marker');
+    const server = `{ mcp: { servers: { x: { command: sh, args: [-c, "touch ${marker}"] } } } }`;
+    for (const [file, features] of [
+      ['general-purpose', '{ permissions: false }'],
+      ['worker', server],
+      ['other', '{ plan_mode: false, permissions: { mode: bypass } }'],
+    ]) {
+      await workspace.write(`subagents/${file}.md`, `---\ndescription: x\nfeatures: ${features}\n---\nWork.`);
+    }
+    const done: string[] = [];
+    const model = new ScriptedModel([
+      spawn('general-purpose'),
+      strike,
+      { text: 'could not' },
+      spawn('worker'),
+      spawn('other'),
+      { text: 'ok' },
+    ]);
+    const agent = parentWith(model, permissions({ mode: 'dont_ask' }), subagents())
+      .tools(strikeTool(done))
+      .workspace(workspace)
+      .build();
+    await agent.call('go', context);
+    expect(done).toEqual([]);
+    expect(existsSync(marker)).toBe(false);
+    const results = resultsOf(model.requests.at(-1)?.messages ?? [], 'agent_spawn');
+    expect(results.slice(1)).toEqual([
+      expect.stringContaining('There is no subagent "worker"'),
+      expect.stringContaining('There is no subagent "other"'),
+    ]);
+    await agent.close();
+  });
+});
+
+describe('a restriction that would do nothing', () => {
+  const build = (definition: Partial<SubagentDefinition>, withhold: readonly string[] = []) =>
+    parentWith(
+      new ScriptedModel([]),
+      workspaceTools(),
+      subagents([{ name: 'worker', description: 'Works', ...definition }], { withhold: [...withhold] }),
+    )
+      .tools(strikeTool([]))
+      .build();
+
+  it.each<[string, () => unknown]>([
+    ['without', () => build({ without: ['workspace_tool'] })],
+    ['withhold', () => build({}, ['workspace_tool'])],
+    ['deny', () => build({ deny: ['stricke'] })],
+  ])('is refused: a slip in %s', (_, make) => {
+    expect(make).toThrow(/workspace_tool"|did you mean strike/);
+  });
+
+  it('holds without permissions() at the parent', async () => {
+    const done: string[] = [];
+    const model = new ScriptedModel([strike, { text: 'could not' }]);
+    const worker = { name: 'worker', description: 'Works', model, deny: ['strike'] };
+    const agent = parentWith(new ScriptedModel([spawn(), { text: 'ok' }]), subagents([worker]))
+      .tools(strikeTool(done))
+      .build();
+    await agent.call('go', context);
+    expect(done).toEqual([]);
+    await agent.close();
+  });
+});
+
+describe('approval of a call of a subagent', () => {
+  const write = (path: string) => ({
+    toolCalls: [{ id: path, name: 'write_file', input: { path, content: 'x' } }],
+  });
+
+  function setup() {
+    const workspace = new LocalWorkspace(scratch());
+    const session = new WorkspaceSession(new LocalWorkspace(scratch()));
+    /** One process: it shares nothing with others but the store and the workspace. */
+    const node = (parent: readonly ScriptEntry[], child: readonly ScriptEntry[], depth = 1) => {
+      const model = new ScriptedModel(parent);
+      const worker = {
+        name: 'worker',
+        description: 'Works',
+        model: new ScriptedModel(child),
+        maxDepth: depth,
+      };
+      const { maxDepth, ...definition } = worker;
+      const agent = HarnessAgent.builder()
+        .name('lead')
+        .model(model)
+        .workspace(workspace)
+        .session(session)
+        .use(workspaceTools(), permissions(), subagents([definition], { maxDepth }))
+        .build();
+      return { agent, model };
+    };
+    const files = async () => {
+      const found: string[] = [];
+      for await (const { path } of workspace.list()) if (/^[a-z]$/.test(path)) found.push(path);
+      return found;
+    };
+    return { node, files };
+  }
+
+  it('is asked for at its parent, given in another process, and carried out once', async () => {
+    const { node, files } = setup();
+    const first = node([spawn()], [write('a')]);
+    const asked = await first.agent.call('go', context);
+    expect(asked).toMatchObject({
+      stopReason: 'permission_required',
+      pendingCalls: [
+        {
+          id: 'a',
+          name: 'write_file',
+          input: { path: 'a', content: 'x' },
+          agentId: expect.stringMatching(/^worker-/),
+        },
+      ],
+    });
+    await first.agent.close();
+
+    const second = node([{ text: 'Written.' }], [{ text: 'I wrote a.' }]);
+    const decisions = await decided(second.agent, context, { spawn: { type: 'approve' } });
+    const reply = await second.agent.resume(context, { decisions });
+    expect(reply).toMatchObject({ stopReason: 'completed', text: 'Written.' });
+    expect(resultsOf(second.model.requests[0]?.messages ?? [], 'agent_spawn')[0]).toContain('I wrote a.');
+    expect(await files()).toEqual(['a']);
+    await expect(second.agent.resume(context, { decisions })).rejects.toMatchObject({
+      code: 'nothing_to_resume',
+    });
+    await second.agent.close();
+  });
+
+  it('is denied with a reason that the subagent reads, and asked for again for its next call', async () => {
+    const { node, files } = setup();
+    const child = [write('a'), write('b'), { text: 'I wrote b.' }];
+    const { agent, model } = node([spawn(), { text: 'ok' }], child);
+    await agent.call('go', context);
+    const deny = await decided(agent, context, { spawn: { type: 'deny', reason: 'Not a.' } });
+    const next = await agent.resume(context, { decisions: deny });
+    expect(next.pendingCalls).toMatchObject([{ id: 'b' }]);
+    const reply = await agent.resume(context, {
+      decisions: { [next.pendingCalls[0]?.approvalId ?? '']: { type: 'approve', always: true } },
+    });
+    expect(reply.text).toBe('ok');
+    expect(await files()).toEqual(['b']);
+    expect(resultsOf(model.requests.at(-1)?.messages ?? [], 'agent_spawn')).toHaveLength(1);
+    const state = await agent.state(context);
+    expect(state?.permissionContext).toEqual({
+      allow: [{ tool: 'write_file', match: 'b' }],
+      deny: [],
+      ask: [],
+    });
+    await agent.close();
+  });
+
+  it('is given up by a new message; the subagent can be asked to go on', async () => {
+    const { node, files } = setup();
+    const { agent, model } = node(
+      [spawn(), { toolCalls: [{ name: 'task_list', input: {} }] }, { text: 'ok' }],
+      [write('a')],
+    );
+    await agent.call('go', context);
+    expect((await agent.call('Never mind', context)).stopReason).toBe('completed');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('waited for approval');
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'task_list')[0]).toContain('waiting');
+    expect(await files()).toEqual([]);
+    await agent.close();
+  });
+
+  it('comes up from two levels below, and from the background where its parent waits for it', async () => {
+    const { node, files } = setup();
+    const background = {
+      toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } }],
+    };
+    const wait = { toolCalls: [{ id: 'wait', name: 'wait_async_results', input: {} }] };
+    const child = [spawn(), write('a'), { text: 'below' }, { text: 'above' }];
+    const { agent } = node([background, wait, { text: 'ok' }], child, 2);
+    const asked = await agent.call('go', context);
+    expect(asked.pendingCalls).toMatchObject([
+      { id: 'a', agentId: expect.stringMatching(/^worker-.*\/worker-/) },
+    ]);
+    const reply = await agent.resume(context, {
+      decisions: { [asked.pendingCalls[0]?.approvalId ?? '']: { type: 'approve' } },
+    });
+    expect(reply.text).toBe('ok');
+    expect(await files()).toEqual(['a']);
+    await agent.close();
+  });
+});
+
+it('a definition is told by what it is, and not by its JSON', async () => {
+  const circular: Model & { self?: unknown } = {
+    id: 'own',
+    contextWindow: 10_000,
+    generate: async () => ({ content: [{ type: 'text', text: 'done' }], finishReason: 'stop' }) as never,
+  };
+  circular.self = circular;
+  const worker = { name: 'worker', description: 'Works', model: circular };
+  const model = new ScriptedModel([spawn(), { text: 'ok' }]);
+  const agent = parentWith(model, subagents([worker])).build();
+  await agent.call('go', context);
+  expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('done');
+  await agent.close();
+});
