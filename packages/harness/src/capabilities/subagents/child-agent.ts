@@ -7,7 +7,6 @@ import {
   type PlanModeContext,
   RuntimeContext,
   type SessionStore,
-  type Tool,
   type Usage,
 } from '@x/core';
 import picomatch from 'picomatch';
