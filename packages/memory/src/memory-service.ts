@@ -6,6 +6,7 @@ import {
   parseWith,
   type Redact,
   type Workspace,
+  type WorkspaceEntry,
 } from '@x/core';
 import type * as z from 'zod';
 import { bulletsOf, factKey, keyHash } from './bullets.js';
@@ -248,7 +249,7 @@ export class MemoryService {
   async search(
     place: MemoryPlace,
     query: string,
-    options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until'> = {},
+    options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
   ): Promise<FreshHits> {
     return this.#index.search(this.workspace, { prefix: prefixOf(place) }, query, options);
   }
@@ -256,6 +257,16 @@ export class MemoryService {
   /** The text of MEMORY.md; empty where there is none. */
   async read(place: MemoryPlace): Promise<string> {
     return (await readIfFound(this.workspace, `${prefixOf(place)}${CORE_FILE}`)) ?? '';
+  }
+
+  /** MEMORY.md, the notes and what else can be read and searched, with paths below the place. */
+  async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
+    const prefix = prefixOf(place);
+    const files: WorkspaceEntry[] = [];
+    for await (const entry of memoryFiles(this.workspace, prefix)) {
+      files.push({ ...entry, path: entry.path.slice(prefix.length) });
+    }
+    return files;
   }
 
   /** Writes what is worth remembering of a session to the day's note. */

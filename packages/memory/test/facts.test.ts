@@ -14,6 +14,7 @@ import {
 } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, merger, modelOf, withoutMarks } from './support/models.js';
+import { SIZE } from './support/size.js';
 import { logSession, temporaryDirectory, testWorkspace } from './support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
@@ -60,7 +61,7 @@ describe('what a person wrote', () => {
     await workspace.write(core, HANDWRITTEN);
     const model = modelOf((_, call) => APOLOGIES[call % APOLOGIES.length] ?? '');
     const consolidator = new MemoryConsolidator({ workspace, model });
-    for (let round = 0; round < 100; round++) {
+    for (let round = 0; round < SIZE.answers; round++) {
       await workspace.append(note('2026-01-01'), `- the port of host ${round} is ${round}\n`);
       await consolidator.consolidate(scope).catch(() => {});
     }
@@ -83,7 +84,7 @@ describe('what a person wrote', () => {
     let merging = true;
     const person = (async () => {
       let said = 0;
-      for (; (merging || said < 100) && said < 744; said++) {
+      for (; (merging || said < SIZE.edits / 4) && said < SIZE.edits; said++) {
         await appendFile(join(workspace.root, core), `- line ${said} of a person\n`);
         await new Promise((resolve) => setImmediate(resolve));
       }

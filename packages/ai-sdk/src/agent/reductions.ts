@@ -2,6 +2,7 @@ import {
   type CompactionOutcome,
   type CompactOptions,
   type Compactor,
+  errorText,
   InvalidInputError,
   type Message,
 } from '@x/core';
@@ -79,7 +80,7 @@ export class Reductions {
       this.#remember(ids.at(-1) ?? '', next);
       // Later versions of the SDK go on from what a step was sent.
       this.#remember(fingerprints(next.written).at(-1) ?? '', next);
-      await this.#stored?.keep(ids, outcome.messages, sources);
+      await this.#stored?.keep(ids, outcome.messages, sources).catch(forgotten);
       return { messages: joined(next, messages, messages.length), outcome };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
@@ -92,7 +93,7 @@ export class Reductions {
   /** Takes over what another process reduced. */
   async #recollect(messages: readonly SdkMessage[]): Promise<void> {
     const ids = fingerprints(messages);
-    const found = await this.#stored?.find(messages, ids);
+    const found = await this.#stored?.find(messages, ids).catch(forgotten);
     if (found === undefined) return;
     const sources = new Map(ids.map((id, at) => [id, messages[at] as SdkMessage]));
     this.#remember(found.id, reductionTo(found.messages, sources));
@@ -114,6 +115,11 @@ export class Reductions {
     const [oldest] = this.#known.keys();
     if (this.#known.size > this.#capacity && oldest !== undefined) this.#known.delete(oldest);
   }
+}
+
+/** What cannot be remembered costs another reduction, never the step. */
+function forgotten(error: unknown): undefined {
+  process.emitWarning(`A reduction could not be remembered in the store: ${errorText(error)}`);
 }
 
 function reductionTo(messages: readonly Message[], sources: ReadonlyMap<string, SdkMessage>): Reduction {

@@ -300,3 +300,24 @@ it('learns from the usage of steps how the provider counts', async () => {
   await prepareStep({ messages, steps: step(tokens * 2) });
   expect(outcomes[2]?.status).toBe('applied');
 });
+
+it('goes on when the store that remembers cannot be read or written', async () => {
+  const store = new InMemorySession();
+  const refuse = async () => {
+    throw new Error('the store is down');
+  };
+  Object.assign(store, { load: refuse, commit: refuse });
+  const messages: ModelMessage[] = Array.from({ length: 40 }, (_, turn): ModelMessage[] => [
+    { role: 'user', content: `Question ${turn}` },
+    { role: 'assistant', content: [{ type: 'text', text: `Answer ${turn}. ${'More of it. '.repeat(120)}` }] },
+  ]).flat();
+  const outcomes: CompactionOutcome[] = [];
+  const prepareStep = prepareStepWith(createCompactor({ contextWindow: 10_000, keep: { messages: 6 } }), {
+    remember: { store, userId: 'alice' },
+    onCompaction: (outcome) => void outcomes.push(outcome),
+  });
+  const reduced = await prepareStep({ messages });
+  expect(outcomes[0]?.status).toBe('applied');
+  expect(reduced.messages.length).toBeLessThan(messages.length);
+  expect((await prepareStep({ messages })).messages).toEqual(reduced.messages);
+});

@@ -7,7 +7,7 @@ import {
   McpError,
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { CORE_FILE, isMemoryPath, memoryFiles, readIfFound } from '../memory-files.js';
+import { CORE_FILE, isMemoryPath, readIfFound } from '../memory-files.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 
@@ -31,11 +31,8 @@ export function offerMemory(
   const scope = { tenantId, userId, agentId };
   const prefix = scopePrefix(scope);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
-    const names = [CORE_FILE];
-    for await (const { path } of memoryFiles(workspace, prefix)) {
-      if (path !== `${prefix}${CORE_FILE}`) names.push(path.slice(prefix.length));
-    }
-    const listed = [CORE_FILE, ...names.slice(1).sort().reverse().slice(0, MAX_LISTED)];
+    const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
+    const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];
     return {
       resources: listed.map((name) => ({ uri: `${SCHEME}${name}`, name, mimeType: 'text/markdown' })),
     };

@@ -12,6 +12,7 @@ for (let number = 0; number < Number(count); number++) {
   for (const [index, session] of sessions.entries()) {
     const fact = `fact-${name}${index}${String(number).padStart(2, '0')}`;
     await new WorkspaceSessionLog(workspace, session).append([userMessage(fact)]);
+    process.stdout.write(`${fact}\n`);
     await flusher.flush(session);
   }
 }

@@ -1,8 +1,9 @@
-import { SessionKey, userMessage, type Workspace } from '@x/core';
+import { readText, SessionKey, textOf, userMessage, type Workspace, WorkspaceSessionLog } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager } from '../../src/index.js';
-import { runChild } from '../children/run-child.js';
+import { runChild, runUntil } from '../children/run-child.js';
 import { factTaker } from '../support/models.js';
+import { SIZE } from '../support/size.js';
 import { logSession, testWorkspace } from '../support/test-context.js';
 
 describe('several processes', () => {
@@ -35,6 +36,35 @@ describe('several processes', () => {
     );
     expect(lines.flatMap((line) => line.match(/fact-\d+/g) ?? []).sort()).toEqual(expected.sort());
   });
+});
+
+it('of two processes that are killed again and again, no fact is lost and none doubled', {
+  timeout: 600_000,
+}, async () => {
+  const workspace = await testWorkspace();
+  const killed = async (slot: number) => {
+    for (let kill = 0; kill < SIZE.kills / 2; kill++) {
+      const name = `${slot}${String(kill).padStart(2, '0')}`;
+      await runUntil(1 + ((kill * 5 + slot) % 7), 'flush-facts', workspace.root, name, '50');
+    }
+  };
+  await Promise.all([killed(1), killed(2)]);
+  const flusher = new MemoryFlushManager({ workspace, model: factTaker() });
+  const said: string[] = [];
+  const prefix = 'users/alice/sessions/';
+  for await (const { path } of workspace.list(prefix.slice(0, -1))) {
+    const sessionId = path.slice(prefix.length, -'.log.jsonl'.length);
+    const key = SessionKey.of({ userId: 'alice', sessionId });
+    for await (const message of new WorkspaceSessionLog(workspace, key).read()) said.push(textOf(message));
+    await flusher.flush(key);
+  }
+  expect(said.length).toBeGreaterThanOrEqual(SIZE.kills);
+  let noted = '';
+  for await (const { path } of workspace.list('users/alice/memory')) {
+    if (path.endsWith('.md')) noted += await readText(workspace, path);
+  }
+  const lines = noted.split('\n').filter((line) => !line.endsWith('<!-- cut off -->'));
+  expect(lines.flatMap((line) => line.match(/fact-\d+/g) ?? []).sort()).toEqual(said.sort());
 });
 
 it('a workspace that cannot exclude others is still safe within a process', async () => {
