@@ -38,7 +38,11 @@ export interface McpClient {
   ): Promise<{ readonly tools: readonly McpTool[]; readonly nextCursor?: string | undefined }>;
   /** The second argument is for the SDK, whose options come third. */
   callTool(
-    request: { readonly name: string; readonly arguments?: Record<string, unknown> },
+    request: {
+      readonly name: string;
+      readonly arguments?: Record<string, unknown>;
+      readonly _meta?: Record<string, string>;
+    },
     resultSchema?: undefined,
     options?: McpRequestOptions,
   ): Promise<McpResult>;

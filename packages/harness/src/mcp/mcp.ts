@@ -18,6 +18,8 @@ export interface McpOptions {
   /** Values of `${NAME}` in the configuration. Default: `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly clock?: Clock;
+  /** Makes the `_meta` of each tool call: `traceContext` of `@x/harness/telemetry` lets servers join the trace. */
+  readonly requestMeta?: () => Record<string, string>;
 }
 
 interface Server {
@@ -53,6 +55,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const servers = Object.entries(settings.servers).map(([name, server]): Server => {
     const connection: ServerConnection = new ServerConnection({
       ...(options.clock === undefined ? {} : { clock: options.clock }),
+      ...(options.requestMeta === undefined ? {} : { requestMeta: options.requestMeta }),
       name,
       server,
       settings,

@@ -11,6 +11,7 @@ export interface ServerConnectionOptions {
   /** The server has, or may have, other tools than before. */
   readonly toolsChanged: () => void;
   readonly clock?: Clock;
+  readonly requestMeta?: () => Record<string, string>;
 }
 
 /** Pages of tools that are read: a server that never ends its list must not hold up the agent. */
@@ -66,9 +67,10 @@ export class ServerConnection {
    * @throws {McpServerError} `mcp_unavailable`, `mcp_lost`, `mcp_timeout`.
    */
   async callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<McpResult> {
-    const { callTimeoutMs } = this.#options.settings;
-    return this.#request(callTimeoutMs, signal, `answer ${name}`, (client, aborted) =>
-      client.callTool({ name, arguments: input }, undefined, { signal: aborted }),
+    const { settings, requestMeta } = this.#options;
+    const meta = requestMeta === undefined ? {} : { _meta: requestMeta() };
+    return this.#request(settings.callTimeoutMs, signal, `answer ${name}`, (client, aborted) =>
+      client.callTool({ name, arguments: input, ...meta }, undefined, { signal: aborted }),
     );
   }
 

@@ -9,10 +9,19 @@ export interface CallTrace {
   readonly span: Span | undefined;
   readonly startedAt: number;
   compaction: Span | undefined;
-  chat: { readonly startedAt: number; firstChunkAt: number | undefined; readonly span: Span } | undefined;
+  chat: Chat | undefined;
   /** There is a summary in the conversation. */
   compacted: boolean;
   steps: number;
+  toolCalls: number;
+}
+
+/** A model call under way. */
+interface Chat {
+  readonly startedAt: number;
+  firstChunkAt: number | undefined;
+  lastChunkAt: number | undefined;
+  readonly span: Span;
 }
 
 /** The traces of calls, by the state that each call alone has. */
@@ -31,6 +40,7 @@ export class CallTraces {
       chat: undefined,
       compacted: state.context.some((message) => message.kind === 'summary'),
       steps: 0,
+      toolCalls: 0,
     };
     this.#traces.set(state, created);
     return created;

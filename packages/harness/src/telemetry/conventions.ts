@@ -2,10 +2,10 @@ import type { Counter, Histogram, Meter } from '@opentelemetry/api';
 
 /**
  * The names of the OpenTelemetry semantic conventions for generative AI, in one table, as they stood in
- * open-telemetry/semantic-conventions-genai in autumn 2026 (status "Development", on top of core conventions 1.44).
+ * open-telemetry/semantic-conventions-genai in November 2026 (status "Development", on top of core conventions 1.44).
  * Names that they lack begin with `x.`.
  */
-export const CONVENTIONS_VERSION = 'gen-ai/2026-09+1.44.0';
+export const CONVENTIONS_VERSION = 'gen-ai/2026-11+1.44.0';
 
 export const OPERATION = {
   invokeAgent: 'invoke_agent',
@@ -27,8 +27,14 @@ export const ATTRIBUTE = {
   requestModel: 'gen_ai.request.model',
   requestMaxTokens: 'gen_ai.request.max_tokens',
   requestTemperature: 'gen_ai.request.temperature',
+  requestStream: 'gen_ai.request.stream',
+  requestReasoning: 'gen_ai.request.reasoning.level',
+  requestStopSequences: 'gen_ai.request.stop_sequences',
   outputType: 'gen_ai.output.type',
   finishReasons: 'gen_ai.response.finish_reasons',
+  responseId: 'gen_ai.response.id',
+  responseModel: 'gen_ai.response.model',
+  timeToFirstChunk: 'gen_ai.response.time_to_first_chunk',
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
@@ -41,6 +47,7 @@ export const ATTRIBUTE = {
   toolName: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
   toolCallId: 'gen_ai.tool.call.id',
+  mcpMethod: 'mcp.method.name',
   memoryRecords: 'gen_ai.memory.record.count',
   errorType: 'error.type',
   // Only with `captureContent`.
@@ -49,6 +56,7 @@ export const ATTRIBUTE = {
   outputMessages: 'gen_ai.output.messages',
   toolArguments: 'gen_ai.tool.call.arguments',
   toolResult: 'gen_ai.tool.call.result',
+  toolDefinitions: 'gen_ai.tool.definitions',
   // Our own.
   stopReason: 'x.agent.stop_reason',
   steps: 'x.agent.steps',
@@ -66,8 +74,13 @@ export const ATTRIBUTE = {
 } as const;
 
 const METRIC = {
-  operationDuration: 'gen_ai.client.operation.duration',
-  timeToFirstChunk: 'gen_ai.client.operation.time_to_first_chunk',
+  inferenceDuration: 'gen_ai.client.inference.duration',
+  timeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',
+  timePerOutputChunk: 'gen_ai.client.inference.time_per_output_chunk',
+  operationInputTokens: 'gen_ai.client.inference.operation.input_tokens',
+  operationOutputTokens: 'gen_ai.client.inference.operation.output_tokens',
+  inferenceCalls: 'gen_ai.invoke_agent.inference_calls',
+  toolCalls: 'gen_ai.invoke_agent.tool_calls',
   agentDuration: 'gen_ai.invoke_agent.duration',
   toolDuration: 'gen_ai.execute_tool.duration',
   inputTokens: 'gen_ai.client.inference.usage.input_tokens',
@@ -87,6 +100,10 @@ const METRIC = {
 
 /** Bucket boundaries that the conventions ask for. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
+const AGENT_SECONDS = SECONDS.map((seconds) => seconds * 10)
+  .slice(0, 10)
+  .concat([102.4, 204.8, 409.6]);
+const CALLS = [1, 2, 4, 8, 16, 32, 64, 128];
 const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power);
 const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 
@@ -94,16 +111,38 @@ const SHARES = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99];
 export type Instruments = ReturnType<typeof createInstruments>;
 
 export function createInstruments(meter: Meter) {
+  const histogram = (name: string, description: string, unit: string, buckets: number[]): Histogram =>
+    meter.createHistogram(name, { description, unit, advice: { explicitBucketBoundaries: buckets } });
   const seconds = (name: string, description: string): Histogram =>
-    meter.createHistogram(name, { description, unit: 's', advice: { explicitBucketBoundaries: SECONDS } });
+    histogram(name, description, 's', SECONDS);
   const tokens = (name: string, description: string): Counter =>
     meter.createCounter(name, { description, unit: '{token}' });
   const times = (name: string, description: string, unit: string): Counter =>
     meter.createCounter(name, { description, unit });
   return {
-    operationDuration: seconds(METRIC.operationDuration, 'Duration of a model call, retries included.'),
+    inferenceDuration: seconds(METRIC.inferenceDuration, 'Duration of a model call, retries included.'),
     timeToFirstChunk: seconds(METRIC.timeToFirstChunk, 'Time until a streamed answer begins.'),
-    agentDuration: seconds(METRIC.agentDuration, 'Duration of an agent call.'),
+    timePerOutputChunk: seconds(METRIC.timePerOutputChunk, 'Time between two pieces of a streamed answer.'),
+    agentDuration: histogram(METRIC.agentDuration, 'Duration of an agent call.', 's', AGENT_SECONDS),
+    inferenceCalls: histogram(
+      METRIC.inferenceCalls,
+      'Model calls of an agent call.',
+      '{inference_call}',
+      CALLS,
+    ),
+    toolCalls: histogram(METRIC.toolCalls, 'Tool calls of an agent call.', '{tool_call}', CALLS),
+    operationInputTokens: histogram(
+      METRIC.operationInputTokens,
+      'Input tokens of a model call.',
+      '{token}',
+      TOKENS,
+    ),
+    operationOutputTokens: histogram(
+      METRIC.operationOutputTokens,
+      'Output tokens of a model call.',
+      '{token}',
+      TOKENS,
+    ),
     toolDuration: seconds(METRIC.toolDuration, 'Duration of a tool call.'),
     compactionDuration: seconds(METRIC.compactionDuration, 'Duration of a compaction.'),
     inputTokens: tokens(METRIC.inputTokens, 'Input tokens used, cached ones included.'),
@@ -111,16 +150,13 @@ export function createInstruments(meter: Meter) {
     cacheReadTokens: tokens(METRIC.cacheReadTokens, 'Input tokens read from the provider’s cache.'),
     cacheWriteTokens: tokens(METRIC.cacheWriteTokens, 'Input tokens written to the provider’s cache.'),
     reasoningTokens: tokens(METRIC.reasoningTokens, 'Output tokens used for reasoning.'),
-    tokenUsage: meter.createHistogram(METRIC.tokenUsage, {
-      description: 'Tokens of a model call.',
-      unit: '{token}',
-      advice: { explicitBucketBoundaries: TOKENS },
-    }),
-    cacheShare: meter.createHistogram(METRIC.cacheShare, {
-      description: 'Share of a request’s input tokens that came from the provider’s cache.',
-      unit: '1',
-      advice: { explicitBucketBoundaries: SHARES },
-    }),
+    tokenUsage: histogram(METRIC.tokenUsage, 'Tokens of a model call.', '{token}', TOKENS),
+    cacheShare: histogram(
+      METRIC.cacheShare,
+      'Share of a request’s input tokens that came from the provider’s cache.',
+      '1',
+      SHARES,
+    ),
     compactions: times(METRIC.compactions, 'Compactions, by outcome.', '{compaction}'),
     conflicts: times(METRIC.conflicts, 'Commits that met another writer’s.', '{conflict}'),
     retries: times(METRIC.retries, 'Model calls that were made again.', '{retry}'),

@@ -1,3 +1,3 @@
 export { CONVENTIONS_VERSION } from './conventions.js';
 export type { TelemetryConfig } from './telemetry.js';
-export { telemetry } from './telemetry.js';
+export { telemetry, traceContext } from './telemetry.js';

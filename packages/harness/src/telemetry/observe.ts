@@ -27,11 +27,22 @@ export function observeCall(recorder: Recorder, event: AgentEventBody, scope: Ca
       traces.of(scope).steps++;
       return;
     case 'text.delta':
-    case 'thinking.delta': {
+    case 'thinking.delta':
+    case 'tool.delta': {
       const { chat } = traces.of(scope);
-      if (chat !== undefined) chat.firstChunkAt ??= performance.now();
+      if (chat === undefined) return;
+      const now = performance.now();
+      if (chat.lastChunkAt !== undefined) {
+        const attributes = modelAttributes(recorder, scope.model, OPERATION.chat);
+        instruments.timePerOutputChunk.record((now - chat.lastChunkAt) / 1_000, attributes);
+      }
+      chat.firstChunkAt ??= now;
+      chat.lastChunkAt = now;
       return;
     }
+    case 'tool.call':
+      traces.of(scope).toolCalls++;
+      return;
     case 'model.retrying': {
       instruments.retries.add(1, modelAttributes(recorder, scope.model, OPERATION.chat));
       traces.of(scope).chat?.span.addEvent('retry', { [ATTRIBUTE.retryAttempt]: event.attempt });
@@ -50,22 +61,21 @@ export function observeCall(recorder: Recorder, event: AgentEventBody, scope: Ca
       });
       return;
     case 'call.completed': {
-      const { span, startedAt, steps } = traces.of(scope);
+      const { span, steps } = traces.of(scope);
       span?.setAttributes({
         [ATTRIBUTE.stopReason]: event.stopReason,
         [ATTRIBUTE.steps]: steps,
         ...usageAttributes(event.usage),
       });
       span?.end();
-      instruments.agentDuration.record(secondsSince(startedAt), agentAttributes(recorder, scope));
+      recordCall(recorder, scope, {});
       return;
     }
     case 'call.failed': {
-      const { span, startedAt } = traces.of(scope);
+      const { span } = traces.of(scope);
       if (span !== undefined) markFailed(span, event.error, recorder.captureContent);
       span?.end();
-      const attributes = { ...agentAttributes(recorder, scope), ...errorAttributes(event.error) };
-      instruments.agentDuration.record(secondsSince(startedAt), attributes);
+      recordCall(recorder, scope, errorAttributes(event.error));
       if (!SessionConflictError.isInstance(event.error)) return;
       instruments.conflicts.add(1, {
         [ATTRIBUTE.agentName]: scope.agentId,
@@ -74,6 +84,14 @@ export function observeCall(recorder: Recorder, event: AgentEventBody, scope: Ca
       return;
     }
   }
+}
+
+function recordCall({ instruments, ...recorder }: Recorder, scope: CallScope, failure: Attributes): void {
+  const { startedAt, steps, toolCalls } = recorder.traces.of(scope);
+  const attributes = { ...agentAttributes({ instruments, ...recorder }, scope), ...failure };
+  instruments.agentDuration.record(secondsSince(startedAt), attributes);
+  instruments.inferenceCalls.record(steps, attributes);
+  instruments.toolCalls.record(toolCalls, attributes);
 }
 
 /** Spans of compactions and of work on the memory, and the tokens of their model calls. */

@@ -77,6 +77,8 @@ export function recordUsage(instruments: Instruments, usage: Usage, attributes: 
   }
   if (cacheWriteTokens !== undefined) instruments.cacheWriteTokens.add(cacheWriteTokens, counted);
   if (reasoningTokens !== undefined) instruments.reasoningTokens.add(reasoningTokens, counted);
+  instruments.operationInputTokens.record(inputTokens, attributes);
+  instruments.operationOutputTokens.record(outputTokens, attributes);
   instruments.tokenUsage.record(inputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'input' });
   instruments.tokenUsage.record(outputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'output' });
 }

@@ -1,4 +1,5 @@
 import {
+  type Attributes,
   context,
   type Meter,
   metrics,
@@ -11,6 +12,7 @@ import {
 import {
   type Capability,
   type ContentBlock,
+  type FileBlock,
   type Message,
   type ModelRequest,
   type ModelResponse,
@@ -144,60 +146,80 @@ async function traceModel(
     const chat: NonNullable<typeof call.chat> = {
       startedAt: performance.now(),
       firstChunkAt: undefined,
+      lastChunkAt: undefined,
       span,
     };
     call.chat = chat;
     if (captureContent && span.isRecording()) captureRequest(span, request);
-    let failure = {};
+    let measured: Attributes = common;
     try {
       const response = await next();
+      const { id, model, finishReason } = response;
+      if (model !== undefined) measured = { ...measured, [ATTRIBUTE.responseModel]: model };
       span.setAttributes({
-        [ATTRIBUTE.finishReasons]: [response.finishReason],
+        [ATTRIBUTE.finishReasons]: [FINISH[finishReason] ?? finishReason],
+        ...(id === undefined ? {} : { [ATTRIBUTE.responseId]: id }),
+        ...(model === undefined ? {} : { [ATTRIBUTE.responseModel]: model }),
         ...usageAttributes(response.usage),
       });
       if (captureContent) {
-        span.setAttribute(ATTRIBUTE.outputMessages, answerJson(response.content, response.finishReason));
+        span.setAttribute(
+          ATTRIBUTE.outputMessages,
+          messagesJson([{ role: 'assistant', content: response.content }]),
+        );
       }
-      if (response.usage !== undefined) recordUsage(instruments, response.usage, common);
+      if (response.usage !== undefined) recordUsage(instruments, response.usage, measured);
       return response;
     } catch (error) {
-      failure = errorAttributes(error);
+      measured = { ...measured, ...errorAttributes(error) };
+      span.setAttribute(ATTRIBUTE.finishReasons, ['error']);
       markFailed(span, error, captureContent);
       throw error;
     } finally {
       call.chat = undefined;
-      const measured = { ...common, ...failure };
-      instruments.operationDuration.record(secondsSince(chat.startedAt), measured);
+      instruments.inferenceDuration.record(secondsSince(chat.startedAt), measured);
       if (chat.firstChunkAt !== undefined) {
-        instruments.timeToFirstChunk.record((chat.firstChunkAt - chat.startedAt) / 1_000, measured);
+        const seconds = (chat.firstChunkAt - chat.startedAt) / 1_000;
+        span.setAttributes({ [ATTRIBUTE.requestStream]: true, [ATTRIBUTE.timeToFirstChunk]: seconds });
+        instruments.timeToFirstChunk.record(seconds, measured);
       }
     }
   });
 }
 
 function requestAttributes(request: ModelRequest, compacted: boolean) {
-  const { maxOutputTokens, temperature, responseFormat } = request;
+  const { maxOutputTokens, temperature, responseFormat, reasoningEffort, stopSequences } = request;
   return {
     ...(maxOutputTokens === undefined ? {} : { [ATTRIBUTE.requestMaxTokens]: maxOutputTokens }),
     ...(temperature === undefined ? {} : { [ATTRIBUTE.requestTemperature]: temperature }),
+    ...(reasoningEffort === undefined ? {} : { [ATTRIBUTE.requestReasoning]: reasoningEffort }),
+    ...(stopSequences === undefined ? {} : { [ATTRIBUTE.requestStopSequences]: [...stopSequences] }),
     ...(responseFormat === undefined ? {} : { [ATTRIBUTE.outputType]: 'json' }),
     ...(compacted ? { [ATTRIBUTE.conversationCompacted]: true } : {}),
   };
 }
 
-function captureRequest(span: Span, { system, messages }: ModelRequest): void {
+/** Our finish reasons in the conventions' words, where those differ. */
+const FINISH: Readonly<Record<string, string>> = {
+  'tool-calls': 'tool_call',
+  'content-filter': 'content_filter',
+};
+
+function captureRequest(span: Span, { system, messages, tools }: ModelRequest): void {
+  const definitions = tools.map(({ name, description, inputSchema }) => ({
+    type: 'function',
+    name,
+    description,
+    parameters: inputSchema,
+  }));
+  if (tools.length > 0) span.setAttribute(ATTRIBUTE.toolDefinitions, JSON.stringify(definitions));
   span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
   if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
 }
 
 /** Renders messages in the form of the conventions' JSON schemas, as the text of an attribute. */
-function messagesJson(messages: readonly Message[]): string {
+function messagesJson(messages: readonly Pick<Message, 'role' | 'content'>[]): string {
   return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
-}
-
-/** Renders an answer in the same form. */
-function answerJson(content: readonly ContentBlock[], finishReason: string): string {
-  return JSON.stringify([{ role: 'assistant', parts: content.map(partOf), finish_reason: finishReason }]);
 }
 
 function instructionsJson(system: string): string {
@@ -218,10 +240,42 @@ function partOf(block: ContentBlock): object {
       return { type: 'tool_call', id: block.id, name: block.name, arguments: block.input };
     case 'tool_result':
       return { type: 'tool_call_response', id: block.toolUseId, response: resultText(block) };
-    // Bytes have no place in a trace; that there was a file has.
     case 'file':
-      return { type: 'file', mime_type: block.mediaType };
+      return filePart(block);
     case 'opaque':
       return { type: 'opaque', provider: block.provider };
   }
+}
+
+const MODALITIES = ['image', 'video', 'audio'];
+
+/** A file as a part: its place, or that there was one. Bytes have no place in a trace. */
+function filePart({ mediaType, source }: FileBlock): object {
+  const kind = mediaType.split('/', 1)[0] ?? '';
+  const common = { mime_type: mediaType, modality: MODALITIES.includes(kind) ? kind : 'document' };
+  if (source.type === 'url') return { type: 'uri', ...common, uri: source.url };
+  if (source.type === 'base64') return { type: 'blob', ...common, content: '' };
+  return { type: 'file', ...common, file_id: source.type === 'workspace' ? source.path : source.id };
+}
+
+/**
+ * The trace context of the running tool call in the form of W3C, for the servers that it asks: as `requestMeta` of `mcp()`
+ * it lets a server's spans join the trace, and marks the tool's span as a call by MCP.
+ *
+ * @example
+ * ```ts
+ * import { mcp } from '@x/harness/mcp';
+ * import { traceContext } from '@x/harness/telemetry';
+ *
+ * const tools = await mcp({ servers: { docs: { command: 'docs-server' } } }, { requestMeta: traceContext });
+ * ```
+ */
+export function traceContext(): Record<string, string> {
+  const span = trace.getActiveSpan();
+  if (span === undefined) return {};
+  span.setAttribute(ATTRIBUTE.mcpMethod, 'tools/call');
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext();
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
+  const tracestate = traceState?.serialize();
+  return { traceparent, ...(tracestate ? { tracestate } : {}) };
 }

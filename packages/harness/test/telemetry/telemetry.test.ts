@@ -17,17 +17,20 @@ import {
   type Capability,
   defineTool,
   estimateCounter,
+  type FileSource,
   InMemorySession,
   InvalidInputError,
   ModelError,
   RuntimeContext,
   SessionConflictError,
+  userMessage,
 } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent } from '../../src/index.js';
-import { type TelemetryConfig, telemetry } from '../../src/telemetry/index.js';
+import { mcp } from '../../src/mcp/index.js';
+import { type TelemetryConfig, telemetry, traceContext } from '../../src/telemetry/index.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
@@ -141,7 +144,7 @@ describe('telemetry', () => {
     });
     expect(named(spans, 'chat gpt-5')[0]?.attributes).toMatchObject({
       'gen_ai.operation.name': 'chat',
-      'gen_ai.response.finish_reasons': ['tool-calls'],
+      'gen_ai.response.finish_reasons': ['tool_call'],
       'gen_ai.usage.input_tokens': 100,
     });
     expect(named(spans, 'execute_tool look')[0]?.attributes).toMatchObject({
@@ -161,7 +164,7 @@ describe('telemetry', () => {
       status,
     }));
     expect(JSON.stringify(written)).not.toContain('secret');
-    expect(JSON.stringify(await points('gen_ai.client.operation.duration'))).not.toContain('secret');
+    expect(JSON.stringify(await points('gen_ai.client.inference.duration'))).not.toContain('secret');
     expect(JSON.stringify(written)).not.toContain('alice');
   });
 
@@ -178,7 +181,7 @@ describe('telemetry', () => {
     expect(tool?.attributes['gen_ai.tool.call.arguments']).toBe(JSON.stringify({ at: SECRET }));
     expect(String(tool?.attributes['gen_ai.tool.call.result'])).toContain(SECRET);
     expect(JSON.parse(String(last?.attributes['gen_ai.output.messages']))).toEqual([
-      { role: 'assistant', parts: [{ type: 'text', content: 'Goodbye' }], finish_reason: 'stop' },
+      { role: 'assistant', parts: [{ type: 'text', content: 'Goodbye' }] },
     ]);
   });
 
@@ -212,11 +215,109 @@ describe('telemetry', () => {
     expect(await values('gen_ai.client.inference.usage.reasoning.output_tokens')).toEqual([6]);
     expect(await values('x.agent.cache.share')).toMatchObject([{ count: 2, sum: 1.6 }]);
     expect(await values('gen_ai.client.token.usage')).toMatchObject([{ sum: 200 }, { sum: 20 }]);
-    expect(await values('gen_ai.client.operation.duration')).toMatchObject([{ count: 2 }]);
-    expect(await values('gen_ai.client.operation.time_to_first_chunk')).toMatchObject([{ count: 1 }]);
+    expect(await values('gen_ai.client.inference.duration')).toMatchObject([{ count: 2 }]);
+    expect(await values('gen_ai.client.inference.time_to_first_chunk')).toMatchObject([{ count: 2 }]);
     expect(await points('gen_ai.execute_tool.duration')).toMatchObject([
       { attributes: { 'gen_ai.tool.name': 'look' }, value: { count: 1 } },
     ]);
+  });
+
+  it('counts the calls of models and tools in a call, and the pieces of a streamed answer', async () => {
+    const { agent, points } = setUp([LOOK, { text: 'Goodbye', usage, chunks: ['Good', 'bye'] }]);
+    await collect(agent.stream('Hi', context));
+    const values = async (name: string) => (await points(name)).map(({ value }) => value);
+    expect(await values('gen_ai.invoke_agent.inference_calls')).toMatchObject([{ count: 1, sum: 2 }]);
+    expect(await values('gen_ai.invoke_agent.tool_calls')).toMatchObject([{ count: 1, sum: 1 }]);
+    expect(await values('gen_ai.client.inference.operation.input_tokens')).toMatchObject([
+      { count: 2, sum: 200 },
+    ]);
+    expect(await values('gen_ai.client.inference.operation.output_tokens')).toMatchObject([
+      { count: 2, sum: 20 },
+    ]);
+    const [perChunk] = await points('gen_ai.client.inference.time_per_output_chunk');
+    expect(perChunk?.value).toMatchObject({ count: expect.any(Number), min: expect.any(Number) });
+  });
+
+  it('names the answer, the model that gave it, and how it was asked', async () => {
+    const answering: Capability = {
+      name: 'answering',
+      aroundModel: async (request, _, next) => ({
+        ...(await next(request)),
+        id: 'resp-1',
+        model: 'gpt-5-2026',
+      }),
+    };
+    const { agent, finished, points } = setUp([{ text: 'Hello', usage }], {
+      capabilities: [answering],
+      captureContent: true,
+    });
+    const control = { reasoningEffort: 'high', stopSequences: ['END'] };
+    await collect(agent.stream('Hi', context, control));
+    const [chat] = finished();
+    expect(chat?.attributes).toMatchObject({
+      'gen_ai.response.id': 'resp-1',
+      'gen_ai.response.model': 'gpt-5-2026',
+      'gen_ai.request.stream': true,
+      'gen_ai.request.reasoning.level': 'high',
+      'gen_ai.request.stop_sequences': ['END'],
+    });
+    expect(chat?.attributes['gen_ai.response.time_to_first_chunk']).toBeGreaterThanOrEqual(0);
+    expect(JSON.parse(String(chat?.attributes['gen_ai.tool.definitions']))).toMatchObject([
+      { type: 'function', name: 'look', parameters: { type: 'object' } },
+    ]);
+    expect(await points('gen_ai.client.inference.duration')).toMatchObject([
+      { attributes: { 'gen_ai.response.model': 'gpt-5-2026' } },
+    ]);
+  });
+
+  it.each([
+    ['stop', 'stop'],
+    ['length', 'length'],
+    ['content-filter', 'content_filter'],
+    ['error', 'error'],
+  ] as const)('tells the finish reason %s in the words of the conventions', async (finishReason, told) => {
+    const { agent, finished } = setUp([{ text: 'Hello', usage, finishReason }]);
+    await agent.call('Hi', context).catch(() => {});
+    const chat = named(finished(), 'chat gpt-5')[0];
+    expect(chat?.attributes['gen_ai.response.finish_reasons']).toEqual([told]);
+  });
+
+  it('describes files by their place, never by their bytes', async () => {
+    const file = (mediaType: string, source: FileSource) => ({ type: 'file', mediaType, source }) as const;
+    const { agent, finished } = setUp([{ text: 'Seen', usage }], { captureContent: true });
+    const message = userMessage([
+      { type: 'text', text: 'See' },
+      file('image/png', { type: 'base64', data: 'c2VjcmV0' }),
+      file('audio/mp3', { type: 'url', url: 'https://example.com/a.mp3' }),
+      file('application/pdf', { type: 'provider', provider: 'openai', id: 'file-1' }),
+    ]);
+    await agent.call(message, context);
+    const [{ parts }] = JSON.parse(String(finished()[0]?.attributes['gen_ai.input.messages']));
+    expect(parts.slice(1)).toEqual([
+      { type: 'blob', mime_type: 'image/png', modality: 'image', content: '' },
+      { type: 'uri', mime_type: 'audio/mp3', modality: 'audio', uri: 'https://example.com/a.mp3' },
+      { type: 'file', mime_type: 'application/pdf', modality: 'document', file_id: 'file-1' },
+    ]);
+  });
+
+  it('lets an MCP server join the trace of the tool that calls it', async () => {
+    const metas: unknown[] = [];
+    const client = {
+      listTools: async () => ({ tools: [{ name: 'look_up', inputSchema: { type: 'object' } }] }),
+      callTool: async ({ _meta }: { readonly _meta?: unknown }) => {
+        metas.push(_meta);
+        return { content: [{ type: 'text', text: 'found' }] };
+      },
+    };
+    const servers = await mcp({ servers: { docs: { client } } } as never, { requestMeta: traceContext });
+    const call = { toolCalls: [{ name: 'mcp__docs__look_up', input: {} }], usage };
+    const { agent, finished } = setUp([call, { text: 'Bye', usage }], { capabilities: [servers] });
+    await agent.call('Hi', context);
+    const span = named(finished(), 'execute_tool mcp__docs__look_up')[0];
+    expect(span?.attributes['mcp.method.name']).toBe('tools/call');
+    const { traceId, spanId } = span?.spanContext() ?? {};
+    expect(metas).toEqual([{ traceparent: `00-${traceId}-${spanId}-01` }]);
+    expect(traceContext()).toEqual({});
   });
 
   it('traces and counts compactions, and what their models use', async () => {
