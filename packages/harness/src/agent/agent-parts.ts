@@ -27,6 +27,8 @@ export const settingsSchema = z.strictObject({
   turns: z.enum(['queue', 'reject']).default('queue'),
   /** Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. */
   leaseTtlMs: z.int().min(1).default(30_000),
+  /** Milliseconds between two looks of a running call for orders of other processes; 0 for none. */
+  remoteControlMs: z.int().min(0).default(1_000),
   /** Attempts beyond the first for a model call that failed for a passing reason. */
   maxRetries: z.int().min(0).default(3),
   /** Milliseconds before the first such attempt; doubles each time. */

@@ -257,14 +257,26 @@ export class HarnessAgent {
   }
 
   /**
-   * Says something to the session's running call in this process. The model reads it at its next step, behind the results
-   * of the tools that run now, and answers it before the call ends. Resolves with true once it is in the conversation.
-   * Resolves with false, and leaves the conversation alone, when no call runs or the call ended first: then say it with
-   * {@link HarnessAgent.call}.
+   * Does what {@link HarnessAgent.interrupt} does, also when the call runs in another process: it is found within
+   * `remoteControlMs` (1 000) by a store that processes share and that has leases. Resolves with whether a call was stopped.
+   */
+  async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
+    return (
+      this.interrupt(context) || this.#turns.control.send(this.#turns.keyOf(context), { type: 'interrupt' })
+    );
+  }
+
+  /**
+   * Says something to the session's running call, here or, as {@link HarnessAgent.interruptAnywhere} does, in another process.
+   * The model reads it at its next step, behind the results of the tools that run now, and answers it before the call ends.
+   * Resolves with true once it is in the conversation. Resolves with false, and leaves the conversation alone, when no call
+   * runs or the call ended first: then say it with {@link HarnessAgent.call}.
    */
   async steer(context: RuntimeContext, input: CallInput): Promise<boolean> {
+    const messages = toMessages(input);
     const running = this.#turns.running(context);
-    return (await running?.steering.send(toMessages(input))) ?? false;
+    if (running !== undefined) return running.steering.send(messages);
+    return this.#turns.control.send(this.#turns.keyOf(context), { type: 'steer', messages });
   }
 
   /**

@@ -30,6 +30,7 @@ import type { RequestedOutput } from '../output/requested-output.js';
 import type { AgentParts } from './agent-parts.js';
 import { boundedStore } from './bounded-store.js';
 import { checkContext, type Reply } from './call-options.js';
+import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
 /** A call that runs, or waits for its session's turn: then it has no state yet. */
@@ -49,6 +50,8 @@ interface TurnOptions {
 
 /** The turns of an agent's sessions: one call to a session at a time, side by side with calls to others. */
 export class SessionTurns {
+  /** Orders to calls that run in other processes. */
+  readonly control: RemoteControl;
   readonly #parts: AgentParts;
   readonly #tools: ToolList;
   readonly #logs: OpenLogs;
@@ -60,6 +63,7 @@ export class SessionTurns {
 
   constructor(parts: AgentParts, tools: ToolList) {
     this.#parts = parts;
+    this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.workspace);
     const { limits, leaseTtlMs } = parts.settings;
@@ -118,6 +122,7 @@ export class SessionTurns {
       this.#running.set(id, running);
       let turn: SessionTurn | undefined;
       let stopTimer = () => {};
+      let stopWatching = () => {};
       try {
         turn = await this.#wait(key, abort.signal);
         const { lost } = turn;
@@ -127,9 +132,15 @@ export class SessionTurns {
         );
         const call = await this.#open(key, runtime, turn, running, options);
         this.#running.set(id, { ...running, state: call.scope.state });
+        stopWatching = this.control.watch(key, async (order) => {
+          if (order.type === 'steer') return running.steering.send(order.messages);
+          onAbort();
+          return true;
+        });
         return await task(call, call.options.session.version === 0);
       } finally {
         stopTimer();
+        stopWatching();
         this.#running.delete(id);
         running.steering.close();
         options.signal?.removeEventListener('abort', onAbort);
