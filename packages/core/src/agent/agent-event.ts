@@ -148,6 +148,8 @@ export type AgentEventBody =
       readonly type: 'usage.reported';
       /** The capability that made the model call. */
       readonly source: string;
+      /** The task whose subagent made it: its own events tell of it, too. */
+      readonly taskId?: string | undefined;
       readonly modelId: string;
       readonly usage: Usage;
     }

@@ -1,7 +1,7 @@
 import { type AgentComposition, type CallScope, type Capability, editDistance, type Issue } from '@x/core';
-import { matchWildcard } from '../capabilities/permissions/wildcard.js';
 import { NAME as SUBAGENTS } from '../capabilities/subagents/subagents-config.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
+import { matchWildcard } from '../lib/wildcard.js';
 
 /** A place in a configuration that speaks of tools. */
 export interface ToolReference {

@@ -13,9 +13,9 @@ import {
 import * as z from 'zod';
 import { ToolReferences } from '../agent/tool-references.js';
 import { HarnessError } from '../errors/harness-error.js';
+import { parseRule } from '../lib/permission-rule.js';
 import { isHarmless } from './permissions/judge.js';
 import { covers, judgedCall } from './permissions/match-rule.js';
-import { parseRule } from './permissions/rule.js';
 
 const NAME = 'plan_mode';
 const SUBJECT = 'planMode configuration';

@@ -9,7 +9,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../agent/tool-references.js';
-import { matchWildcard } from './permissions/wildcard.js';
+import { matchWildcard } from '../lib/wildcard.js';
 
 const NAME = 'tool_groups';
 

@@ -10,8 +10,8 @@ import {
   toolResultMessage,
 } from '@x/core';
 import type { Decision, Decisions } from '../agent/call-options.js';
-import { parseRule, sameRule } from '../capabilities/permissions/rule.js';
 import { HarnessError } from '../errors/harness-error.js';
+import { parseRule, sameRule } from '../lib/permission-rule.js';
 import { approvalsOf, openCalls } from './open-calls.js';
 
 /** Keeps pending approvals in the state. */

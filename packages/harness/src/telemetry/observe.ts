@@ -137,7 +137,7 @@ export function observeContext(recorder: Recorder, event: AgentEventBody, scope:
     }
     case 'usage.reported': {
       // A subagent's calls are measured where they are made.
-      if (event.source === 'subagents') return;
+      if (event.taskId !== undefined) return;
       const attributes = modelAttributes(recorder, { id: event.modelId }, OPERATION.chat);
       recordUsage(instruments, event.usage, { ...attributes, [ATTRIBUTE.usageSource]: event.source });
       return;

@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Capability } from '@x/core';
 import { defineTool } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
@@ -86,4 +89,14 @@ describe('around', () => {
     expect(steps).toEqual([1]);
     await agent.close();
   });
+});
+
+it('knows no capability: nothing of the loop imports one', () => {
+  const folder = fileURLToPath(new URL('../../src/loop/', import.meta.url));
+  const files = readdirSync(folder);
+  const importing = files.filter((file) =>
+    /from '[^']*capabilities\//.test(readFileSync(join(folder, file), 'utf8')),
+  );
+  expect(files.length).toBeGreaterThan(10);
+  expect(importing).toEqual([]);
 });

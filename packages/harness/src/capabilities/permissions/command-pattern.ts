@@ -1,4 +1,4 @@
-import { literalOf, matchWildcard } from './wildcard.js';
+import { literalOf, matchWildcard } from '../../lib/wildcard.js';
 
 /**
  * The tokens of a line that every POSIX shell reads alike: blanks, words of characters without a meaning or in quotes in

@@ -1,8 +1,8 @@
 import { isObject, type Objection, type PermissionContext, type PermissionRule, type Tool } from '@x/core';
+import { formatRule } from '../../lib/permission-rule.js';
+import { escapeWildcards } from '../../lib/wildcard.js';
 import { concerns, covers, type JudgedCall, mainArgument, textsOf } from './match-rule.js';
 import { plainPath } from './path-pattern.js';
-import { formatRule } from './rule.js';
-import { escapeWildcards } from './wildcard.js';
 
 export type PermissionMode = NonNullable<PermissionContext['mode']>;
 

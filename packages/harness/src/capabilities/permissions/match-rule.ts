@@ -7,10 +7,10 @@ import {
   type ToolUseBlock,
   type Workspace,
 } from '@x/core';
+import { matchWildcard } from '../../lib/wildcard.js';
 import { allowsCommand, catchesCommand, wordsOf } from './command-pattern.js';
 import { matchPath, mayHold, type PlainPath, pathPattern, plainPath } from './path-pattern.js';
 import { RealPaths } from './real-paths.js';
-import { matchWildcard } from './wildcard.js';
 
 /** A call as rules judge it: its parsed input, and its paths by all their names. */
 export interface JudgedCall {

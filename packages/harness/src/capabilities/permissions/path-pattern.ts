@@ -1,4 +1,4 @@
-import { matchSequence, matchWildcard } from './wildcard.js';
+import { matchSequence, matchWildcard } from '../../lib/wildcard.js';
 
 /** A path as names from a root; `..` stays only where it leads out of the root. */
 export interface PlainPath {

@@ -10,10 +10,10 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
+import { formatRule, parseRule } from '../../lib/permission-rule.js';
 import { judge, type Policy } from './judge.js';
 import { concernsFile, fileUseOf, judgedCall } from './match-rule.js';
 import { RealPaths } from './real-paths.js';
-import { formatRule, parseRule } from './rule.js';
 
 const NAME = 'permissions';
 const SUBJECT = 'permissions configuration';

@@ -320,7 +320,7 @@ export class Team {
       .put(
         UsageSink,
         new UsageSink((modelId, usage) => {
-          giver?.emit({ type: 'usage.reported', source: NAME, modelId, usage });
+          giver?.emit({ type: 'usage.reported', source: NAME, taskId: order.taskId, modelId, usage });
         }),
       )
       .build();

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { judge, type PermissionMode, type Policy } from '../../../src/capabilities/permissions/judge.js';
 import { judgedCall } from '../../../src/capabilities/permissions/match-rule.js';
 import { plainPath } from '../../../src/capabilities/permissions/path-pattern.js';
-import { parseRule } from '../../../src/capabilities/permissions/rule.js';
+import { parseRule } from '../../../src/lib/permission-rule.js';
 import { scratch } from '../../support.js';
 
 interface Flags {

@@ -2,7 +2,6 @@ import { type AgentState, defineTool, RuntimeContext } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { parseRule } from '../../../src/capabilities/permissions/rule.js';
 import {
   formatRule,
   HarnessAgent,
@@ -10,6 +9,7 @@ import {
   permissions,
   workspaceTools,
 } from '../../../src/index.js';
+import { parseRule } from '../../../src/lib/permission-rule.js';
 import { resultsIn } from '../../loop/approvals/support.js';
 import { collect, decided, scratch } from '../../support.js';
 

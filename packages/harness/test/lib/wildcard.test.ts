@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { escapeWildcards, literalOf, matchWildcard } from '../../../src/capabilities/permissions/wildcard.js';
+import { escapeWildcards, literalOf, matchWildcard } from '../../src/lib/wildcard.js';
 
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?', '\\', '/', '\n', ' '), maxLength: 12 });
 
