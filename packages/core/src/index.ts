@@ -124,6 +124,7 @@ export {
   type NativeCompaction,
   type NativeCompactionRequest,
   type ResponseFormat,
+  soundUsage,
   type ToolAnnotations,
   type ToolChoice,
   type ToolDefinition,

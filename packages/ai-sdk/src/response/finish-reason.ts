@@ -11,6 +11,7 @@ const KNOWN: ReadonlySet<string> = new Set<FinishReason>([
 
 /** The reason in our words. Some servers say `stop` although they call a tool: the call decides. */
 export function toFinishReason(reason: FinishReasonLike, callsTool: boolean): FinishReason {
+  if (rawFinishReason(reason) === 'refusal') return 'refusal';
   const unified = typeof reason === 'string' ? reason : reason.unified;
   const known = KNOWN.has(unified) ? (unified as FinishReason) : 'other';
   return callsTool && (known === 'stop' || known === 'other') ? 'tool-calls' : known;

@@ -8,6 +8,12 @@ import type { CompactionReason, CompactionStatus, CompactionStep, ManifestEntry 
 /** The reason for which a call ended. */
 export type StopReason =
   | 'completed'
+  /** The answer was cut off at the limit of output tokens. */
+  | 'truncated'
+  /** The model declined to answer. */
+  | 'refused'
+  /** The provider withheld the answer. */
+  | 'filtered'
   /** A limit of time ran out: that of the call, of a hook, or of a model after its retries. */
   | 'timed_out'
   | 'max_iterations'
@@ -215,6 +221,8 @@ export type AgentEventBody =
       readonly type: 'call.completed';
       readonly callId: string;
       readonly stopReason: StopReason;
+      /** The reason for which the model stopped in the last step. */
+      readonly finishReason?: FinishReason | undefined;
       readonly usage: Usage;
       /** The validated answer of a call that asked for one. */
       readonly output?: unknown;

@@ -86,7 +86,14 @@ const headSchema = z.strictObject({
   tenantId: z.string().min(1).optional(),
   title: z.string().optional(),
   metadata: jsonObjectSchema.optional(),
-  activeCall: z.strictObject({ callId: z.string(), startedAt: z.string() }).optional(),
+  activeCall: z
+    .strictObject({
+      callId: z.string(),
+      startedAt: z.string(),
+      /** The tool calls that may have begun since the last commit: the others of their step have not. */
+      began: z.array(z.string()).optional(),
+    })
+    .optional(),
   permissionContext: permissionContextSchema.prefault({}),
   planModeContext: planModeContextSchema.prefault({}),
   tasksContext: tasksContextSchema.prefault({}),

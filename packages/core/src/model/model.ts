@@ -3,7 +3,15 @@ import type { ContentBlock, OpaqueBlock } from '../messages/content-block.js';
 import type { Message } from '../messages/message.js';
 
 /** The reason for which a model stopped. */
-export type FinishReason = 'stop' | 'tool-calls' | 'length' | 'content-filter' | 'error' | 'other';
+export type FinishReason =
+  | 'stop'
+  | 'tool-calls'
+  | 'length'
+  | 'content-filter'
+  /** The model itself declined to answer. */
+  | 'refusal'
+  | 'error'
+  | 'other';
 
 /** Tokens, as the provider reported them. `inputTokens` includes what was read from and written to its cache. */
 export interface Usage {
@@ -119,6 +127,16 @@ export interface Model {
    * everything before them; items that they cannot read they leave out.
    */
   compact?(request: NativeCompactionRequest): Promise<NativeCompaction>;
+}
+
+/**
+ * Leaves out counts that are none: NaN, negative, missing. Answers `undefined` where input or output cannot be told: it is to be
+ * estimated then, as for a provider that reports nothing.
+ */
+export function soundUsage(usage: Usage | undefined): Usage | undefined {
+  const counts = Object.entries(usage ?? {}).filter(([, count]) => Number.isFinite(count) && count >= 0);
+  const sound = Object.fromEntries(counts) as unknown as Usage;
+  return sound.inputTokens === undefined || sound.outputTokens === undefined ? undefined : sound;
 }
 
 /** The sum of two usages; counts that neither reported stay absent. */

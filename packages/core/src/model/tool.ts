@@ -77,6 +77,11 @@ export interface Tool {
    * @throws {InvalidInputError} naming the path of every bad field.
    */
   parse?(input: JsonValue): Promise<JsonValue>;
+  /**
+   * May run beside other calls of such tools in the same step, although it changes something: downloads, messages to several people.
+   * Default false: one after the other.
+   */
+  readonly parallel?: boolean | undefined;
   /** The tool's own limit in milliseconds; the harness's default when left out, no limit when 0. */
   readonly timeoutMs?: number | undefined;
   /**
@@ -93,6 +98,7 @@ interface ToolOptions {
   readonly readOnly?: boolean;
   readonly destructive?: boolean;
   readonly sessionOnly?: boolean;
+  readonly parallel?: boolean;
   readonly paged?: boolean;
   readonly paths?: Readonly<Record<string, PathRole>>;
   readonly timeoutMs?: number;
@@ -137,7 +143,17 @@ export function defineTool<Input>(
     readonly execute: Execute<Input>;
   },
 ): Tool {
-  const { name, description, readOnly = false, destructive, sessionOnly, paged, paths, timeoutMs } = options;
+  const {
+    name,
+    description,
+    readOnly = false,
+    destructive,
+    sessionOnly,
+    parallel,
+    paged,
+    paths,
+    timeoutMs,
+  } = options;
   const issues = [
     ...(typeof name === 'string' && name !== ''
       ? []
@@ -155,6 +171,7 @@ export function defineTool<Input>(
     readOnly,
     ...(destructive === undefined ? {} : { destructive }),
     ...(sessionOnly === undefined ? {} : { sessionOnly }),
+    ...(parallel === undefined ? {} : { parallel }),
     ...(paged === undefined ? {} : { paged }),
     ...(paths === undefined ? {} : { paths }),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),

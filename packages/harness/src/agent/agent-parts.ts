@@ -19,8 +19,8 @@ export const settingsSchema = z.strictObject({
   systemPrompt: z.string().default(''),
   /** Reasoning steps that one call may take. */
   maxIterations: z.int().min(1).default(50),
-  /** When the session is written: at the end of a call, or also after every step. */
-  checkpoint: z.enum(['call', 'step']).default('call'),
+  /** When the session is written beside the end of a call: around tools that change something, after every step too, or never. */
+  checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
   /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
   onConflict: z.enum(['fail', 'merge']).default('fail'),
   /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
@@ -37,8 +37,10 @@ export const settingsSchema = z.strictObject({
   limits: limitsSchema.prefault({}),
   /** Milliseconds after which a tool call that waits for a human counts as denied; 0 for never. */
   approvalTimeoutMs: z.int().min(0).default(0),
-  /** Read-only tools that may run side by side. */
+  /** Calls of read-only tools, or of tools with `parallel`, that may run side by side. */
   maxParallelTools: z.int().min(1).default(8),
+  /** Times that a call goes on with an answer that was cut off at the limit of output tokens. */
+  continueTruncated: z.int().min(0).default(0),
   maxOutputTokens: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
 });

@@ -1,5 +1,6 @@
 import {
   checkMessages,
+  type FinishReason,
   InvalidInputError,
   type JsonObject,
   jsonValueSchema,
@@ -127,10 +128,19 @@ export function requestedOutput(
 /** The outcome of a call. */
 export interface Reply {
   readonly sessionId: string;
-  /** Text of the last assistant message. */
+  /**
+   * Text of the last answer, as it was streamed; of an answer that was cut off and continued, all of it. Empty when the model ended
+   * without a word.
+   */
   readonly text: string;
-  /** The last assistant message, or `undefined` when the call stopped before there was one. */
+  /** The last answer; `undefined` when it was empty, or the call stopped before there was one. */
   readonly message: Message | undefined;
+  /** The messages that this call added, the user's and results of tools included; none for a call that is repeated. */
+  readonly messages: readonly Message[];
+  /** The reason for which the model stopped in the last step. */
+  readonly finishReason?: FinishReason | undefined;
+  /** The provider's ids of this call's answers, where it gives any. */
+  readonly responseIds: readonly string[];
   /** Tokens of all model calls of this call, retries left out. */
   readonly usage: Usage;
   readonly stopReason: StopReason;
@@ -149,6 +159,8 @@ export function replyWithoutTurn(sessionId: string): Reply {
     sessionId,
     text: '',
     message: undefined,
+    messages: [],
+    responseIds: [],
     usage,
     stopReason: 'interrupted',
     pendingCalls: [],

@@ -131,8 +131,11 @@ export class HarnessAgentBuilder<Agent> {
     return this.settings({ maxIterations });
   }
 
-  /** Says when sessions are written: at the end of a `call` (default), or also after every `step`. */
-  checkpoint(checkpoint: 'call' | 'step'): this {
+  /**
+   * Says when sessions are written. With `effect` (default) before and after every tool that changes something, so that a process that
+   * dies leaves no doubt what it may have done; with `step` after every step, too; with `call` at the end of a call alone.
+   */
+  checkpoint(checkpoint: 'effect' | 'step' | 'call'): this {
     return this.settings({ checkpoint });
   }
 

@@ -30,8 +30,8 @@ import { approvalsOf, errorResultsFor, openCalls, waitingCalls } from './open-ca
 import type { RunningCall } from './running-call.js';
 
 /**
- * Runs the open tool calls of the last step and appends their results in the order of the calls. Read-only tools that
- * stand side by side run in parallel, all others alone and in order. A call that a human must decide on holds up those
+ * Runs the open tool calls of the last step and appends their results in the order of the calls. Read-only tools, and tools with
+ * `parallel`, that stand side by side run together, all others alone and in order. A call that a human must decide on holds up those
  * behind it, which may build on it. An interruption closes what has not finished and keeps what has.
  *
  * @returns whether every call has its result now: not while one waits for a human.
@@ -40,19 +40,36 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
   const { state } = call.scope;
   const uses = openCalls(state.context);
   const results = new Map<ToolUseBlock, ToolResultBlock>();
+  /** Adds the results that there are, in the order of the calls. */
+  const settle = (those: readonly ToolUseBlock[]) => {
+    const found = those.flatMap((use) => results.get(use) ?? []);
+    for (const use of those) if (results.has(use)) unsettled.delete(use);
+    call.add(found.map(resultMessage));
+  };
+  const unsettled = new Set(uses);
+  let begun: readonly string[] = [];
   let waits = false;
   try {
     let rest = await authorizeCalls(call, uses, tools);
     while (rest.length > 0 && !waits) {
       const batch = nextBatch(rest, call.settings.maxParallelTools);
       waits = batch.length === 0;
+      const effects = batch.filter(hasEffect).map(({ use }) => use.id);
+      if (effects.length > 0) await call.protect(effects);
+      begun = batch.map(({ use }) => use.id);
       const approvals = approvalsOf(
         state,
         uses.filter((use) => !results.has(use)),
       );
-      await Promise.all(
+      const siblings = new AbortController();
+      const signal = AbortSignal.any([call.scope.signal, siblings.signal]);
+      const outcomes = await Promise.allSettled(
         batch.map(async (verdict) => {
-          const result = await runOne(call, verdict, tools);
+          const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {
+            // What fails beside others ends them too.
+            siblings.abort(error);
+            throw error;
+          });
           const mine = approvals.get(verdict.use) ?? [];
           if (!ApprovalRequiredError.isInstance(result)) {
             results.set(verdict.use, result);
@@ -67,6 +84,10 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
           ]);
         }),
       );
+      const failed = outcomes.find((outcome) => outcome.status === 'rejected');
+      if (failed) throw siblings.signal.aborted ? siblings.signal.reason : failed.reason;
+      settle(batch.map(({ use }) => use));
+      if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);
       // The calls that ran may have changed what is allowed: plan mode, a tool group.
       if (!waits && rest.length > 0 && batch.some(changesSomething)) {
@@ -79,25 +100,19 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
     }
   } catch (error) {
     const { signal } = call.scope;
-    const reason = signal.reason instanceof Interruption ? signal.reason.kind : 'interrupted';
+    const reason = signal.reason instanceof Interruption ? signal.reason.kind : 'failed';
     // An interruption gives up the whole step; a shutdown or an error keeps the calls that wait for a human.
     const kept = new Set(signal.aborted && reason === 'interrupted' ? [] : waitingCalls(state));
     call.add(
-      uses.flatMap((use): readonly Message[] => {
+      [...unsettled].flatMap((use): readonly Message[] => {
         const result = results.get(use);
         if (result) return [resultMessage(result)];
-        return kept.has(use) ? [] : errorResultsFor([use], reason);
+        return kept.has(use) ? [] : errorResultsFor([use], reason, begun);
       }),
     );
     prunePending(state);
     throw error;
   }
-  call.add(
-    uses.flatMap((use) => {
-      const result = results.get(use);
-      return result ? [resultMessage(result)] : [];
-    }),
-  );
   prunePending(state);
   return !waits;
 }
@@ -116,6 +131,7 @@ async function runOne(
   call: RunningCall,
   verdict: Allowed | Denied,
   tools: ReadonlyMap<string, Tool>,
+  signal: AbortSignal,
 ): Promise<ToolResultBlock | ApprovalRequiredError> {
   const { settings, capabilities } = call;
   call.scope.signal.throwIfAborted();
@@ -128,7 +144,7 @@ async function runOne(
     return denied;
   }
   const { tool, edited, decisions, confine } = verdict;
-  const scope: ToolScope = { ...call.scope, tool };
+  const scope: ToolScope = { ...call.scope, signal, tool };
   call.emit({ type: 'tool.call', call: edited ?? use });
   await call.room();
   const progress = progressOf(call, use);
@@ -198,17 +214,27 @@ function withNote(result: ToolResultBlock, edited: ToolUseBlock): ToolResultBloc
   return { ...result, output: [{ type: 'text', text }, ...result.output] };
 }
 
-/** Picks the next batch: one call, or several read-only ones; none when the first must wait. */
+/** Picks the next batch: one call, or several that may run side by side; none when the first must wait. */
 function nextBatch(rest: readonly CallVerdict[], size: number): readonly (Allowed | Denied)[] {
   const [first] = rest;
   if (first === undefined || first.type === 'wait') return [];
-  if (!isReadOnly(first)) return [first];
-  const batch: Allowed[] = [];
-  for (const verdict of rest) {
-    if (!isReadOnly(verdict) || batch.length === size) break;
-    batch.push(verdict);
-  }
-  return batch;
+  const kind = companyOf(first);
+  if (kind === undefined) return [first];
+  const end = rest.findIndex((verdict) => companyOf(verdict) !== kind);
+  return rest.slice(0, Math.min(size, end === -1 ? rest.length : end)) as readonly Allowed[];
+}
+
+/** The calls beside which one may run: those that read only, or those of tools with `parallel`. */
+function companyOf(verdict: CallVerdict): 'readOnly' | 'parallel' | undefined {
+  const tool = verdict.type === 'run' ? verdict.tool : undefined;
+  if (tool?.readOnly) return 'readOnly';
+  return tool?.parallel ? 'parallel' : undefined;
+}
+
+/** Tells whether a call changes more than the session's own notes. */
+function hasEffect(verdict: CallVerdict): boolean {
+  const tool = verdict.type === 'run' ? verdict.tool : undefined;
+  return tool !== undefined && !tool.readOnly && !tool.sessionOnly;
 }
 
 function isReadOnly(verdict: CallVerdict): verdict is Allowed {

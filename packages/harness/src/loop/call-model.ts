@@ -10,6 +10,7 @@ import {
   type ModelRequest,
   type ModelResponse,
   type ModelStreamPart,
+  soundUsage,
   TimeLimitError,
   withRetries,
 } from '@x/core';
@@ -42,7 +43,8 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
   const { model, signal, maxRetries, retryDelayMs, limits } = options;
   return withRetries(
     async () => {
-      const response = await withinLimits(request, options);
+      const answer = await withinLimits(request, options);
+      const response = { ...answer, usage: soundUsage(answer.usage) };
       refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
       return response;
@@ -124,6 +126,10 @@ async function once(
 
 /** What is no answer never reaches the conversation. The model may answer well when it is asked again. */
 function refuseMalformed(model: Model, response: ModelResponse): void {
+  if (response.finishReason === 'error') {
+    const message = `Model ${model.id} ended its answer with an error.`;
+    throw new ModelError(message, { modelId: model.id, retryable: true });
+  }
   try {
     checkMessages([assistantMessage(response.content)], 'answer');
   } catch (cause) {

@@ -7,10 +7,10 @@ const EXTENSION = 'calls';
 /** How many of its latest calls a session remembers: a client repeats the one whose reply it did not get. */
 const REMEMBERED = 8;
 /** Calls that stopped for these reasons are gone on with. */
-const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown'];
+const UNFINISHED: readonly StopReason[] = ['interrupted', 'shutdown', 'timed_out'];
 
 /** What is kept of a call that has ended. */
-interface FinishedCall extends Pick<Reply, 'stopReason' | 'usage' | 'steps' | 'output'> {
+interface FinishedCall extends Pick<Reply, 'stopReason' | 'finishReason' | 'usage' | 'steps' | 'output'> {
   readonly id: string;
   /** Of the last assistant message. */
   readonly messageId?: string;
@@ -19,8 +19,8 @@ interface FinishedCall extends Pick<Reply, 'stopReason' | 'usage' | 'steps' | 'o
 /** Remembers how a call ended, so that it can be repeated. */
 export function rememberCall(state: AgentState, id: string, reply: Reply): void {
   if (UNFINISHED.includes(reply.stopReason)) return;
-  const { stopReason, usage, steps, output, message } = reply;
-  const call = { id, stopReason, usage, steps, output, messageId: message?.id };
+  const { stopReason, finishReason, usage, steps, output, message } = reply;
+  const call = { id, stopReason, finishReason, usage, steps, output, messageId: message?.id };
   const earlier = finishedCalls(state).filter((other) => other.id !== id);
   // What is undefined has no place in JSON.
   const finished = JSON.parse(JSON.stringify([...earlier, call].slice(-REMEMBERED)));
@@ -32,7 +32,7 @@ export async function replyOfFinished({ scope }: RunningCall, id: string): Promi
   const { state, log } = scope;
   const found = finishedCalls(state).find((call) => call.id === id);
   if (found === undefined) return undefined;
-  const { messageId, stopReason, usage, steps, output } = found;
+  const { messageId, stopReason, finishReason, usage, steps, output } = found;
   const message =
     messageId === undefined
       ? undefined
@@ -41,8 +41,11 @@ export async function replyOfFinished({ scope }: RunningCall, id: string): Promi
     sessionId: state.sessionId,
     text: message === undefined ? '' : textOf(message),
     message,
+    messages: [],
+    responseIds: [],
     usage,
     stopReason,
+    finishReason,
     pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
     steps,
     output,

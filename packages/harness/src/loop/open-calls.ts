@@ -78,15 +78,27 @@ const INTERRUPTED = {
     'No result: the user interrupted before this call finished. It may or may not have taken effect.',
   shutdown:
     'No result: the agent was shut down before this call finished. It may or may not have taken effect.',
+  failed:
+    'No result: the step failed before this call finished. It may or may not have taken effect; check before you repeat it.',
   timed_out: 'No result: the time was up before this call finished. It may or may not have taken effect.',
 } as const;
 
-/** Makes error results for calls that will not finish. */
+const NOT_BEGUN = 'No result: the step ended before this call could take effect.';
+
+/**
+ * Makes error results for calls that will not finish.
+ *
+ * @param began Ids of those that may have taken effect. Default: all of them.
+ */
 export function errorResultsFor(
   calls: readonly ToolUseBlock[],
   reason: keyof typeof INTERRUPTED,
+  began?: readonly string[],
 ): readonly Message[] {
-  return calls.map((call) => toolResultMessage(call, INTERRUPTED[reason], { isError: true }));
+  return calls.map((call) => {
+    const text = began === undefined || began.includes(call.id) ? INTERRUPTED[reason] : NOT_BEGUN;
+    return toolResultMessage(call, text, { isError: true });
+  });
 }
 
 /**

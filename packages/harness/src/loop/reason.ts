@@ -32,6 +32,9 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   call.draft.end();
   // An empty answer is none: providers refuse empty messages in the next request.
   if (response.content.length > 0) call.add([message]);
+  else call.lastAssistant = undefined;
+  call.finishReason = response.finishReason;
+  if (response.id !== undefined) call.responseIds.push(response.id);
   call.emit({
     type: 'model.completed',
     step: call.step,

@@ -2,6 +2,7 @@ import {
   type AgentState,
   assistantMessage,
   errorText,
+  type FinishReason,
   type Message,
   ModelError,
   SessionLeaseError,
@@ -10,7 +11,9 @@ import {
   TimeLimitError,
   type Tool,
   textOf,
+  toolResultMessage,
   toolUsesOf,
+  userMessage,
 } from '@x/core';
 import type { Decisions, Reply } from '../agent/call-options.js';
 import { HarnessError } from '../errors/harness-error.js';
@@ -89,8 +92,11 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
   const output = stopReason === 'completed' ? call.options.output?.value : undefined;
   const reply: Reply = {
     sessionId: state.sessionId,
-    text: call.lastAssistant ? textOf(call.lastAssistant) : '',
+    text: call.textBefore + (call.lastAssistant ? textOf(call.lastAssistant) : ''),
     message: call.lastAssistant,
+    messages: call.messages,
+    finishReason: call.finishReason,
+    responseIds: call.responseIds,
     usage: call.usage,
     stopReason,
     pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
@@ -108,6 +114,7 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     type: 'call.completed',
     callId,
     stopReason,
+    finishReason: call.finishReason,
     usage: call.usage,
     ...(output === undefined ? {} : { output }),
   });
@@ -126,7 +133,12 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     const message = await reason(call, streaming);
     await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
-    if (uses.length > 0) {
+    const cut = CUT[call.finishReason ?? 'other'];
+    if (cut !== undefined) {
+      const end = await settleCut(call, message, cut);
+      if (end !== undefined && (steering.isEmpty || call.step >= maxIterations)) return end;
+    } else if (uses.length > 0) {
+      call.textBefore = '';
       refuseEarlyAnswer(call, uses);
       if (!(await act(call, call.usable(tools)))) return askHuman(call);
       if (await call.options.control.stopWhen?.(call.progress)) return 'stop_condition';
@@ -138,6 +150,41 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     await scope.checkpoint();
   }
   return 'max_iterations';
+}
+
+/** The ends of answers that are not whole. */
+const CUT: Readonly<Partial<Record<FinishReason, 'truncated' | 'filtered' | 'refused'>>> = {
+  length: 'truncated',
+  'content-filter': 'filtered',
+  refusal: 'refused',
+};
+const NOT_RUN = {
+  truncated:
+    'Not run: your answer was cut off at the limit of output tokens, so this call may be incomplete. Make it again, in smaller parts.',
+  filtered: 'Not run: the provider withheld the rest of the answer, so this call may be incomplete.',
+  refused: 'Not run: the answer ended in a refusal.',
+} as const;
+const CONTINUE =
+  'Your answer was cut off at the limit of output tokens. Go on exactly where it stopped, without repeating anything.';
+
+/** Settles an answer that is not whole: none of its calls runs. Answers the reason to stop, or none to go on. */
+async function settleCut(
+  call: RunningCall,
+  message: Message | undefined,
+  cut: 'truncated' | 'filtered' | 'refused',
+): Promise<StopReason | undefined> {
+  const uses = message ? toolUsesOf(message) : [];
+  call.add(uses.map((use) => toolResultMessage(use, NOT_RUN[cut], { isError: true })));
+  if (cut !== 'truncated') return cut;
+  if (uses.length > 0) return undefined;
+  if (call.options.output) return (await settleAnswer(call, message)) ? 'completed' : undefined;
+  const isAsked =
+    call.messages.filter(({ metadata }) => metadata?.continues).length < call.settings.continueTruncated;
+  if (!isAsked) return cut;
+  if (message) call.textBefore += textOf(message);
+  call.lastAssistant = undefined;
+  call.add([userMessage(CONTINUE, { kind: 'synthetic', metadata: { continues: true } })]);
+  return undefined;
 }
 
 /** Runs the calls that a human has decided on. Returns a reason to stop when more decisions are needed. */
@@ -166,7 +213,7 @@ function askHuman(call: RunningCall): StopReason {
 function settleEarlierCall(call: RunningCall): void {
   const { state } = call.scope;
   const context = state.contextMutable();
-  call.add(errorResultsFor(abandonedCalls(state), 'crash'));
+  call.add(errorResultsFor(abandonedCalls(state), 'crash', state.activeCall?.began));
   const repaired = repairPairing(context, waitingCalls(state).length > 0);
   if (repaired !== context) call.replace(repaired);
 }

@@ -7,6 +7,7 @@ import {
   type CompactionStatus,
   type ContextUsage,
   errorText,
+  type FinishReason,
   type Message,
   type Model,
   type ReasonScope,
@@ -66,6 +67,11 @@ export class RunningCall {
   usage: Usage = NO_USAGE;
   step = 0;
   lastAssistant: Message | undefined;
+  finishReason: FinishReason | undefined;
+  /** Text of the answers that were cut off, which the last one continues. */
+  textBefore = '';
+  readonly messages: Message[] = [];
+  readonly responseIds: string[] = [];
   /** What the present step is asked with. */
   control: StepControl;
   /** The answer that the model is writing. */
@@ -218,6 +224,7 @@ export class RunningCall {
     const context = this.scope.state.contextMutable();
     for (const message of messages) {
       context.push(message);
+      this.messages.push(message);
       this.#unlogged.push(message);
       this.options.unstored.push(message);
       if (message.role === 'assistant') this.lastAssistant = message;
@@ -231,6 +238,19 @@ export class RunningCall {
     const known = new Set(context);
     this.#unlogged.push(...messages.filter((message) => !known.has(message)));
     context.splice(0, context.length, ...messages);
+  }
+
+  /**
+   * Stores the session before and after calls that change something. What may have begun is stored with it: a process that finds the
+   * session open knows what may have happened.
+   *
+   * @param began Ids of the calls that are about to run; none when they have their results.
+   */
+  async protect(began: readonly string[]): Promise<void> {
+    if (this.settings.checkpoint === 'call') return;
+    const { state } = this.scope;
+    if (state.activeCall) state.activeCall = { ...state.activeCall, began: [...began] };
+    await this.#checkpoint();
   }
 
   /**

@@ -163,6 +163,7 @@ describe('turns', () => {
     const events: string[] = [];
     const agent = builder(model, new Losing())
       .tools(stuck)
+      .checkpoint('call')
       .settings({ leaseTtlMs: 3 })
       .onEvent(({ type }) => events.push(type))
       .build();

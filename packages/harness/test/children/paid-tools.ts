@@ -1,0 +1,41 @@
+// Pays three invoices in one step, and kills itself at the n-th wait.
+import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineTool, LocalWorkspace, RuntimeContext, type SessionStore, WorkspaceSession } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { HarnessAgent } from '../../src/index.js';
+
+const [directory = '', at = '0'] = process.argv.slice(2);
+let waits = 0;
+
+/** A wait of the call: before it and behind it the process may die. */
+async function wait<Value>(work: () => Promise<Value>): Promise<Value> {
+  if (++waits === Number(at)) process.kill(process.pid, 'SIGKILL');
+  const value = await work();
+  if (++waits === Number(at)) process.kill(process.pid, 'SIGKILL');
+  return value;
+}
+
+const store: SessionStore = new WorkspaceSession(new LocalWorkspace(directory));
+const { load, commit } = store;
+store.load = (key) => wait(() => load.call(store, key));
+store.commit = (key, change) => wait(() => commit.call(store, key, change));
+
+const pay = defineTool({
+  name: 'pay',
+  description: 'Pays an invoice',
+  input: { type: 'object' },
+  execute: ({ invoice }) =>
+    wait(async () => {
+      appendFileSync(join(directory, 'paid.txt'), `${invoice}\n`);
+      return wait(async () => `paid ${invoice}`);
+    }),
+});
+const toolCalls = [1, 2, 3].map((invoice) => ({ id: `call-${invoice}`, name: 'pay', input: { invoice } }));
+const model = new ScriptedModel([
+  () => wait(async () => ({ toolCalls })),
+  () => wait(async () => ({ text: 'Paid.' })),
+]);
+const agent = HarnessAgent.builder().model(model).tools(pay).workspace(directory).session(store).build();
+await agent.call('Pay the three invoices', RuntimeContext.of({ sessionId: 's' }));
+console.log(`waits: ${waits}`);
