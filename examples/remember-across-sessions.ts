@@ -43,7 +43,7 @@ const second = new ScriptedModel([{ text: 'PostgreSQL 17, as always.' }]);
 const silent = new ScriptedModel([{ text: 'NO_REPLY' }]);
 await say('Which database do we take?', 'tuesday', second, silent);
 
-console.log(readFileSync(join(workspace, 'users/alice/agents/coder/MEMORY.md'), 'utf8'));
+console.log(readFileSync(join(workspace, '.x/users/alice/agents/coder/MEMORY.md'), 'utf8'));
 const known = second.requests[0]?.system ?? '';
 rmSync(workspace, { recursive: true });
 if (!known.includes('PostgreSQL 17'))

@@ -180,6 +180,7 @@ async function scan(turns: readonly Turn[]): Promise<Contender> {
         runtime: RuntimeContext.of(identity),
         state: AgentState.create(identity),
         workspace,
+        storage: workspace,
         log: new WorkspaceSessionLog(workspace, SessionKey.of(identity)),
         signal: new AbortController().signal,
       });

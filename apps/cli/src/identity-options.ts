@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { LocalWorkspace, type SessionScope } from '@x/core';
+import { LocalWorkspace, type SessionScope, storageOf, type Workspace } from '@x/core';
 import { UsageError } from './command.js';
 
 /** The options that say where sessions lie and whose they are. */
@@ -23,15 +23,16 @@ interface IdentityValues {
   readonly tenant?: string | undefined;
 }
 
-/** @throws {UsageError} when there is no such directory: looking must not create one. */
-export function openWorkspace(
-  { workspace }: Pick<IdentityValues, 'workspace'>,
-  options: { readonly readOnly: boolean } = { readOnly: true },
-): LocalWorkspace {
+/**
+ * Opens what agents keep for themselves in a workspace.
+ *
+ * @throws {UsageError} when there is no such directory: looking must not create one.
+ */
+export function openWorkspace({ workspace }: Pick<IdentityValues, 'workspace'>): Workspace {
   if (!existsSync(workspace)) {
     throw new UsageError(`There is no workspace at ${workspace}; name it with --workspace DIR.`);
   }
-  return new LocalWorkspace(workspace, options);
+  return storageOf(new LocalWorkspace(workspace));
 }
 
 export function scopeOf({ agent, user, tenant }: IdentityValues): SessionScope {

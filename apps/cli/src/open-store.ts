@@ -52,7 +52,7 @@ export async function openStore(
 ): Promise<OpenStore> {
   const name = chosen(values);
   if (name === undefined) {
-    return { store: new WorkspaceSession(openWorkspace(values, options)), close: async () => {} };
+    return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
   }
   const { part, driver, open } = storeKind(name);
   const address = checkedAddress(name, String(values[name]));

@@ -9,6 +9,7 @@ import {
   LocalWorkspace,
   openSession,
   SessionKey,
+  storageOf,
   userMessage,
   WorkspaceSession,
   WorkspaceSessionLog,
@@ -22,7 +23,7 @@ let directory: string;
 
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'x-cli-'));
-  const workspace = new LocalWorkspace(directory);
+  const workspace = storageOf(new LocalWorkspace(directory));
   for (const [userId, sessionId] of [
     ['alice', 's-1'],
     ['bob', 's-2'],
@@ -78,7 +79,7 @@ describe('x', () => {
   });
 
   it('deletes a session and its log only when it is sure, and no other', async () => {
-    const workspace = new LocalWorkspace(directory);
+    const workspace = storageOf(new LocalWorkspace(directory));
     const key = SessionKey.of({ userId: 'carol', sessionId: 's-3' });
     const session = await openSession(new WorkspaceSession(workspace), key);
     session.state.contextMutable().push(userMessage('Hello'));

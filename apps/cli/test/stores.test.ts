@@ -8,6 +8,7 @@ import {
   LocalWorkspace,
   openSession,
   SessionKey,
+  storageOf,
   userMessage,
   WorkspaceSession,
   WorkspaceSessionLog,
@@ -76,7 +77,7 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
     expect(JSON.parse(shown.stdout)).toEqual(session.state.context[1]);
 
     // With a log, what compaction removed from the session is shown too.
-    const log = new WorkspaceSessionLog(new LocalWorkspace(workspace), key);
+    const log = new WorkspaceSessionLog(storageOf(new LocalWorkspace(workspace)), key);
     await log.append([userMessage('Compacted'), ...session.state.context]);
     const [logged, exported] = await Promise.all([
       x(['show', sessionId, ...where]),
@@ -99,7 +100,9 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
 describe('a damaged session', () => {
   it.each(['files', 'directory'] as const)('hides no other in a listing (%s)', async (kind) => {
     const store =
-      kind === 'files' ? new WorkspaceSession(new LocalWorkspace(directory)) : new JsonSession({ directory });
+      kind === 'files'
+        ? new WorkspaceSession(storageOf(new LocalWorkspace(directory)))
+        : new JsonSession({ directory });
     for (const sessionId of ['good', 'bad']) {
       const session = await openSession(store, SessionKey.of({ sessionId }));
       session.state.contextMutable().push(userMessage('Hello'));

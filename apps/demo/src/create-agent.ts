@@ -7,6 +7,7 @@ import {
   type Model,
   mountWorkspace,
   type SessionStore,
+  storageOf,
   type Workspace,
 } from '@x/core';
 import {
@@ -32,6 +33,8 @@ The repository is mounted read-only under repo/ for the file tools, and is the w
 Everything outside repo/ is your own workspace: write reports there. Keep a todo list for any work of more than a few steps.
 Older messages are compacted as you work. When you need something that you no longer see, search the log of this session or read it again.`;
 
+/** Names of the repository that hold secrets. */
+const KEPT_BACK = ['.env*', '.git', '.npmrc', '.netrc'];
 /** The full-text index of memories and notes, in the data directory. It may be deleted: it is made of the files. */
 const INDEX_FILE = 'memory_index.db';
 const SUBAGENTS: readonly SubagentDefinition[] = [
@@ -51,7 +54,8 @@ const LEASE_TTL_MS = 5_000;
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
-  readonly workspace: Workspace;
+  /** What the agent keeps for itself: logs, memory, tasks, plans. */
+  readonly storage: Workspace;
   readonly store: SessionStore;
   /** The store of subagents' tasks. */
   readonly tasks: TaskRepository;
@@ -89,10 +93,10 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
-    repo: new LocalWorkspace(repo, { readOnly: true }),
+    repo: new LocalWorkspace(repo, { readOnly: true, hidden: KEPT_BACK }),
   });
   const counter = tiktokenCounter();
-  const tasks = new WorkspaceTaskRepository(workspace);
+  const tasks = new WorkspaceTaskRepository(storageOf(workspace));
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
   const settings: CompactionSettings = { trigger: 0.85, target: 0.6, keep: 0.2, users: 0.15, record: 0.25 };
@@ -111,6 +115,8 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .systemPrompt(SYSTEM_PROMPT)
     .model(model)
     .workspace(workspace)
+    // Each user has an agent and a directory of their own.
+    .isolation('shared')
     .session(store)
     .tokenCounter(counter)
     .checkpoint('step')
@@ -135,7 +141,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .build();
   return {
     agent,
-    workspace,
+    storage: agent.storage,
     store,
     tasks,
     summarizer: background === null ? undefined : (background ?? model),

@@ -39,7 +39,7 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const demo = createAgent({ ...choice, data, repo: settings.repo, storage, unattended, onEvent });
-  const { workspace, memoryIndex, triggerTokens, compaction } = demo;
+  const { storage: workspace, memoryIndex, triggerTokens, compaction } = demo;
   const memory = new WorkspaceMemory({ workspace, index: memoryIndex, userId: user });
   backend = new HarnessBackend({
     demo,

@@ -1,5 +1,12 @@
 import { join } from 'node:path';
-import { fileSegment, LocalWorkspace, type SessionStore, type Workspace, WorkspaceSession } from '@x/core';
+import {
+  fileSegment,
+  LocalWorkspace,
+  type SessionStore,
+  storageOf,
+  type Workspace,
+  WorkspaceSession,
+} from '@x/core';
 import { type StoreName, storeKind } from '../../cli/src/stores.js';
 
 /** The storage of sessions, logs and reports. */
@@ -51,7 +58,7 @@ export function openFiles(data: string): Storage {
   return {
     name: `files in ${data}`,
     workspace,
-    store: new WorkspaceSession(workspace),
+    store: new WorkspaceSession(storageOf(workspace)),
     close: async () => {},
   };
 }

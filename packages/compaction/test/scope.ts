@@ -46,6 +46,7 @@ export function scopeOf(messages: readonly Message[], overrides: Partial<ReasonS
     runtime: RuntimeContext.empty(),
     state,
     workspace: {} as Workspace,
+    storage: {} as Workspace,
     log: memoryLog(),
     signal: new AbortController().signal,
     step: 1,
@@ -65,7 +66,8 @@ export function scopeOf(messages: readonly Message[], overrides: Partial<ReasonS
 }
 
 export function toolScopeOf(workspace: Workspace, overrides: Partial<ToolScope> = {}): ToolScope & TestScope {
-  return { ...scopeOf([]), workspace, tool: undefined, ...overrides } as ToolScope & TestScope;
+  return { ...scopeOf([]), workspace, storage: workspace, tool: undefined, ...overrides } as ToolScope &
+    TestScope;
 }
 
 /** An agent's model whose answers do not matter, with a known window. */

@@ -199,9 +199,11 @@ export {
   countTool,
 } from './tokens/count-tokens.js';
 export { estimateCounter } from './tokens/estimate-counter.js';
+export { agentFiles, ISOLATIONS, type Isolation } from './workspace/agent-files.js';
 export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
+export { storageOf } from './workspace/storage.js';
 export {
   type HeldLock,
   pathSegments,

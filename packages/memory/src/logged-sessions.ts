@@ -15,14 +15,14 @@ export interface LoggedSession {
   read(): AsyncIterable<Message>;
 }
 
-type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'workspace'>;
+type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'storage'>;
 
 /**
  * The sessions of this tenant and user, and of this agent unless another is named: the current one if it is among them,
  * then the others, the last changed first.
  */
 export async function listSessions(scope: Scope, agentId?: string): Promise<LoggedSession[]> {
-  const { workspace } = scope;
+  const { storage: workspace } = scope;
   const current = currentSession(scope);
   const directory = logScopeOfAgent(scope, agentId)?.sessions;
   if (directory === undefined) return agentId === undefined ? [current] : [];
@@ -63,11 +63,11 @@ export async function listAgents(scope: Scope, limit: number): Promise<string[]>
   const folder = agentsFolderOf(scope);
   if (folder === undefined) return [];
   const agents: string[] = [];
-  for await (const { path, type } of scope.workspace.list(folder)) {
+  for await (const { path, type } of scope.storage.list(folder)) {
     if (agents.length === limit) break;
     const segment = path.slice(folder.length + 1);
     if (type !== 'directory' || segment.includes(CUT)) continue;
-    if ((await scope.workspace.stat(`${path}/sessions`)) !== undefined) agents.push(decodeSegment(segment));
+    if ((await scope.storage.stat(`${path}/sessions`)) !== undefined) agents.push(decodeSegment(segment));
   }
   return agents;
 }

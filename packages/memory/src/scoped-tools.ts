@@ -64,6 +64,7 @@ export function scopedTools(
   if (byName.size < all.length) throw refuse('tools', 'must have distinct names');
   if (workspace === undefined) throw refuse('workspace', 'must be given, or a memory');
   const { agentId: _, ...identity } = scope;
+  const storage = memory?.workspace ?? workspace;
   return {
     tools: byName,
     workspace,
@@ -74,7 +75,8 @@ export function scopedTools(
         runtime: RuntimeContext.of(identity),
         state: AgentState.create(identity),
         workspace,
-        log: new WorkspaceSessionLog(workspace, SessionKey.of(scope)),
+        storage,
+        log: new WorkspaceSessionLog(storage, SessionKey.of(scope)),
         signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
       };
       const blocks = await tool.run(input, context);

@@ -82,7 +82,7 @@ const commands: Readonly<Record<string, SlashCommand>> = {
       const todos = (await agent.state(context))?.tasksContext.todos ?? [];
       const { tenantId, userId, sessionId = '' } = context;
       const key = SessionKey.of({ tenantId, userId, agentId: agent.name, sessionId });
-      const tasks = await new WorkspaceTaskRepository(agent.workspace).list(key);
+      const tasks = await new WorkspaceTaskRepository(agent.storage).list(key);
       const lines = tasks.map(
         ({ taskId, agentId, status, task, error }) =>
           `${taskId} ${agentId} ${status}: ${headOf(task, 80)}${error === undefined ? '' : `\n  ${headOf(error, 200)}`}`,

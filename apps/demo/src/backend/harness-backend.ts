@@ -209,10 +209,10 @@ export class HarnessBackend implements Backend {
     this.#demo.agent.interrupt(this.#context(sessionId));
     await session.running;
     await session.settled();
-    const { workspace, store, agent } = this.#demo;
+    const { storage, store, agent } = this.#demo;
     await store.delete(this.#key(sessionId));
-    await workspace.delete(agent.log(this.#context(sessionId)).location);
-    await workspace.delete(session.journal.path);
+    await storage.delete(agent.log(this.#context(sessionId)).location);
+    await storage.delete(session.journal.path);
     this.#live.delete(sessionId);
     this.#summaries.delete(sessionId);
   }
@@ -248,9 +248,12 @@ export class HarnessBackend implements Backend {
     path: string,
     { offset, length }: { readonly offset: number; readonly length: number },
   ): Promise<FilePart> {
-    const { workspace } = this.#demo;
-    const bytes = await workspace.read(path, { offset, length });
-    const size = (await workspace.stat(path))?.size ?? bytes.length;
+    const { agent, storage } = this.#demo;
+    // What the agent keeps is all of one user where there is one alone.
+    const isKept = this.#userId === undefined && (await storage.stat(path).catch(() => undefined));
+    const files = isKept ? storage : agent.files(this.#context('any'));
+    const bytes = await files.read(path, { offset, length });
+    const size = (await files.stat(path))?.size ?? bytes.length;
     const next = offset + bytes.length;
     return { path, text: decoder.decode(bytes), size, offset, ...(next < size ? { nextOffset: next } : {}) };
   }
@@ -310,7 +313,7 @@ export class HarnessBackend implements Backend {
   }
 
   async #read(sessionId: string): Promise<LiveSession> {
-    const { agent, workspace, store, tasks } = this.#demo;
+    const { agent, storage: workspace, store, tasks } = this.#demo;
     const key = this.#key(sessionId);
     // Before the rest: what is stored meanwhile is shown at the next look.
     const version = (await store.load(key))?.version;

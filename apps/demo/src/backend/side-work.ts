@@ -41,7 +41,8 @@ function toTask({
     taskId,
     subagent,
     task: headOf(task, MAX_TASK_CHARS),
-    status,
+    // The page asks for the approval at the call that gave the task.
+    status: status === 'waiting' ? 'pending' : status,
     createdAt,
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(outcome === undefined ? {} : { outcome: headOf(outcome, MAX_TASK_CHARS) }),

@@ -25,6 +25,7 @@ export function toolScope(
     callId: AGENT,
     tool: undefined,
     workspace,
+    storage: workspace,
     emit,
     runtime: RuntimeContext.of({ tenantId, userId, sessionId }),
     state: AgentState.create({ tenantId, userId, sessionId }),

@@ -23,7 +23,7 @@ export async function evictText(
   text: string,
 ): Promise<string> {
   const path = `${evictionPath.replaceAll(/^\/+|\/+$/g, '')}/${pathFor(scope, text)}`;
-  await scope.workspace.write(path, text);
+  await scope.storage.write(path, text);
   return path;
 }
 

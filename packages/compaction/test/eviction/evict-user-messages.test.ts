@@ -14,7 +14,7 @@ const workspace = {
 } as unknown as Workspace;
 
 async function reason(messages: readonly Message[], config: EvictionConfig = {}, more = {}) {
-  const scope = scopeOf(messages, { workspace, ...more });
+  const scope = scopeOf(messages, { storage: workspace, ...more });
   const capability = toolResultEviction(config);
   await capability.aroundReason?.(scope, async () => said('done'));
   return { scope, again: () => capability.aroundReason?.(scope, async () => said('done')) };
@@ -69,7 +69,7 @@ describe('toolResultEviction of user messages', () => {
     const broken = { write: () => Promise.reject(new Error('disk is full')) } as unknown as Workspace;
     for (const [more, why] of [
       [{ log }, 'log is full'],
-      [{ workspace: broken }, 'disk is full'],
+      [{ storage: broken }, 'disk is full'],
     ] as const) {
       const message = userMessage(long);
       const { scope } = await reason([message], {}, more);

@@ -107,7 +107,10 @@ describe('toolResultEviction', () => {
     const calls = outputs.map((_, index) => call('fetch', `call${index}`));
     const results = calls.map((use, index) => toolResultMessage(use, outputs[index] ?? ''));
     const model = modelOf(() => '', { contextWindow: 32_000 });
-    const scope = scopeOf([userMessage('go'), assistantMessage(calls), ...results], { workspace, model });
+    const scope = scopeOf([userMessage('go'), assistantMessage(calls), ...results], {
+      storage: workspace,
+      model,
+    });
     await toolResultEviction().aroundReason?.(scope, async () => said('done'));
     const now = scope.state.context.slice(2).map((message) => textOf(message));
     expect([now[0], now[2]]).toEqual([outputs[0], outputs[2]]);
@@ -139,7 +142,7 @@ describe('toolResultEviction', () => {
     const calls = Array.from({ length: 10 }, (_, index) => call('fetch', `call${index}`));
     const results = calls.map((use) => toolResultMessage(use, 'word '.repeat(7_500)));
     const messages = [userMessage('go'), assistantMessage(calls), ...results];
-    const scope = scopeOf(messages, { workspace: memoryWorkspace().workspace });
+    const scope = scopeOf(messages, { storage: memoryWorkspace().workspace });
     await toolResultEviction().aroundReason?.(scope, async () => said('done'));
     expect(scope.state.context).toEqual(messages);
   });

@@ -3,6 +3,7 @@ import type { Message } from '../messages/message.js';
 import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
 import type { Tool } from '../model/tool.js';
 import type { SessionLog, SessionStore } from '../sessions/session-store.js';
+import type { Isolation } from '../workspace/agent-files.js';
 import type { WorkspaceConfine } from '../workspace/confine-workspace.js';
 import type { Workspace } from '../workspace/workspace.js';
 import type { AgentEventBody } from './agent-event.js';
@@ -17,7 +18,11 @@ export interface AgentComposition {
   /** Those of its capabilities included. */
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
+  /** The files of all its users; a call has its own view of them. */
   readonly workspace: Workspace;
+  /** What the agent keeps for itself, of all its users: see `storageOf`. */
+  readonly storage: Workspace;
+  readonly isolation: Isolation;
   readonly session: SessionStore;
 }
 
@@ -28,7 +33,10 @@ export interface CallScope {
   readonly model: Model;
   readonly runtime: RuntimeContext;
   readonly state: AgentState;
+  /** The files that the call's tools may see: see `agentFiles`. */
   readonly workspace: Workspace;
+  /** What the agent keeps for itself, of all its users: never show a model more of it than is its user's. */
+  readonly storage: Workspace;
   readonly log: SessionLog;
   readonly signal: AbortSignal;
   /** Tells of something. Who tells of much awaits the result, which slows it down to the reader of the events. */

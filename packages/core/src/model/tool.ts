@@ -16,7 +16,10 @@ export interface ToolContext {
   readonly call: ToolUseBlock;
   readonly runtime: RuntimeContext;
   readonly state: AgentState;
+  /** The files that the model may see. */
   readonly workspace: Workspace;
+  /** What the agent keeps for itself, of all its users. */
+  readonly storage: Workspace;
   readonly log: SessionLog;
   /** Aborted when the call is interrupted or the tool's time is up. */
   readonly signal: AbortSignal;

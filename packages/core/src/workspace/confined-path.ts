@@ -25,10 +25,10 @@ export async function resolveInside(
   return below(path, root, segments);
 }
 
-/** Tests whether a symbolic link leads into `root`. */
-export async function leadsInside(root: string, link: string): Promise<boolean> {
+/** Finds the file that a symbolic link leads to; `undefined` when there is none in `root`. */
+export async function targetInside(root: string, link: string): Promise<string | undefined> {
   const real = await undefinedOn([...ABSENT, 'ELOOP'], realpath(link));
-  return real !== undefined && isInside(root, real);
+  return real !== undefined && isInside(root, real) ? real : undefined;
 }
 
 // A link that leads nowhere yet is one through which a file could be made anywhere.

@@ -93,7 +93,8 @@ async function openBelow(directory: string, file: string, flags: number, mode = 
   }
 }
 
-async function makeDurableDirectory(directory: string): Promise<void> {
+/** {@link makeDirectory}, with all that it made durable. */
+export async function makeDurableDirectory(directory: string): Promise<void> {
   const first = await makeDirectory(directory);
   if (first === undefined) return;
   const top = dirname(first);

@@ -6,20 +6,24 @@ import { parseWith } from '../config/parse.js';
 import { WorkspaceError } from '../errors/workspace-error.js';
 import { fileSegment } from '../lib/encode-segment.js';
 import { errorText } from '../lib/text.js';
-import { leadsInside, resolveInside } from './confined-path.js';
+import { resolveInside, targetInside } from './confined-path.js';
 import {
   appendToFile,
   isTemporaryName,
   makeDirectory,
   makeDirectorySync,
+  makeDurableDirectory,
   replaceFile,
   syncDirectory,
 } from './durable-file.js';
 import { withFileLock } from './file-lock.js';
 import { ABSENT, toWorkspaceError, undefinedOn } from './io-error.js';
-import { type HeldLock, pathSegments, type Workspace, type WorkspaceEntry } from './workspace.js';
+import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEntry } from './workspace.js';
 
-const optionsSchema = z.strictObject({ readOnly: z.boolean().default(false) });
+const optionsSchema = z.strictObject({
+  readOnly: z.boolean().default(false),
+  hidden: z.array(z.string().min(1)).default([]),
+});
 const rootSchema = z.string().min(1, 'must name a directory');
 
 const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0, R_OK, W_OK, X_OK } = constants;
@@ -30,6 +34,9 @@ const ABANDONED_MS = 3_600_000;
 
 /**
  * A directory on this machine. It is made when it is first used; nothing outside of it is read or written.
+ *
+ * Names in `hidden`, at any depth and in upper or lower case, are neither listed nor reached, by links either; a name may
+ * end in `*`.
  *
  * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
  * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
@@ -46,15 +53,29 @@ export class LocalWorkspace implements Workspace {
   /** Absolute. */
   readonly root: string;
   readonly #readOnly: boolean;
+  readonly #hidden: readonly string[];
   #opening: Promise<string> | undefined;
 
   /**
    * @param root a directory, absolute or relative to the working directory.
    * @throws {InvalidInputError} for an empty root or unknown options.
    */
-  constructor(root: string, options: { readonly readOnly?: boolean | undefined } = {}) {
+  constructor(
+    root: string,
+    options: {
+      readonly readOnly?: boolean | undefined;
+      readonly hidden?: readonly string[] | undefined;
+    } = {},
+  ) {
     this.root = resolve(parseWith(rootSchema, root, 'LocalWorkspace root'));
-    this.#readOnly = parseWith(optionsSchema, options, 'LocalWorkspace options').readOnly;
+    const { readOnly, hidden } = parseWith(optionsSchema, options, 'LocalWorkspace options');
+    this.#readOnly = readOnly;
+    this.#hidden = hidden;
+  }
+
+  subtree(path: string): LocalWorkspace {
+    const root = join(this.root, ...pathSegments(path));
+    return new LocalWorkspace(root, { readOnly: this.#readOnly, hidden: [...this.#hidden, STORAGE] });
   }
 
   /**
@@ -123,6 +144,7 @@ export class LocalWorkspace implements Workspace {
       root,
       recursive: options.recursive ?? false,
       isHidden: (child: string, file: string) => this.#isHidden(child, file),
+      isVisible: (real: string) => this.#isVisible(segmentsBelow(root, real)),
     };
     try {
       yield* listDirectory(await this.#resolveInside(root, path), segments.join('/'), listing);
@@ -157,7 +179,7 @@ export class LocalWorkspace implements Workspace {
     if (name === undefined) {
       throw new WorkspaceError('invalid_path', path, 'The root of the workspace cannot be deleted.');
     }
-    assertNotReserved(path, segments);
+    this.#assertVisible(path, segments);
     // The directory is resolved, not the path itself: of a symbolic link, the link is deleted.
     const parent = segments.slice(0, -1).join('/');
     const inParent = async (directory: string) => {
@@ -172,8 +194,9 @@ export class LocalWorkspace implements Workspace {
     this.#assertWritable(target);
     await this.#withFile(path, (file) =>
       this.#withFile(target, async (other) => {
-        await makeDirectory(dirname(other));
+        await makeDurableDirectory(dirname(other));
         await link(file, other);
+        await syncDirectory(dirname(other));
       }),
     );
   }
@@ -233,13 +256,38 @@ export class LocalWorkspace implements Workspace {
 
   async #resolveInside(root: string, path: string): Promise<string> {
     const segments = pathSegments(path);
-    assertNotReserved(path, segments);
-    return resolveInside(root, path, segments);
+    this.#assertVisible(path, segments);
+    const real = await resolveInside(root, path, segments);
+    // A link, or a file system that folds names, may lead to what the path does not say.
+    this.#assertVisible(path, segmentsBelow(root, real));
+    return real;
+  }
+
+  #assertVisible(path: string, segments: readonly string[]): void {
+    if (this.#isVisible(segments)) return;
+    throw new WorkspaceError(
+      segments[0] === LOCKS ? 'invalid_path' : 'outside_workspace',
+      path,
+      `${JSON.stringify(path)} is not among the files of this workspace: the name is kept back. Use another.`,
+    );
+  }
+
+  #isVisible(segments: readonly string[]): boolean {
+    return segments[0] !== LOCKS && !segments.some((segment) => this.#isKeptBack(segment));
+  }
+
+  #isKeptBack(segment: string): boolean {
+    const name = segment.toLowerCase();
+    return this.#hidden.some((hidden) =>
+      hidden.endsWith('*')
+        ? name.startsWith(hidden.slice(0, -1).toLowerCase())
+        : name === hidden.toLowerCase(),
+    );
   }
 
   /** Hides locks and temporary files. Removes a temporary file whose writer cannot be at work any more. */
   async #isHidden(path: string, file: string): Promise<boolean> {
-    if (path === LOCKS) return true;
+    if (path === LOCKS || this.#isKeptBack(basename(file))) return true;
     if (!isTemporaryName(basename(file))) return false;
     const found = await undefinedOn(ABSENT, lstat(file));
     if (found !== undefined && !this.#readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
@@ -267,9 +315,8 @@ async function remove(file: string): Promise<true> {
   return true;
 }
 
-function assertNotReserved(path: string, segments: readonly string[]): void {
-  if (segments[0] !== LOCKS) return;
-  throw new WorkspaceError('invalid_path', path, `"${LOCKS}" is where the workspace keeps its locks.`);
+function segmentsBelow(root: string, real: string): readonly string[] {
+  return relative(root, real).split(sep);
 }
 
 function isDirectory(path: string): WorkspaceError {
@@ -294,6 +341,8 @@ interface ListOptions {
   readonly recursive: boolean;
   /** Leaves an entry out. */
   isHidden(path: string, file: string): Promise<boolean>;
+  /** Tests the real path that a link leads to. */
+  isVisible(real: string): boolean;
 }
 
 /**
@@ -321,7 +370,11 @@ async function* listDirectory(
     let found = await undefinedOn(ABSENT, lstat(file));
     if (found?.isDirectory()) directories.add(name);
     if (found?.isSymbolicLink()) {
-      found = (await leadsInside(options.root, file)) ? await undefinedOn(ABSENT, stat(file)) : undefined;
+      const target = await targetInside(options.root, file);
+      found =
+        target !== undefined && options.isVisible(target)
+          ? await undefinedOn(ABSENT, stat(target))
+          : undefined;
     }
     const entry = entryOf(childPath, found);
     if (entry !== undefined) yield entry;

@@ -1,11 +1,13 @@
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
 import { pathSegments, type Reach, type Workspace, type WorkspaceEntry } from './workspace.js';
+import { subtreeOf } from './workspace-tree.js';
 
 const REACHES: readonly Reach[] = ['process', 'host', 'cluster'];
 
 /**
  * A workspace with others in it: `mountWorkspace(base, { repo })` reads and writes what lies below `repo/` in the
- * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden.
+ * workspace `repo`, and everything else, locks included, in `base`. A directory of that name in `base` is hidden. Users
+ * whose files lie apart have the mounts in common.
  *
  * @example
  * ```ts
@@ -77,6 +79,11 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
               }),
             ),
         }),
+    subtree: (path) =>
+      mountWorkspace(
+        subtreeOf(base, path),
+        Object.fromEntries([...mounted].map(([name, workspace]) => [name, subtreeOf(workspace, '')])),
+      ),
     ...(base.lock === undefined ? {} : { lock: base.lock.bind(base) }),
   };
 

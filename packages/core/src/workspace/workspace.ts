@@ -14,8 +14,11 @@ export interface WorkspaceEntry {
   readonly modifiedAt: string;
 }
 
+/** The directory of a workspace in which a harness keeps its own; see {@link storageOf}. */
+export const STORAGE = '.x';
+
 /**
- * The files of an agent: what its tools read and write, its logs, memory and evicted results.
+ * A tree of files: those of an agent, which its tools read and write, or the harness's own.
  *
  * Paths are relative, with `/`; a leading `/` means the root of the workspace. `..`, NUL and symbolic links that lead
  * out are refused with a `WorkspaceError`.
@@ -57,6 +60,11 @@ export interface Workspace {
    * @throws {WorkspaceError} `not_found`; `already_exists` when there is something at `target`.
    */
   link?(path: string, target: string): Promise<void>;
+  /**
+   * Opens a directory, `''` for the root, as a workspace of its own: no path and no link leads out of it, or to a harness's
+   * own tree. Left out by workspaces without links, where paths alone decide.
+   */
+  subtree?(path: string): Workspace;
   /**
    * Runs `task` while no other process or task holds `name`. Left out by workspaces that cannot exclude others.
    *

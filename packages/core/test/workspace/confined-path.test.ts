@@ -1,7 +1,7 @@
 import { mkdir, realpath, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { leadsInside, resolveInside } from '../../src/workspace/confined-path.js';
+import { resolveInside, targetInside } from '../../src/workspace/confined-path.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 
 async function twoDirectories(): Promise<{ readonly root: string; readonly outside: string }> {
@@ -16,7 +16,7 @@ test('links inside are followed, missing parts are appended', async () => {
   const { root } = await twoDirectories();
   await symlink(join(root, 'inner'), join(root, 'link'));
   expect(await resolveInside(root, 'link/new.txt', ['link', 'new.txt'])).toBe(join(root, 'inner', 'new.txt'));
-  expect(await leadsInside(root, join(root, 'link'))).toBe(true);
+  expect(await targetInside(root, join(root, 'link'))).toBe(await realpath(join(root, 'link')));
 });
 
 test.each(['root-beside', 'nowhere'])('a link to %s is refused', async (target) => {
@@ -25,5 +25,5 @@ test.each(['root-beside', 'nowhere'])('a link to %s is refused', async (target) 
   await expect(resolveInside(root, 'link/a.txt', ['link', 'a.txt'])).rejects.toMatchObject({
     code: 'outside_workspace',
   });
-  expect(await leadsInside(root, join(root, 'link'))).toBe(false);
+  expect(await targetInside(root, join(root, 'link'))).toBeUndefined();
 });

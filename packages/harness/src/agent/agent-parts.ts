@@ -3,7 +3,9 @@ import {
   type AgentEvent,
   type Capability,
   estimateCounter,
+  ISOLATIONS,
   type Model,
+  type SessionKey,
   type SessionStore,
   type TokenCounter,
   type Tool,
@@ -19,6 +21,12 @@ export const settingsSchema = z.strictObject({
   systemPrompt: z.string().default(''),
   /** Reasoning steps that one call may take. */
   maxIterations: z.int().min(1).default(50),
+  /**
+   * Those who have their files in common: the sessions of a `user` (default; calls without a user work at the root of the
+   * workspace), one `session`, all of an `agent` in a tenant, or all (`shared`). What the agent keeps for itself, such as
+   * logs and memory, is each user's own in any case.
+   */
+  isolation: z.enum(ISOLATIONS).default('user'),
   /** When the session is written beside the end of a call: around tools that change something, after every step too, or never. */
   checkpoint: z.enum(['effect', 'step', 'call']).default('effect'),
   /** When another writer has stored the session meanwhile: the call fails, or the turns of both are kept. */
@@ -58,6 +66,7 @@ export interface AgentParts {
   readonly tools: readonly Tool[];
   readonly capabilities: readonly Capability[];
   readonly workspace: Workspace;
+  readonly storage: Workspace;
   readonly session: SessionStore;
   readonly counter: TokenCounter;
   readonly listeners: readonly ((event: AgentEvent) => void)[];
@@ -69,9 +78,18 @@ export type ComposedAgent = AgentComposition & {
   readonly fallback?: ModelFallback | undefined;
 };
 
-export function composedOf({ settings: { name }, ...parts }: AgentParts): ComposedAgent {
-  const { model, fallback, tools, capabilities, workspace, session } = parts;
-  return { name, model, fallback, tools, capabilities, workspace, session };
+/** The session in whose files a call works: that of the agent for which a subagent works. A key of the runtime context. */
+export class FilesOwner {
+  readonly key: SessionKey;
+
+  constructor(key: SessionKey) {
+    this.key = key;
+  }
+}
+
+export function composedOf({ settings: { name, isolation }, ...parts }: AgentParts): ComposedAgent {
+  const { model, fallback, tools, capabilities, workspace, storage, session } = parts;
+  return { name, isolation, model, fallback, tools, capabilities, workspace, storage, session };
 }
 
 export const defaultCounter = estimateCounter;

@@ -2,11 +2,13 @@ import {
   type AgentEvent,
   type Capability,
   InvalidInputError,
+  type Isolation,
   type Issue,
   LocalWorkspace,
   type Model,
   parseWith,
   type SessionStore,
+  storageOf,
   type TokenCounter,
   type Tool,
   type Workspace,
@@ -36,6 +38,7 @@ export class HarnessAgentBuilder<Agent> {
   #model: Model | undefined;
   #fallback: ModelFallback = { models: [], when: isWorthAnother };
   #workspace: string | Workspace = DEFAULT_WORKSPACE;
+  #storage: Workspace | undefined;
   #session: SessionStore | undefined;
   #counter: TokenCounter = defaultCounter;
 
@@ -99,13 +102,30 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
-  /** Sets the place of files, logs and, by default, sessions: a path, or any workspace. Default `./workspace`. */
+  /** Sets the place of the files that the agent works on: a path, or any workspace. Default `./workspace`. */
   workspace(workspace: string | Workspace): this {
     this.#workspace = workspace;
     return this;
   }
 
-  /** Sets the session store. The agent never closes it. Default: a `WorkspaceSession` in the workspace. */
+  /**
+   * Sets the place of what the agent keeps for itself, in a directory `.x/` that its tools do not see: logs, memory, tasks,
+   * evicted results, plans and, by default, sessions. Default: the workspace.
+   */
+  storage(storage: Workspace): this {
+    this.#storage = storage;
+    return this;
+  }
+
+  /**
+   * Says who have their files in common: the sessions of a `user` (default; calls without a user work at the root of the
+   * workspace), one `session`, all of an `agent` in a tenant, or all (`shared`): a coding agent on one checkout.
+   */
+  isolation(isolation: Isolation): this {
+    return this.settings({ isolation });
+  }
+
+  /** Sets the session store. The agent never closes it. Default: a `WorkspaceSession` in the storage. */
   session(store: SessionStore): this {
     this.#session = store;
     return this;
@@ -212,13 +232,24 @@ export class HarnessAgentBuilder<Agent> {
       if (model !== undefined) collect(issues, () => wellFormed(model, 'model', MODEL));
     }
     const workspace = collect(issues, () => this.#openWorkspace());
-    const session =
+    const storage =
       workspace &&
+      collect(issues, () => storageOf(wellFormed(this.#storage ?? workspace, 'storage', WORKSPACE)));
+    const session =
+      storage &&
       collect(issues, () =>
         this.#session === undefined
-          ? new WorkspaceSession(workspace)
+          ? new WorkspaceSession(storage)
           : wellFormed(this.#session, 'session', SESSION),
       );
+    if (session instanceof WorkspaceSession && session.workspace === workspace) {
+      issues.push({
+        path: 'session',
+        message:
+          "keeps sessions among the agent's files, where its tools see them; leave it out, or pass " +
+          'new WorkspaceSession(storageOf(workspace))',
+      });
+    }
     if (workspace?.reach === 'cluster' && session && session.reach !== 'cluster') {
       issues.push({
         path: 'session',
@@ -259,7 +290,7 @@ export class HarnessAgentBuilder<Agent> {
       });
     }
 
-    if (issues.length > 0 || !settings || !this.#model || !workspace || !session) {
+    if (issues.length > 0 || !settings || !this.#model || !workspace || !storage || !session) {
       throw new HarnessConfigError(issues);
     }
     return this.#create({
@@ -269,6 +300,7 @@ export class HarnessAgentBuilder<Agent> {
       tools,
       capabilities: found,
       workspace,
+      storage,
       session,
       counter: this.#counter,
       listeners: this.#listeners,

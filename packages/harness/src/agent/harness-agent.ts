@@ -54,8 +54,10 @@ import { ToolList } from './tool-list.js';
 export class HarnessAgent {
   /** The agent's id, part of every session's key. */
   readonly name: string;
-  /** The place of its files and logs. */
+  /** The files of all its users. */
   readonly workspace: Workspace;
+  /** What it keeps for itself, of all its users: sessions, logs, tasks, memory, evicted results, plans. */
+  readonly storage: Workspace;
   /** The names of its capabilities, the outermost first. */
   readonly capabilities: readonly string[];
   readonly #parts: AgentParts;
@@ -67,6 +69,7 @@ export class HarnessAgent {
   constructor(parts: AgentParts) {
     this.name = parts.settings.name;
     this.workspace = parts.workspace;
+    this.storage = parts.storage;
     this.#parts = parts;
     this.#tools = new ToolList(parts.tools, parts.capabilities);
     this.#turns = new SessionTurns(parts, this.#tools);
@@ -242,6 +245,11 @@ export class HarnessAgent {
     const live = this.#turns.running(context)?.state;
     if (live) set(live);
     else await this.updateState(context, set);
+  }
+
+  /** Opens the files that the tools of a session see. */
+  files(context: RuntimeContext): Workspace {
+    return this.#turns.files(context);
   }
 
   /** Opens the session's log: every message that ever was. */

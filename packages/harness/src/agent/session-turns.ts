@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
   type AgentState,
+  agentFiles,
   Deadline,
   errorText,
   type Message,
@@ -27,7 +28,7 @@ import type { CallControl } from '../loop/control.js';
 import { RunningCall } from '../loop/running-call.js';
 import { Steering } from '../loop/steering.js';
 import type { RequestedOutput } from '../output/requested-output.js';
-import type { AgentParts } from './agent-parts.js';
+import { type AgentParts, FilesOwner } from './agent-parts.js';
 import { boundedStore } from './bounded-store.js';
 import { checkContext, type Reply } from './call-options.js';
 import { RemoteControl } from './remote-control.js';
@@ -65,7 +66,7 @@ export class SessionTurns {
     this.#parts = parts;
     this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
     this.#tools = tools;
-    this.#logs = new OpenLogs(parts.workspace);
+    this.#logs = new OpenLogs(parts.storage);
     const { limits, leaseTtlMs } = parts.settings;
     this.#background = new BackgroundQueue(limits);
     this.#store = boundedStore(parts.session, Math.min(limits.storeMs || leaseTtlMs, leaseTtlMs));
@@ -85,6 +86,13 @@ export class SessionTurns {
   /** Finds the call of this process that runs in the session, or waits for its turn. */
   running(context: RuntimeContext): Running | undefined {
     return this.#running.get(this.keyOf(context).toString());
+  }
+
+  /** Opens the files that the tools of a session see. */
+  files(context: RuntimeContext): Workspace {
+    const { workspace, storage, settings } = this.#parts;
+    const key = context.get(FilesOwner)?.key ?? this.keyOf(context);
+    return agentFiles(key, { workspace, storage, isolation: settings.isolation });
   }
 
   log(context: RuntimeContext): SessionLog {
@@ -211,6 +219,7 @@ export class SessionTurns {
       session,
       unstored,
       log: this.#logs.of(key),
+      files: this.files(runtime),
       runtime,
       callId: randomUUID(),
       signal: abort.signal,

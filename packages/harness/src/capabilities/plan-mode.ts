@@ -95,9 +95,9 @@ function askToLeave({ state }: ToolScope) {
 }
 
 /** Tells whether there is a plan to ask about; without one the tool itself tells the model. */
-async function hasPlan({ state, workspace }: ToolScope): Promise<boolean> {
+async function hasPlan({ state, storage }: ToolScope): Promise<boolean> {
   const { planFile } = state.planModeContext;
-  return planFile !== undefined && (await workspace.stat(planFile)) !== undefined;
+  return planFile !== undefined && (await storage.stat(planFile)) !== undefined;
 }
 
 function reminder(planFile: string | undefined): string {
@@ -133,10 +133,10 @@ const planWrite = defineTool({
   description: 'Writes the plan, in Markdown, replacing the one before. Only in plan mode.',
   sessionOnly: true,
   input: z.strictObject({ content: z.string().trim().min(1).describe('The whole plan') }),
-  async execute({ content }, { state, workspace }) {
+  async execute({ content }, { state, storage }) {
     const { active, planFile } = state.planModeContext;
     if (!active || planFile === undefined) throw notPlanning();
-    await workspace.write(planFile, `${content}\n`);
+    await storage.write(planFile, `${content}\n`);
     return `The plan is written to ${planFile}. Call plan_exit when it is ready for the user.`;
   },
 });
@@ -148,10 +148,10 @@ const planExit = defineTool({
   input: z.strictObject({
     summary: z.string().optional().describe('The plan in a sentence or two, for the user'),
   }),
-  async execute(_, { state, workspace }) {
+  async execute(_, { state, storage }) {
     const { active, planFile } = state.planModeContext;
     if (!active) throw notPlanning();
-    if (planFile === undefined || (await workspace.stat(planFile)) === undefined) {
+    if (planFile === undefined || (await storage.stat(planFile)) === undefined) {
       throw new HarnessError('no_plan', 'There is no plan yet: write it with plan_write first.');
     }
     state.planModeContext = { ...state.planModeContext, active: false };

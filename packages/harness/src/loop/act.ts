@@ -271,11 +271,21 @@ async function runTool(
   const deadline = new Deadline(scope.signal);
   const { signal } = deadline;
   deadline.start(call.name, tool.timeoutMs === undefined ? 'limits.toolMs' : 'timeoutMs', timeoutMs);
-  const { runtime, state, log } = scope;
+  const { runtime, state, storage, log } = scope;
   const { onUpdate, decisions, confine } = options;
   const workspace = confine === undefined ? scope.workspace : confineWorkspace(scope.workspace, confine);
   try {
-    const run = tool.run(call.input, { call, runtime, state, workspace, log, signal, onUpdate, decisions });
+    const run = tool.run(call.input, {
+      call,
+      runtime,
+      state,
+      workspace,
+      storage,
+      log,
+      signal,
+      onUpdate,
+      decisions,
+    });
     // A tool that ignores its signal must not hold up the call.
     return toolResultBlock(call, await deadline.race(run));
   } catch (error) {

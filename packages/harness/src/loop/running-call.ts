@@ -18,6 +18,7 @@ import {
   type ToolChoice,
   type ToolDefinition,
   type Usage,
+  type Workspace,
   withinLimit,
 } from '@x/core';
 import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
@@ -39,6 +40,8 @@ export interface RunningCallOptions {
   /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: SessionLog;
+  /** The files that its tools see. */
+  readonly files: Workspace;
   readonly runtime: RuntimeContext;
   readonly callId: string;
   readonly signal: AbortSignal;
@@ -115,7 +118,8 @@ export class RunningCall {
       model,
       runtime,
       state: session.state,
-      workspace: parts.workspace,
+      workspace: options.files,
+      storage: parts.storage,
       log,
       signal,
       emit: (event) => this.emit(event),

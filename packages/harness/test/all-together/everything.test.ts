@@ -1,4 +1,11 @@
-import { ContextOverflowError, LocalWorkspace, RuntimeContext, textOf, WorkspaceSession } from '@x/core';
+import {
+  ContextOverflowError,
+  LocalWorkspace,
+  RuntimeContext,
+  storageOf,
+  textOf,
+  WorkspaceSession,
+} from '@x/core';
 import type { ScriptEntry } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { pendingCalls } from '../../src/index.js';
@@ -18,7 +25,7 @@ it('everything together works through a small window, over three processes', {
 }, async () => {
   const directory = scratch();
   furnish(directory);
-  const session = new WorkspaceSession(new LocalWorkspace(directory));
+  const session = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
   const { pay, paid } = purse();
   const start = (script: readonly ScriptEntry[]) => everything({ directory, session, script, pay });
   const rounds = Object.values(ROUNDS_OF).flat();

@@ -7,6 +7,7 @@ import {
   LocalWorkspace,
   type Message,
   RuntimeContext,
+  storageOf,
   toolResultsOf,
   toolUsesOf,
   WorkspaceSession,
@@ -53,7 +54,7 @@ it('everything together survives kills at any moment: nothing is lost, done twic
   expect(paid.length).toBeGreaterThanOrEqual(3);
   expect(new Set(paid).size).toBe(paid.length);
 
-  const session = new WorkspaceSession(new LocalWorkspace(directory));
+  const session = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
   const { agent } = await everything({ directory, session, script: [] });
   const state = await agent.state(context);
   expect(isPaired(state?.context ?? [])).toBe(true);

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { JsonSession, LocalWorkspace, SessionKey, textOf } from '@x/core';
+import { JsonSession, LocalWorkspace, SessionKey, storageOf, textOf } from '@x/core';
 import { RedisSession, RedisWorkspace } from '@x/session-redis';
 import { ScriptedModel } from '@x/testkit';
 import { Redis } from 'ioredis';
@@ -44,7 +44,7 @@ function replicas() {
     onTestFinished(() => agent.close());
     return agent;
   };
-  return { start, repository: new WorkspaceTaskRepository(workspace) };
+  return { start, repository: new WorkspaceTaskRepository(storageOf(workspace)) };
 }
 
 describe('bullmqTaskRunner', () => {
@@ -194,7 +194,7 @@ describe('bullmqTaskRunner', () => {
       .use(subagents([{ name: 'worker', description: 'Works', model: child }], { runner }))
       .build();
     onTestFinished(() => agent.close());
-    const repository = new WorkspaceTaskRepository(new LocalWorkspace(root));
+    const repository = new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root)));
     await until(async () => (await repository.list(owner))[0]?.status === 'completed');
     expect(child.requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool']);
   });

@@ -5,6 +5,7 @@ import {
   LocalWorkspace,
   RuntimeContext,
   readText,
+  storageOf,
   type Tool,
   textOf,
 } from '@x/core';
@@ -81,7 +82,7 @@ describe('planMode', () => {
     expect(results.todo_write).toBe('Todo list stored: 0 of 1 done.');
     expect(ran).toEqual([]);
     expect(await workspace.stat('a.txt')).toBeUndefined();
-    expect(await readText(workspace, PLAN_FILE)).toBe('# Plan\n1. make\n');
+    expect(await readText(storageOf(workspace), PLAN_FILE)).toBe('# Plan\n1. make\n');
 
     const second = agent([call('execute', { command: 'make' }), { text: 'Built.' }]);
     const done = await second.agent.resume(context, {
@@ -217,7 +218,7 @@ describe('planMode', () => {
   });
 
   it('keeps one plan for each session of each user and agent', async () => {
-    const { agent, workspace } = setup();
+    const { agent } = setup();
     const identities = [
       [{ sessionId: 's/1' }, 'agent'],
       [{ userId: 'alice', sessionId: 's/1' }, 'agent'],
@@ -234,7 +235,7 @@ describe('planMode', () => {
       await built.call('Go', runtime);
       const file = (await built.state(runtime))?.planModeContext.planFile ?? '';
       expect(file).toMatch(/^plans\/(?:[a-z0-9%_-][a-z0-9%._-]*\/?)+\.md$/);
-      expect(await readText(workspace, file)).toBe(`plan ${index}\n`);
+      expect(await readText(built.files(runtime), file)).toBe(`plan ${index}\n`);
       files.add(file);
     }
     expect(files.size).toBe(identities.length);

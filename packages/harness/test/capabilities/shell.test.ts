@@ -29,6 +29,7 @@ async function execute(
     runtime: RuntimeContext.empty(),
     state: AgentState.create({ sessionId: 's' }),
     workspace,
+    storage: workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
     signal: options.signal ?? new AbortController().signal,
   });

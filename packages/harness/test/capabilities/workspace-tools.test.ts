@@ -23,6 +23,7 @@ function tools(config?: Parameters<typeof workspaceTools>[0]) {
       runtime: RuntimeContext.empty(),
       state: AgentState.create({ sessionId: 's' }),
       workspace,
+      storage: workspace,
       log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
       signal: new AbortController().signal,
     });

@@ -2,7 +2,14 @@
 // began it. Says each round; pays in a file, so that what was paid twice can be seen.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineTool, LocalWorkspace, type ModelRequest, RuntimeContext, WorkspaceSession } from '@x/core';
+import {
+  defineTool,
+  LocalWorkspace,
+  type ModelRequest,
+  RuntimeContext,
+  storageOf,
+  WorkspaceSession,
+} from '@x/core';
 import type { ScriptedAnswer } from '@x/testkit';
 import { z } from 'zod';
 import { everything } from '../all-together/everything.js';
@@ -37,7 +44,7 @@ const reply = (request: ModelRequest): ScriptedAnswer => {
 
 const { agent } = await everything({
   directory,
-  session: new WorkspaceSession(new LocalWorkspace(directory)),
+  session: new WorkspaceSession(storageOf(new LocalWorkspace(directory))),
   script: [{ when: () => true, reply, times: Number.POSITIVE_INFINITY }],
   pay,
 });

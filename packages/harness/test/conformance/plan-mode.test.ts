@@ -5,6 +5,7 @@ import {
   LocalWorkspace,
   RuntimeContext,
   readText,
+  storageOf,
   textOf,
   toolUsesOf,
 } from '@x/core';
@@ -64,7 +65,7 @@ it('the plan outlives compactions: where it is stands in the summary, and the mo
   const calls = last.flatMap(toolUsesOf);
   expect(calls.some(({ name }) => name === 'plan_write')).toBe(false);
   expect(textOf(last.at(-1) ?? [])).toContain('First the roof, then the walls.');
-  expect(await readText(new LocalWorkspace(directory), 'plans/agents/agent/s.md')).toContain(
+  expect(await readText(storageOf(new LocalWorkspace(directory)), 'plans/agents/agent/s.md')).toContain(
     'First the roof',
   );
 });

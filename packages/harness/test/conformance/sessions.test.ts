@@ -7,6 +7,7 @@ import {
   type RuntimeIdentity,
   type SessionChange,
   type SessionKey,
+  storageOf,
   textOf,
   toolResultsOf,
   WorkspaceSession,
@@ -200,7 +201,7 @@ describe('what is said', () => {
           .session(
             kind === 'JsonSession'
               ? new JsonSession({ directory: `${directory}/sessions` })
-              : new WorkspaceSession(new LocalWorkspace(directory)),
+              : new WorkspaceSession(storageOf(new LocalWorkspace(directory))),
           )
           .build();
       await fc.assert(

@@ -1,4 +1,12 @@
-import { defineTool, LocalWorkspace, RuntimeContext, textOf, toolResultsOf, WorkspaceSession } from '@x/core';
+import {
+  defineTool,
+  LocalWorkspace,
+  RuntimeContext,
+  storageOf,
+  textOf,
+  toolResultsOf,
+  WorkspaceSession,
+} from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -29,7 +37,7 @@ function start(directory: string, script: readonly ScriptEntry[]) {
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(directory)
-    .session(new WorkspaceSession(new LocalWorkspace(directory)))
+    .session(new WorkspaceSession(storageOf(new LocalWorkspace(directory))))
     .tools(work)
     .build();
   const busy = async (count: number) => {

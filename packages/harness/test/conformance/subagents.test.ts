@@ -1,5 +1,5 @@
 import { compaction } from '@x/compaction';
-import { countRequest, estimateCounter, LocalWorkspace, SessionKey, textOf } from '@x/core';
+import { countRequest, estimateCounter, LocalWorkspace, SessionKey, storageOf, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { subagents, WorkspaceTaskRepository } from '../../src/index.js';
@@ -26,7 +26,7 @@ function worker(answer: (task: string) => string, allowed: Promise<unknown> = Pr
 }
 
 async function ended(root: string, count: number): Promise<void> {
-  const repository = new WorkspaceTaskRepository(new LocalWorkspace(root));
+  const repository = new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root)));
   await until(async () => {
     const records = await repository.list(owner);
     return records.filter(({ status }) => status === 'completed').length === count;
@@ -72,7 +72,7 @@ describe('results of tasks in the background', () => {
     const [output = ''] = resultsOf(model.requests.at(-1)?.messages ?? [], 'task_output');
     expect(output.length).toBeGreaterThan(3_500);
     const path = /whole result is in (\S+):/.exec(output)?.[1] ?? '';
-    expect(Buffer.from(await new LocalWorkspace(root).read(path)).toString()).toContain('END OF part');
+    expect(Buffer.from(await agent.files(context).read(path)).toString()).toContain('END OF part');
     for (const request of model.requests) {
       expect(countRequest(estimateCounter, request)).toBeLessThanOrEqual(WINDOW);
       expect(isPaired(request.messages)).toBe(true);
@@ -96,10 +96,12 @@ describe('results of tasks in the background', () => {
       .build();
     await agent.call('go', context);
     const workspace = new LocalWorkspace(root);
-    const records = await new WorkspaceTaskRepository(workspace).list(owner);
+    const records = await new WorkspaceTaskRepository(storageOf(workspace)).list(owner);
     expect(records.map(({ task }) => task)).toEqual(['part 3', 'part 4', 'part 5']);
     const files: string[] = [];
-    for await (const { path, type } of workspace.list('users/alice/agents/lead/tasks', { recursive: true })) {
+    for await (const { path, type } of storageOf(workspace).list('users/alice/agents/lead/tasks', {
+      recursive: true,
+    })) {
       if (type === 'file' && !path.endsWith('.json')) files.push(path);
     }
     expect(files.sort()).toEqual(records.map(({ resultPath }) => resultPath ?? '').sort());

@@ -77,7 +77,7 @@ describe('a damaged session', () => {
 
   it('does not keep other sessions from working', async () => {
     const root = scratch();
-    const directory = join(root, 'agents/agent/context/s');
+    const directory = join(root, '.x/agents/agent/context/s');
     mkdirSync(directory, { recursive: true });
     writeFileSync(join(directory, 'head.json'), 'oops');
     const agent = HarnessAgent.builder()

@@ -84,6 +84,7 @@ export function run(
     runtime: RuntimeContext.empty(),
     state: AgentState.create({ sessionId: 's' }),
     workspace,
+    storage: workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
     signal,
   };

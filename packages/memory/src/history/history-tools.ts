@@ -132,7 +132,7 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
       async execute({ agentId, query, limit, offset }, context: ToolContext) {
         const sessions = await listSessions(context, agentId);
         if (sessions.length === 0) return noSessionsOf(agentId, context);
-        const logs = logsBelow(logScopeOfAgent(context, agentId)?.prefix, context.workspace);
+        const logs = logsBelow(logScopeOfAgent(context, agentId)?.prefix, context.storage);
         return searchMessages(query, sessions, { limit, offset, signal: context.signal }, settings, logs);
       },
     }),
@@ -150,7 +150,7 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
       }),
       async execute({ query, range, limit, offset }, context: ToolContext) {
         const options = { ...range, limit, offset, signal: context.signal };
-        const logs = logsBelow(logScopeOf(context)?.prefix, context.workspace);
+        const logs = logsBelow(logScopeOf(context)?.prefix, context.storage);
         return searchMessages(query, [currentSession(context)], options, settings, logs);
       },
     }),

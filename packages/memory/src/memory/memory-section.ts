@@ -56,7 +56,7 @@ export function renewSection({ state }: Pick<CallScope, 'state'>): void {
 
 /** MEMORY.md as it was taken for this session; taken now where it was not, or where it was forgotten since. */
 async function takenText(scope: CallScope): Promise<string> {
-  const { state, workspace } = scope;
+  const { state, storage: workspace } = scope;
   const taken = state.extensions[EXTENSION]?.section;
   if (taken === NONE) return '';
   const folder = `${memoryPrefix(scope)}memory/.sections/`;
@@ -74,7 +74,7 @@ async function takenText(scope: CallScope): Promise<string> {
 }
 
 async function currentText(scope: CallScope): Promise<string> {
-  return (await readIfFound(scope.workspace, `${memoryPrefix(scope)}${CORE_FILE}`)) ?? '';
+  return (await readIfFound(scope.storage, `${memoryPrefix(scope)}${CORE_FILE}`)) ?? '';
 }
 
 function linesOf(text: string): ReadonlySet<string> {

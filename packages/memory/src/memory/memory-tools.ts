@@ -16,7 +16,7 @@ const day = z
   .max(10)
   .refine((text) => z.iso.date().safeParse(text).success, 'must be a date, as 2026-01-31');
 
-/** The tools of a memory, for the service that keeps the memory of a call's workspace. */
+/** The tools of a memory, for the service that keeps the memory of a call's storage. */
 export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
@@ -67,7 +67,7 @@ function getTool(maxOutputChars: number): Tool {
     }),
     async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
       if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
-      const text = await readIfFound(context.workspace, `${memoryPrefix(context)}${path}`);
+      const text = await readIfFound(context.storage, `${memoryPrefix(context)}${path}`);
       if (text === undefined) return `There is no ${path}.`;
       const all = text.split(/\r\n|\n|\r/);
       if (all.at(-1) === '') all.pop();

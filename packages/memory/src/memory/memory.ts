@@ -45,8 +45,8 @@ export function memory(config: MemoryConfig = {}): Capability {
   const compacted = new WeakSet<object>();
   return {
     name: 'memory',
-    tools: settings.tools ? memoryTools(settings, ({ workspace }) => keeperOf(workspace).service) : [],
-    install: ({ workspace, session }) => void keeperOf(workspace, session),
+    tools: settings.tools ? memoryTools(settings, ({ storage }) => keeperOf(storage).service) : [],
+    install: ({ storage, session }) => void keeperOf(storage, session),
     async system(scope) {
       compacted.delete(scope.state);
       const section = await memorySection(scope, settings);
@@ -73,10 +73,10 @@ export function memory(config: MemoryConfig = {}): Capability {
       }
       // By now all that was said is in the session's log.
       if (event.type === 'call.completed' || event.type === 'call.failed') {
-        keeperOf(scope.workspace).flush(scope, 'turn');
+        keeperOf(scope.storage).flush(scope, 'turn');
       }
     },
-    beforeReduction: (_, scope) => keeperOf(scope.workspace).flush(scope, 'compaction'),
+    beforeReduction: (_, scope) => keeperOf(scope.storage).flush(scope, 'compaction'),
     async close() {
       for (const keeper of keepers.values()) await keeper.close();
       keepers.clear();

@@ -37,6 +37,7 @@ export function toolContext(workspace: LocalWorkspace, parts: SessionKeyParts): 
     runtime: RuntimeContext.of({ tenantId, userId, sessionId }),
     state: AgentState.create({ tenantId, userId, sessionId }),
     workspace,
+    storage: workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of(parts)),
     signal: new AbortController().signal,
   };

@@ -88,6 +88,8 @@ describe('from step to step', () => {
       tools: [],
       capabilities,
       workspace,
+      storage: workspace,
+      isolation: 'user',
       session: new InMemorySession(),
     };
     for (const capability of capabilities) capability.install?.(agent);

@@ -26,7 +26,7 @@ export const deleteSession = command({
       await close();
     }
     if (existsSync(values.workspace)) {
-      const workspace = openWorkspace(values, { readOnly: false });
+      const workspace = openWorkspace(values);
       existed = (await workspace.delete(new WorkspaceSessionLog(workspace, key).location)) || existed;
     }
     if (!existed) throw new UsageError(`There is no session ${key}; see x sessions list.`);

@@ -52,7 +52,7 @@ const FULL = new Set(['ENOSPC', 'EDQUOT']);
  */
 export class WorkspaceSession implements SessionStore {
   readonly reach: Reach;
-  readonly #workspace: Workspace;
+  readonly workspace: Workspace;
   readonly #lock: NonNullable<Workspace['lock']>;
   readonly #lockTimeoutMs: number;
   readonly #clock: Clock;
@@ -75,7 +75,7 @@ export class WorkspaceSession implements SessionStore {
           'workspace that implements `lock`, such as LocalWorkspace, or another session store.',
       );
     }
-    this.#workspace = workspace;
+    this.workspace = workspace;
     this.#lock = lock.bind(workspace);
     const { lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'WorkspaceSession options');
     this.#lockTimeoutMs = lockTimeoutMs;
@@ -94,7 +94,7 @@ export class WorkspaceSession implements SessionStore {
         const segments = JSON.stringify(stored.segments);
         if (failed?.segments === segments) throw failed.error;
         try {
-          const messages = await readSegments(this.#workspace, directory, stored.segments, last);
+          const messages = await readSegments(this.workspace, directory, stored.segments, last);
           const { version, head, updatedAt } = stored;
           return { token: tokenOf(stored), version, head, messages, updatedAt };
         } catch (error) {
@@ -111,11 +111,11 @@ export class WorkspaceSession implements SessionStore {
       const { manifest: stored, names } = await this.#read(directory, key);
       const old = stored?.segments ?? [];
       const messages = old.reduce((sum, segment) => sum + segment.messages, 0);
-      const fence = await newestFence({ workspace: this.#workspace, path: `${directory}/${LEASE}` }, change);
+      const fence = await newestFence({ workspace: this.workspace, path: `${directory}/${LEASE}` }, change);
       const applied = checkCommit(key, change, stored && { ...stored, messages }, fence);
       if (applied !== undefined) return applied;
 
-      const segments = await writeSegments(this.#workspace, directory, old, change);
+      const segments = await writeSegments(this.workspace, directory, old, change);
       const updatedAt = new Date().toISOString();
       const next = {
         key,
@@ -128,7 +128,7 @@ export class WorkspaceSession implements SessionStore {
         updatedAt,
       };
       // An older release would go on from the first manifest alone: it must not be able to read it.
-      if (stored?.format === 1) await this.#workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
+      if (stored?.format === 1) await this.workspace.write(`${directory}/${FIRST}`, formatManifest(stored));
       const name = stored === undefined ? FIRST : nameOf(next);
       await this.#create(directory, name, next, change);
 
@@ -136,9 +136,7 @@ export class WorkspaceSession implements SessionStore {
       // longer counts; what came since may belong to a commit that goes on from here.
       const counting = new Set([FIRST, LEASE, name, ...segments.map(({ file }) => file)]);
       const useless = names.filter((each) => !counting.has(each));
-      await Promise.all(useless.map((each) => this.#workspace.delete(`${directory}/${each}`))).catch(
-        () => {},
-      );
+      await Promise.all(useless.map((each) => this.workspace.delete(`${directory}/${each}`))).catch(() => {});
       return next.version;
     });
   }
@@ -149,9 +147,9 @@ export class WorkspaceSession implements SessionStore {
       const names = await this.#names(directory);
       // The beginning goes first: without it, whatever a crash leaves is no session. Only what was there before goes
       // then, so that a session which is begun meanwhile loses nothing.
-      const existed = await this.#workspace.delete(`${directory}/${FIRST}`);
-      for (const name of names) if (name !== FIRST) await this.#workspace.delete(`${directory}/${name}`);
-      if ((await this.#names(directory)).length === 0) await this.#workspace.delete(directory);
+      const existed = await this.workspace.delete(`${directory}/${FIRST}`);
+      for (const name of names) if (name !== FIRST) await this.workspace.delete(`${directory}/${name}`);
+      if ((await this.#names(directory)).length === 0) await this.workspace.delete(directory);
       return existed;
     };
     return asSessionStoreError(key, async () => {
@@ -167,7 +165,7 @@ export class WorkspaceSession implements SessionStore {
 
   /** Newest first. Sessions that cannot be read are reported by an error after all others have been listed. */
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
-    const paths = listBelowPrefixes(this.#workspace, 'context', '', scope);
+    const paths = listBelowPrefixes(this.workspace, 'context', '', scope);
     yield* listSessions(paths, scope, options, async (path) => {
       const { manifest } = await this.#read(path);
       if (manifest === undefined) return undefined;
@@ -186,13 +184,13 @@ export class WorkspaceSession implements SessionStore {
     const path = `${directory}/${LEASE}`;
     const file = {
       key,
-      workspace: this.#workspace,
+      workspace: this.workspace,
       path,
       clock: this.#clock,
       locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, directory, task),
       tidy: async () => {
-        const isSession = (await this.#workspace.stat(`${directory}/${FIRST}`)) !== undefined;
-        if (!isSession) await this.#workspace.delete(directory);
+        const isSession = (await this.workspace.stat(`${directory}/${FIRST}`)) !== undefined;
+        if (!isSession) await this.workspace.delete(directory);
       },
     };
     return grantLease(file, options);
@@ -222,14 +220,13 @@ export class WorkspaceSession implements SessionStore {
 
   async #manifest(directory: string, name: string, key?: SessionKey): Promise<Manifest | undefined> {
     const path = `${directory}/${name}`;
-    const text = await ifFound(readText(this.#workspace, path));
+    const text = await ifFound(readText(this.workspace, path));
     return text === undefined ? undefined : parseManifest(path, text, key);
   }
 
   async #names(directory: string): Promise<readonly string[]> {
     const names: string[] = [];
-    for await (const { path } of this.#workspace.list(directory))
-      names.push(path.slice(directory.length + 1));
+    for await (const { path } of this.workspace.list(directory)) names.push(path.slice(directory.length + 1));
     return names;
   }
 
@@ -242,7 +239,7 @@ export class WorkspaceSession implements SessionStore {
   ): Promise<void> {
     const path = `${directory}/${name}`;
     try {
-      await this.#workspace.write(path, formatManifest(next), { ifAbsent: true });
+      await this.workspace.write(path, formatManifest(next), { ifAbsent: true });
       const names = await this.#names(directory);
       if ((newestOf(names, next.incarnation) ?? FIRST) === name) return;
     } catch (error) {
@@ -252,8 +249,8 @@ export class WorkspaceSession implements SessionStore {
     // place. The newest version knows which commits led to it.
     const newest = (await this.#read(directory, next.key)).manifest;
     if (newest?.operations.some((known) => change.operation.startsWith(known))) return;
-    const own = await ifFound(readText(this.#workspace, path));
-    if (own === formatManifest(next)) await this.#workspace.delete(path);
+    const own = await ifFound(readText(this.workspace, path));
+    if (own === formatManifest(next)) await this.workspace.delete(path);
     throw conflict(next.key, change.expected, newest?.version ?? 0);
   }
 }

@@ -66,6 +66,8 @@ export function childAgent(subagent: Subagent, options: ChildAgentOptions): Harn
     .model(model, fallbackOf(parent, model))
     .tools(...handedDown, ...ownTools)
     .workspace(parent.workspace)
+    .storage(parent.storage)
+    .isolation(parent.isolation)
     .session(options.session)
     .use(inheritance(parent), ...shared.map(shareCapability), ...given)
     .use(...(denies ? [{ ...permissions({ mode: 'bypass', deny: [...subagent.deny] }), name: DENY }] : []))

@@ -2,14 +2,16 @@ import { randomUUID } from 'node:crypto';
 import {
   type AgentComposition,
   type AgentState,
+  agentFiles,
   type CallScope,
   type Capability,
   RuntimeContext,
   SessionKey,
   systemClock,
   type ToolContext,
+  type Workspace,
 } from '@x/core';
-import type { ComposedAgent } from '../../agent/agent-parts.js';
+import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
 import { describeUnknown, nearNames, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
@@ -104,7 +106,7 @@ export class Team {
       ]);
     }
     const { clock = systemClock, runner = new LocalTaskRunner(), ...settings } = this.#settings;
-    const repository = settings.repository ?? new WorkspaceTaskRepository(agent.workspace);
+    const repository = settings.repository ?? new WorkspaceTaskRepository(agent.storage);
     const desk = new TaskDesk({
       ...settings,
       clock,
@@ -274,23 +276,21 @@ export class Team {
   async #open(scope: CallScope): Promise<TeamSession> {
     const { tenantId, userId, sessionId } = scope.state;
     const owner = SessionKey.of({ tenantId, userId, agentId: scope.agentId, sessionId });
-    const { subagents, problems } = await this.#known();
+    const { subagents, problems } = await this.#known(scope.workspace);
     for (const message of problems) scope.emit({ type: 'warning', source: 'subagents', message });
     const tasks = new SessionTasks(scope.state, await this.desk.list(owner));
     return { scope, owner, subagents, tasks };
   }
 
   /** By name; what code declares stands before what files do. */
-  async #known(): Promise<{
+  async #known(files: Workspace): Promise<{
     readonly subagents: ReadonlyMap<string, Subagent>;
     readonly problems: readonly string[];
   }> {
     const { folder, generalPurpose } = this.#settings;
     const own = new Set([GENERAL_PURPOSE, ...this.#declared].map(({ name }) => name));
     const loaded: LoadedSubagents =
-      folder === ''
-        ? { subagents: [], problems: [] }
-        : await loadSubagents(this.#parts.agent.workspace, folder, own);
+      folder === '' ? { subagents: [], problems: [] } : await loadSubagents(files, folder, own);
     const subagents = new Map([...this.#declared, ...loaded.subagents].map((each) => [each.name, each]));
     if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name)) {
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);
@@ -307,15 +307,17 @@ export class Team {
     runtime: RuntimeContext | undefined,
     signal: AbortSignal,
   ): Promise<TaskOutcome> {
-    const { subagents } = await this.#known();
+    const owner = SessionKey.parse(order.owner);
+    const files = runtime?.get(FilesOwner) ?? new FilesOwner(owner);
+    const { subagents } = await this.#known(agentFiles(files.key, this.#parts.agent));
     const subagent = subagents.get(order.subagent);
     if (subagent === undefined) throw new Error(`There is no subagent named "${order.subagent}" any more.`);
-    const owner = SessionKey.parse(order.owner);
     const { tenantId, userId, sessionId } = owner.parts;
     const from = runtime ?? RuntimeContext.of({ tenantId, userId });
     const giver = this.#givers.get(order.taskId);
     const context = RuntimeContext.builder(from)
       .sessionId(sessionOf(sessionId, order.agentId))
+      .put(FilesOwner, files)
       .put(InheritedContext, new InheritedContext(order.inherited))
       .put(
         UsageSink,

@@ -1,4 +1,12 @@
-import { InMemorySession, JsonSession, LocalWorkspace, RuntimeContext, SessionKey, textOf } from '@x/core';
+import {
+  InMemorySession,
+  JsonSession,
+  LocalWorkspace,
+  RuntimeContext,
+  SessionKey,
+  storageOf,
+  textOf,
+} from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import {
@@ -22,7 +30,7 @@ function worker(model: ScriptedModel): SubagentDefinition {
 }
 
 function tasksIn(root: string): Promise<readonly TaskRecord[]> {
-  return new WorkspaceTaskRepository(new LocalWorkspace(root)).list(owner);
+  return new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root))).list(owner);
 }
 
 async function statusIn(root: string): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import { JsonSession, LocalWorkspace, SessionKey } from '@x/core';
+import { JsonSession, LocalWorkspace, SessionKey, storageOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { subagents, WorkspaceTaskRepository } from '../../../src/index.js';
@@ -46,7 +46,7 @@ function threeLevels({ middleGoesOn, waits = false }: { middleGoesOn: boolean; w
     .session(new JsonSession({ directory: `${root}/json` }))
     .onEvent((event) => event.type === 'task.changed' && changes.push(`${event.subagent} ${event.status}`))
     .build();
-  const repository = new WorkspaceTaskRepository(new LocalWorkspace(root));
+  const repository = new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root)));
   const tasksOf = (agentId: string, sessionId: string) =>
     repository.list(SessionKey.of({ userId: 'alice', agentId, sessionId }));
   const statuses = async () => {

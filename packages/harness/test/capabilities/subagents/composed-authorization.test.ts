@@ -189,7 +189,8 @@ describe('approval of a call of a subagent', () => {
     };
     const files = async () => {
       const found: string[] = [];
-      for await (const { path } of workspace.list()) if (/^[a-z]$/.test(path)) found.push(path);
+      for await (const { path } of workspace.subtree('.x/files/users/alice').list())
+        if (/^[a-z]$/.test(path)) found.push(path);
       return found;
     };
     return { node, files };

@@ -37,6 +37,7 @@ describe('a subagent', () => {
     const model = new ScriptedModel([spawn, { text: 'ok' }]);
     const agent = parentWith(model, workspaceContext(), sessionHistory(), subagents([definition]))
       .workspace(folder)
+      .isolation('shared')
       .build();
     await agent.call('go', context);
     expect(agent.capabilities).toEqual(['workspace_context', 'session_history', 'subagents']);

@@ -32,6 +32,7 @@ describe('subagents in files', () => {
     const model = new ScriptedModel([spawn, { text: 'ok' }]);
     const agent = parentWith(model, workspaceTools(), subagents([], { models: { cheap } }))
       .workspace(workspace)
+      .isolation('shared')
       .build();
     await agent.call('go', context);
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews changes');
@@ -56,6 +57,7 @@ describe('subagents in files', () => {
     const model = new ScriptedModel([{ text: 'ok' }]);
     const agent = parentWith(model, subagents())
       .workspace(workspace)
+      .isolation('shared')
       .onEvent((event) => events.push(event))
       .build();
     await agent.call('go', context);
@@ -77,6 +79,7 @@ describe('subagents in files', () => {
     const declared = { name: 'reviewer', description: 'From code' };
     const agent = parentWith(model, subagents([declared]))
       .workspace(workspace)
+      .isolation('shared')
       .build();
     await agent.call('a', context);
     await workspace.write('subagents/writer.md', '---\ndescription: Writes\n---\n');

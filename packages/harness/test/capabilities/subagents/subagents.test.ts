@@ -1,11 +1,4 @@
-import {
-  defineTool,
-  InMemorySession,
-  LocalWorkspace,
-  RuntimeContext,
-  type SessionKey,
-  textOf,
-} from '@x/core';
+import { defineTool, InMemorySession, RuntimeContext, type SessionKey, textOf } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -142,7 +135,7 @@ describe('agent_spawn', () => {
     const [result = ''] = resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn');
     expect(result.length).toBeLessThan(1_400);
     const path = /whole result is in (\S+):/.exec(result)?.[1] ?? '';
-    expect(new TextDecoder().decode(await new LocalWorkspace(root).read(path))).toBe(long);
+    expect(new TextDecoder().decode(await agent.files(context).read(path))).toBe(long);
     await agent.close();
   });
 

@@ -1,0 +1,115 @@
+import { WorkspaceError } from '../errors/workspace-error.js';
+import { encodeSegment } from '../lib/encode-segment.js';
+import { sessionPrefix } from '../sessions/files/session-files.js';
+import { SessionKey } from '../sessions/session-key.js';
+import { pathSegments, STORAGE, type Workspace } from './workspace.js';
+import { subtreeOf } from './workspace-tree.js';
+
+/** Those who have their files in common; see {@link agentFiles}. */
+export const ISOLATIONS = ['user', 'session', 'agent', 'shared'] as const;
+export type Isolation = (typeof ISOLATIONS)[number];
+
+/** What of an agent's place in the storage its own session may read. */
+const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions', 'tasks']);
+/** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
+const NESTED = encodeSegment('/');
+
+interface AgentFilesOptions {
+  /** The files of all. */
+  readonly workspace: Workspace;
+  /** What the harness keeps: see {@link storageOf}. */
+  readonly storage: Workspace;
+  /**
+   * - `user`: each user of a tenant has a tree, `.x/files/[tenants/<tenant>/]users/<user>/`; who has no user works at the root.
+   * - `session`: each session has one, `agent`: each agent of a tenant.
+   * - `shared`: all work at the root.
+   */
+  readonly isolation: Isolation;
+}
+
+/**
+ * Opens the files of a session as its tools see them: a tree of the workspace, and in it, for reading, what the harness
+ * keeps for the session's user, or for the session alone where it has no user: evicted results, plans, memory, logs, results
+ * of tasks. Those are at the paths by which the harness names them, and in no listing of the root.
+ */
+export function agentFiles(key: SessionKey, { workspace, storage, isolation }: AgentFilesOptions): Workspace {
+  const tree = subtreeOf(workspace, treeOf(key, isolation));
+  const isOwn = ownershipOf(key);
+  /** Runs an operation where the path belongs. */
+  const route = async <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> => {
+    const at = pathSegments(path).join('/');
+    const isKept = isOwn(at) && (await storage.stat(at)) !== undefined;
+    return operation(isKept ? storage : tree);
+  };
+  const change = <T>(path: string, operation: (of: Workspace) => Promise<T>): Promise<T> =>
+    route(path, (of) => {
+      if (of === tree) return operation(of);
+      throw new WorkspaceError(
+        'read_only',
+        path,
+        `${JSON.stringify(path)} is kept by the agent itself: read it only.`,
+      );
+    });
+  const { lock, link } = tree;
+  return {
+    reach: tree.reach,
+    read: (path, range) => route(path, (of) => of.read(path, range)),
+    stat: (path) => route(path, (of) => of.stat(path)),
+    async *list(path = '', options) {
+      yield* await route(path, async (of) => of.list(path, options));
+    },
+    write: (path, data, options) => change(path, (of) => of.write(path, data, options)),
+    append: (path, data) => change(path, (of) => of.append(path, data)),
+    delete: (path) => change(path, (of) => of.delete(path)),
+    identify: (path) =>
+      route(path, async (of) => (await of.identify?.(path)) ?? { path, id: path, links: 1 }),
+    ...('root' in tree ? { root: tree.root } : {}),
+    ...(lock === undefined ? {} : { lock: lock.bind(tree) }),
+    ...(link === undefined
+      ? {}
+      : {
+          link: (path: string, target: string) =>
+            change(path, () => change(target, () => link.call(tree, path, target))),
+        }),
+  };
+}
+
+/** The directory of the workspace in which a session works. */
+function treeOf(key: SessionKey, isolation: Isolation): string {
+  const { tenantId, userId, agentId, sessionId } = key.parts;
+  const below = (parts: SessionKey['parts'], rest = '') =>
+    `${STORAGE}/files/${sessionPrefix(SessionKey.of(parts))}${rest}`;
+  switch (isolation) {
+    case 'shared':
+      return '';
+    case 'user':
+      return userId === undefined ? '' : below({ tenantId, userId, sessionId });
+    case 'agent':
+      return below({ tenantId, agentId, sessionId });
+    case 'session':
+      return below(key.parts, `sessions/${key.path.sessionId}`);
+  }
+}
+
+/**
+ * Tells the paths of the storage that are a session's own. With a user, all of that user's; without one, those of this
+ * session and of the sessions that its agent gave to subagents.
+ */
+function ownershipOf(key: SessionKey): (path: string) => boolean {
+  const { tenantId, userId } = key.parts;
+  const home = `${sessionPrefix(SessionKey.of({ tenantId, userId, sessionId: 'any' }))}agents/`;
+  const [ownAgent = '', ownSession] = [key.path.agentId, key.path.sessionId];
+  return (path) => {
+    // Evicted results and plans have a folder before the place of their user and agent; the rest is in that place.
+    const at = /(?:^|\/)(?=(?:tenants|users|agents)\/)/.exec(path);
+    const start = at === null ? -1 : at.index + at[0].length;
+    if (start < 0 || !path.startsWith(home, start) || /(?:^|\/)\./.test(path)) return false;
+    const [agent = '', first = '', ...rest] = path.slice(start + home.length).split('/');
+    if (start === 0 && !READABLE.has(first)) return false;
+    if (userId !== undefined) return true;
+    const session = start > 0 ? [first, ...rest] : first === 'sessions' || first === 'tasks' ? rest : [];
+    const name = (session.length > 1 ? session[0] : session[0]?.replace(/\.(?:md|log\.jsonl)$/, '')) ?? '';
+    const isChild = agent.startsWith(`${ownAgent}${NESTED}`) && name.startsWith(`${ownSession}${NESTED}`);
+    return isChild || (agent === ownAgent && name === ownSession);
+  };
+}

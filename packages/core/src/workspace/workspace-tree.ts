@@ -1,0 +1,90 @@
+import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import { pathSegments, STORAGE, type Workspace } from './workspace.js';
+
+/** Opens a directory of a workspace, `''` for the root, as {@link Workspace.subtree} does, for any workspace. */
+export function subtreeOf(workspace: Workspace, path: string): Workspace {
+  return workspace.subtree?.(path) ?? below(workspace, path, { assertVisible });
+}
+
+interface TreeOptions {
+  /** Awaited before every operation. */
+  ready?(): Promise<void>;
+  /** Refuses paths of the tree. */
+  assertVisible?(path: string): void;
+}
+
+/** The directory `root` of a workspace as one of its own, by paths alone. Locks are those of the whole workspace. */
+export function below(workspace: Workspace, root: string, options: TreeOptions): Workspace {
+  const prefix = pathSegments(root)
+    .map((segment) => `${segment}/`)
+    .join('');
+  const { ready, assertVisible: check } = options;
+  const within = async <T>(path: string, operation: (path: string) => Promise<T>): Promise<T> => {
+    // Before the prefix is put ahead of it: `..` would lead out of the tree.
+    const inner = pathSegments(path).join('/');
+    check?.(path);
+    await ready?.();
+    try {
+      return await operation(prefix + inner);
+    } catch (error) {
+      if (check === undefined || !WorkspaceError.isInstance(error)) throw error;
+      const message = error.message.replaceAll(prefix, '');
+      throw new WorkspaceError(error.code as WorkspaceErrorCode, path, message, { cause: error });
+    }
+  };
+  const { lock, link, identify } = workspace;
+  return {
+    reach: workspace.reach,
+    read: (path, range) => within(path, (at) => workspace.read(at, range)),
+    write: (path, data, how) => within(path, (at) => workspace.write(at, data, how)),
+    append: (path, data) => within(path, (at) => workspace.append(at, data)),
+    delete: (path) => within(path, (at) => workspace.delete(at)),
+    stat: (path) =>
+      within(path, async (at) => {
+        const entry = await workspace.stat(at);
+        return entry && { ...entry, path: entry.path.slice(prefix.length) };
+      }),
+    ...(identify === undefined
+      ? {}
+      : {
+          identify: (path) =>
+            within(path, async (at) => {
+              const found = await identify.call(workspace, at);
+              return { ...found, path: found.path.slice(prefix.length) };
+            }),
+        }),
+    async *list(path = '', how) {
+      for await (const entry of await within(path, async (at) => workspace.list(at, how))) {
+        const inner = entry.path.slice(prefix.length);
+        if (check === undefined || !isStorage(inner)) yield { ...entry, path: inner };
+      }
+    },
+    ...(link === undefined
+      ? {}
+      : {
+          link: (path: string, target: string) =>
+            within(path, (from) => within(target, (to) => link.call(workspace, from, to))),
+        }),
+    ...(lock === undefined
+      ? {}
+      : {
+          lock: async (name, task, how) => {
+            await ready?.();
+            return lock.call(workspace, name, task, how) as ReturnType<typeof task>;
+          },
+        }),
+  };
+}
+
+function assertVisible(path: string): void {
+  if (!isStorage(pathSegments(path).join('/'))) return;
+  throw new WorkspaceError(
+    'outside_workspace',
+    path,
+    `${JSON.stringify(path)} is not among the files of this workspace: the name is kept back. Use another.`,
+  );
+}
+
+function isStorage(path: string): boolean {
+  return path.split('/').some((segment) => segment.toLowerCase() === STORAGE);
+}

@@ -1,0 +1,175 @@
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { LocalWorkspace } from '../../src/workspace/local-workspace.js';
+import { storageOf } from '../../src/workspace/storage.js';
+import type { Workspace } from '../../src/workspace/workspace.js';
+import { temporaryDirectory } from '../temporary-directory.js';
+
+const EVICTED = `${'0f'.repeat(16)}.txt`;
+/** What an earlier release kept among the agent's files. */
+const OLD = {
+  'users/alice/agents/coder/context/s1/head.json': '{}',
+  'users/alice/agents/coder/context/s1/segment-1.jsonl': 'a\n',
+  'users/alice/agents/coder/sessions/s1.log.jsonl': 'b\n',
+  'users/alice/agents/coder/sessions/s1.events.jsonl': 'c\n',
+  'users/alice/agents/coder/tasks/s1.json': '{"version":1,"tasks":[]}',
+  'users/alice/agents/coder/tasks/s1/task-1.md': 'd',
+  'users/alice/agents/coder/MEMORY.md': '- e\n',
+  'users/alice/agents/coder/memory/2026-01-31.md': '- f\n',
+  'tenants/acme/agents/coder/sessions/s2.log.jsonl': 'g\n',
+  'context/s3/head.json': '{}',
+  [`large_tool_results/users/alice/agents/coder/s1/${EVICTED}`]: 'h',
+  'plans/agents/coder/s4.md': 'i',
+};
+/** What belongs to the agent, or to its checkout. */
+const OTHERS = {
+  'README.md': 'r',
+  'users/schema.sql': 's',
+  'users/bob/notes.md': 't',
+  'agents/planner/MEMORY.md': 'u',
+  'agents/planner/tasks/todo.json': 'v',
+  'sessions/talk.md': 'w',
+  'context/theme.tsx': 'x',
+  'memory/palace.md': 'y',
+  'plans/2027.md': 'z',
+  'docs/agents/coder/deep.md': '0',
+};
+
+async function write(root: string, files: Readonly<Record<string, string>>): Promise<void> {
+  for (const [path, text] of Object.entries(files)) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+  }
+}
+
+async function filesOf(root: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name).slice(root.length + 1);
+    if (entry.isFile()) found[path] = await readFile(join(root, path), 'utf8');
+  }
+  return found;
+}
+
+const below = (files: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(files).map(([path, text]) => [`.x/${path}`, text]));
+const MOVED = { ...below(OLD), '.x/layout.json': '{"version":2}\n', ...OTHERS };
+
+test('a storage is a directory of its own, and its own storage', async () => {
+  const root = await temporaryDirectory();
+  const storage = storageOf(new LocalWorkspace(root));
+  expect(await storage.stat('users')).toBeUndefined();
+  expect(await readdir(root)).toEqual([]);
+  await storage.write('users/alice/a.txt', 'hello');
+  expect(await readFile(join(root, '.x/users/alice/a.txt'), 'utf8')).toBe('hello');
+  expect(storageOf(storage)).toBe(storage);
+  await expect(storage.read('../README.md')).rejects.toMatchObject({ code: 'outside_workspace' });
+  const paths: string[] = [];
+  for await (const { path } of storage.list('users', { recursive: true })) paths.push(path);
+  expect(paths).toEqual(['users/alice', 'users/alice/a.txt']);
+});
+
+test("an older layout is moved once, and nothing of the agent's", async () => {
+  const root = await temporaryDirectory();
+  await write(root, { ...OLD, ...OTHERS });
+  const storage = storageOf(new LocalWorkspace(root));
+  expect(await storage.stat('users/alice/agents/coder/MEMORY.md')).toMatchObject({ size: 4 });
+  expect(await filesOf(root)).toEqual(MOVED);
+  expect(await readdir(root)).not.toContain('large_tool_results');
+
+  await write(root, { 'users/bob/agents/own/sessions/later.log.jsonl': 'mine' });
+  await storageOf(new LocalWorkspace(root)).stat('a');
+  expect(await filesOf(root)).toMatchObject({ 'users/bob/agents/own/sessions/later.log.jsonl': 'mine' });
+});
+
+/** The workspace until its `dies`th change, with which the process ends. */
+function mortal(workspace: Workspace, dies: number, links: boolean): Workspace {
+  let changes = 0;
+  const live = async <T>(operation: () => Promise<T>): Promise<T> => {
+    if (++changes >= dies) throw new Error('died');
+    return operation();
+  };
+  return {
+    reach: workspace.reach,
+    read: (path) => workspace.read(path),
+    stat: (path) => workspace.stat(path),
+    list: (path, options) => workspace.list(path, options),
+    append: (path, data) => live(() => workspace.append(path, data)),
+    write: (path, data, options) => live(() => workspace.write(path, data, options)),
+    delete: (path) => live(() => workspace.delete(path)),
+    ...(links ? { link: async (path, target) => live(async () => workspace.link?.(path, target)) } : {}),
+  };
+}
+
+test.each([true, false])(
+  'a move that dies at any change is completed by the next (links: %s)',
+  async (links) => {
+    for (let dies = 1, died = true; died; dies++) {
+      const root = await temporaryDirectory();
+      await write(root, { ...OLD, ...OTHERS });
+      const moving = storageOf(mortal(new LocalWorkspace(root), dies, links)).stat('a');
+      died = await moving.then(
+        () => false,
+        () => true,
+      );
+      await storageOf(mortal(new LocalWorkspace(root), Number.POSITIVE_INFINITY, links)).stat('a');
+      expect(await filesOf(root)).toEqual(MOVED);
+    }
+  },
+);
+
+test('two processes move at once', async () => {
+  const root = await temporaryDirectory();
+  await write(root, { ...OLD, ...OTHERS });
+  await Promise.all([1, 2, 3].map(() => storageOf(new LocalWorkspace(root)).stat('a')));
+  expect(await filesOf(root)).toEqual(MOVED);
+});
+
+test('a read-only workspace says what has to be done, and is read where nothing has', async () => {
+  const root = await temporaryDirectory();
+  const open = () => storageOf(new LocalWorkspace(root, { readOnly: true }));
+  await write(root, OTHERS);
+  expect(await open().stat('users/alice')).toBeUndefined();
+  await write(root, OLD);
+  await expect(open().stat('a')).rejects.toMatchObject({
+    code: 'read_only',
+    message: /open the workspace once/,
+  });
+});
+
+test('names that are kept back are reached by no path, case or link', async () => {
+  const root = await temporaryDirectory();
+  await write(root, {
+    '.x/secret': 'canary',
+    'sub/.x/secret': 'canary',
+    '.env.local': 'canary',
+    'a.txt': 'a',
+  });
+  for (const [target, name] of [
+    ['.x', 'dir'],
+    ['.x/secret', 'file'],
+    ['.env.local', 'env'],
+  ] as const) {
+    await symlink(join(root, target), join(root, name));
+  }
+  const tree = new LocalWorkspace(root, { hidden: ['.env*'] }).subtree('');
+  const paths: string[] = [];
+  for await (const { path } of tree.list('', { recursive: true })) paths.push(path);
+  expect(paths).toEqual(['a.txt', 'sub']);
+  for (const path of [
+    '.x/secret',
+    '.X/secret',
+    'dir/secret',
+    'file',
+    'sub/.x/secret',
+    '.env.local',
+    '.ENV.local',
+    'env',
+  ]) {
+    await expect(tree.read(path), path).rejects.toMatchObject({ code: 'outside_workspace' });
+    await expect(tree.write(path, ''), path).rejects.toMatchObject({ code: 'outside_workspace' });
+    await expect(tree.link('a.txt', path), path).rejects.toMatchObject({ code: 'outside_workspace' });
+  }
+  await expect(tree.delete('.x')).rejects.toMatchObject({ code: 'outside_workspace' });
+});
