@@ -141,7 +141,7 @@ export const summaryShape = {
   /** The longest narrative to ask for, in tokens; a quarter of the target at most. */
   maxTokens: z.number().int().min(1).default(4_000),
   /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. */
-  record: shareSchema.default(0.28),
+  record: shareSchema.default(0.25),
   /** UTF-16 units of each tool result that the model sees. */
   toolResultLength: countSchema.default(2_000),
   /** What stands in when the model fails: the record alone, or nothing (the history stays). */

@@ -6,9 +6,9 @@ import {
   type ToolResultBlock,
   type ToolUseBlock,
   tailOf,
-  textOf,
 } from '@x/core';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
+import { resultText } from './readable.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
 const SHORTEST_ARGUMENT = 12;
@@ -16,19 +16,18 @@ const SHORTEST_ARGUMENT = 12;
 const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
 
+/** The folder that most command lines begin with. */
+const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
+
 /** A call in one line: the tool and its arguments, short ones whole, the others cut to share `length` UTF-16 units. */
-export function callLine(
-  call: Pick<ToolUseBlock, 'name' | 'input'>,
-  length: number,
-  shorten: (text: string) => string = (text) => text,
-): string {
+export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
   const { name, input } = call;
   // Beside a command line, the folder and the time limit tell nothing.
   const command = pathOf(call) === undefined ? commandOf(call) : undefined;
-  if (command !== undefined) return `${name} ${cutLine(shorten(command), length)}`;
+  if (command !== undefined) return `${name} ${cutLine(command.replace(FOLDER_FIRST, ''), length)}`;
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
-    .map(([key, value]) => ({ key, text: shorten(valueText(value)) }))
+    .map(([key, value]) => ({ key, text: valueText(value) }))
     .filter(({ text }) => text !== '');
   if (values.length === 0) return name;
   if (values.length === 1) return `${name} ${cutLine(values[0]?.text ?? '', length)}`;
@@ -49,7 +48,7 @@ export function outcomeText(
   boilerplate: Boilerplate = noBoilerplate,
 ): string {
   if (!result) return 'no result';
-  const text = boilerplate.strip(result.toolName, textOf([result])).trim();
+  const text = boilerplate.strip(result.toolName, resultText(result)).trim();
   const { failed, exitCode } = outcomeOf(result);
   if (failed) {
     const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
@@ -66,7 +65,8 @@ export function cutLine(text: string, length: number): string {
   const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
   const line = near.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= length) return line;
-  const tail = Math.floor(length / 4);
+  // The end of a path tells more than its beginning.
+  const tail = Math.floor(/^\S*\/\S*$/.test(line) ? length * 0.8 : length / 4);
   return `${headOf(line, length - tail - 1).trimEnd()}…${tailOf(line, tail).trimStart()}`;
 }
 
@@ -158,8 +158,9 @@ export function boilerplateOf(results: Iterable<ToolResultBlock>): Boilerplate {
     const tool = tools.get(result.toolName) ?? { results: 0, lines: new Map<string, number>() };
     tools.set(result.toolName, tool);
     tool.results++;
-    const lines = textOf([result]).slice(0, 600).split('\n').slice(0, EDGE_LINES);
-    const ends = textOf([result]).slice(-400).split('\n').slice(-2);
+    const text = resultText(result);
+    const lines = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
+    const ends = text.slice(-400).split('\n').slice(-2);
     for (const line of new Set([...lines, ...ends].map(shapeOf))) {
       if (line !== '') tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
     }

@@ -31,15 +31,15 @@ const WEIGHT = {
   /** For a term that stands somewhere already. */
   again: 0.15,
   /** For each further excerpt of one message, and for each further one that differs in names and numbers alone. */
-  more: 0.95,
+  more: 0.92,
   alike: 0.5,
 };
 
 /** The share that what the assistant said may have: an assistant that talks a lot must not crowd out what it found. */
-const STATEMENTS_SHARE = 0.7;
+const STATEMENTS_SHARE = 0.4;
 
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
-const COST_EXPONENT = 0.8;
+const COST_EXPONENT = 0.9;
 
 /**
  * Chooses candidates of at most `room` tokens that together hold as much as can be of what the conversation relied on

@@ -3,9 +3,9 @@ import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutLine } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
-import type { CommonFolder } from './common-folder.js';
 import type { Entry } from './entry.js';
 import { excerptsOf } from './excerpts.js';
+import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
 import { type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
 
@@ -71,12 +71,8 @@ export interface Draft extends Candidate {
   readonly must: boolean;
 }
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
-export function draftsOf(
-  input: RecordInput,
-  folder: CommonFolder,
-  cost: (text: string) => number,
-): readonly Draft[] {
-  const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), folder, cost), cost);
+export function draftsOf(input: RecordInput, cost: (text: string) => number): readonly Draft[] {
+  const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), cost), cost);
   const { room } = input;
   const calls = (lengths: CallLengths) => {
     let sum = 0;
@@ -136,7 +132,6 @@ export function isCall(kind: Entry['kind']): boolean {
 function allDrafts(
   { earlier, standing, redact }: RecordInput,
   turns: readonly Turn[],
-  folder: CommonFolder,
   cost: (text: string) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
@@ -144,13 +139,11 @@ function allDrafts(
   const add = (
     draft: Entry & { readonly worth?: number; readonly must: boolean; readonly terms?: Uint32Array },
   ) => {
-    const text = folder.shorten(draft.text);
     drafts.push({
       ...draft,
-      text,
       worth: draft.worth ?? 1,
       terms: draft.terms ?? (draft.must ? NO_TERMS : termsOf(draft.text)),
-      cost: cost(text),
+      cost: cost(draft.text),
     });
   };
   for (const entry of earlier) {
@@ -188,7 +181,7 @@ function allDrafts(
     }
     for (const call of calls) {
       const { use, result } = call;
-      const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument, folder.shorten);
+      const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument);
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
@@ -200,7 +193,7 @@ function allDrafts(
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
-      const short = textOf([result.block]).length <= CALL_LENGTHS[0].outcome;
+      const short = resultText(result.block).length <= CALL_LENGTHS[0].outcome;
       for (const part of excerptsOf(shown.message, redact).parts) {
         if (part.kind !== 'found' || part.callId !== use.id) continue;
         const text = boilerplate.strip(use.name, part.text);

@@ -2,6 +2,7 @@ import { type ContentBlock, type JsonValue, type Message, type Redact, textOf } 
 import { redactMessage } from '../conversation/redaction.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
+import { readable, resultText, within } from './readable.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
@@ -31,8 +32,6 @@ export interface Excerpts {
 const LONGEST = 300;
 const JOINED = 160;
 const SHORT_LINE = 80;
-/** A text of more lines than that is looked at in its first and last lines: what a tool prints by the megabyte is no record. */
-const MOST_UNITS = 200_000;
 /** A result of at most so many UTF-16 units is nearly always an answer to what was asked. */
 const SHORT_RESULT = 400;
 /** An argument of more UTF-16 units is content that the call wrote. */
@@ -90,7 +89,7 @@ function extract(message: Message): Excerpts {
         WORTH.found,
         WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
       );
-      for (const part of joinLines(linesOf(text))) add('found', part, worth, block.toolUseId);
+      for (const part of joinLines(splitLines(resultText(block)))) add('found', part, worth, block.toolUseId);
     }
   }
   return {
@@ -117,7 +116,7 @@ function union(lists: readonly Uint32Array[]): Uint32Array {
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = [];
   let short = false;
-  for (const line of within(text).split('\n')) {
+  for (const line of readable(within(text)).split('\n')) {
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
       const last = sentences.at(-1);
@@ -143,16 +142,20 @@ function sentencesOf(text: string): readonly string[] {
 }
 
 /**
- * Lines of what a tool printed or was given. A long line is split where data has borders: at escaped line breaks, between
- * the items of a list, behind sentences. So a key stays with its value.
+ * Lines of what a tool printed or was given. Data becomes facts; a line that is too long is split between the items
+ * of a list and behind sentences.
  */
 export function linesOf(text: string): readonly string[] {
+  return splitLines(readable(within(text)));
+}
+
+function splitLines(text: string): readonly string[] {
   const lines: string[] = [];
-  for (const line of within(text).split('\n')) {
+  for (const line of text.split('\n')) {
     if (!hasWord(line)) continue;
     if (line.length <= JOINED) lines.push(...cutLong(line.trimEnd()));
     else {
-      for (const part of line.split(/\\n|\\r|(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
+      for (const part of line.split(/(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
         if (hasWord(part)) lines.push(...cutLong(part.trim()));
       }
     }
@@ -189,12 +192,6 @@ function cutLong(text: string): readonly string[] {
   }
   pieces.push(text.slice(start));
   return pieces;
-}
-
-/** The text, or both ends of one that is too long to be looked at whole. */
-function within(text: string): string {
-  if (text.length <= MOST_UNITS) return text;
-  return `${text.slice(0, MOST_UNITS / 2)}\n${text.slice(-MOST_UNITS / 2)}`;
 }
 
 const WORD = /[\p{L}\p{N}]/u;

@@ -1,7 +1,6 @@
-import { jsonText, type Message, type Redact, toolUsesOf } from '@x/core';
+import { estimateCounter, type Message, type Redact } from '@x/core';
 import type { Meter } from '../meter.js';
 import { chooseExcerpts, type Saying } from './choose-excerpts.js';
-import { type CommonFolder, commonFolder } from './common-folder.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
@@ -13,24 +12,23 @@ const NAMES_SHARE = 0.1;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
-/** A record: its entries, and the line that says which folder they shorten. */
-export interface WrittenRecord {
-  readonly entries: readonly Entry[];
-  readonly legend: string;
-}
+/** Excerpts by which the tokens of all are estimated. */
+const SAMPLE = 200;
+/** The share of a record that may stay empty before more is chosen. */
+const SPARE_SHARE = 0.04;
+
 /**
  * The record of messages: in their order what the user asked, every call with its outcome, and of statements, results and
  * written content the excerpts that hold most of what was relied on later. Works in any language: what is kept is told
  * by use, not by words.
  */
-export function writeRecord(recorded: RecordInput): WrittenRecord {
+export function writeRecord(recorded: RecordInput): readonly Entry[] {
   const input = withoutSecrets(recorded);
   const { earlier, covered, staying, room, meter, redact } = input;
   const messages = covered.map(({ message }) => message);
-  const perUnit = tokensPerUnit(messages, meter, redact);
-  const cost = (text: string) => text.length * perUnit + FRAME;
-  const folder = commonFolder(pathTexts(input));
-  const drafts = draftsOf(input, folder, cost);
+  const ratio = tokensPerEstimate(messages, meter, redact);
+  const cost = (text: string) => estimateCounter.count(text) * ratio + FRAME;
+  const drafts = draftsOf(input, cost);
 
   const calls = drafts.filter(({ must }) => must);
   const sayings: Saying[] = [
@@ -51,16 +49,19 @@ export function writeRecord(recorded: RecordInput): WrittenRecord {
     ...staying.map((message) => excerptsOf(message, redact).terms),
     ...[...input.standing].map((message) => excerptsOf(message, redact).terms),
   ];
-  const left = room * (1 - NAMES_SHARE) - calls.reduce((sum, draft) => sum + draft.cost, 0);
-  const chosen = chooseExcerpts(
-    drafts.filter(({ must }) => !must),
-    sayings,
-    standing,
-    left,
-  );
-  const entries = fitted([...calls, ...chosen], drafts, chosen, room * (1 - NAMES_SHARE), meter);
+  const most = room * (1 - NAMES_SHARE);
+  const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
+  const optional = drafts.filter(({ must }) => !must);
+  const choose = (tokens: number) => chooseExcerpts(optional, sayings, standing, tokens);
+  let chosen = choose(left);
+  const needed = meter.text(renderEntries(inOrder(drafts, new Set(chosen))));
+  // Costs are estimates: where the text is shorter than they say, there is room for more.
+  if (most - needed > room * SPARE_SHARE && chosen.length < optional.length) {
+    chosen = choose((left * most) / needed);
+  }
+  const entries = fitted(drafts, chosen, most, meter);
   const unused = Math.min(room * NAMES_SHARE, room - meter.text(renderEntries(entries)));
-  return { entries: [...entries, ...namesBeside(entries, input, folder, unused)], legend: folder.legend };
+  return [...entries, ...namesBeside(entries, input, unused, cost)];
 }
 
 /** Takes secrets out before anything is cut: nothing would recognize half of one. */
@@ -76,9 +77,9 @@ function withoutSecrets(input: RecordInput): RecordInput {
 /** Names that neither the entries nor the messages that stay hold, by the message where each was last seen. */
 function namesBeside(
   entries: readonly Entry[],
-  { earlier, covered, staying, standing, meter, redact }: RecordInput,
-  folder: CommonFolder,
+  { earlier, covered, staying, standing, redact }: RecordInput,
   room: number,
+  tokensOf: (text: string) => number,
 ): readonly Entry[] {
   const ranking = new NameRanking();
   for (const { kind, at, text } of earlier) {
@@ -104,54 +105,44 @@ function namesBeside(
   const taken = new Map<number, string[]>();
   let left = room;
   for (const { name, at } of ranking.ranked()) {
-    const short = folder.shorten(name);
-    if (held.has(name) || held.has(short)) continue;
+    if (held.has(name)) continue;
     const line = taken.get(at);
-    const cost = meter.text(` ${short}`) + (line ? 0 : FRAME);
+    const cost = tokensOf(` ${name}`) - (line ? FRAME : 0);
     if (cost > left) break;
     left -= cost;
-    if (line) line.push(short);
-    else taken.set(at, [short]);
+    if (line) line.push(name);
+    else taken.set(at, [name]);
   }
   return [...taken]
     .sort(([one], [other]) => one - other)
     .map(([at, names]) => ({ kind: 'named', at, text: names.join(' ') }));
 }
+function inOrder(drafts: readonly Draft[], chosen: ReadonlySet<Draft>): readonly Draft[] {
+  return drafts.filter((draft) => draft.must || chosen.has(draft));
+}
+
 /** The entries in their order, less those chosen last while the text is longer than the estimate said. */
 function fitted(
-  taken: readonly Draft[],
-  order: readonly Draft[],
+  drafts: readonly Draft[],
   chosen: readonly Draft[],
   room: number,
   meter: Meter,
 ): readonly Entry[] {
-  const inside = new Set(taken);
   const rest = [...chosen];
   for (;;) {
-    const entries = order.filter((draft) => inside.has(draft));
-    const excess = meter.text(renderEntries(entries)) - room;
+    const entries = inOrder(drafts, new Set(rest));
+    let excess = meter.text(renderEntries(entries)) - room;
     if (excess <= 0 || rest.length === 0) return entries;
-    for (let saved = 0; saved < excess && rest.length > 0; ) {
-      const last = rest.pop() as Draft;
-      inside.delete(last);
-      saved += last.cost;
-    }
-  }
-}
-/** Yields the texts in which paths are likely to stand: earlier entries and the arguments of calls. */
-function* pathTexts({ earlier, covered }: RecordInput): Iterable<string> {
-  for (const { text } of earlier) yield text;
-  for (const { message } of covered) {
-    for (const { input } of toolUsesOf(message)) yield jsonText(input).slice(0, 2_000);
+    while (excess > 0 && rest.length > 0) excess -= (rest.pop() as Draft).cost;
   }
 }
 
-function tokensPerUnit(messages: readonly Message[], meter: Meter, redact: Redact | undefined): number {
-  let units = 0;
-  for (const message of messages)
-    for (const { text } of excerptsOf(message, redact).parts) units += text.length;
-  const tokens = meter.messages(messages);
-  return units > 0 ? Math.min(1.5, Math.max(0.2, tokens / units)) : 0.3;
+/** Tokens of the meter for each estimated one, by a sample of what may be recorded. */
+function tokensPerEstimate(messages: readonly Message[], meter: Meter, redact: Redact | undefined): number {
+  const parts = messages.flatMap((message) => excerptsOf(message, redact).parts);
+  const step = Math.max(1, Math.floor(parts.length / SAMPLE));
+  const text = parts.flatMap((part, index) => (index % step === 0 ? part.text : [])).join('\n');
+  return text === '' ? meter.ratio : meter.text(text) / estimateCounter.count(text);
 }
 
 function byOf(message: Message): Saying['by'] {

@@ -8,9 +8,7 @@ import {
   userMessage,
 } from '@x/core';
 import { marksOf } from '../conversation/marks.js';
-import { writtenOut } from '../record/common-folder.js';
 import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry.js';
-import type { WrittenRecord } from '../record/write-record.js';
 
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
@@ -22,7 +20,7 @@ const CARRIED = '## CARRIED OVER';
 export interface SummaryParts {
   /** The text that a model wrote; `undefined` when the record is all there is. */
   readonly narrative: string | undefined;
-  readonly record: WrittenRecord;
+  readonly record: readonly Entry[];
   readonly appendix: string | undefined;
   readonly logLocation: string | undefined;
   /** A sentence for the model: how to get a message by its number; `undefined` where it cannot. */
@@ -48,8 +46,7 @@ export function summaryMessage(parts: SummaryParts): Message {
   const sections = [
     `Record of earlier messages, not a request: what the user asked stands before it in the user's own words.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
-    record.entries.length > 0 &&
-      [RECORD, LEGEND, record.legend, withoutTags(renderEntries(record.entries))].filter(Boolean).join('\n'),
+    record.length > 0 && [RECORD, LEGEND, withoutTags(renderEntries(record))].join('\n'),
   ];
   const carried = appendix && `${CARRIED}\n${withoutTags(appendix)}`;
   const content = native
@@ -94,7 +91,7 @@ export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
     const marks = marksOf(summary);
     const text = textOf(summary).replaceAll(TAGS, '');
     const start = text.indexOf(`\n${RECORD}\n`);
-    const entries = start === -1 ? [] : parseEntries(writtenOut(text.slice(start, endOfRecord(text, start))));
+    const entries = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
     record.push(...entries);
     if (typeof marks.narrative === 'string') narratives.push(marks.narrative);
     else if (start === -1) narratives.push(text.trim());

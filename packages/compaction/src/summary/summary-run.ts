@@ -297,7 +297,7 @@ export class SummaryRun {
             meter,
             redact: this.#settings.redact === false ? undefined : this.#redact,
           })
-        : { entries: [], legend: '' };
+        : [];
     const summary = summaryMessage({
       narrative,
       record,

@@ -36,10 +36,7 @@ describe('how a call ended', () => {
       'failed with exit 2: TypeError: x is not a function',
     ],
     [result('card declined', true), 'failed: card declined'],
-    [
-      result('{"content":[{"text":"Error: gone"}],"isError":true}'),
-      'failed: {"content":[{"text":"Error: gone"}],"isError":true}',
-    ],
+    [result('{"content":[{"text":"Error: gone"}],"isError":true}'), 'failed: content: (text Error: gone)'],
     [result('line\n'.repeat(200)), 'ok'],
     [result(''), 'ok'],
     [undefined, 'no result'],

@@ -1,0 +1,70 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readable } from '../../src/record/readable.js';
+
+const order = {
+  order_id: '#W53',
+  status: 'delivered',
+  cancelled: false,
+  note: null,
+  address: { city: 'Houston', zip: '77052' },
+  items: [
+    { name: 'Bookshelf', item_id: '67', price: 120.5, options: { color: 'white', height: '6 ft' } },
+    { name: 'Lamp', item_id: '68', price: 40, options: { color: 'black', height: '2 ft' } },
+  ],
+};
+
+describe('the text of a tool as a reader wants it', () => {
+  it('renders data as facts with their owners', () => {
+    expect(readable(JSON.stringify(order)).split('\n')).toEqual([
+      'order_id #W53, status delivered, cancelled false, address (city Houston, zip 77052)',
+      'items: name Bookshelf, item_id 67, price 120.5, options (color white, height 6 ft)',
+      'items: name Lamp, item_id 68, price 40, options (color black, height 2 ft)',
+    ]);
+  });
+
+  it('keeps what stands around data, and reads data inside data', () => {
+    const inner = JSON.stringify({ state: 'done', log: 'first\nsecond' });
+    const text = `Answer in 3 ms:\n${JSON.stringify({ content: [{ type: 'text', text: inner.padEnd(140) }] })}`;
+    expect(readable(text).split('\n')).toEqual([
+      'Answer in 3 ms:',
+      'text text: state done',
+      'log: first',
+      'second',
+    ]);
+  });
+
+  it('writes out line breaks that another program escaped, and nothing where they are the exception', () => {
+    expect(readable(String.raw`text='one\ntwo: it\'s' done`)).toBe("text='one\ntwo: it's' done");
+    const code = 'print("a\\n")\nprint("b")\nend';
+    expect(readable(code)).toBe(code);
+  });
+
+  it('reads data whose end is missing', () => {
+    const text = JSON.stringify(order);
+    for (let end = 40; end < text.length; end += 7) {
+      expect(readable(text.slice(0, end))).toContain('order_id #W53');
+    }
+  });
+
+  it('holds every key and every short value of any data', () => {
+    const word = fc.stringMatching(/^[a-z]{3,12}$/);
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof(
+        { maxDepth: 5 },
+        word,
+        fc.integer(),
+        fc.boolean(),
+        fc.array(tie('any'), { maxLength: 4 }),
+        fc.dictionary(word, tie('any'), { maxKeys: 4 }),
+      ),
+    })).any;
+    fc.assert(
+      fc.property(fc.dictionary(word, value, { minKeys: 1 }), (data) => {
+        const text = readable(JSON.stringify(data));
+        const scalars = JSON.stringify(data).match(/(?<=[:,[])"[a-z]+"(?!:)|-?\d+/g) ?? [];
+        for (const scalar of scalars) expect(text).toContain(scalar.replaceAll('"', ''));
+      }),
+    );
+  });
+});
