@@ -9,15 +9,17 @@ import {
   type Model,
   type ReasonScope,
   renderTodos,
+  type Usage,
 } from '@x/core';
 import { errorLine } from '../conversation/text.js';
 import type { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
-import { FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
+import { budgetFor, FALLBACK_CONTEXT_WINDOW, isDue } from '../run/budget.js';
 import { runCompaction, unchangedOutcome } from '../run/compaction-run.js';
 import { observerFor, reducersOf } from '../run/ladder.js';
+import { AHEAD_SHARE, AheadOfTime, type Prepared, withSpent } from './ahead.js';
 import type { ResolvedCapabilityConfig } from './capability-config.js';
 import { announce, callAfter, callBefore, flushRemoved } from './notify.js';
 import { SessionTracker } from './session-tracker.js';
@@ -29,10 +31,14 @@ const RETRY_GROWTH = 0.05;
 
 interface RunOptions {
   readonly instructions?: string | undefined;
+  /** In place of the call's own, which may be over. */
+  readonly signal?: AbortSignal | undefined;
   /** Overrides the window that the model is known to have. */
   readonly contextWindow?: number | undefined;
   /** Computed already, and for which conversation; to be used unless a hook says no. */
-  readonly ready?: { readonly before: readonly Message[]; readonly outcome: CompactionOutcome };
+  readonly ready?: Prepared['ready'];
+  /** Usage of what was made ahead of time in vain. */
+  readonly spent?: Usage | undefined;
 }
 
 /** Carries out the compactions of one capability, session by session. */
@@ -79,9 +85,11 @@ export class CompactionRunner {
     // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
-      if (!tracker.isStillFutile(state.context, tokens)) await this.run(scope, 'proactive_budget');
+      if (tracker.isStillFutile(state.context, tokens)) return;
+      await this.run(scope, 'proactive_budget', await this.#prepared(scope, tokens));
       return;
     }
+    this.#prepare(scope, tokens);
     if (!this.#reducers.some((reducer) => reducer.isDueEarly) || !tracker.earlyCheckDue(tokens)) return;
     // Nothing is announced that then turns out to be nothing: reducing changes nothing yet.
     const before = [...state.context];
@@ -130,7 +138,10 @@ export class CompactionRunner {
     });
     let outcome = refuse('failed', 'interrupted');
     try {
-      outcome = await this.#carryOut(scope, reason, before, tokens, options, refuse);
+      outcome = withSpent(
+        await this.#carryOut(scope, reason, before, tokens, options, refuse),
+        options.spent,
+      );
     } catch (error) {
       outcome = refuse('failed', errorLine(error));
       throw error;
@@ -192,8 +203,12 @@ export class CompactionRunner {
     if (answer.skip) return refuse('skipped', 'the beforeCompaction hook skipped it');
 
     const instructions = [options.instructions, answer.instructions].filter(Boolean).join('\n') || undefined;
-    const outcome =
-      options.ready?.outcome ?? (await this.#reduce(scope, reason, before, { ...options, instructions }));
+    // What was made ahead of time knows nothing of a hook's instructions.
+    const ready = answer.instructions ? undefined : options.ready?.outcome;
+    const outcome = withSpent(
+      ready ?? (await this.#reduce(scope, reason, before, { ...options, instructions })),
+      ready ? undefined : options.ready?.outcome.usage,
+    );
     if (outcome.status !== 'applied') return outcome;
 
     await flushRemoved(this.#config, scope, before, outcome);
@@ -222,13 +237,42 @@ export class CompactionRunner {
     return outcome;
   }
 
+  /** Begins a summary in the background, once between two reductions, so that nobody waits for it when it is due. */
+  #prepare(scope: ReasonScope, tokens: number): void {
+    const { state } = scope;
+    const tracker = this.#tracker(state);
+    const writes = this.#config.summary.background && this.#summarizer(scope.model);
+    if (!writes || tracker.ahead || tracker.busy) return;
+    if (
+      tokens <
+      budgetFor(this.#config, 'proactive_budget', this.#window(scope), tokens).dueTokens * AHEAD_SHARE
+    )
+      return;
+    const ahead = new AheadOfTime([...state.context]);
+    tracker.ahead = ahead;
+    scope.background('compaction', (signal) =>
+      // As one asked for by hand: by its size nothing would have to be done yet.
+      ahead.run((messages) => this.#reduce(scope, 'manual', messages, { signal })),
+    );
+  }
+
+  async #prepared(scope: ReasonScope, tokens: number): Promise<Prepared> {
+    const { state, signal } = scope;
+    const tracker = this.#tracker(state);
+    const { ahead } = tracker;
+    tracker.ahead = undefined;
+    if (!ahead) return {};
+    const { enoughTokens } = budgetFor(this.#config, 'proactive_budget', this.#window(scope), tokens);
+    return await ahead.take(state.context, tokens, enoughTokens, signal);
+  }
+
   #reduce(
     scope: ReasonScope,
     reason: CompactionReason,
     messages: readonly Message[],
     options: RunOptions,
   ): Promise<CompactionOutcome> {
-    const { state, model, system, tools, reminders, signal, log } = scope;
+    const { state, model, system, tools, reminders, log } = scope;
     return runCompaction({
       config: this.#config,
       reducers: this.#reducers,
@@ -240,7 +284,7 @@ export class CompactionRunner {
         system,
         tools,
         reminders,
-        signal,
+        signal: options.signal ?? scope.signal,
         contextWindow: options.contextWindow ?? this.#window(scope),
         appendix: carriedState(state),
         logLocation: this.#config.offloadBeforeCompact ? log.location : undefined,

@@ -1,5 +1,6 @@
 import type { Message, TokenCounter } from '@x/core';
 import { Meter } from '../meter.js';
+import type { AheadOfTime } from './ahead.js';
 
 /**
  * What a capability remembers of one state between steps, so that a step costs what it adds: a running count of the
@@ -14,6 +15,8 @@ export class SessionTracker {
   version = 0;
   /** Tokens of system prompt, tools and reminders in the last request. */
   frame = 0;
+  /** A summary made ahead of time, or that none could be made. */
+  ahead: AheadOfTime | undefined;
   readonly #observe: ((message: Message) => void) | undefined;
   #length = 0;
   #first: Message | undefined;
@@ -87,6 +90,7 @@ export class SessionTracker {
   /** The conversation was rewritten. */
   rewritten(): void {
     this.version++;
+    this.ahead = undefined;
     this.#length = 0;
     this.#settled = undefined;
     this.#checkedAt = 0;

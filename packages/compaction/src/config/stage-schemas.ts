@@ -144,6 +144,11 @@ export const summaryShape = {
   record: shareSchema.default(0.25),
   /** UTF-16 units of each tool result that the model sees. */
   toolResultLength: countSchema.default(2_000),
+  /**
+   * Lets an agent write a summary in the background from 70 % of the trigger point on, to be swapped in when it is due and
+   * nothing before it changed. Without a model there is none.
+   */
+  background: z.boolean().default(true),
   /** What stands in when the model fails: the record alone, or nothing (the history stays). */
   fallback: z.enum(['record', 'none']).default('record'),
 };

@@ -269,10 +269,14 @@ export class SummaryRun {
     const standing = new Map<string, number>();
     const requests = new Map(part.requests.map((request) => [request.original.id, request]));
     for (const { at, message } of numbered) if (requests.has(message.id)) standing.set(message.id, at);
-    // Never so much that the summary outgrows what it replaces.
+    // Never so much that the summary outgrows what it replaces. An earlier one that is in the way by itself is halved:
+    // to take a little from it each time would rewrite the conversation at every step.
+    const previous = part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
     const most =
-      (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
-      part.previous.reduce((sum, message) => sum + meter.text(textOf(message)), 0);
+      this.#budget.reason !== 'manual' && part.previous.length > 0 && part.fresh === part.covered.length
+        ? previous / 2
+        : (meter.messages(part.covered) - meter.messages(part.requests.map((r) => r.original))) * 0.6 +
+          previous;
     const left =
       this.#budget.mostTokens -
       this.#view.fixedTokens -
