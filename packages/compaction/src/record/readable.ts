@@ -51,12 +51,15 @@ export function readable(text: string, depth = 0): string {
 const ESCAPED = /\\([ntr"'\\])/g;
 const WRITTEN: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: ' ' };
 
-/** Tests if a text has its line breaks escaped: more of them than real ones. */
+/** A path of Windows, or a backslash that escapes nothing: such a text is as it was written. */
+const UNESCAPED = /(?<![A-Za-z])[A-Za-z]:\\|\\[^nrtbfuvx0"'\/\n]/;
+
+/** Tests if a text has its line breaks escaped: more of them than real ones, and no backslash of another use. */
 function escapedLines(text: string): boolean {
   let escaped = 0;
   for (let at = text.indexOf('\\n'); at !== -1 && escaped < 1_000; at = text.indexOf('\\n', at + 2))
     escaped++;
-  if (escaped === 0) return false;
+  if (escaped === 0 || UNESCAPED.test(text.replaceAll('\\\\', ''))) return false;
   let lines = 0;
   for (let at = text.indexOf('\n'); at !== -1 && lines < escaped; at = text.indexOf('\n', at + 1)) lines++;
   return escaped > lines;

@@ -40,6 +40,14 @@ describe('the text of a tool as a reader wants it', () => {
     expect(readable(code)).toBe(code);
   });
 
+  it.each([
+    String.raw`C:\temp\new\file.ts`,
+    String.raw`src\new\parser.ts`,
+    String.raw`matches \d+\n in the line`,
+  ])('leaves backslashes of another use alone: %s', (text) => {
+    expect(readable(text)).toBe(text);
+  });
+
   it('reads data whose end is missing', () => {
     const text = JSON.stringify(order);
     for (let end = 40; end < text.length; end += 7) {
