@@ -1,8 +1,11 @@
-import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig } from '@x/core';
+import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig, toSnakeCase } from '@x/core';
 import type * as z from 'zod';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { dataShape, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
+import { agentscopeShape } from './presets/agentscope.js';
+import { auraShape } from './presets/aura.js';
+import { everrunsShape } from './presets/everruns.js';
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
 const compactionFileSchema = writtenSchema(
@@ -65,21 +68,40 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
   }
 }
 
+/** Keys that one preset alone has, in snake_case. */
+const OWN_KEYS = Object.entries({
+  agentscope: agentscopeShape,
+  everruns: everrunsShape,
+  aura: auraShape,
+}).map(([preset, { summaryPrompt: _, ...shape }]) => ({
+  preset,
+  keys: new Set(Object.keys(shape).map(toSnakeCase)),
+}));
+
+/** Names the preset of a configuration that was written for another system: nobody else has its keys. */
+function withPreset(config: unknown): unknown {
+  if (typeof config !== 'object' || config === null || Object.hasOwn(config, 'preset')) return config;
+  const written = Object.keys(config);
+  const [own, other] = OWN_KEYS.filter(({ keys }) => written.some((key) => keys.has(key)));
+  return own === undefined || other !== undefined ? config : { preset: own.preset, ...config };
+}
+
 /**
- * Takes the value of `config` in the form that names the capability, or of `compaction`. Answers any other value unchanged.
+ * Takes the value of `config` in the form that names the capability, or of `compaction`, else the value itself. Adds the preset
+ * of another system's keys.
  *
  * @throws {InvalidInputError} when something else stands beside them.
  */
 export function configOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { ref, config, compaction, ...rest } = value as Readonly<Record<string, unknown>>;
-  if (ref !== 'compaction' && compaction === undefined) return value;
+  if (ref !== 'compaction' && compaction === undefined) return withPreset(value);
   const issues = Object.keys(rest).map((path) => ({
     path,
     message: `unknown key; options stand under ${ref === 'compaction' ? 'config' : 'compaction'}`,
   }));
   if (issues.length > 0) throw new InvalidInputError('compaction configuration', issues);
-  return ref === 'compaction' ? config : compaction;
+  return withPreset(ref === 'compaction' ? config : compaction);
 }
 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */

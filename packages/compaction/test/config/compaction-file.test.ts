@@ -68,8 +68,8 @@ describe('resolveCompactionConfig', () => {
   });
 
   it('names the file in which a mistake stands', () => {
-    expect(() => resolve({}, { keep_last_messages: 3 })).toThrow(
-      'Invalid compaction.yaml: keep_last_messages: unknown key',
+    expect(() => resolve({}, { keep_last_mesages: 3 })).toThrow(
+      'Invalid compaction.yaml: keep_last_mesages: unknown key',
     );
     expect(() => resolve({ kep: 3 }, {})).toThrow('Invalid compaction configuration: kep: unknown key');
   });

@@ -5,6 +5,8 @@ import { lines, rounds } from '../build.js';
 
 const everruns: readonly object[] = [
   {},
+  { strategy: 'auto', proactive: false },
+  { ref: 'compaction', config: { strategy: 'native', budget_percent: 0.85 } },
   { strategy: 'auto', proactive: true, budget_percent: 0.85 },
   {
     strategy: 'observation_masking',
@@ -25,7 +27,7 @@ const everruns: readonly object[] = [
 const aura: readonly object[] = [
   { threshold: 80, keep_last_messages: 10, trim_threshold: 50, agent: 'Compaction' },
   { max_tokens: 90_000, chunks: 5, tool_result_max_length: 200, truncation_retries: [150, 100, 50, 0] },
-  { compaction: { preset: 'aura', prune: { mode: 'iteration', protect_percent: 30, arg_threshold: 200 } } },
+  { compaction: { prune: { mode: 'iteration', protect_percent: 30, arg_threshold: 200 } } },
 ];
 const agentscope: readonly object[] = [
   { trigger_messages: 30, keep_messages: 10, truncate_args: { max_arg_length: 2_000 } },
@@ -38,8 +40,9 @@ describe('a preset', () => {
     ...aura.map((config) => ['aura', config] as const),
     ...agentscope.map((config) => ['agentscope', config] as const),
   ])('%s loads %j as it is published', (preset, written) => {
-    const file = 'compaction' in written ? written : { preset, ...written };
-    const { options } = parseCompactionConfig(file);
+    // Pasted as it stands: its own keys name the preset.
+    const { options } = parseCompactionConfig(Object.keys(written).length === 0 ? { preset } : written);
+    expect(options.preset).toBe(preset);
     const { offloadBeforeCompact, flushBeforeCompact, recall, compactTool, ...config } = options;
     expect(() => createCompactor(config as CompactionConfig)).not.toThrow();
   });

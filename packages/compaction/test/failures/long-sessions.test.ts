@@ -61,6 +61,18 @@ describe('a session that outlives its window many times', () => {
     }
   });
 
+  it('calls no model for 300 small steps in a window of 400 000 tokens', async () => {
+    const model = modelOf(() => GOOD_SUMMARY, { contextWindow: 400_000 });
+    const capability = compaction();
+    const scope = scopeOf([userMessage('Go through all parts.')], { model });
+    for (let step = 0; step < 300; step++) {
+      scope.state.contextMutable().push(...round({ input: { path: `part${step}` }, output: lines(12) }));
+      await capability.aroundReason?.(scope, async () => answer);
+    }
+    expect(scope.events).toEqual([]);
+    expect(model.requests).toEqual([]);
+  });
+
   it('has the earlier summary in the request for the next one, where one turn is larger than the window', async () => {
     const model = modelOf(() => GOOD_SUMMARY.replace('found the cause', 'found the leaking valve'));
     const compactor = createCompactor({ model, stages: ['summarize', 'drop_oldest'], contextWindow: 8_000 });
