@@ -1,0 +1,59 @@
+import type { AgentEvent } from '@x/core';
+import { expect, it } from 'vitest';
+import { serverSentEvents } from '../src/index.js';
+
+const at = '2026-01-01T00:00:00.000Z';
+const warning = (message: string): AgentEvent => ({
+  type: 'warning',
+  source: 'test',
+  message,
+  sessionId: 's',
+  at,
+  seq: 7,
+});
+
+it('names each event by its type, on one line of JSON, and ends with the stream', async () => {
+  async function* events() {
+    yield warning('two\nlines');
+    yield {
+      type: 'call.failed',
+      callId: 'c',
+      error: new Error('lost'),
+      sessionId: 's',
+      at,
+      seq: 8,
+    } as AgentEvent;
+  }
+  const response = serverSentEvents(events(), { heartbeatMs: 0 });
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  const parts = (await response.text()).trimEnd().split('\n\n');
+  expect(parts.map((part) => part.split('\n').slice(0, 2).join())).toEqual([
+    'id: 7,event: warning',
+    'id: 8,event: call.failed',
+  ]);
+  const data = parts.map((part) => JSON.parse(part.split('\ndata: ')[1] ?? ''));
+  expect(data).toMatchObject([{ message: 'two\nlines' }, { error: 'lost' }]);
+});
+
+it('tells of a failure of the stream, and closes the stream of a reader who goes away', async () => {
+  async function* failing(): AsyncGenerator<AgentEvent> {
+    yield warning('first');
+    throw new Error('The store is gone.');
+  }
+  expect(await serverSentEvents(failing(), { heartbeatMs: 0 }).text()).toContain(
+    'event: error\ndata: {"message":"The store is gone."}',
+  );
+
+  let closed = false;
+  async function* endless() {
+    try {
+      for (;;) yield warning('again');
+    } finally {
+      closed = true;
+    }
+  }
+  const reader = serverSentEvents(endless()).body?.getReader();
+  await reader?.read();
+  await reader?.cancel();
+  expect(closed).toBe(true);
+});
