@@ -65,7 +65,9 @@ export default defineConfig({
           page('AI SDK', '/ai-sdk'),
           page('LangChain', '/langchain'),
           page('OpenAI Agents', '/openai-agents'),
-          page('Coming from AgentScope', '/migrate-from-agentscope'),
+          page('Coming from AgentScope', '/coming-from-agentscope'),
+          page('Coming from Everruns', '/coming-from-everruns'),
+          page('Coming from Aura', '/coming-from-aura'),
         ],
       },
       {

@@ -8,6 +8,9 @@ const warning = (message: string): AgentEvent => ({
   source: 'test',
   message,
   sessionId: 's',
+  agentId: 'a',
+  callId: 'c',
+  step: 1,
   at,
   seq: 7,
 });

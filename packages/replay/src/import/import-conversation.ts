@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { RecordedConversation } from '../conversation.js';
 import { ReplayError } from '../replay-error.js';
+import { agentscope } from './agentscope.js';
 import { aiSdkModelMessages, aiSdkUiMessages } from './ai-sdk-messages.js';
 import { anthropicMessages } from './anthropic-messages.js';
 import { claudeCode } from './claude-code.js';
@@ -17,6 +18,7 @@ const importers: readonly Importer[] = [
   codex,
   claudeCode,
   pi,
+  agentscope,
   sessionLog,
   openaiResponses,
   aiSdkUiMessages,

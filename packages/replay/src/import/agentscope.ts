@@ -1,0 +1,106 @@
+import { AgentState, type ContentBlock, parseWith } from '@x/core';
+import * as z from 'zod';
+import { asJson, inlineFile, outputText, parseArguments, text } from './blocks.js';
+import { ConversationBuilder } from './conversation-builder.js';
+import type { Importer } from './importer.js';
+
+const message = z.looseObject({
+  role: z.enum(['USER', 'ASSISTANT', 'SYSTEM', 'TOOL']),
+  content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+  /** As `2026-01-31 09:30:00.000`, in the zone of the machine that wrote it; read as UTC. */
+  timestamp: z.string().nullish(),
+});
+
+type Block = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** Messages of AgentScope, as its session files and the `context` of its agent state hold them. */
+export const agentscope: Importer = {
+  format: 'agentscope',
+  describes: 'agent state and session files of AgentScope (JSON, JSONL)',
+  recognizes: (entry) => message.safeParse(entry).success,
+  read(entries, builder) {
+    for (const entry of entries) {
+      const parsed = message.safeParse(entry).data;
+      if (parsed === undefined) {
+        builder.unread('entry of another shape');
+        continue;
+      }
+      const { role, content, timestamp } = parsed;
+      const time = Date.parse(`${timestamp?.replace(' ', 'T')}Z`);
+      const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
+      const blocks: readonly Block[] =
+        typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+      const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(readBlock);
+      if (role === 'SYSTEM')
+        builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+      else if (role === 'ASSISTANT') builder.assistant(said, placed);
+      else if (said.length > 0) builder.user(said, placed);
+      for (const block of blocks) {
+        if (block.type !== 'tool_result') continue;
+        const output = Array.isArray(block.output)
+          ? block.output.flatMap(readOutput)
+          : outputText(block.output);
+        const isError = ['error', 'denied', 'interrupted'].includes(String(block.state));
+        builder.result(String(block.id), output, { ...placed, isError });
+      }
+    }
+  },
+};
+
+function readBlock(block: Block): readonly ContentBlock[] {
+  const { type, id, name, input, thinking, data, media_type: media = 'image/png' } = block;
+  if (type === 'text' || type === 'hint') return text(String(block.text ?? ''));
+  if (type === 'thinking') return [{ type: 'thinking', thinking: String(thinking ?? '') }];
+  if (type === 'tool_use') {
+    return [{ type: 'tool_use', id: String(id), name: String(name), input: parseArguments(input) }];
+  }
+  return typeof data === 'string' ? [inlineFile(String(media), data)] : outputText(block);
+}
+
+function readOutput(value: unknown) {
+  const { type, text: said } = (value ?? {}) as { readonly type?: unknown; readonly text?: unknown };
+  return outputText(type === 'text' ? said : asJson(value));
+}
+
+const stateSchema = z.looseObject({
+  session_id: z.string().min(1),
+  user_id: z.string().min(1).nullish(),
+  context: z.array(z.unknown()).default([]),
+  tasks_context: z
+    .looseObject({
+      tasks: z
+        .array(
+          z.looseObject({
+            subject: z.string().min(1),
+            state: z.enum(['pending', 'in_progress', 'completed']),
+          }),
+        )
+        .default([]),
+    })
+    .optional(),
+  plan_mode_context: z
+    .looseObject({ plan_active: z.boolean().default(false), current_plan_file: z.string().nullish() })
+    .optional(),
+});
+
+/**
+ * Makes an agent's state of AgentScope's `agent_state` document: the session and its user, messages, tasks as todos, plan mode.
+ * Permission rules do not go along: what a tool may do is decided anew.
+ *
+ * @throws {InvalidInputError} naming the path of every bad field.
+ */
+export function stateFromAgentscope(value: unknown): AgentState {
+  const state = parseWith(stateSchema, value, 'agent state of AgentScope');
+  const builder = new ConversationBuilder(agentscope.format);
+  agentscope.read(state.context, builder);
+  const made = AgentState.create({
+    sessionId: state.session_id,
+    ...(state.user_id ? { userId: state.user_id } : {}),
+  });
+  made.contextMutable().push(...builder.build().messages);
+  const tasks = state.tasks_context?.tasks ?? [];
+  made.tasksContext = { todos: tasks.map(({ subject, state: status }) => ({ content: subject, status })) };
+  const { plan_active: active = false, current_plan_file: file } = state.plan_mode_context ?? {};
+  made.planModeContext = { active, ...(file ? { planFile: file } : {}) };
+  return made;
+}

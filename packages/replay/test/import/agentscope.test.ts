@@ -1,0 +1,69 @@
+import { AgentState, textOf } from '@x/core';
+import { expect, it } from 'vitest';
+import { importConversation, stateFromAgentscope } from '../../src/index.js';
+
+const at = '2026-01-31 09:30:00.000';
+const document = {
+  session_id: 's-1',
+  user_id: 'alice',
+  summary: '',
+  context: [
+    {
+      id: '1',
+      name: 'user',
+      role: 'USER',
+      content: [{ type: 'text', text: 'Read the plan' }],
+      timestamp: at,
+    },
+    {
+      id: '2',
+      name: 'coder',
+      role: 'ASSISTANT',
+      content: [
+        { type: 'thinking', thinking: 'I should look.' },
+        { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'PLAN.md' }, state: 'finished' },
+      ],
+    },
+    {
+      id: '3',
+      name: 'tool',
+      role: 'TOOL',
+      content: [
+        {
+          type: 'tool_result',
+          id: 'call-1',
+          name: 'read_file',
+          output: [{ type: 'text', text: 'Step 1' }],
+          state: 'success',
+        },
+      ],
+    },
+    { id: '4', name: 'coder', role: 'ASSISTANT', content: [{ type: 'text', text: 'Step 1 is first.' }] },
+  ],
+  tasks_context: { tasks: [{ id: 't', subject: 'Do step 1', description: '', state: 'in_progress' }] },
+  plan_mode_context: { plan_active: true, current_plan_file: 'plans/PLAN.md' },
+  permission_context: { mode: 'default', allow_rules: {} },
+};
+
+it('makes a state that is stored and read like any other', () => {
+  const state = AgentState.fromJSON(JSON.parse(JSON.stringify(stateFromAgentscope(document).toJSON())));
+  expect(state).toMatchObject({ sessionId: 's-1', userId: 'alice' });
+  expect(state.context.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
+  expect(state.context[0]?.createdAt).toBe('2026-01-31T09:30:00.000Z');
+  expect(state.context[1]?.content).toMatchObject([
+    { type: 'thinking', thinking: 'I should look.' },
+    { type: 'tool_use', id: 'call-1', name: 'read_file', input: { path: 'PLAN.md' } },
+  ]);
+  expect(state.context.map(textOf).slice(2)).toEqual(['Step 1', 'Step 1 is first.']);
+  expect(state.tasksContext.todos).toEqual([{ content: 'Do step 1', status: 'in_progress' }]);
+  expect(state.planModeContext).toEqual({ active: true, planFile: 'plans/PLAN.md' });
+});
+
+it('is read by x replay too', () => {
+  const { format, messages } = importConversation(JSON.stringify(document));
+  expect({ format, length: messages.length }).toEqual({ format: 'agentscope', length: 4 });
+});
+
+it('refuses what is no state, by its path', () => {
+  expect(() => stateFromAgentscope({ ...document, session_id: '' })).toThrow('session_id');
+});
