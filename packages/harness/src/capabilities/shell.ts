@@ -1,9 +1,23 @@
 import { spawn } from 'node:child_process';
-import { type Capability, defineTool, headOf, parseWith, type Tool, tailOf, WorkspaceError } from '@x/core';
+import {
+  type Capability,
+  defineTool,
+  headOf,
+  parseWith,
+  startTimer,
+  type Tool,
+  tailOf,
+  WorkspaceError,
+} from '@x/core';
 import * as z from 'zod';
 
 /** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
+
+/** Milliseconds in which the output must end once the command has. */
+const GRACE_MS = 300;
+const LEFT_RUNNING =
+  ' (a process that it started goes on in the background; redirect its output to a file to read it)';
 
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
@@ -21,7 +35,8 @@ export type ShellConfig = z.input<typeof shellConfigSchema>;
 
 /**
  * `execute`: runs shell commands as the user of this process, without a sandbox. Commands see a minimal environment;
- * a time-out or an interruption kills the whole process group.
+ * a time-out or an interruption kills the whole process group. A command that ends is answered at once; what it leaves in the
+ * background goes on.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
@@ -86,11 +101,13 @@ function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions):
         // It has ended by itself.
       }
     };
-    const timer = setTimeout(() => kill(`timed out after ${timeoutMs} ms and was killed`), timeoutMs);
+    const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
     const onAbort = () => kill('was interrupted and killed');
     signal.addEventListener('abort', onAbort, { once: true });
+    let stopGrace = () => {};
     const settle = () => {
-      clearTimeout(timer);
+      stopTimer();
+      stopGrace();
       signal.removeEventListener('abort', onAbort);
     };
     child.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
@@ -105,10 +122,19 @@ function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions):
         ),
       );
     });
-    child.once('close', (code, killedBy) => {
-      settle();
+    child.once('exit', (code, killedBy) => {
       const status = note || (killedBy ? `killed by ${killedBy}` : `exit ${code}`);
-      resolve(`${status}\n${output.text()}`.trimEnd());
+      const end = (remark: string) => {
+        settle();
+        resolve(`${status}${remark}\n${output.text()}`.trimEnd());
+      };
+      child.once('close', () => end(''));
+      // What the command left behind holds the pipes open: nobody waits for it.
+      stopGrace = startTimer(GRACE_MS, () => {
+        child.stdout.destroy();
+        child.stderr.destroy();
+        end(LEFT_RUNNING);
+      });
     });
   });
 }

@@ -58,6 +58,22 @@ describe('execute', () => {
     expect(await execute('sleep 600', { timeoutMs: 200 })).toBe('timed out after 200 ms and was killed');
   });
 
+  it.each([
+    ['ends and leaves a server behind', 'sleep 600 & echo $!', 'exit 0', 600_000],
+    [
+      'is killed and leaves a daemon behind',
+      'setsid sleep 600 & echo $!; wait',
+      'timed out after 500 ms and was killed',
+      500,
+    ],
+  ])('answers for a command that %s', async (_, command, status, timeoutMs) => {
+    const [line = '', pid] = (await execute(command, { timeoutMs })).split('\n');
+    expect(line).toBe(
+      `${status} (a process that it started goes on in the background; redirect its output to a file to read it)`,
+    );
+    process.kill(Number(pid), 'SIGKILL');
+  });
+
   it('kills a command when the call is interrupted, with all that it started', async () => {
     const abort = new AbortController();
     const root = scratch();
