@@ -2,6 +2,7 @@
 export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
 export { compactorSuite } from './compactor-suite.js';
 export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
+export { type ModelSuiteOptions, modelSuite } from './model-suite.js';
 export { sessionStoreSuite } from './session-store-suite.js';
 export type {
   SessionStoreSuiteOptions,
