@@ -52,7 +52,7 @@ const ESCAPED = /\\([ntr"'\\])/g;
 const WRITTEN: Readonly<Record<string, string>> = { n: '\n', r: '\n', t: ' ' };
 
 /** A path of Windows, or a backslash that escapes nothing: such a text is as it was written. */
-const UNESCAPED = /(?<![A-Za-z])[A-Za-z]:\\|\\[^nrtbfuvx0"'\/\n]/;
+const UNESCAPED = /(?<![A-Za-z])[A-Za-z]:\\|\\[^nrtbfuvx0"'/\n]/;
 
 /** Tests if a text has its line breaks escaped: more of them than real ones, and no backslash of another use. */
 function escapedLines(text: string): boolean {
