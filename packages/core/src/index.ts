@@ -189,6 +189,7 @@ export {
   remember,
   tokenOf,
 } from './sessions/store-rules.js';
+export { StreamLog, type StreamLogOptions } from './sessions/stream-log.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
 export {
   countBlock,

@@ -15,7 +15,7 @@ export class SessionStoreError extends XError {
   readonly sessionKey: string | undefined;
 
   constructor(
-    code: 'session_corrupt' | 'session_newer' | 'session_unavailable',
+    code: 'session_corrupt' | 'session_newer' | 'session_unavailable' | 'stream_stalled',
     message: string,
     details: { sessionKey?: string; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
   ) {

@@ -1,0 +1,83 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import { InMemorySession, JsonSession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'x-stream-log-'));
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+const key = SessionKey.of({ userId: 'alice', agentId: 'events', sessionId: 's-1' });
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => ({ seq: index + 1 }));
+
+async function* of<Item>(items: readonly Item[], hold?: Promise<unknown>): AsyncGenerator<Item> {
+  yield* items;
+  await hold;
+}
+
+async function drain<Item>(items: AsyncIterable<Item> | undefined): Promise<readonly Item[]> {
+  const read: Item[] = [];
+  for await (const item of items ?? []) read.push(item);
+  return read;
+}
+
+describe('a log of a stream', () => {
+  it('is read on from a cursor by another process, also when its first reader left', async () => {
+    let release = () => {};
+    const hold = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const open = () => new StreamLog(new JsonSession({ directory }), key, { pollMs: 1 });
+    const passing = await open().record(of(numbered(50), hold));
+    expect((await passing.next()).value).toEqual({ seq: 1 });
+    await passing.return();
+    const other = await open().resume<{ readonly seq: number }>(20);
+    expect((await other?.next())?.value).toEqual({ seq: 21 });
+    release();
+    expect(await drain(other)).toEqual(numbered(50).slice(21));
+    expect(await open().resume()).toBeUndefined();
+  });
+
+  it('gives reader and log the same, at any cursor', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat({ max: 30 }), fc.nat({ max: 35 }), async (count, cursor) => {
+        const log = new StreamLog(new InMemorySession(), key, { pollMs: 1 });
+        let release = () => {};
+        const hold = new Promise<void>((resolve) => {
+          release = resolve;
+        });
+        const passing = await log.record(of(numbered(count), hold));
+        const following = log.resume(cursor);
+        const other = await following;
+        release();
+        expect(await drain(passing)).toEqual(numbered(count));
+        expect(await drain(other)).toEqual(numbered(count).slice(cursor));
+      }),
+      { numRuns: 30 },
+    );
+  });
+
+  it('passes the error of its source on, and keeps the errors within items readable', async () => {
+    const log = new StreamLog(new InMemorySession(), key, { pollMs: 1 });
+    async function* failing() {
+      yield { type: 'call.failed', error: new ModelError('overloaded', { retryable: true }) };
+      throw new Error('broken');
+    }
+    const passing = await log.record(failing());
+    const other = await log.resume();
+    await expect(drain(passing)).rejects.toThrow('broken');
+    expect(await drain(other)).toEqual([
+      { type: 'call.failed', error: { name: 'ModelError', message: 'overloaded', code: 'model_error' } },
+    ]);
+  });
+
+  it('ends a reader whose writer died', async () => {
+    const store = new InMemorySession();
+    const dead = new StreamLog(store, key, { stallMs: 1_000_000 });
+    await dead.record(of(numbered(1), new Promise(() => {})));
+    const other = await new StreamLog(store, key, { pollMs: 1, stallMs: 20 }).resume();
+    await expect(drain(other)).rejects.toMatchObject({ code: 'stream_stalled' });
+  });
+});
