@@ -14,8 +14,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   'packages/compaction/src/tiktoken/character-class.ts':
     'the classes of Unicode characters, apart from the patterns that ask for them',
   'packages/harness/src/capabilities/workspace-tools': 'one tool a file is what a reader looks for',
-  'packages/harness/src/capabilities/subagents/work-at.ts':
-    'how a subagent carries out one order, apart from the bookkeeping of its team, which fills a file',
 };
 
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)\.js'/g;

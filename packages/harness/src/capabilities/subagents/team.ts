@@ -283,10 +283,7 @@ export class Team {
   }
 
   /** By name; what code declares stands before what files do. */
-  async #known(files: Workspace): Promise<{
-    readonly subagents: ReadonlyMap<string, Subagent>;
-    readonly problems: readonly string[];
-  }> {
+  async #known(files: Workspace) {
     const { folder, generalPurpose } = this.#settings;
     const own = new Set([GENERAL_PURPOSE, ...this.#declared].map(({ name }) => name));
     const loaded: LoadedSubagents =
@@ -315,16 +312,14 @@ export class Team {
     const { tenantId, userId, sessionId } = owner.parts;
     const from = runtime ?? RuntimeContext.of({ tenantId, userId });
     const giver = this.#givers.get(order.taskId);
+    const usage = new UsageSink((modelId, usage) =>
+      giver?.emit({ type: 'usage.reported', source: NAME, taskId: order.taskId, modelId, usage }),
+    );
     const context = RuntimeContext.builder(from)
       .sessionId(sessionOf(sessionId, order.agentId))
       .put(FilesOwner, files)
       .put(InheritedContext, new InheritedContext(order.inherited))
-      .put(
-        UsageSink,
-        new UsageSink((modelId, usage) => {
-          giver?.emit({ type: 'usage.reported', source: NAME, taskId: order.taskId, modelId, usage });
-        }),
-      )
+      .put(UsageSink, usage)
       .build();
     const { agent } = this.#memberFor(subagent);
     try {
