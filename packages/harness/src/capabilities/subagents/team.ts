@@ -310,12 +310,11 @@ export class Team {
     const subagent = subagents.get(order.subagent);
     if (subagent === undefined) throw new Error(`There is no subagent named "${order.subagent}" any more.`);
     const { tenantId, userId, sessionId } = owner.parts;
-    const from = runtime ?? RuntimeContext.of({ tenantId, userId });
     const giver = this.#givers.get(order.taskId);
     const usage = new UsageSink((modelId, usage) =>
       giver?.emit({ type: 'usage.reported', source: NAME, taskId: order.taskId, modelId, usage }),
     );
-    const context = RuntimeContext.builder(from)
+    const context = RuntimeContext.builder(runtime ?? RuntimeContext.of({ tenantId, userId }))
       .sessionId(sessionOf(sessionId, order.agentId))
       .put(FilesOwner, files)
       .put(InheritedContext, new InheritedContext(order.inherited))
@@ -323,9 +322,8 @@ export class Team {
       .build();
     const { agent } = this.#memberFor(subagent);
     try {
-      const { taskId } = order;
       return await workAt(agent, order, context, signal, (event) =>
-        giver?.emit({ type: 'subagent.event', taskId, subagent: subagent.name, event }),
+        giver?.emit({ type: 'subagent.event', taskId: order.taskId, subagent: subagent.name, event }),
       );
     } finally {
       if (signal.aborted) await this.#cancelBelow(owner, order);
