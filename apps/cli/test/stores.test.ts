@@ -3,6 +3,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import {
   JsonSession,
   LocalWorkspace,
@@ -14,6 +16,7 @@ import {
   WorkspaceSessionLog,
 } from '@x/core';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { sessions } from '../src/commands/sessions/sessions.js';
 import { openStore } from '../src/open-store.js';
 import { checkedAddress, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
 import { runCommand as x } from './support/run-command.js';
@@ -221,3 +224,40 @@ it('says why Redis cannot be used', async () => {
     openStore({ workspace: '.', redis: 'redis://127.0.0.1:1' }, { readOnly: true }),
   ).rejects.toThrow('ECONNREFUSED');
 });
+
+it('sessions are copied, exported and imported, and none is overwritten', async () => {
+  const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+  const store = new WorkspaceSession(new LocalWorkspace(directory));
+  const session = await openSession(store, key);
+  session.state.contextMutable().push(userMessage('Hello'));
+  await session.commit();
+  const [copy, imported, file] = ['copy.db', 'imported.db', 's.jsonl'].map((name) =>
+    join(directory, name),
+  ) as [string, string, string];
+  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 1; 0 were there already.\n');
+  expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 were there already.\n');
+  writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
+  expect(await inProcess(['import', file, '--sqlite', imported])).toBe(`Imported ${key}.\n`);
+  await expect(inProcess(['import', file, '--sqlite', imported])).rejects.toMatchObject({
+    code: 'session_conflict',
+  });
+  await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('other sessions');
+  for (const sqlite of [copy, imported]) {
+    const opened = await openStore({ sqlite, workspace: directory }, { readOnly: true });
+    expect((await openSession(opened.store, key)).state.toJSON()).toEqual(session.state.toJSON());
+    await opened.close();
+  }
+  expect(await inProcess(['copy', '-w', directory, '--to', copy, '--move', '--older-than', '1'])).toMatch(
+    /^Copied 0/,
+  );
+  await inProcess(['copy', '-w', directory, '--to', copy, '--move']);
+  expect(await store.load(key)).toBeUndefined();
+});
+
+/** What a command on sessions writes. */
+async function inProcess(args: readonly string[]): Promise<string> {
+  const output = new PassThrough();
+  await sessions.run(args, output);
+  output.end();
+  return text(output);
+}

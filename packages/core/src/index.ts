@@ -147,6 +147,7 @@ export {
   secretRedactor,
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
+export { type CopyOptions, type CopyReport, copyStore } from './sessions/copy-store.js';
 export { decodeSession, type EncodedSession } from './sessions/decode-session.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { JsonSession } from './sessions/files/json-session.js';
@@ -190,6 +191,10 @@ export {
   tokenOf,
 } from './sessions/store-rules.js';
 export { StreamLog, type StreamLogOptions } from './sessions/stream-log.js';
+export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
+export { expireSessions } from './sessions/wrappers/expire-sessions.js';
+export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';
+export { wrapStore } from './sessions/wrappers/wrap-store.js';
 export type { TokenCounter } from './tokens/count-tokens.js';
 export {
   countBlock,

@@ -29,6 +29,11 @@ export function operationId(): string {
   return randomBytes(12).toString('base64url');
 }
 
+/** Tests whether a token names an operation; those of an early release do not. */
+export function isOperation(token: string): boolean {
+  return OPERATION.test(token);
+}
+
 /**
  * Whether a change can be stored at all: the first thing that every store asks. What one store has taken, every store can
  * load.

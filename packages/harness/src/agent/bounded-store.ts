@@ -4,6 +4,7 @@ import {
   SessionStoreError,
   TimeLimitError,
   withinLimit,
+  wrapStore,
 } from '@x/core';
 
 /**
@@ -25,22 +26,17 @@ export function boundedStore(store: SessionStore, ms: number): SessionStore {
     }
   }
   const lease = store.lease?.bind(store);
-  return {
-    reach: store.reach,
-    load: (key) => within('load', () => store.load(key)),
+  return wrapStore(store, {
+    load: (key, options) => within('load', () => store.load(key, options)),
     commit: (key, change) => within('commit', () => store.commit(key, change), 'unknown'),
     delete: (key) => within('deletion', () => store.delete(key), 'unknown'),
-    list: (scope) => store.list(scope),
-    close: () => store.close(),
-    ...(lease === undefined
-      ? {}
-      : {
-          lease: async (key, options) => {
-            const granted = await within('lease', () => lease(key, options));
-            return granted && boundedLease(granted);
-          },
-        }),
-  };
+    ...(lease && {
+      lease: async (key, options) => {
+        const granted = await within('lease', () => lease(key, options));
+        return granted && boundedLease(granted);
+      },
+    }),
+  });
 
   function boundedLease(granted: SessionLease): SessionLease {
     return {

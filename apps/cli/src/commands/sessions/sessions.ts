@@ -1,16 +1,18 @@
 import { type Command, UsageError } from '../../command.js';
 import { show } from '../show.js';
+import { copySessions, importSession } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
 import { exportSession } from './export-session.js';
 import { listSessions } from './list-sessions.js';
 
-const subcommands = [listSessions, show, exportSession, deleteSession];
+const subcommands = [listSessions, show, exportSession, importSession, copySessions, deleteSession];
 
-/** Lists, reads, exports and deletes stored sessions, in any store. Without a subcommand it lists them. */
+/** Lists, reads, exports, imports, copies and deletes stored sessions, in any store. Without a subcommand it lists them. */
 export const sessions: Command = {
   ...listSessions,
   name: 'sessions',
-  summary: 'Lists, shows, exports and deletes sessions in any store; without a subcommand, lists them.',
+  summary:
+    'Lists, shows, exports, imports, copies and deletes sessions in any store; without a subcommand, lists them.',
   examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
   subcommands,
   async run(args, output) {

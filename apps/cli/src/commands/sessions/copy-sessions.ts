@@ -1,0 +1,88 @@
+import { AgentState, copyStore, operationId, SessionKey } from '@x/core';
+import { command, positive, UsageError } from '../../command.js';
+import { identityOptions, scopeOf } from '../../identity-options.js';
+import { openStore, type StoreValues, storeOptions } from '../../open-store.js';
+import { readInput } from '../../read-input.js';
+import { storeOfAddress } from '../../stores.js';
+
+const DAY_MS = 86_400_000;
+
+/** Copies sessions between stores of any kind. */
+export const copySessions = command({
+  name: 'sessions copy',
+  options: {
+    to: {
+      type: 'string',
+      value: 'ADDRESS',
+      required: true,
+      help: 'The target: an address, or a file for SQLite.',
+    },
+    move: { type: 'boolean', help: 'Delete what was copied.' },
+    'older-than': {
+      type: 'string',
+      value: 'DAYS',
+      help: 'Only sessions that were not used for so many days.',
+    },
+    ...storeOptions,
+    ...identityOptions,
+  },
+  summary: 'Copies sessions to another store; what is there already stays. Logs stay in the workspace.',
+  examples: [
+    'x sessions copy -w ./workspace --to ./sessions.db',
+    'x sessions copy --redis redis://localhost --to ./old.db --move --older-than 30',
+  ],
+  async run({ values, output }) {
+    const { to, move = false, 'older-than': days } = values;
+    if (to === undefined) throw new UsageError('Name the target: --to ADDRESS.');
+    const updatedBefore =
+      days === undefined ? undefined : new Date(Date.now() - positive('older-than', days) * DAY_MS);
+    const target: StoreValues = { workspace: values.workspace, [storeOfAddress(to) ?? 'sqlite']: to };
+    const from = await openStore(values, { readOnly: !move });
+    try {
+      const { store, close } = await openStore(target, { readOnly: false, createTables: true });
+      try {
+        const report = await copyStore(from.store, store, { scope: scopeOf(values), updatedBefore, move });
+        output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
+        for (const key of report.busy) output.write(`Left ${key}: somebody is using it.\n`);
+        if (report.conflicts.length === 0) return;
+        throw new UsageError(`The target has other sessions of these names: ${report.conflicts.join(', ')}`);
+      } finally {
+        await close();
+      }
+    } finally {
+      await from.close();
+    }
+  },
+});
+
+/** Reads what {@link exportSession} wrote. */
+export const importSession = command({
+  name: 'sessions import',
+  takes: 'FILE',
+  options: { ...storeOptions, ...identityOptions },
+  summary: 'Stores the session of an exported file, - for standard input; one that is there already stays.',
+  examples: ['x sessions import s-001.jsonl --redis redis://localhost'],
+  async run({ values, positionals: [file = ''], output }) {
+    const [first = ''] = (await readInput(file)).split('\n', 1);
+    const { type, key: parts, state } = parsed(first) as Record<string, unknown>;
+    if (type !== 'state') throw new UsageError(`${file} does not begin as x sessions export writes it.`);
+    const key = SessionKey.of(parts as Parameters<typeof SessionKey.of>[0]);
+    const whole = AgentState.fromJSON(state);
+    const { store, close } = await openStore(values, { readOnly: false, createTables: true });
+    try {
+      const change = { operation: operationId(), expected: undefined, keep: 0 };
+      await store.commit(key, { ...change, head: whole.head(), append: whole.context });
+      output.write(`Imported ${key}.\n`);
+    } finally {
+      await close();
+    }
+  },
+});
+
+function parsed(line: string): unknown {
+  try {
+    return Object(JSON.parse(line));
+  } catch {
+    return {};
+  }
+}

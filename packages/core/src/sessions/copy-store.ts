@@ -1,0 +1,79 @@
+import * as z from 'zod';
+import { parseWith } from '../config/parse.js';
+import { SessionConflictError } from '../errors/session-conflict-error.js';
+import type { SessionKey, SessionScope } from './session-key.js';
+import type { SessionStore } from './session-store.js';
+import { isOperation, operationId } from './store-rules.js';
+
+/** Long enough to copy one session. */
+const LEASE_MS = 60_000;
+
+const optionsSchema = z.strictObject({
+  scope: z.custom<SessionScope>().optional(),
+  updatedBefore: z.date().optional(),
+  move: z.boolean().default(false),
+});
+
+/** Options of `copyStore`. */
+export interface CopyOptions {
+  /** Only sessions of this tenant, user or agent. Default: all. */
+  readonly scope?: SessionScope | undefined;
+  /** Only sessions whose last commit is older: those that have settled, to move them to a cheaper store. */
+  readonly updatedBefore?: Date | undefined;
+  /** Deletes what was copied. Default false. */
+  readonly move?: boolean | undefined;
+}
+
+/** What `copyStore` did. */
+export interface CopyReport {
+  readonly copied: number;
+  /** Sessions that were copied before. */
+  readonly unchanged: number;
+  /** Sessions that were left where they are: the target has others under their keys. */
+  readonly conflicts: readonly SessionKey[];
+  /** Sessions that were left where they are: somebody had their turn. */
+  readonly busy: readonly SessionKey[];
+}
+
+/**
+ * Copies sessions from one store to another, of any kind. Each keeps its token, so that a copy that was interrupted may be called
+ * again. Nothing in the target is overwritten. Logs lie in workspaces and are not copied; times and versions begin anew.
+ *
+ * @throws {InvalidInputError} for unknown or impossible options.
+ * @throws {SessionStoreError} when a store cannot be reached or a session cannot be read; what was copied stays copied.
+ */
+export async function copyStore(
+  from: SessionStore,
+  to: SessionStore,
+  options: CopyOptions = {},
+): Promise<CopyReport> {
+  const { scope, updatedBefore, move } = parseWith(optionsSchema, options, 'copyStore options');
+  let copied = 0;
+  let unchanged = 0;
+  const conflicts: SessionKey[] = [];
+  const busy: SessionKey[] = [];
+  for await (const { key } of from.list(scope, { updatedBefore })) {
+    const lease = move ? await from.lease?.(key, { ttlMs: LEASE_MS }) : undefined;
+    if (move && from.lease !== undefined && lease === undefined) {
+      busy.push(key);
+      continue;
+    }
+    try {
+      const stored = await from.load(key);
+      if (stored === undefined) continue;
+      const { token, head, messages } = stored;
+      const isThere = (await to.load(key, { last: 0 }))?.token === token;
+      const operation = isOperation(token) ? token : operationId();
+      if (!isThere) await to.commit(key, { operation, expected: undefined, head, keep: 0, append: messages });
+      if (isThere) unchanged++;
+      else copied++;
+      if (move) await from.delete(key);
+    } catch (error) {
+      if (!SessionConflictError.isInstance(error)) throw error;
+      conflicts.push(key);
+    } finally {
+      await lease?.release().catch(() => {});
+    }
+  }
+  return { copied, unchanged, conflicts, busy };
+}

@@ -1,0 +1,150 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import * as z from 'zod';
+import { parseWith } from '../../config/parse.js';
+import { InvalidInputError } from '../../errors/invalid-input-error.js';
+import { SessionStoreError } from '../../errors/session-store-error.js';
+import type { JsonObject } from '../../lib/json.js';
+import { checkMessages, readMessages } from '../../messages/check-messages.js';
+import type { Message } from '../../messages/message.js';
+import type { SessionKey } from '../session-key.js';
+import type { SessionInfo, SessionStore, StoredSession } from '../session-store.js';
+import { wrapStore } from './wrap-store.js';
+
+/** Turns texts into what a store may see, and back. */
+export interface SessionCodec {
+  /** @param place What the text is: the session, and its head or a message. An encryption binds the text to it. */
+  encode(text: string, place: string): string | Promise<string>;
+  /** @throws when the text is not of that place, or cannot be read. */
+  decode(text: string, place: string): string | Promise<string>;
+}
+
+const PROVIDER = 'encoded';
+const encodedSchema = z.tuple([
+  z.strictObject({ type: z.literal('opaque'), provider: z.literal(PROVIDER), data: z.string() }),
+]);
+
+/**
+ * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,
+ * ids, roles, times and sizes stay as they are. What was stored before is still read; {@link copyStore} encodes it.
+ *
+ * @example
+ * ```ts
+ * const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
+ * const store = encodeSessions(new InMemorySession(), codec);
+ * ```
+ */
+export function encodeSessions(store: SessionStore, codec: SessionCodec): SessionStore {
+  const encode = async (key: SessionKey, message: Message): Promise<Message> => {
+    const data = await codec.encode(JSON.stringify(message), `${key} ${message.id}`);
+    const { id, role, createdAt } = message;
+    return { id, role, createdAt, content: [{ type: 'opaque', provider: PROVIDER, data }] };
+  };
+  const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
+    const { success, data } = encodedSchema.safeParse(message.content);
+    return success ? codec.decode(data[0].data, `${key} ${message.id}`) : message;
+  };
+  const decodeJson = async (text: unknown, place: string) =>
+    typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
+
+  async function* list(...[scope, options = {}]: Parameters<SessionStore['list']>) {
+    const { metadata: wanted = {}, ...rest } = options;
+    const isFiltered = Object.keys(wanted).length > 0;
+    let left = options.limit ?? Number.POSITIVE_INFINITY;
+    for await (const info of store.list(scope, isFiltered ? { ...rest, limit: undefined } : rest)) {
+      const described = await unlessDamaged(info.key, () =>
+        decodeJson(info.metadata[PROVIDER], `${info.key} description`),
+      );
+      const { title, metadata = {} } = (described ?? info) as Pick<SessionInfo, 'title' | 'metadata'>;
+      if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
+      if (left-- <= 0) return;
+      yield { ...info, title, metadata };
+    }
+  }
+
+  return wrapStore(store, {
+    list,
+    async load(key, options): Promise<StoredSession | undefined> {
+      const stored = await store.load(key, options);
+      if (stored === undefined) return undefined;
+      return unlessDamaged(key, async () => {
+        const head = (await decodeJson(stored.head[PROVIDER], `${key} head`)) ?? stored.head;
+        const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
+        return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
+      });
+    },
+    async commit(key, change) {
+      checkMessages(change.append, 'SessionChange', 'append');
+      const { title, metadata } = change.head;
+      const head = {
+        [PROVIDER]: await codec.encode(JSON.stringify(change.head), `${key} head`),
+        metadata: {
+          [PROVIDER]: await codec.encode(JSON.stringify({ title, metadata }), `${key} description`),
+        },
+      };
+      const append = await Promise.all(change.append.map((message) => encode(key, message)));
+      return store.commit(key, { ...change, head, append });
+    },
+  });
+}
+
+async function unlessDamaged<T>(key: SessionKey, read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    throw new SessionStoreError(
+      'session_corrupt',
+      `Session ${key} cannot be decoded: ${(cause as Error).message} It was left as it is.`,
+      { sessionKey: key.toString(), cause },
+    );
+  }
+}
+
+const keysSchema = z.strictObject({
+  keys: z.record(
+    z.string().regex(/^[\w-]+$/),
+    z.instanceof(Uint8Array).refine(({ length }) => length === 32, 'must be 32 bytes'),
+  ),
+  current: z.string(),
+});
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Encrypts with AES-256-GCM. To rotate, add a key and name it as current: what is written from then on is of that key, and the
+ * earlier ones go on reading. A text that is moved to another session or message is refused.
+ *
+ * @throws {InvalidInputError} for a key that is no 32 bytes, or a current one that is not among them.
+ */
+export function encryption(options: {
+  readonly keys: Readonly<Record<string, Uint8Array>>;
+  readonly current: string;
+}): SessionCodec {
+  const { keys, current } = parseWith(keysSchema, options, 'encryption options');
+  const newest = keys[current];
+  if (newest === undefined) {
+    throw new InvalidInputError('encryption options', [
+      { path: 'current', message: 'must name one of the keys' },
+    ]);
+  }
+  return {
+    encode(text, place) {
+      const iv = randomBytes(IV_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', newest, iv).setAAD(Buffer.from(place));
+      const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+      return `${current}.${sealed.toString('base64')}`;
+    },
+    decode(text, place) {
+      const end = text.indexOf('.');
+      const name = text.slice(0, Math.max(0, end));
+      const key = keys[name];
+      if (key === undefined) throw new Error(`Its key "${name}" is not among the keys; add it.`);
+      const sealed = Buffer.from(text.slice(end + 1), 'base64');
+      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES));
+      decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
+      return Buffer.concat([
+        decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)),
+        decipher.final(),
+      ]).toString();
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { XError } from '../../errors/x-error.js';
+import type { SessionKey } from '../session-key.js';
+import type { SessionStore } from '../session-store.js';
+import { wrapStore } from './wrap-store.js';
+
+/** An operation of a store that has ended. */
+export interface StoreOperation {
+  readonly operation: 'load' | 'commit' | 'delete' | 'list' | 'lease';
+  readonly key?: SessionKey | undefined;
+  readonly durationMs: number;
+  /** `ok`; `held` for a lease that another holder has; else the code of the error, as `session_conflict`. */
+  readonly outcome: string;
+}
+
+/**
+ * Tells of every operation of a store when it ends: for metrics of latency, conflicts and waits for leases.
+ *
+ * @example
+ * ```ts
+ * const store = observeStore(new InMemorySession(), ({ operation, outcome, durationMs }) => {
+ *   console.log(operation, outcome, durationMs);
+ * });
+ * ```
+ */
+export function observeStore(store: SessionStore, observe: (ended: StoreOperation) => void): SessionStore {
+  const begin = (operation: StoreOperation['operation'], key?: SessionKey) => {
+    const startedAt = performance.now();
+    return (outcome: string) =>
+      observe({ operation, key, durationMs: performance.now() - startedAt, outcome });
+  };
+  const watch = async <T>(
+    operation: StoreOperation['operation'],
+    key: SessionKey,
+    task: () => Promise<T>,
+    outcomeOf = (_: T) => 'ok',
+  ): Promise<T> => {
+    const end = begin(operation, key);
+    try {
+      const result = await task();
+      end(outcomeOf(result));
+      return result;
+    } catch (error) {
+      end(codeOf(error));
+      throw error;
+    }
+  };
+  const { lease } = store;
+  return wrapStore(store, {
+    load: (key, options) => watch('load', key, () => store.load(key, options)),
+    commit: (key, change) => watch('commit', key, () => store.commit(key, change)),
+    delete: (key) => watch('delete', key, () => store.delete(key)),
+    async *list(scope, options) {
+      const end = begin('list');
+      let outcome = 'ok';
+      try {
+        yield* store.list(scope, options);
+      } catch (error) {
+        outcome = codeOf(error);
+        throw error;
+      } finally {
+        end(outcome);
+      }
+    },
+    ...(lease && {
+      lease: (key, options) =>
+        watch(
+          'lease',
+          key,
+          () => lease.call(store, key, options),
+          (granted) => (granted === undefined ? 'held' : 'ok'),
+        ),
+    }),
+  });
+}
+
+function codeOf(error: unknown): string {
+  return XError.isInstance(error) ? error.code : 'error';
+}

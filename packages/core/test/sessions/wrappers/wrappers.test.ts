@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto';
+import { expect, test } from 'vitest';
+import {
+  copyStore,
+  encodeSessions,
+  encryption,
+  expireSessions,
+  InMemorySession,
+  observeStore,
+  openSession,
+  SessionKey,
+  type SessionStore,
+  type StoreOperation,
+  userMessage,
+} from '../../../src/index.js';
+import { commitAt } from '../../commit-at.js';
+import { ManualClock } from '../../manual-clock.js';
+import { numbered } from '../../numbered.js';
+
+const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
+const change = {
+  head: { title: 'My secret title', metadata: { topic: 'secret' } },
+  keep: 0,
+  append: numbered(3),
+};
+const [k1, k2] = [randomBytes(32), randomBytes(32)];
+
+test('what is encrypted is read back, and the store holds none of it', async () => {
+  const inner = new InMemorySession();
+  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+  const session = await openSession(store, key);
+  session.state.contextMutable().push(userMessage('The secret is 42'));
+  session.state.metadata = { topic: 'secret' };
+  await session.commit();
+  const stored = JSON.stringify([await inner.load(key), await all(inner.list())]);
+  expect(stored).not.toMatch(/secret|42"/);
+  expect((await openSession(store, key)).state.toJSON()).toEqual(session.state.toJSON());
+  const [info] = await all(store.list({}, { metadata: { topic: 'secret' }, limit: 1 }));
+  expect(info).toMatchObject({ title: 'The secret is 42', metadata: { topic: 'secret' } });
+  expect(await all(store.list({}, { metadata: { topic: 'other' } }))).toEqual([]);
+});
+
+test('a key is rotated: the earlier one reads, the current one writes, and none reads without its key', async () => {
+  const inner = new InMemorySession();
+  const old = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+  await commitAt(old, key, { expectedVersion: 0, ...change });
+  const both = encodeSessions(inner, encryption({ keys: { k1, k2 }, current: 'k2' }));
+  expect(await both.load(key)).toMatchObject({ head: change.head, messages: change.append });
+  await commitAt(both, key, { expectedVersion: 1, ...change });
+  const current = encodeSessions(inner, encryption({ keys: { k2 }, current: 'k2' }));
+  expect((await current.load(key))?.messages).toEqual(change.append);
+  await expect(old.load(key)).rejects.toMatchObject({
+    code: 'session_corrupt',
+    message: expect.stringContaining('"k2" is not among'),
+  });
+  expect(() => encryption({ keys: { k1 }, current: 'k2' })).toThrow('current: must name one of the keys');
+});
+
+test('a ciphertext that is moved to another session is refused', async () => {
+  const inner = new InMemorySession();
+  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+  await commitAt(store, key, { expectedVersion: 0, ...change });
+  const { head = {}, messages: append = [] } = (await inner.load(key)) ?? {};
+  const other = SessionKey.of({ userId: 'mallory', sessionId: 's' });
+  await commitAt(inner, other, { expectedVersion: 0, head, keep: 0, append });
+  await expect(store.load(other)).rejects.toMatchObject({ code: 'session_corrupt' });
+});
+
+test('a session expires in any store, begins anew with nothing of the old one, and is swept', async () => {
+  const clock = new ManualClock();
+  const inner = new InMemorySession();
+  const store = expireSessions(inner, { ttlSeconds: 60, clock });
+  const other = SessionKey.of('other');
+  await commitAt(store, key, { expectedVersion: 0, ...change });
+  await commitAt(store, other, { expectedVersion: 0, ...change });
+  expect(await all(store.list())).toHaveLength(2);
+  await clock.pass(Date.now() + 120_000 - clock.now());
+  expect(await store.load(key)).toBeUndefined();
+  expect(await all(store.list())).toEqual([]);
+  const anew = { expectedVersion: 0, head: {}, keep: 0, append: numbered(1, 'new') };
+  await commitAt(store, key, anew);
+  expect((await inner.load(key))?.messages).toEqual(numbered(1, 'new'));
+  expect(await store.sweep()).toBe(2);
+  expect(await all(inner.list())).toEqual([]);
+});
+
+test('a copy keeps tokens, may be repeated, overwrites nothing, and moves what nobody is working on', async () => {
+  const [from, to] = [new InMemorySession(), new InMemorySession()];
+  const keys = ['a', 'b', 'c'].map((sessionId) => SessionKey.of({ userId: 'alice', sessionId })) as [
+    SessionKey,
+    SessionKey,
+    SessionKey,
+  ];
+  for (const each of keys) await commitAt(from, each, { expectedVersion: 0, ...change });
+  await commitAt(to, keys[2], { expectedVersion: 0, head: { own: true }, keep: 0, append: [] });
+  expect(await copyStore(from, to)).toEqual({ copied: 2, unchanged: 0, conflicts: [keys[2]], busy: [] });
+  expect(await copyStore(from, to)).toMatchObject({ copied: 0, unchanged: 2 });
+  expect(await to.load(keys[0])).toMatchObject({
+    token: (await from.load(keys[0]))?.token,
+    ...shown(change),
+  });
+  expect((await to.load(keys[2]))?.head).toEqual({ own: true });
+  await from.lease(keys[1], { ttlMs: 60_000 });
+  expect(await copyStore(from, to, { move: true })).toMatchObject({ unchanged: 1, busy: [keys[1]] });
+  expect((await all(from.list())).map(({ key: left }) => `${left}`).sort()).toEqual([
+    `${keys[1]}`,
+    `${keys[2]}`,
+  ]);
+});
+
+test('operations are told with their outcome', async () => {
+  const seen: StoreOperation[] = [];
+  const store = observeStore(new InMemorySession(), (ended) => seen.push(ended));
+  await commitAt(store, key, { expectedVersion: 0, ...change });
+  await commitAt(store, key, { expectedVersion: 0, ...change }).catch(() => {});
+  await store.lease?.(key, { ttlMs: 60_000 });
+  await store.lease?.(key, { ttlMs: 60_000 });
+  await all(store.list({}, { limit: 1 }));
+  expect(seen.map(({ operation, outcome }) => `${operation} ${outcome}`)).toEqual([
+    'commit ok',
+    'commit session_conflict',
+    'lease ok',
+    'lease held',
+    'list ok',
+  ]);
+  for (const { durationMs } of seen) expect(durationMs).toBeGreaterThanOrEqual(0);
+});
+
+function shown({ head, append }: typeof change) {
+  return { head, messages: append };
+}
+
+async function all(infos: ReturnType<SessionStore['list']>) {
+  const found = [];
+  for await (const info of infos) found.push(info);
+  return found;
+}
