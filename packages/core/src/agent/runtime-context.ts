@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { SessionKey } from '../sessions/session-key.js';
 
 /** A class used as a typed key: what is put under it must be an instance of it. */
 // biome-ignore lint/suspicious/noExplicitAny: a constructor's parameters are contravariant; nothing narrower accepts every class.
@@ -73,12 +72,6 @@ export class RuntimeContext {
   /** Answers all values that were put under strings. */
   get extra(): Readonly<Record<string, unknown>> {
     return Object.fromEntries(this.#extra);
-  }
-
-  /** Answers the key of the session, or `undefined` without a session id. A harness adds its agent's id. */
-  get sessionKey(): SessionKey | undefined {
-    if (this.sessionId === undefined) return undefined;
-    return SessionKey.of({ tenantId: this.tenantId, userId: this.userId, sessionId: this.sessionId });
   }
 
   /** @internal Values for a builder to copy. */

@@ -20,9 +20,7 @@ class FixedClock extends Clock {
 describe('RuntimeContext', () => {
   test('is empty, or has the ids that it is given', () => {
     const empty = RuntimeContext.empty();
-    expect([empty.tenantId, empty.userId, empty.sessionId, empty.sessionKey]).toEqual(
-      Array(4).fill(undefined),
-    );
+    expect([empty.tenantId, empty.userId, empty.sessionId]).toEqual(Array(3).fill(undefined));
     expect(empty.extra).toEqual({});
     expect(RuntimeContext.of({ userId: 'alice', sessionId: 's-001' })).toMatchObject({
       userId: 'alice',
@@ -76,12 +74,6 @@ describe('RuntimeContext', () => {
     const context = RuntimeContext.builder().put('a', 1).build();
     (context.extra as Record<string, unknown>).a = 2;
     expect(context.get('a')).toBe(1);
-  });
-
-  test('sessionKey has the ids and no agent', () => {
-    const { sessionKey } = RuntimeContext.of({ tenantId: 'acme', userId: 'alice', sessionId: 's-001' });
-    expect(sessionKey?.parts).toEqual({ tenantId: 'acme', userId: 'alice', sessionId: 's-001' });
-    expect(RuntimeContext.of({ userId: 'alice' }).sessionKey).toBeUndefined();
   });
 
   test.each([

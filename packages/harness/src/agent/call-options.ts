@@ -106,7 +106,7 @@ function invalidInput(path: string, message: string): InvalidInputError {
 
 /** @throws {InvalidInputError} when it is something else, such as a session id. */
 export function checkContext(context: RuntimeContext): void {
-  if (typeof context === 'object' && context !== null && 'sessionKey' in context) return;
+  if (typeof context === 'object' && context !== null && 'extra' in context) return;
   throw new InvalidInputError('context of the call', [
     { path: '', message: 'must be a RuntimeContext: RuntimeContext.of({ userId, sessionId })' },
   ]);

@@ -258,6 +258,13 @@ export class HarnessAgentBuilder<Agent> {
           'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
       });
     }
+    if (session?.reach === 'cluster' && workspace && workspace.reach !== 'cluster') {
+      process.emitWarning(
+        `Sessions are shared between machines, but the workspace is this ${workspace.reach}'s alone: on another machine an agent finds ` +
+          'the conversation and none of its files, logs and evicted results. Share the workspace too, as RedisWorkspace does.',
+        { code: 'workspace_not_shared' },
+      );
+    }
     const found = inOrder(
       capabilities.filter((capability) => capability !== undefined),
       issues,

@@ -7,6 +7,7 @@ import {
   openSession,
   type PermissionContext,
   RuntimeContext,
+  type SessionKey,
   type SessionLog,
   TimeLimitError,
   type Workspace,
@@ -195,6 +196,11 @@ export class HarnessAgent {
       if (undone) await call.save();
       return undone;
     });
+  }
+
+  /** Answers under which key the agent stores the session of a context; a new one where the context names none. */
+  keyOf(context: RuntimeContext): SessionKey {
+    return this.#turns.keyOf(context);
   }
 
   /** Answers the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */

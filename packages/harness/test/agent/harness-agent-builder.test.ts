@@ -106,6 +106,19 @@ describe('build', () => {
     expect(issue).toMatch(/^workspace: .*file/);
   });
 
+  it('warns of sessions that reach further than the files beside them', async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on('warning', listen);
+    const store = Object.create(new InMemorySession(), { reach: { value: 'cluster' } });
+    base().session(store).build();
+    base().session(new InMemorySession()).build();
+    await new Promise(setImmediate);
+    process.off('warning', listen);
+    const ours = warnings.filter((warning) => (warning as { code?: string }).code === 'workspace_not_shared');
+    expect(ours).toHaveLength(1);
+  });
+
   it('refuses a store of one machine for a workspace of many', () => {
     const shared: Workspace = Object.create(new LocalWorkspace(scratch()), { reach: { value: 'cluster' } });
     const [issue] = issuesOf(() => base().workspace(shared).session(new InMemorySession()).build());

@@ -246,3 +246,10 @@ describe('conflicts', () => {
     },
   );
 });
+
+it('a context leads to the session that the agent stored', async () => {
+  const store = new InMemorySession();
+  const agent = builder(new ScriptedModel([{ text: 'Hi' }]), store).build();
+  await agent.call('Hello', context);
+  expect((await store.load(agent.keyOf(context)))?.messages.map(textOf)).toEqual(['Hello', 'Hi']);
+});
