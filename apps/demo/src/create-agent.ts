@@ -131,7 +131,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
-      shell({ cwd: repo }),
+      shell({ cwd: repo, sandbox: 'auto' }),
       remembering,
       ...(embedded ? [] : [planMode(), subagents(SUBAGENTS, { repository: tasks })]),
       sessionHistory(),

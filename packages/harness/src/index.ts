@@ -22,6 +22,14 @@ export { type AgentsFilesConfig, agentsFiles } from './capabilities/agents-files
 export type { BudgetConfig } from './capabilities/budget/budget.js';
 export { budget } from './capabilities/budget/budget.js';
 export { type Spending, spendingOf } from './capabilities/budget/spending.js';
+export {
+  bubblewrap,
+  container,
+  type Execution,
+  type Executor,
+  findSandbox,
+  localExecutor,
+} from './capabilities/executors.js';
 export { type PermissionsConfig, permissions } from './capabilities/permissions/permissions.js';
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';

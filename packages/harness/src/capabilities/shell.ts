@@ -3,6 +3,7 @@ import {
   type Capability,
   defineTool,
   headOf,
+  InvalidInputError,
   parseWith,
   startTimer,
   type Tool,
@@ -10,6 +11,7 @@ import {
   WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
+import { type Execution, type Executor, findSandbox, localExecutor } from './executors.js';
 
 /** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
@@ -29,23 +31,49 @@ export const shellConfigSchema = z.strictObject({
   maxOutputChars: z.int().min(1_000).default(1_000_000),
   /** Names of further environment variables to pass on. */
   passEnvironment: z.array(z.string()).default([]),
+  /** Runs commands in a sandbox (bubblewrap): always, where the machine has one, or never. */
+  sandbox: z.enum(['required', 'auto', 'none']).default('none'),
+  /** Whether commands in the sandbox reach the network. */
+  network: z.boolean().default(true),
+  /** The place in which commands run, in place of `sandbox`: `bubblewrap(…)`, `container(…)`, or one of your own. */
+  executor: z.custom<Executor>((value) => typeof (value as Executor).execution === 'function').optional(),
 });
 
-export type ShellConfig = z.input<typeof shellConfigSchema>;
+export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'executor'> {
+  readonly executor?: Executor | undefined;
+}
 
 /**
- * `execute`: runs shell commands as the user of this process, without a sandbox. Commands see a minimal environment;
- * a time-out or an interruption kills the whole process group. A command that ends is answered at once; what it leaves in the
- * background goes on.
+ * `execute`: runs shell commands, as the user of this process unless `sandbox` or `executor` says otherwise. Commands are
+ * given a minimal environment; without a sandbox they can still read that of this process. A time-out or an interruption
+ * kills the whole process group. A command that ends is answered at once; what it leaves in the background goes on, but in a
+ * sandbox.
  *
- * @throws {InvalidInputError} for a malformed configuration.
+ * @throws {InvalidInputError} for a malformed configuration, or a required sandbox that this machine does not have.
  */
 export function shell(config: ShellConfig = {}): Capability {
   const settings = parseWith(shellConfigSchema, config, 'shell configuration');
-  return { name: 'shell', tools: [executeTool(settings)] };
+  const { sandbox, network } = settings;
+  const found = settings.executor ?? (sandbox === 'none' ? undefined : findSandbox({ network }));
+  if (found === undefined && sandbox === 'required') {
+    throw new InvalidInputError('shell configuration', [{ path: 'sandbox', message: NO_SANDBOX }]);
+  }
+  let warns = found === undefined && sandbox === 'auto';
+  return {
+    name: 'shell',
+    tools: [executeTool(settings, found ?? localExecutor)],
+    aroundCall(scope, next) {
+      if (warns)
+        scope.emit({ type: 'warning', source: 'shell', message: `Commands run as this user: ${NO_SANDBOX}` });
+      warns = false;
+      return next();
+    },
+  };
 }
 
-function executeTool(settings: z.output<typeof shellConfigSchema>): Tool {
+const NO_SANDBOX = 'there is no sandbox here; install bubblewrap, and allow it user namespaces';
+
+function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Executor): Tool {
   return defineTool({
     name: 'execute',
     description:
@@ -65,7 +93,7 @@ function executeTool(settings: z.output<typeof shellConfigSchema>): Tool {
           'This workspace has no local directory; configure shell({ cwd }).',
         );
       }
-      return run(command, { cwd, timeoutMs, signal, settings });
+      return run(executor.execution(command, cwd), { cwd, timeoutMs, signal, settings });
     },
   });
 }
@@ -77,7 +105,10 @@ interface RunOptions {
   readonly settings: z.output<typeof shellConfigSchema>;
 }
 
-function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions): Promise<string> {
+function run(
+  { file, args, stop }: Execution,
+  { cwd, timeoutMs, signal, settings }: RunOptions,
+): Promise<string> {
   signal.throwIfAborted();
   const names = [...DEFAULT_ENVIRONMENT, ...settings.passEnvironment];
   const env = Object.fromEntries(
@@ -85,7 +116,7 @@ function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions):
   );
   return new Promise((resolve, reject) => {
     // A group of its own, so that what the command starts dies with it.
-    const child = spawn('sh', ['-c', command], {
+    const child = spawn(file, args, {
       cwd,
       env,
       detached: true,
@@ -97,6 +128,7 @@ function run(command: string, { cwd, timeoutMs, signal, settings }: RunOptions):
       note = reason;
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        if (stop !== undefined) spawn(stop.file, stop.args, { stdio: 'ignore', env }).once('error', () => {});
       } catch {
         // It has ended by itself.
       }

@@ -32,6 +32,9 @@ const subagentsFileSchema = z.strictObject({
     .default([]),
 });
 
+const { executor, sandbox, ...shellShape } = shellConfigSchema.shape;
+const shellFileSchema = z.strictObject({ ...shellShape, sandbox: sandbox.unwrap().default('auto') });
+
 const nothing = z.strictObject({});
 
 /**
@@ -47,7 +50,8 @@ export function harnessCapabilities(
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
     permissions: fileCapability('permissions', permissionsConfigSchema, permissions),
     plan_mode: fileCapability('plan_mode', planModeConfigSchema, planMode),
-    shell: fileCapability('shell', shellConfigSchema, shell),
+    // What a file asks for runs in a sandbox where there is one.
+    shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
     subagents: fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
       subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),

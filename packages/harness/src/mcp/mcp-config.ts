@@ -19,8 +19,11 @@ const serverSchema = z.strictObject({
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns of the tools to offer, by the server's own names. Default: all. */
   tools: z.array(z.string().min(1)).optional(),
-  /** Believes the server's annotations of its tools (read-only, destructive). */
-  trustAnnotations: z.boolean().default(true),
+  /**
+   * Believes what the server says of its tools (`readOnlyHint`), now and after it changed them. Else only hints that make
+   * rules stricter count, and a tool that became another since this session used it takes approval.
+   */
+  trusted: z.boolean().default(false),
   /** Lets `mcp()` fail when the server cannot be reached. */
   required: z.boolean().default(true),
 });
@@ -38,6 +41,10 @@ export const mcpConfigSchema = z.strictObject({
   maxResultChars: z.int().min(1).default(200_000),
   /** Bytes of an image or another file in a result; larger ones are left out. */
   maxFileBytes: z.int().min(0).default(5_000_000),
+  /** Bytes of all images and other files of a result; those beyond are left out. */
+  maxResultBytes: z.int().min(0).default(20_000_000),
+  /** Characters of the schemas and descriptions of one server's tools; tools beyond are left out. */
+  maxSchemaChars: z.int().min(1).default(300_000),
   /** Tools that one server may have; those beyond are left out. */
   maxTools: z.int().min(1).default(200),
   /** Milliseconds until a server that went away is tried again; doubles up to `maxRetryDelayMs`. */

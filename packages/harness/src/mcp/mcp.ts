@@ -1,9 +1,12 @@
 import {
+  type AgentState,
   type Capability,
   type Clock,
   errorText,
   type FileCapability,
   fileCapability,
+  isObject,
+  type JsonObject,
   type Tool,
   textOf,
 } from '@x/core';
@@ -29,8 +32,8 @@ interface Server {
 }
 
 /**
- * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. Annotations of tools count for
- * permissions (`readOnlyHint`, `destructiveHint`), results are bounded, and a server that dies is started again for the next
+ * Connects to MCP servers and brings their tools, named `mcp__server__tool`, sorted. What a server says of its
+ * tools is believed only if it is `trusted`; what it sends is bounded, and a server that dies is started again for the next
  * call. Tools that a server adds or takes away are there, or gone, from the agent's next call on.
  *
  * Strings of the configuration may hold `${NAME}`: secrets come from the environment, and no message shows them.
@@ -106,8 +109,26 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
       }
       await next();
     },
+    authorize({ name }, { state, tool }) {
+      const known = pinsOf(state)[name];
+      if (tool?.fingerprint === undefined || known === undefined || known === tool.fingerprint)
+        return undefined;
+      return { type: 'ask', reason: `The server changed ${name} since it was last used in this session.` };
+    },
+    aroundTool(call, { state, tool }, next) {
+      // It was approved as it is now, by a human or by a rule.
+      if (tool?.fingerprint !== undefined && tools.includes(tool)) {
+        state.extensions.mcp = { pins: { ...pinsOf(state), [call.name]: tool.fingerprint } };
+      }
+      return next(call);
+    },
     close,
   };
+}
+
+function pinsOf(state: AgentState): JsonObject {
+  const pins = state.extensions.mcp?.pins;
+  return isObject(pins) ? pins : {};
 }
 
 /** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
@@ -117,7 +138,7 @@ function offered(
   settings: McpSettings,
   warn: (message: string) => void,
 ): readonly Tool[] {
-  const { tools: patterns, trustAnnotations = true } = settings.servers[server] ?? {};
+  const { tools: patterns, trusted = false } = settings.servers[server] ?? {};
   const isWanted = patterns === undefined ? () => true : picomatch(patterns);
   const wanted = new Map(listed.filter((tool) => isWanted(tool.name)).map((tool) => [tool.name, tool]));
   const sorted = [...wanted.values()].sort((left, right) => (left.name < right.name ? -1 : 1));
@@ -126,7 +147,19 @@ function offered(
       `MCP server "${server}" has ${sorted.length} tools; the first ${settings.maxTools} by name are offered.`,
     );
   }
-  const kept = sorted.slice(0, settings.maxTools);
+  let room = settings.maxSchemaChars;
+  const kept = sorted.slice(0, settings.maxTools).filter((tool) => {
+    const { length } = JSON.stringify([tool.description, tool.inputSchema]);
+    if (length <= room) room -= length;
+    else {
+      warn(
+        `Tool "${tool.name}" of MCP server "${server}" is left out: the schemas of one server may have ` +
+          `${settings.maxSchemaChars} characters. Choose some of its tools, or raise maxSchemaChars.`,
+      );
+      return false;
+    }
+    return true;
+  });
   const names = toolNames(
     server,
     kept.map((tool) => tool.name),
@@ -134,7 +167,7 @@ function offered(
   return kept.flatMap((tool): readonly Tool[] => {
     try {
       return [
-        toTool(names.get(tool.name) ?? tool.name, tool, trustAnnotations, async (input, { signal }) => {
+        toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal }) => {
           const result = await connection.callTool(tool.name, { ...input }, signal);
           const output = toOutput(result, settings);
           if (result.isError !== true) return output;

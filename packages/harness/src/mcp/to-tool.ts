@@ -9,6 +9,7 @@ import {
   type ToolContext,
   type ToolOutputBlock,
 } from '@x/core';
+import { digestOf } from '../loop/open-calls.js';
 import type { McpResult, McpTool } from './mcp-client.js';
 
 const MAX_DESCRIPTION_CHARS = 8_000;
@@ -23,10 +24,10 @@ type Call = (input: JsonObject, context: ToolContext) => ReturnType<Tool['run']>
  *
  * @throws {InvalidInputError} for a schema that no model could be given.
  */
-export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, call: Call): Tool {
+export function toTool(name: string, tool: McpTool, trusted: boolean, call: Call): Tool {
   const inputSchema = schemaOf(tool);
-  const hints = trustAnnotations && isObject(tool.annotations) ? tool.annotations : {};
-  const readOnly = hints.readOnlyHint === true;
+  const hints = isObject(tool.annotations) ? tool.annotations : {};
+  const readOnly = trusted && hints.readOnlyHint === true;
   const options = {
     name,
     description: headOf(descriptionOf(tool), MAX_DESCRIPTION_CHARS),
@@ -35,6 +36,9 @@ export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, c
     // The server's own limit is kept where it is called.
     timeoutMs: 0,
   };
+  const fingerprint = trusted
+    ? {}
+    : { fingerprint: digestOf({ name, input: { ...options, hints, inputSchema } as JsonObject }) };
   // The input is sent as the model wrote it: the check must not change it.
   const run = (context: ToolContext) => call(context.call.input as JsonObject, context);
   try {
@@ -43,12 +47,15 @@ export function toTool(name: string, tool: McpTool, trustAnnotations: boolean, c
       input: inputSchema,
       execute: async (_, context) => [...(await run(context))],
     });
-    return { ...checked, definition: { ...checked.definition, inputSchema } };
+    // Rules judge what is sent, and no output of the check.
+    const { parse: _, ...unparsed } = checked;
+    return { ...unparsed, ...fingerprint, definition: { ...checked.definition, inputSchema } };
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;
     const { name: _, description, ...rest } = options;
     return {
       ...rest,
+      ...fingerprint,
       definition: { name, description, inputSchema },
       run: (_input, context) => run(context),
     };
@@ -72,6 +79,7 @@ function descriptionOf({ name, title, description }: McpTool): string {
 interface OutputLimits {
   readonly maxResultChars: number;
   readonly maxFileBytes: number;
+  readonly maxResultBytes: number;
 }
 
 /**
@@ -80,7 +88,15 @@ interface OutputLimits {
  */
 export function toOutput(result: McpResult, limits: OutputLimits): readonly ToolOutputBlock[] {
   const content = Array.isArray(result.content) ? result.content : [];
-  const blocks = content.flatMap((block) => toBlocks(block, limits));
+  let left = limits.maxResultBytes;
+  const blocks = content.flatMap((block) => {
+    const maxFileBytes = Math.min(limits.maxFileBytes, left);
+    const converted = toBlocks(block, { ...limits, maxFileBytes });
+    for (const each of converted) {
+      if (each.type === 'file' && each.source.type === 'base64') left -= bytesOf(each.source.data);
+    }
+    return converted;
+  });
   if (blocks.length > 0) return withinLimit(blocks, limits.maxResultChars);
   const structuredContent = result.structuredContent ?? result.toolResult;
   const text =
@@ -103,6 +119,10 @@ function toBlocks(block: unknown, limits: OutputLimits): readonly ToolOutputBloc
   return [{ type: 'text', text: JSON.stringify(block) }];
 }
 
+function bytesOf(base64: string): number {
+  return Math.floor((base64.length * 3) / 4);
+}
+
 function file(
   data: string,
   mimeType: unknown,
@@ -110,11 +130,11 @@ function file(
   filename?: string,
 ): ToolOutputBlock {
   const mediaType = typeof mimeType === 'string' ? mimeType : 'application/octet-stream';
-  const bytes = Math.floor((data.length * 3) / 4);
+  const bytes = bytesOf(data);
   if (bytes > maxFileBytes) {
     return {
       type: 'text',
-      text: `[A file of type ${mediaType} with ${bytes} bytes was left out: ${maxFileBytes} are allowed.]`,
+      text: `[A file of type ${mediaType} with ${bytes} bytes was left out: ${maxFileBytes} more are allowed.]`,
     };
   }
   return {

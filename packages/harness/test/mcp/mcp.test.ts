@@ -15,7 +15,7 @@ const names = (tools: readonly { readonly definition: { readonly name: string } 
 
 describe('a server over stdio', () => {
   it('brings its tools, sorted, with names that providers take and what it says of them', async () => {
-    const capability = await connect({ test: stdioServer });
+    const capability = await connect({ test: { ...stdioServer, trusted: true } });
     expect(names(capability.tools)).toEqual([
       'mcp__test__count',
       'mcp__test__delete_everything',
@@ -41,13 +41,13 @@ describe('a server over stdio', () => {
     await expect(run(toolOf(capability, 'mcp__test__echo'), { text: 1 })).rejects.toThrow(InvalidInputError);
   });
 
-  it('believes nothing of a server that is not trusted, and offers only what is asked for', async () => {
+  it('believes a server that is not trusted only where that is stricter, and offers only what is asked for', async () => {
     const capability = await connect({
-      test: { ...stdioServer, trustAnnotations: false, tools: ['echo', 'delete*'] },
+      test: { ...stdioServer, tools: ['echo', 'delete*'] },
     });
     expect(names(capability.tools)).toEqual(['mcp__test__delete_everything', 'mcp__test__echo']);
     expect(toolOf(capability, 'mcp__test__echo').readOnly).toBe(false);
-    expect(toolOf(capability, 'mcp__test__delete_everything').destructive).toBeUndefined();
+    expect(toolOf(capability, 'mcp__test__delete_everything').destructive).toBe(true);
   });
 
   it('keeps what is no text, and bounds what is', async () => {

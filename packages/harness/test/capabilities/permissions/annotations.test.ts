@@ -52,7 +52,7 @@ function ownTools(done: string[]): readonly Tool[] {
   }));
 }
 
-function servers(done: string[], trustAnnotations = true) {
+function servers(done: string[], trusted = true) {
   const tools = Object.entries(SERVER).map(([name, { hints }]) => ({
     name,
     inputSchema: { type: 'object' },
@@ -65,7 +65,7 @@ function servers(done: string[], trustAnnotations = true) {
       return { content: [] };
     },
   };
-  return mcp({ servers: { server: { client, trustAnnotations } } });
+  return mcp({ servers: { server: { client, trusted } } });
 }
 
 async function verdictOn(
@@ -130,10 +130,13 @@ describe('what a tool says of itself', () => {
     }
   });
 
-  it('counts nothing from a server that is not trusted', async () => {
-    for (const name of ['reads', 'both', 'destroys']) {
+  it('counts from a server that is not trusted only where it makes rules stricter', async () => {
+    for (const [name, what] of Object.entries({ reads: 'change', both: 'destroy', destroys: 'destroy' })) {
       const found = await verdictOn(`mcp__server__${name}`, {}, { trusts: false });
-      expect(found).toEqual({ verdict: 'asks', why: `mcp__server__${name} may change something.` });
+      expect(found).toEqual({ verdict: 'asks', why: `mcp__server__${name} may ${what} something.` });
+      for (const mode of ['explore', 'dont_ask'] as const) {
+        expect((await verdictOn(`mcp__server__${name}`, { mode }, { trusts: false })).verdict).toBe('denied');
+      }
     }
   });
 

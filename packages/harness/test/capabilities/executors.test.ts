@@ -1,0 +1,112 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RuntimeContext } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import {
+  bubblewrap,
+  container,
+  type Executor,
+  findSandbox,
+  HarnessAgent,
+  type ShellConfig,
+  shell,
+} from '../../src/index.js';
+import { resultsIn } from '../loop/approvals/support.js';
+import { collect, scratch } from '../support.js';
+
+async function run(command: string, cwd: string, config: ShellConfig) {
+  const model = new ScriptedModel([
+    { toolCalls: [{ id: 'c', name: 'execute', input: { command } }] },
+    { text: 'Done.' },
+  ]);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(cwd)
+    .use(shell({ cwd, ...config }))
+    .build();
+  const events = await collect(agent.stream('Go', RuntimeContext.of({ sessionId: 's' })));
+  await agent.close();
+  return { result: resultsIn(model).c ?? '', warnings: events.filter(({ type }) => type === 'warning') };
+}
+
+describe('bubblewrap', () => {
+  it('shows a command the system, its directory, and nothing else', () => {
+    const { file, args } = bubblewrap({ network: false, read: ['/data'] }).execution('ls', '/work');
+    expect(file).toBe('bwrap');
+    const text = args.join(' ');
+    for (const part of [
+      '--unshare-all',
+      '--die-with-parent',
+      '--bind /work /work',
+      '--chdir /work',
+      '--proc /proc',
+    ]) {
+      expect(text).toContain(part);
+    }
+    expect(text).toContain('--ro-bind-try /data /data');
+    expect(text).not.toMatch(/--share-net|resolv\.conf|--(ro-)?bind \/ |\/root|\/home/);
+    expect(args.slice(-3)).toEqual(['sh', '-c', 'ls']);
+    expect(bubblewrap().execution('ls', '/work').args).toContain('--share-net');
+  });
+
+  it('keeps files, environment and processes from a command, or the machine says that it has none', async () => {
+    const outside = join(scratch(), 'outside');
+    const cwd = scratch();
+    writeFileSync(outside, 'canary-outside');
+    process.env.X_CANARY = 'canary-environment';
+    const script = [
+      `cat ${outside}; echo x > ${outside}; ls -d /root /home`,
+      'cat /proc/*/environ | tr "\\0" "\\n"; env',
+      'echo inside > made',
+    ].join('; ');
+    const { result, warnings } = await run(script, cwd, { sandbox: 'auto' });
+    delete process.env.X_CANARY;
+    expect(existsSync(join(cwd, 'made'))).toBe(true);
+    if (findSandbox() === undefined) {
+      expect(warnings).toMatchObject([
+        { source: 'shell', message: expect.stringContaining('no sandbox here') },
+      ]);
+      return;
+    }
+    expect(warnings).toEqual([]);
+    expect(result).not.toContain('canary');
+    expect(readFileSync(outside, 'utf8')).toBe('canary-outside');
+  });
+});
+
+describe('an executor', () => {
+  it('of a container runs the line there, and stops the container with the command', () => {
+    const { file, args, stop } = container({ image: 'node:22', network: false }).execution('ls', '/work');
+    expect([file, ...args].join(' ')).toMatch(
+      /^docker run --rm --init --name (x-\w+) --network none -v \/work:\/work -w \/work node:22 sh -c ls$/,
+    );
+    expect(stop?.args).toEqual(['kill', args[args.indexOf('--name') + 1]]);
+  });
+
+  it('of one\u2019s own decides what is run, and is stopped as it says', async () => {
+    const cwd = scratch();
+    const own: Executor = {
+      name: 'own',
+      execution: (line, place) => ({
+        file: 'sh',
+        args: ['-c', `echo "own: ${line} in ${place}"; sleep 60`],
+        stop: { file: 'touch', args: [join(cwd, 'stopped')] },
+      }),
+    };
+    const { result } = await run('ls', cwd, { executor: own, timeoutMs: 200 });
+    expect(result).toContain(`own: ls in ${cwd}`);
+    while (!existsSync(join(cwd, 'stopped'))) await new Promise((resolve) => setTimeout(resolve, 5));
+  });
+
+  it('is refused when it is none, and a required sandbox when there is none', () => {
+    expect(() => shell({ executor: {} as Executor })).toThrow('executor');
+    const path = process.env.PATH;
+    process.env.PATH = scratch();
+    try {
+      expect(() => shell({ sandbox: 'required' })).toThrow('there is no sandbox here');
+    } finally {
+      process.env.PATH = path;
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import { InMemorySession, type JsonObject, RuntimeContext } from '@x/core';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, it } from 'vitest';
+import { HarnessAgent, permissions } from '../../src/index.js';
+import { mcp } from '../../src/mcp/index.js';
+import { toOutput } from '../../src/mcp/to-tool.js';
+import { decided, scratch } from '../support.js';
+
+const context = RuntimeContext.of({ sessionId: 's' });
+const use = { toolCalls: [{ id: 'use', name: 'mcp__shop__wipe', input: {} }] };
+
+/** A server whose tool is what `listed` says when the agent is built. */
+function shop(listed: JsonObject, trusted = false) {
+  const calls: string[] = [];
+  const client = {
+    listTools: async () => ({ tools: [{ name: 'wipe', inputSchema: { type: 'object' }, ...listed }] }),
+    callTool: async ({ name }: { readonly name: string }) => {
+      calls.push(name);
+      return { content: [{ type: 'text', text: 'ok' }] };
+    },
+  };
+  return { calls, capability: () => mcp({ servers: { shop: { client, trusted } } }) };
+}
+
+describe('a server that is not trusted', () => {
+  const before = { description: 'Wipes the desk.' };
+  const changes: readonly JsonObject[] = [
+    { description: 'Wipes the disk.' },
+    { ...before, annotations: { readOnlyHint: true } },
+    { ...before, inputSchema: { type: 'object', properties: { all: { type: 'boolean' } } } },
+  ];
+
+  it.each(changes)('is asked about again when it changes a tool: %j', async (after) => {
+    for (const allow of [[], ['mcp__shop__*']]) {
+      const session = new InMemorySession();
+      const workspace = scratch();
+      const node = async (server: ReturnType<typeof shop>) =>
+        HarnessAgent.builder()
+          .model(new ScriptedModel([use, { text: 'ok' }]))
+          .session(session)
+          .workspace(workspace)
+          .use(permissions({ allow }), await server.capability())
+          .build();
+      const first = shop(before);
+      const agent = await node(first);
+      const reply = await agent.call('Go', context);
+      if (allow.length === 0) {
+        const always = await decided(agent, context, { use: { type: 'approve', always: true } });
+        await agent.resume(context, { decisions: always });
+      } else expect(reply.stopReason).toBe('completed');
+      expect(first.calls).toEqual(['wipe']);
+
+      // The same tool is not asked about again, in another process; what became of it is.
+      const same = shop(before);
+      await (await node(same)).call('Again', context);
+      expect(same.calls).toEqual(['wipe']);
+      const changed = shop(after);
+      const asked = await (await node(changed)).call('Again', context);
+      expect(asked.stopReason).toBe('permission_required');
+      expect(asked.pendingCalls[0]?.reason).toContain('changed');
+      expect(changed.calls).toEqual([]);
+    }
+  });
+
+  it('cannot change a tool between the question and the answer', async () => {
+    const session = new InMemorySession();
+    const workspace = scratch();
+    const node = async (
+      server: ReturnType<typeof shop>,
+      script: ConstructorParameters<typeof ScriptedModel>[0],
+    ) =>
+      HarnessAgent.builder()
+        .model(new ScriptedModel(script))
+        .session(session)
+        .workspace(workspace)
+        .use(permissions(), await server.capability())
+        .build();
+    const agent = await node(shop(before), [use]);
+    await agent.call('Go', context);
+    const decisions = await decided(agent, context, { use: { type: 'approve' } });
+    const changed = shop({ description: 'Wipes the disk.' });
+    const reply = await (await node(changed, [])).resume(context, { decisions });
+    expect(reply.stopReason).toBe('permission_required');
+    expect(changed.calls).toEqual([]);
+  });
+});
+
+describe('what a server sends is bounded', () => {
+  it('by the schemas of all its tools', async () => {
+    const tools = Array.from({ length: 20 }, (_, index) => ({
+      name: `tool${String(index).padStart(2, '0')}`,
+      description: 'x'.repeat(1_000),
+      inputSchema: { type: 'object' },
+    }));
+    const client = { listTools: async () => ({ tools }), callTool: async () => ({}) };
+    const { tools: offered = [] } = await mcp({ servers: { big: { client } }, maxSchemaChars: 5_500 });
+    expect(offered).toHaveLength(5);
+  });
+
+  it('by the bytes of all files of a result', () => {
+    const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(4_000) };
+    const output = toOutput(
+      { content: Array.from({ length: 60 }, () => image) },
+      { maxResultChars: 100_000, maxFileBytes: 5_000, maxResultBytes: 10_000 },
+    );
+    expect(output.filter(({ type }) => type === 'file')).toHaveLength(3);
+    expect(output).toHaveLength(60);
+  });
+});
