@@ -103,7 +103,7 @@ export interface BackgroundTask {
   readonly subagent: string;
   /** The beginning of the message that it was given. */
   readonly task: string;
-  readonly status: 'pending' | 'running' | 'completed' | 'failed' | 'cancelled';
+  readonly status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
   readonly createdAt: string;
   readonly endedAt?: string | undefined;
   /** The beginning of its answer, or why it failed. */

@@ -54,7 +54,7 @@ async function asked(backend: HarnessBackend): Promise<string> {
   await backend.send('s-1', 'Write it down');
   const { pending } = await once(backend, waiting);
   expect(pending).toMatchObject([{ name: 'write_file', reason: 'write_file may change something.' }]);
-  return pending[0]?.id ?? '';
+  return pending[0]?.approvalId ?? '';
 }
 
 describe('a call that takes approval', () => {
@@ -65,7 +65,7 @@ describe('a call that takes approval', () => {
     await first.close();
 
     const second = open(scripted({ text: 'Written.' }));
-    expect((await second.transcript('s-1')).transcript.pending).toMatchObject([{ id }]);
+    expect((await second.transcript('s-1')).transcript.pending).toMatchObject([{ approvalId: id }]);
     await second.decide('s-1', { [id]: { type: 'approve', always: true } });
     const { entries } = await once(second, ended);
     expect(readFileSync(file('plan.md'), 'utf8')).toBe('written');
@@ -149,7 +149,7 @@ describe('the embedded guide', () => {
     const backend = open(guide, { embedded: true });
     await backend.send('s-1', 'write ideas.md: look at the stores first');
     const { pending } = await once(backend, waiting);
-    await backend.decide('s-1', { [pending[0]?.id ?? '']: { type: 'approve' } });
+    await backend.decide('s-1', { [pending[0]?.approvalId ?? '']: { type: 'approve' } });
     const { entries } = await once(backend, ended);
     expect(readFileSync(file('ideas.md'), 'utf8')).toBe('look at the stores first\n');
     const last = entries.at(-1);

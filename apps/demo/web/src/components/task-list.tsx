@@ -6,6 +6,7 @@ import { Fold } from './fold.js';
 
 const faces = {
   pending: { icon: CircleDot, label: 'waits' },
+  waiting: { icon: CircleDot, label: 'waits for approval' },
   running: { icon: CircleDot, label: 'running' },
   completed: { icon: CircleCheck, label: 'done' },
   failed: { icon: CircleAlert, label: 'failed' },
