@@ -4,19 +4,18 @@ import { permissions } from '@x/harness';
 /** Files that the agent may write without asking: its report and its notes. */
 const OWN_FILES = ['REPORT.md', 'notes/**'];
 
-/** Commands that only read. A command with options that write or run another is in `ASK`, or left out. */
+/**
+ * Commands that read the repository and nothing else: the file tools read files. A command that takes any path would read the
+ * server's secrets, `/proc/$PPID/environ` for one. What writes or runs another is in `ASK`, or left out.
+ */
 const READING_COMMANDS = [
-  'ls *',
+  'ls',
   'pwd',
-  'cat *',
-  'head *',
-  'tail *',
-  'wc *',
-  'grep *',
-  'git status *',
+  'git status',
   'git log *',
   'git show *',
-  'git diff *',
+  'git diff',
+  'git diff --stat',
 ];
 const ASK = ['execute(git *--output*)', 'execute(git *--ext-diff*)', 'execute(git *--textconv*)'];
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
@@ -93,7 +93,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
   const workspace = mountWorkspace(storage.workspace, {
-    repo: new LocalWorkspace(repo, { readOnly: true, hidden: KEPT_BACK }),
+    repo: new LocalWorkspace(repo, { readOnly: true, hidden: [...KEPT_BACK, ...dataWithin(repo, data)] }),
   });
   const counter = tiktokenCounter();
   const tasks = new WorkspaceTaskRepository(storageOf(workspace));
@@ -149,4 +149,10 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     compaction: settings,
     triggerTokens: Math.floor(window * settings.trigger),
   };
+}
+
+/** Names the directory of the repository in which the demo's own data is, where it is: others' files are in it. */
+function dataWithin(repo: string, data: string): readonly string[] {
+  const [first = ''] = relative(repo, data).split(sep);
+  return first === '' || first === '..' ? [] : [first];
 }

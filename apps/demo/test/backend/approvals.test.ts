@@ -117,9 +117,15 @@ describe('what takes no approval', () => {
   });
 
   it.each([
-    ['ls -la', false],
-    ['git log --oneline | head -3', false],
+    ['ls', false],
+    ['git log --oneline', false],
     ['git diff --output=stolen.txt', true],
+    ['git diff --no-index /dev/null /etc/passwd', true],
+    ['cat /proc/$PPID/environ', true],
+    ['cat ~/.ssh/id_ed25519', true],
+    ['cat ../secret', true],
+    ['grep -r . /proc/self/environ', true],
+    ['ls /home', true],
     ['cat a > b', true],
     ['npm test', true],
   ])('%s: asked %s', async (command, asks) => {

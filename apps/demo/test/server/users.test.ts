@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
@@ -76,7 +76,19 @@ describe('two users of one server', () => {
 
     const log = 'users/alice/agents/guide/sessions/shared.log.jsonl';
     expect((await ask('alice', `/file?path=${log}`)).status).toBe(200);
-    for (const path of [log, `../../alice/workspace/${log}`, `../../../users/alice/workspace/${log}`]) {
+    // The repository holds the data of all here, as it does by default.
+    const mounted = ['.x/', ''].map((tree) => `repo/users/alice/workspace/${tree}${log}`);
+    const [report, env] = ['repo/users/alice/workspace/REPORT.md', 'repo/.env.local'];
+    writeFileSync(join(data, 'users/alice/workspace/REPORT.md'), 'turquoise');
+    writeFileSync(join(data, '.env.local'), 'SECRET=1');
+    for (const path of [
+      log,
+      `../../alice/workspace/${log}`,
+      `../../../users/alice/workspace/${log}`,
+      ...mounted,
+      report,
+      env,
+    ]) {
       expect(
         (await ask('bob', `/file?path=${encodeURIComponent(path)}`)).status,
         path,

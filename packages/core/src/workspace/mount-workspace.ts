@@ -1,4 +1,5 @@
 import { WorkspaceError, type WorkspaceErrorCode } from '../errors/workspace-error.js';
+import { shareStorage } from './storage.js';
 import { pathSegments, type Reach, type Workspace, type WorkspaceEntry } from './workspace.js';
 import { subtreeOf } from './workspace-tree.js';
 
@@ -37,7 +38,7 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
     }
   }
 
-  return {
+  const whole: Workspace = {
     reach: REACHES[Math.min(...reaches)] ?? base.reach,
     read: (path, range) => within(path, (workspace, inner) => workspace.read(inner, range)),
     write: (path, data, options) => within(path, (workspace, inner) => workspace.write(inner, data, options)),
@@ -86,6 +87,9 @@ export function mountWorkspace(base: Workspace, mounts: Readonly<Record<string, 
       ),
     ...(base.lock === undefined ? {} : { lock: base.lock.bind(base) }),
   };
+  // Nothing of what is mounted is moved.
+  shareStorage(whole, base);
+  return whole;
 
   async function* listRoot(options: { readonly recursive?: boolean } = {}): AsyncIterable<WorkspaceEntry> {
     const sources = [visible(base.list('', options))];

@@ -37,6 +37,11 @@ export function storageOf(workspace: Workspace): Workspace {
   return tree;
 }
 
+/** Gives a workspace that is made of others the storage of one of them. */
+export function shareStorage(workspace: Workspace, base: Workspace): void {
+  trees.set(workspace, storageOf(base));
+}
+
 /** Moves an older layout into the storage, once. What a crash left half done is gone on with. */
 async function moveIn(workspace: Workspace): Promise<void> {
   if ((await workspace.stat(MARK)) !== undefined) return;

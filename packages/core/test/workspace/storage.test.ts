@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LocalWorkspace } from '../../src/workspace/local-workspace.js';
+import { mountWorkspace } from '../../src/workspace/mount-workspace.js';
 import { storageOf } from '../../src/workspace/storage.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
 import { temporaryDirectory } from '../temporary-directory.js';
@@ -118,6 +119,19 @@ test.each([true, false])(
     }
   },
 );
+
+test('what is mounted has its own storage, and is left alone', async () => {
+  const [root, mounted] = [await temporaryDirectory(), await temporaryDirectory()];
+  await write(root, OLD);
+  await write(mounted, { 'agents/coder/deep/0123456789abcdef0123456789abcdef.txt': 'theirs' });
+  const base = new LocalWorkspace(root);
+  const workspace = mountWorkspace(base, {
+    repo: new LocalWorkspace(mounted, { readOnly: true, hidden: ['users'] }),
+  });
+  expect(storageOf(workspace)).toBe(storageOf(base));
+  await storageOf(workspace).stat('a');
+  expect(await filesOf(root)).toEqual({ ...below(OLD), '.x/layout.json': '{"version":2}\n' });
+});
 
 test('two processes move at once', async () => {
   const root = await temporaryDirectory();
