@@ -189,6 +189,7 @@ export async function everything(options: EverythingOptions) {
     .systemPrompt('You do everything.')
     .model(model)
     .workspace(options.directory)
+    .isolation('shared')
     .session(options.session)
     .tools(look, options.pay ?? purse().pay)
     .checkpoint('step')
