@@ -41,8 +41,7 @@ function toTask({
     taskId,
     subagent,
     task: headOf(task, MAX_TASK_CHARS),
-    // The page asks for the approval at the call that gave the task.
-    status: status === 'waiting' ? 'pending' : status,
+    status,
     createdAt,
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(outcome === undefined ? {} : { outcome: headOf(outcome, MAX_TASK_CHARS) }),
