@@ -258,7 +258,9 @@ it('refuses to guess whose memory it is when the log is no file of a workspace',
 });
 
 it('describes its tools in few words: the schema of a day is no pattern of half a page', () => {
-  const definitions = (memory({ model: null }).tools ?? []).map(({ definition }) => JSON.stringify(definition));
+  const definitions = (memory({ model: null }).tools ?? []).map(({ definition }) =>
+    JSON.stringify(definition),
+  );
   expect(definitions.length).toBeGreaterThan(4);
   for (const text of definitions) expect(estimateCounter.count(text)).toBeLessThan(300);
   expect(definitions.reduce((sum, text) => sum + estimateCounter.count(text), 0)).toBeLessThan(1_000);
