@@ -21,6 +21,7 @@ import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } f
 import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
 import { finiteLimits, type Limits } from './limits.js';
 
+const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
 const DEFAULT_WORKSPACE = './workspace';
 const SNAKE_CASE = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$/;
 
@@ -258,13 +259,8 @@ export class HarnessAgentBuilder<Agent> {
           'would see the files and not the sessions; use a store that is shared too, such as RedisSession',
       });
     }
-    if (session?.reach === 'cluster' && workspace && workspace.reach !== 'cluster') {
-      process.emitWarning(
-        `Sessions are shared between machines, but the workspace is this ${workspace.reach}'s alone: on another machine an agent finds ` +
-          'the conversation and none of its files, logs and evicted results. Share the workspace too, as RedisWorkspace does.',
-        { code: 'workspace_not_shared' },
-      );
-    }
+    if (session?.reach === 'cluster' && workspace && workspace.reach !== 'cluster')
+      process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
     const found = inOrder(
       capabilities.filter((capability) => capability !== undefined),
       issues,
