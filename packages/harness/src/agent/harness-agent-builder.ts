@@ -119,8 +119,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Says who have their files in common: the sessions of a `user` (default; calls without a user work at the root of the
-   * workspace), one `session`, all of an `agent` in a tenant, or all (`shared`): a coding agent on one checkout.
+   * Says who have their files in common: the sessions of a `user` (default; calls without one work at the root), one
+   * `session`, all of an `agent` in a tenant, or all (`shared`): a coding agent on one checkout.
    */
   isolation(isolation: Isolation): this {
     return this.settings({ isolation });
@@ -133,8 +133,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise: objects, or names that the registry resolves. A capability's own name is in
-   * snake_case, and no two have the same.
+   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise: objects, or names that the
+   * registry resolves. A capability's own name is in snake_case, and no two have the same.
    */
   use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
     this.#capabilities.push(...capabilities);
@@ -153,8 +153,8 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Says when sessions are written. With `effect` (default) before and after every tool that changes something, so that a process that
-   * dies leaves no doubt what it may have done; with `step` after every step, too; with `call` at the end of a call alone.
+   * Says when sessions are written: `effect` (default) before and after every tool that changes something, so that a
+   * process that dies leaves no doubt what it may have done; `step` after every step, too; `call` at a call's end alone.
    */
   checkpoint(checkpoint: 'effect' | 'step' | 'call'): this {
     return this.settings({ checkpoint });
@@ -170,8 +170,7 @@ export class HarnessAgentBuilder<Agent> {
 
   /**
    * Decides about a call to a session that another call is using, here or in a process that shares a store with leases.
-   * With `queue` (default) it waits for its turn, at most `limits.queueMs` (600 000). With `reject` it
-   * fails at once with a `SessionLeaseError`.
+   * With `queue` (default) it waits at most `limits.queueMs` (600 000); with `reject` it fails with a `SessionLeaseError`.
    */
   turns(turns: 'queue' | 'reject'): this {
     return this.settings({ turns });
