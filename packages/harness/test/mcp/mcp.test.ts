@@ -250,7 +250,7 @@ describe('in an agent', () => {
     const [evicted = ''] = resultsOf(model.requests[1]?.messages ?? [], 'mcp__test__huge');
     expect(evicted.length).toBeLessThan(6_000);
     const path = /written to (\S+):/.exec(evicted)?.[1] ?? '';
-    expect(existsSync(join(root, path))).toBe(true);
+    expect(existsSync(join(root, '.x', path))).toBe(true);
     const [death] = blocksOf(model.requests[2]?.messages ?? [], 'mcp__test__die');
     expect(death?.isError).toBe(true);
     expect(textOf(death ? [death] : [])).toContain('may or may not have taken effect');
