@@ -55,7 +55,8 @@ sessionStoreSuite({
         `SELECT extract(epoch FROM expires_at - clock_timestamp()) * 1000 AS rest FROM ${table} WHERE session_key = $1`,
         [`${of}`],
       );
-      return Number(rows[0]?.rest);
+      // The column is rounded to milliseconds, also upward.
+      return Math.floor(Number(rows[0]?.rest));
     },
     expireIn: async (of, ms) => {
       const time = `clock_timestamp() + $2 * interval '1 millisecond'`;
