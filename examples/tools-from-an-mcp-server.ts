@@ -39,8 +39,8 @@ const workspace = mkdtempSync(join(tmpdir(), 'x-example-'));
 const agent = HarnessAgent.builder()
   .model(model)
   .workspace(workspace)
-  // What the server says of its tools counts: finding only reads, burning does not.
-  .use(permissions({ mode: 'explore' }), await mcp({ servers: { library: { client } } }))
+  // The server is our own, so what it says of its tools counts: finding only reads, burning does not.
+  .use(permissions({ mode: 'explore' }), await mcp({ servers: { library: { client, trusted: true } } }))
   .build();
 
 const reply = await agent.call('Where is Ulysses?');
