@@ -33,10 +33,10 @@ export const mcpConfigSchema = z.strictObject({
     z.string().regex(/^[a-zA-Z0-9_-]{1,32}$/, 'must be letters, digits, - and _, 32 at most'),
     serverSchema,
   ),
-  /** Milliseconds that a server may take to begin. */
-  connectTimeoutMs: z.int().min(1).default(20_000),
-  /** Milliseconds that a tool may take. */
-  callTimeoutMs: z.int().min(1).default(60_000),
+  /** Milliseconds that a server may take to begin; 0 for no limit. */
+  connectTimeoutMs: z.int().min(0).default(20_000),
+  /** Milliseconds that a tool may take; 0 for no limit. */
+  callTimeoutMs: z.int().min(0).default(60_000),
   /** Characters of text that one result may have; the rest is left out, and the model told so. */
   maxResultChars: z.int().min(1).default(200_000),
   /** Bytes of an image or another file in a result; larger ones are left out. */

@@ -1,4 +1,4 @@
-import { type Clock, errorText, systemClock } from '@x/core';
+import { type Clock, errorText, systemClock, TimeLimitError, withinLimit } from '@x/core';
 import { type McpClient, type McpResult, type McpTool, openClient } from './mcp-client.js';
 import type { McpServerSettings, McpSettings, Redact } from './mcp-config.js';
 import { failureKind, McpServerError } from './mcp-server-error.js';
@@ -127,22 +127,12 @@ export class ServerConnection {
     what: string,
     run: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const abort = new AbortController();
-    const late = new Promise<never>((_, reject) => {
-      const onAbort = () => reject(abort.signal.reason);
-      abort.signal.addEventListener('abort', onAbort, { once: true });
-    });
-    const timer = setTimeout(() => {
-      const { name } = this.#options;
-      abort.abort(this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${timeoutMs} ms.`));
-    }, timeoutMs);
-    const onAbort = () => abort.abort(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    const { name } = this.#options;
     try {
-      return await Promise.race([run(abort.signal), late]);
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', onAbort);
+      return await withinLimit([`MCP server "${name}"`, 'timeoutMs', timeoutMs], run, signal);
+    } catch (error) {
+      if (!TimeLimitError.isInstance(error) || error === signal?.reason) throw error;
+      throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${timeoutMs} ms.`);
     }
   }
 

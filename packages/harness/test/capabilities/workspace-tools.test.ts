@@ -1,3 +1,5 @@
+import { truncate } from 'node:fs/promises';
+import { join } from 'node:path';
 import {
   AgentState,
   type JsonValue,
@@ -70,6 +72,37 @@ describe('read_file', () => {
       ),
       { numRuns: 40 },
     );
+  });
+
+  it('reads no more of a file of 600 MB than a page needs, a chunk at a time', async () => {
+    const { workspace, run } = tools({ defaultLines: 2 });
+    await workspace.write('big', 'first €\nsecond\n');
+    // A sparse file: one line of zeros fills it up.
+    await truncate(join(workspace.root, 'big'), 600 * 2 ** 20);
+    const ranges: number[] = [];
+    const read = workspace.read.bind(workspace);
+    workspace.read = (path, range) => {
+      ranges.push(range?.length ?? Number.POSITIVE_INFINITY);
+      return read(path, range);
+    };
+    expect(await run('read_file', { path: 'big' })).toBe(
+      '[big, lines 1–2 of 3 or more; go on with offset 3]\nfirst €\nsecond',
+    );
+    expect(await run('read_file', { path: 'big', offset: 3, limit: 1 })).toContain(
+      'line 3 is cut at character',
+    );
+    expect(Math.max(...ranges)).toBeLessThanOrEqual(2 ** 20);
+    expect(ranges.length).toBeLessThan(32);
+  });
+
+  it('reads on across chunks, whatever they cut apart', async () => {
+    const { workspace, run } = tools({ defaultLines: 1 });
+    const long = '€'.repeat(400_000);
+    await workspace.write('f', `${long}\n${long}x\nend`);
+    expect(await run('read_file', { path: 'f', offset: 2, charOffset: 399_998 })).toBe(
+      '[f, lines 2–2 of 3; go on with offset 3]\n€€x',
+    );
+    expect(await run('read_file', { path: 'f', offset: 3 })).toBe('[f, lines 3–3 of 3]\nend');
   });
 
   it('never leaves the workspace', async () => {

@@ -120,6 +120,17 @@ describe('a client of one’s own', () => {
     const capability = await connect({ x: { client: silent } }, { callTimeoutMs: 50 });
     await expect(run(toolOf(capability, 'mcp__x__a'), {})).rejects.toMatchObject({ code: 'mcp_timeout' });
   });
+
+  it.each([0, 30 * 24 * 3_600_000])('that is slow has its time: %d ms', async (ms) => {
+    const answer = { content: [{ type: 'text', text: 'here' }] };
+    const slow = client(
+      [{ name: 'a', inputSchema: object }],
+      () => new Promise((resolve) => setTimeout(resolve, 20, answer)),
+    );
+    const limits = { callTimeoutMs: ms, connectTimeoutMs: ms };
+    const capability = await connect({ x: { client: slow } }, limits);
+    expect(textOf([...(await run(toolOf(capability, 'mcp__x__a'), {}))])).toContain('here');
+  });
 });
 
 describe('configuration', () => {

@@ -1,4 +1,4 @@
-import { defineTool, headOf, readText, type Tool } from '@x/core';
+import { defineTool, headOf, type Tool, type Workspace } from '@x/core';
 import * as z from 'zod';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
@@ -18,25 +18,99 @@ export function readFileTool({ defaultLines, maxReadChars }: WorkspaceToolsSetti
       limit: z.int().min(1).default(defaultLines).describe('Lines to read'),
       charOffset: z.int().min(0).default(0).describe('Characters to skip in the first line'),
     }),
-    async execute({ path, offset, limit, charOffset }, { workspace }) {
-      const lines = (await readText(workspace, path)).split('\n');
-      if (lines.length > 1 && lines.at(-1) === '') lines.pop();
-      if (offset > lines.length) return `[${path} has ${lines.length} lines; there is no line ${offset}]`;
+    async execute({ path, offset, limit, charOffset }, { workspace, signal }) {
+      const part = await readPart(decodedChunks(workspace, path, signal), {
+        offset,
+        charOffset,
+        limit,
+        maxChars: maxReadChars,
+      });
+      const { total, seen } = part;
+      if (total !== undefined && offset > total)
+        return `[${path} has ${total} lines; there is no line ${offset}]`;
 
-      const wanted = lines.slice(offset - 1, offset - 1 + limit);
-      wanted[0] = (wanted[0] ?? '').slice(charOffset);
-      const page = takeLines(wanted, maxReadChars);
+      const page = takeLines(
+        part.text.split('\n').slice(0, Math.min(limit, seen - offset + 1)),
+        maxReadChars,
+      );
       const last = offset + page.lines - 1;
-      const where = `${path}, lines ${offset}–${last} of ${lines.length}`;
+      const where = `${path}, lines ${offset}–${last} of ${total ?? `${seen} or more`}`;
       if (page.cutAt !== undefined) {
         const from = page.lines === 1 ? charOffset : 0;
         const next = from + page.cutAt;
         return `[${where}; line ${last} is cut at character ${next}: go on with offset ${last}, charOffset ${next}]\n${page.text}`;
       }
-      const more = last < lines.length ? `; go on with offset ${last + 1}` : '';
+      const more = total === undefined || last < total ? `; go on with offset ${last + 1}` : '';
       return `[${where}${more}]\n${page.text}`;
     },
   });
+}
+
+/** Bytes that are read at a time. */
+const CHUNK = 2 ** 20;
+/** Characters up to which the lines of a file are counted to its end, also behind the page. */
+const COUNTED = 8 * CHUNK;
+
+/** Reads a file as text, a chunk at a time. */
+async function* decodedChunks(
+  workspace: Workspace,
+  path: string,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for (let offset = 0; ; offset += CHUNK) {
+    signal.throwIfAborted();
+    const bytes = await workspace.read(path, { offset, length: CHUNK });
+    const isLast = bytes.length < CHUNK;
+    yield decoder.decode(bytes, { stream: !isLast });
+    if (isLast) return;
+  }
+}
+
+interface PartOptions {
+  /** The first line, from 1, and the characters of it to skip. */
+  readonly offset: number;
+  readonly charOffset: number;
+  /** Lines and characters that are enough. */
+  readonly limit: number;
+  readonly maxChars: number;
+}
+
+/**
+ * Reads the text from a line on, and a little more than is asked for. Holds one chunk and that text at a time.
+ *
+ * @returns the text; the lines that were seen; how many lines there are, where the end was reached.
+ */
+async function readPart(
+  chunks: AsyncIterable<string>,
+  { offset, charOffset, limit, maxChars }: PartOptions,
+): Promise<{ readonly text: string; readonly seen: number; readonly total?: number }> {
+  let line = 1;
+  let skip = charOffset;
+  let text = '';
+  let chars = 0;
+  let isOpen = true;
+  for await (const chunk of chunks) {
+    const isFull = line >= offset + limit || text.length > maxChars + 1;
+    if (isFull && chars >= COUNTED && chunk !== '') return { text, seen: line };
+    for (let at = 0; at < chunk.length; ) {
+      const newline = chunk.indexOf('\n', at);
+      const end = newline < 0 ? chunk.length : newline;
+      const isWanted = line >= offset && line < offset + limit && text.length <= maxChars + 1;
+      if (isWanted) {
+        const from = Math.min(end, at + skip);
+        skip = newline < 0 ? skip - (from - at) : 0;
+        text += chunk.slice(from, Math.min(end, from + maxChars + 2));
+        if (newline >= 0) text += '\n';
+      }
+      if (newline >= 0) line++;
+      isOpen = newline < 0;
+      at = end + 1;
+    }
+    chars += chunk.length;
+  }
+  const total = isOpen || line === 1 ? line : line - 1;
+  return { text, seen: total, total };
 }
 
 /** As many whole lines as fit; of the first line, if it alone is too long, its beginning. */
