@@ -16,7 +16,7 @@ export {
 } from './agent/capability-registry.js';
 export { HarnessAgent } from './agent/harness-agent.js';
 export type { HarnessAgentBuilder } from './agent/harness-agent-builder.js';
-export type { Limits } from './agent/limits.js';
+export type { CallLimits, Limits } from './agent/limits.js';
 export { type ShutdownOptions, type SignalSource, shutdownOnSignals } from './agent/shutdown-on-signals.js';
 export { type AgentsFilesConfig, agentsFiles } from './capabilities/agents-files.js';
 export type { BudgetConfig } from './capabilities/budget/budget.js';

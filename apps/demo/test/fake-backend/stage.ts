@@ -121,7 +121,8 @@ export class Stage {
 
   *end(stopReason: 'completed' | 'interrupted' | 'permission_required' = 'completed'): Generator<Beat> {
     const usage = { inputTokens: 0, outputTokens: 0 };
-    yield { type: 'call.completed', callId: 'call', stopReason, usage, at: this.#tick(3) };
+    const whole = { text: '', steps: 1, pendingCalls: [], usage };
+    yield { type: 'call.completed', callId: 'call', stopReason, ...whole, at: this.#tick(3) };
   }
 
   /** A model call that asks for tools which a human must allow first. */

@@ -32,6 +32,9 @@ const ended = (stopReason: 'completed' | 'permission_required'): AgentEventBody 
   type: 'call.completed',
   callId: 'c',
   stopReason,
+  text: '',
+  steps: 1,
+  pendingCalls: [],
   usage,
 });
 

@@ -223,6 +223,12 @@ export type AgentEventBody =
       readonly stopReason: StopReason;
       /** The reason for which the model stopped in the last step. */
       readonly finishReason?: FinishReason | undefined;
+      /** Text of the last answer; of one that was cut off and continued, all of it. */
+      readonly text: string;
+      /** Reasoning steps taken. */
+      readonly steps: number;
+      /** The tool calls that wait for a human; none unless the stop reason is `permission_required`. */
+      readonly pendingCalls: readonly PendingCall[];
       readonly usage: Usage;
       /** The validated answer of a call that asked for one. */
       readonly output?: unknown;

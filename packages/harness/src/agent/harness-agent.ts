@@ -173,7 +173,11 @@ export class HarnessAgent {
     }
     const compact = capability.compact.bind(capability);
     return this.#turns.take(context, { signal: options.signal }, async (call) => {
-      const outcome = await compact(await call.reasonScope(), { instructions: options.instructions });
+      const scope = await call.reasonScope();
+      const { instructions } = options;
+      const outcome = await call.waitFor(`compact of "${capability.name}"`, () =>
+        compact(scope, { instructions }),
+      );
       await call.save();
       return outcome;
     });
@@ -192,7 +196,8 @@ export class HarnessAgent {
     }
     const undo = capability.undo.bind(capability);
     return this.#turns.take(context, { signal: options.signal }, async (call) => {
-      const undone = await undo(await call.reasonScope());
+      const scope = await call.reasonScope();
+      const undone = await call.waitFor(`undo of "${capability.name}"`, () => undo(scope));
       if (undone) await call.save();
       return undone;
     });

@@ -37,6 +37,26 @@ export const limitsSchema = z.strictObject({
 export type Limits = z.input<typeof limitsSchema>;
 export type ParsedLimits = z.output<typeof limitsSchema>;
 
+const OF_CALLS = [
+  'modelFirstByteMs',
+  'modelIdleMs',
+  'modelMs',
+  'retryAfterMs',
+  'toolMs',
+  'hookMs',
+  'interruptMs',
+  'callMs',
+  'queueMs',
+] as const satisfies readonly (keyof Limits)[];
+
+/** The limits that one call may have of its own. */
+export const callLimitsSchema = z.partialRecord(
+  z.enum(OF_CALLS),
+  z.number().min(0).or(z.literal(Number.POSITIVE_INFINITY)),
+);
+/** Milliseconds that waits of one call may take. */
+export type CallLimits = z.output<typeof callLimitsSchema>;
+
 /** Infinity has no place in the files that settings come from: it is 0 there. */
 export function finiteLimits(limits: Limits): Limits {
   const entries = Object.entries(limits).map(([name, value]) => [

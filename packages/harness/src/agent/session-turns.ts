@@ -118,6 +118,7 @@ export class SessionTurns {
         : context;
     const key = this.keyOf(runtime);
     const id = key.toString();
+    const limits = { ...this.#parts.settings.limits, ...options.control?.limits };
     if (this.#parts.settings.turns === 'reject' && this.#turns.isBusy(id)) throw sessionBusy(key);
     const inTurn = async () => {
       this.#refuseClosed();
@@ -132,12 +133,10 @@ export class SessionTurns {
       let stopTimer = () => {};
       let stopWatching = () => {};
       try {
-        turn = await this.#wait(key, abort.signal);
+        turn = await this.#wait(key, abort.signal, limits.queueMs);
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
-        stopTimer = startTimer(this.#parts.settings.limits.callMs, () =>
-          abort.abort(new Interruption('timed_out')),
-        );
+        stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
         const call = await this.#open(key, runtime, turn, running, options);
         this.#running.set(id, { ...running, state: call.scope.state });
         stopWatching = this.control.watch(key, async (order) => {
@@ -155,17 +154,14 @@ export class SessionTurns {
         await turn?.release();
       }
     };
-    return this.#turns.run(id, inTurn, (before) => this.#queue(key, before, options.signal));
-  }
-
-  /** Waits for the calls of this process that came before. */
-  async #queue(key: SessionKey, before: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-    const { queueMs } = this.#parts.settings.limits;
-    try {
-      await withinLimit(['The turn of the session', 'limits.queueMs', queueMs], () => before, signal);
-    } catch (cause) {
-      throw TimeLimitError.isInstance(cause) ? sessionBusy(key, cause) : new Interruption('interrupted');
-    }
+    return this.#turns.run(id, inTurn, async (before) => {
+      try {
+        const wait = ['The turn of the session', 'limits.queueMs', limits.queueMs] as const;
+        await withinLimit(wait, () => before, options.signal);
+      } catch (cause) {
+        throw TimeLimitError.isInstance(cause) ? sessionBusy(key, cause) : new Interruption('interrupted');
+      }
+    });
   }
 
   /**
@@ -186,9 +182,9 @@ export class SessionTurns {
     deadline.stop();
   }
 
-  async #wait(key: SessionKey, signal: AbortSignal): Promise<SessionTurn> {
-    const { turns, limits, leaseTtlMs } = this.#parts.settings;
-    const timeoutMs = limits.queueMs || Number.POSITIVE_INFINITY;
+  async #wait(key: SessionKey, signal: AbortSignal, queueMs: number): Promise<SessionTurn> {
+    const { turns, leaseTtlMs } = this.#parts.settings;
+    const timeoutMs = queueMs || Number.POSITIVE_INFINITY;
     const options = { turns, timeoutMs, ttlMs: leaseTtlMs };
     try {
       // An interruption before the turn begins waits for nothing, but the input is still stored.

@@ -92,7 +92,8 @@ export async function authorizeCalls(
     let objection: Objection | undefined;
     try {
       // Rules judge what the tool will work with: its schema may trim, replace or add something.
-      const input = tool?.parse === undefined ? asked.input : await tool.parse(asked.input);
+      const parsed = await call.waitFor(`parse of "${use.name}"`, () => tool?.parse?.(asked.input));
+      const input = tool?.parse === undefined ? asked.input : (parsed as typeof asked.input);
       const scope = { ...call.scope, tool };
       objection = await authorize(call.capabilities, { ...asked, input }, scope, call.settings.limits);
     } catch (error) {

@@ -9,6 +9,7 @@ import {
   type Usage,
 } from '@x/core';
 import * as z from 'zod';
+import { type CallLimits, callLimitsSchema } from '../agent/limits.js';
 
 /** What a model is asked with. What is left out is as the agent has it. */
 export interface StepControl
@@ -36,6 +37,11 @@ export interface CallProgress {
 export interface CallControl extends StepControl {
   /** Reasoning steps that the call may take. */
   readonly maxIterations?: number | undefined;
+  /**
+   * Milliseconds that waits of this call may take, in place of the agent's: those for the model, tools, hooks, the session's turn and
+   * the call as a whole. 0 or `Infinity` for no limit.
+   */
+  readonly limits?: CallLimits | undefined;
   /** Sets the session's permission mode as the call begins. */
   readonly permissionMode?: PermissionContext['mode'];
   /** Ends the call with `stop_condition` after a step that called tools, when it answers true. */
@@ -65,6 +71,7 @@ const stepSchema = z.strictObject(stepShape);
 const callSchema = z.object({
   ...stepShape,
   maxIterations: z.int().min(1).optional(),
+  limits: callLimitsSchema.optional(),
   permissionMode: z.enum(PERMISSION_MODES).optional(),
   stopWhen: functionSchema.optional(),
   prepareStep: functionSchema.optional(),
@@ -76,14 +83,13 @@ export function callControl(options: CallControl): CallControl {
 }
 
 /**
- * Chooses what the next step is asked with: what `prepareStep` answers, else what the call says.
+ * Chooses what the next step is asked with: what `prepareStep` answered, else what the call says.
  *
  * @throws {InvalidInputError} naming the path of every bad field of the answer.
  */
-export async function stepControl(
-  { prepareStep, ...call }: CallControl,
-  progress: () => CallProgress,
-): Promise<StepControl> {
-  const own = await prepareStep?.(progress());
+export function stepControl(
+  { prepareStep: _, ...call }: CallControl,
+  own: StepControl | undefined,
+): StepControl {
   return own === undefined ? call : { ...call, ...parseWith(stepSchema, own, 'what prepareStep returned') };
 }

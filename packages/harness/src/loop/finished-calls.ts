@@ -28,15 +28,15 @@ export function rememberCall(state: AgentState, id: string, reply: Reply): void 
 }
 
 /** Answers the reply that a call of this id had; `undefined` when none has ended. Its message may be in the log alone. */
-export async function replyOfFinished({ scope }: RunningCall, id: string): Promise<Reply | undefined> {
-  const { state, log } = scope;
-  const found = finishedCalls(state).find((call) => call.id === id);
+export async function replyOfFinished(call: RunningCall, id: string): Promise<Reply | undefined> {
+  const { state } = call.scope;
+  const found = finishedCalls(state).find((finished) => finished.id === id);
   if (found === undefined) return undefined;
   const { messageId, stopReason, finishReason, usage, steps, output } = found;
   const message =
     messageId === undefined
       ? undefined
-      : (state.context.find((each) => each.id === messageId) ?? (await log.get(messageId)));
+      : (state.context.find((each) => each.id === messageId) ?? (await call.logged(messageId)));
   return {
     sessionId: state.sessionId,
     text: message === undefined ? '' : textOf(message),
@@ -53,15 +53,13 @@ export async function replyOfFinished({ scope }: RunningCall, id: string): Promi
 }
 
 /** Leaves out what the conversation holds already, since an earlier attempt of the same call said it. */
-export async function unsaidOf(
-  { scope }: RunningCall,
-  input: readonly Message[],
-): Promise<readonly Message[]> {
-  const said = new Set(scope.state.context.map(({ id }) => id));
+export async function unsaidOf(call: RunningCall, input: readonly Message[]): Promise<readonly Message[]> {
+  const { state } = call.scope;
+  const said = new Set(state.context.map(({ id }) => id));
   const unsaid: Message[] = [];
   for (const message of input) {
     // Where the earlier attempt did not end, a compaction may have taken it out of the conversation.
-    const isSaid = said.has(message.id) || (scope.state.activeCall && (await scope.log.get(message.id)));
+    const isSaid = said.has(message.id) || (state.activeCall && (await call.logged(message.id)));
     if (!isSaid) unsaid.push(message);
   }
   return unsaid;

@@ -115,6 +115,9 @@ export async function runCall(call: RunningCall, options: RunCallOptions): Promi
     callId,
     stopReason,
     finishReason: call.finishReason,
+    text: reply.text,
+    steps: reply.steps,
+    pendingCalls: reply.pendingCalls,
     usage: call.usage,
     ...(output === undefined ? {} : { output }),
   });
@@ -141,7 +144,8 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
       call.textBefore = '';
       refuseEarlyAnswer(call, uses);
       if (!(await act(call, call.usable(tools)))) return askHuman(call);
-      if (await call.options.control.stopWhen?.(call.progress)) return 'stop_condition';
+      const { stopWhen } = call.options.control;
+      if (await call.waitFor('stopWhen', () => stopWhen?.(call.progress))) return 'stop_condition';
     }
     // Messages that came meanwhile are answered too, if steps are left.
     else if ((await settleAnswer(call, message)) && (steering.isEmpty || call.step >= maxIterations)) {

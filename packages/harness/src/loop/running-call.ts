@@ -105,6 +105,7 @@ export class RunningCall {
     this.settings = {
       ...parts.settings,
       maxIterations: control.maxIterations ?? parts.settings.maxIterations,
+      limits: { ...parts.settings.limits, ...control.limits },
     };
     this.control = control;
     this.capabilities = parts.capabilities;
@@ -130,20 +131,23 @@ export class RunningCall {
         ),
       beforeReduction: async (removed) => {
         for (const capability of this.capabilities) {
-          await this.#hook(capability, 'beforeReduction', capability.beforeReduction?.(removed, this.scope));
+          await this.waitFor(`beforeReduction of "${capability.name}"`, () =>
+            capability.beforeReduction?.(removed, this.scope),
+          );
         }
       },
     };
   }
 
-  /** Awaits what a hook promises, within its limit. */
-  #hook<Value>(
-    { name }: Capability,
-    hook: string,
-    value: Value | PromiseLike<Value>,
-  ): Value | PromiseLike<Value> {
+  /**
+   * Runs a hook, or another function of the user's, within the limit of hooks.
+   *
+   * @throws {TimeLimitError} when it takes too long; the signal's reason when it does not end soon after the signal.
+   */
+  waitFor<Value>(name: string, run: () => Value | PromiseLike<Value>): Value | PromiseLike<Value> {
+    const value = run();
     if (typeof (value as PromiseLike<Value> | undefined)?.then !== 'function') return value;
-    const waiting = { name: `${hook} of "${name}"`, signal: this.scope.signal, limits: this.settings.limits };
+    const waiting = { name, signal: this.scope.signal, limits: this.settings.limits };
     return withinHookLimit(waiting, () => value as PromiseLike<Value>);
   }
 
@@ -196,7 +200,9 @@ export class RunningCall {
   /** Begins the next step: chooses what it is asked with. */
   async nextStep(): Promise<void> {
     this.step++;
-    this.control = await stepControl(this.options.control, () => this.progress);
+    const { control } = this.options;
+    const own = await this.waitFor('prepareStep', () => control.prepareStep?.(this.progress));
+    this.control = stepControl(control, own);
     this.scope.model = this.control.model ?? this.#models.current;
   }
 
@@ -283,12 +289,20 @@ export class RunningCall {
     const messages = this.#unlogged;
     this.#unlogged = [];
     try {
-      const { storeMs } = this.settings.limits;
-      await withinLimit(['The log', 'limits.storeMs', storeMs], () => this.options.log.append(messages));
+      await this.#withinStoreLimit(() => this.options.log.append(messages));
     } catch (error) {
       this.#unlogged = [...messages, ...this.#unlogged];
       throw error;
     }
+  }
+
+  /** Finds a message in the log. */
+  logged(id: string): Promise<Message | undefined> {
+    return this.#withinStoreLimit(() => this.options.log.get(id));
+  }
+
+  #withinStoreLimit<Value>(work: () => Promise<Value>): Promise<Value> {
+    return withinLimit(['The log', 'limits.storeMs', this.settings.limits.storeMs], work);
   }
 
   addUsage(usage: Usage | undefined): void {
@@ -310,9 +324,10 @@ export class RunningCall {
     const sections = [this.settings.systemPrompt];
     const reminders: Message[] = [];
     for (const capability of this.capabilities) {
-      const section = await this.#hook(capability, 'system', capability.system?.(this.scope));
+      const { name } = capability;
+      const section = await this.waitFor(`system of "${name}"`, () => capability.system?.(this.scope));
       if (section) sections.push(section);
-      const messages = await this.#hook(capability, 'remind', capability.remind?.(this.scope));
+      const messages = await this.waitFor(`remind of "${name}"`, () => capability.remind?.(this.scope));
       if (messages) reminders.push(...messages);
     }
     return {

@@ -11,7 +11,7 @@ import type { RunningCall } from '../loop/running-call.js';
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;
-  const judgment = await output.judge(message, call.answerTool !== undefined);
+  const judgment = await call.waitFor('output', () => output.judge(message, call.answerTool !== undefined));
   if (judgment.taken) return true;
   const { attempt, error, complaint } = judgment;
   call.emit({ type: 'output.rejected', attempt, error });

@@ -55,7 +55,14 @@ describe('the end of a call', () => {
     const agent = builder([{ text: 'Well', finishReason }]).build();
     const stream = agent.stream('Hi', context);
     const events = await collect(stream);
-    expect(events.at(-1)).toMatchObject({ type: 'call.completed', stopReason, finishReason });
+    expect(events.at(-1)).toMatchObject({
+      type: 'call.completed',
+      stopReason,
+      finishReason,
+      text: 'Well',
+      steps: 1,
+      pendingCalls: [],
+    });
     const reply = await stream.reply;
     expect(reply).toMatchObject({ stopReason, finishReason, text: 'Well' });
     expect(reply.messages.map(textOf)).toEqual(['Hi', 'Well']);

@@ -9,9 +9,11 @@ import {
   RuntimeContext,
   textOf,
   toolResultsOf,
+  WorkspaceSessionLog,
 } from '@x/core';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import * as z from 'zod';
 import { HarnessAgent, shutdownOnSignals } from '../../src/index.js';
 import { collect, scratch } from '../support.js';
 
@@ -169,6 +171,90 @@ describe('a hook that never ends', () => {
       .limits({ hookMs: 10, interruptMs: 1 })
       .build();
     expect(await agent.call('Hi', context)).toMatchObject({ stopReason: 'completed' });
+  });
+});
+
+describe('a function of the user that never ends', () => {
+  const one = () =>
+    builder(new ScriptedModel([CALL, { text: '{"a":1}' }]))
+      .tools(tool())
+      .limits({ hookMs: 10, interruptMs: 1 })
+      .build();
+  it.each([
+    ['prepareStep', { prepareStep: () => never }],
+    ['stopWhen', { stopWhen: () => never }],
+    ['output', { output: z.object({ a: z.number() }).refine(() => never) }],
+  ])('%s ends the call within the limit of hooks', async (_, options) => {
+    expect(await one().call('Hi', context, options)).toMatchObject({ stopReason: 'timed_out' });
+  });
+
+  it('parse of a tool denies its call', async () => {
+    const slow = { ...tool(), parse: () => never };
+    const agent = builder(new ScriptedModel([CALL, { text: 'I see' }]))
+      .tools(slow)
+      .limits({ hookMs: 10, interruptMs: 1 })
+      .build();
+    expect((await agent.call('Hi', context)).text).toBe('I see');
+    const [result] = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+    expect(textOf(result?.output ?? [])).toContain('limits.hookMs');
+  });
+
+  it.each(['compact', 'undo'] as const)('%s leaves the turn to the next call', async (name) => {
+    const agent = builder()
+      .use({ name: 'odd', compact: () => never, undo: () => never })
+      .limits({ hookMs: 10, interruptMs: 1 })
+      .build();
+    await agent.call('Hi', context);
+    await expect(agent[name](context)).rejects.toMatchObject({ code: 'timed_out', limit: 'limits.hookMs' });
+    expect((await agent.call('Go on', context)).text).toBe('two');
+  });
+
+  it('get of the log leaves a repeated call with an error', async () => {
+    const session = new InMemorySession();
+    const agent = builder().session(session).limits({ storeMs: 50 }).build();
+    await agent.call('Hi', context, { id: 'one' });
+    await agent.updateState(context, (state) => void state.contextMutable().splice(0));
+    vi.spyOn(WorkspaceSessionLog.prototype, 'get').mockReturnValue(never);
+    onTestFinished(() => void vi.restoreAllMocks());
+    await expect(agent.call('Hi', context, { id: 'one' })).rejects.toMatchObject({ limit: 'limits.storeMs' });
+  });
+});
+
+describe('limits of one call', () => {
+  it.each([{ modelMs: 10 }, { callMs: 10 }])('take the place of the agent: %j', async (limits) => {
+    const agent = builder(stalling()).limits({ modelMs: 0, callMs: 0 }).build();
+    expect(await agent.call('Hi', context, { limits })).toMatchObject({ stopReason: 'timed_out' });
+  });
+
+  it('let a tool take longer than the agent does', async () => {
+    const agent = builder(new ScriptedModel([CALL, { text: 'done' }]))
+      .tools(tool())
+      .limits({ toolMs: 1 })
+      .build();
+    await agent.call('Hi', context, { limits: { toolMs: Number.POSITIVE_INFINITY } });
+    const [result] = (await agent.state(context))?.context.flatMap(toolResultsOf) ?? [];
+    expect(textOf(result?.output ?? [])).toBe('done');
+  });
+
+  it('bound the wait for its turn', async () => {
+    const agent = builder(stalling()).build();
+    const long = agent.call('one', context);
+    const short = agent.call('two', context, { limits: { queueMs: 10 } });
+    await expect(short).rejects.toMatchObject({ code: 'lease_unavailable' });
+    agent.interrupt(context);
+    await long;
+  });
+
+  it.each([
+    [{ modelMs: -1 }, 'limits.modelMs'],
+    [{ storeMs: 10 }, 'storeMs'],
+    [{ toolMs: Number.NaN }, 'limits.toolMs'],
+  ])('are refused where they are wrong: %j', async (limits, path) => {
+    await expect(
+      builder()
+        .build()
+        .call('Hi', context, { limits: limits as object }),
+    ).rejects.toThrow(path);
   });
 });
 

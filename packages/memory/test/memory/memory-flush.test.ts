@@ -42,6 +42,9 @@ const completed = {
   type: 'call.completed',
   callId: 'call',
   stopReason: 'completed',
+  text: '',
+  steps: 1,
+  pendingCalls: [],
   usage: { inputTokens: 0, outputTokens: 0 },
 } as const;
 
