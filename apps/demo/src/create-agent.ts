@@ -104,6 +104,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
 
   const remembering = memory({
     index: memoryIndex,
+    withoutUser: 'shared',
     // Rules do not read memories, nor plan, nor give work away; what they say is remembered all the same.
     maxPromptTokens: embedded ? 0 : 4_000,
     tools: !embedded,
@@ -134,7 +135,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       shell({ cwd: repo, sandbox: 'auto' }),
       remembering,
       ...(embedded ? [] : [planMode(), subagents(SUBAGENTS, { repository: tasks })]),
-      sessionHistory(),
+      sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
     )
     .onEvent((event) => onEvent?.(event))

@@ -1,5 +1,5 @@
 import { type AgentState, CapabilityError, fileSegment, type RuntimeContext, type SessionLog } from '@x/core';
-import { LOG_SUFFIX, scopePrefix } from './memory-scope.js';
+import { isCommon, LOG_SUFFIX, scopePrefix, type WithoutUser } from './memory-scope.js';
 
 const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
 
@@ -35,10 +35,17 @@ export function logScopeOf({ log, state }: OwnCall): LogScope | undefined {
 
 /**
  * The scope of another agent of the call's own tenant and user; the call's own without `agentId`. `undefined` when the
- * call's log does not lie where this user's logs do: then there is no telling whose lies beside it.
+ * call's log does not lie where this user's logs do: then there is no telling whose lies beside it. So too for a call
+ * without a user, unless those share.
  */
-export function logScopeOfAgent(call: AgentCall, agentId: string | undefined): LogScope | undefined {
-  if (agentId === undefined) return logScopeOf(call);
+export function logScopeOfAgent(
+  call: AgentCall,
+  withoutUser: WithoutUser,
+  agentId: string | undefined,
+): LogScope | undefined {
+  const own = logScopeOf(call);
+  if (own === undefined || !isCommon(own.prefix, withoutUser)) return undefined;
+  if (agentId === undefined) return own;
   if (userPrefixOf(call) === undefined) return undefined;
   const { tenantId, userId } = call.runtime;
   const prefix = scopePrefix({ tenantId, userId, agentId });
@@ -46,9 +53,9 @@ export function logScopeOfAgent(call: AgentCall, agentId: string | undefined): L
 }
 
 /** The directory of all agents of the call's tenant and user; `undefined` as for {@link logScopeOfAgent}. */
-export function agentsFolderOf(call: AgentCall): string | undefined {
+export function agentsFolderOf(call: AgentCall, withoutUser: WithoutUser): string | undefined {
   const user = userPrefixOf(call);
-  return user === undefined ? undefined : `${user}agents`;
+  return user === undefined || !isCommon(user, withoutUser) ? undefined : `${user}agents`;
 }
 
 function userPrefixOf(call: AgentCall): string | undefined {

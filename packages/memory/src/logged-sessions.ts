@@ -1,6 +1,6 @@
 import { decodeSegment, fileSegment, type Message, type ToolContext } from '@x/core';
 import { agentsFolderOf, logScopeOfAgent } from './log-scope.js';
-import { CUT, LOG_SUFFIX } from './memory-scope.js';
+import { CUT, LOG_SUFFIX, type WithoutUser } from './memory-scope.js';
 import { readLogFile } from './read-log-file.js';
 
 /** A session that has a log, within the scope of a call. */
@@ -19,12 +19,16 @@ type Scope = Pick<ToolContext, 'log' | 'runtime' | 'state' | 'storage'>;
 
 /**
  * The sessions of this tenant and user, and of this agent unless another is named: the current one if it is among them,
- * then the others, the last changed first.
+ * then the others, the last changed first. Without a user the current one alone, unless those share.
  */
-export async function listSessions(scope: Scope, agentId?: string): Promise<LoggedSession[]> {
+export async function listSessions(
+  scope: Scope,
+  withoutUser: WithoutUser,
+  agentId?: string,
+): Promise<LoggedSession[]> {
   const { storage: workspace } = scope;
   const current = currentSession(scope);
-  const directory = logScopeOfAgent(scope, agentId)?.sessions;
+  const directory = logScopeOfAgent(scope, withoutUser, agentId)?.sessions;
   if (directory === undefined) return agentId === undefined ? [current] : [];
 
   const others: (LoggedSession & { readonly updatedAt: string })[] = [];
@@ -59,8 +63,8 @@ export function findSession(sessions: readonly LoggedSession[], id: string): Log
 }
 
 /** Some agents with which this tenant and user had sessions; none whose id is too long for a file name. */
-export async function listAgents(scope: Scope, limit: number): Promise<string[]> {
-  const folder = agentsFolderOf(scope);
+export async function listAgents(scope: Scope, withoutUser: WithoutUser, limit: number): Promise<string[]> {
+  const folder = agentsFolderOf(scope, withoutUser);
   if (folder === undefined) return [];
   const agents: string[] = [];
   for await (const { path, type } of scope.storage.list(folder)) {

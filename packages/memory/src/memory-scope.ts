@@ -16,6 +16,16 @@ export function scopePrefix({ tenantId, userId, agentId }: MemoryScope): string 
   return sessionPrefix(SessionKey.of({ tenantId, userId, agentId, sessionId: 'any' }));
 }
 
+/** Whether calls without a user share what is remembered, or each session has its own conversation alone. */
+export type WithoutUser = 'private' | 'shared';
+
+const OF_A_USER = /^(?:tenants\/[^/]+\/)?users\//;
+
+/** Tests whether sessions at a prefix have anything in common: those of a user do, others only if they share. */
+export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
+  return withoutUser === 'shared' || OF_A_USER.test(prefix);
+}
+
 /** The file names of one session within its scope. */
 export interface SessionPlace {
   readonly prefix: string;

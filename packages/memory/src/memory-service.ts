@@ -26,7 +26,13 @@ import { type FreshHits, LazyIndex } from './lazy-index.js';
 import { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 import { appendLine, CORE_FILE, dailyFile, memoryFiles, readIfFound } from './memory-files.js';
 import type { MemorySearchOptions } from './memory-index.js';
-import { type MemoryScope, type SessionPlace, scopePrefix } from './memory-scope.js';
+import {
+  isCommon,
+  type MemoryScope,
+  type SessionPlace,
+  scopePrefix,
+  type WithoutUser,
+} from './memory-scope.js';
 import { type FactAuthor, type FactSource, renderNoteLine } from './note-line.js';
 import {
   type MaintenanceReport,
@@ -59,6 +65,7 @@ export interface MemoryFact {
  */
 export class MemoryService {
   readonly workspace: Workspace;
+  readonly withoutUser: WithoutUser;
   readonly flusher: MemoryFlushManager;
   readonly consolidator: MemoryConsolidator;
   readonly #settings: z.output<typeof memoryServiceSchema>;
@@ -71,10 +78,11 @@ export class MemoryService {
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
     this.#settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
-    const { workspace, store, clock, maintenance, redact, timeZone } = this.#settings;
+    const { workspace, store, clock, maintenance, redact, timeZone, withoutUser } = this.#settings;
     const { flush, flushGapMs, maxBatchTokens, maxMemoryTokens, keepVersions, consolidationGapMs } =
       this.#settings;
     this.workspace = workspace;
+    this.withoutUser = withoutUser;
     this.#redact = redactorFor(redact);
     this.#index = new LazyIndex(this.#settings.index);
     this.#model = this.#settings.model;
@@ -85,6 +93,7 @@ export class MemoryService {
     this.#scheduler = new MemoryMaintenanceScheduler({
       workspace,
       store,
+      withoutUser,
       clock,
       consolidator: this.consolidator,
       flusher: flush === 'never' ? null : this.flusher,
@@ -251,17 +260,17 @@ export class MemoryService {
     query: string,
     options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
   ): Promise<FreshHits> {
-    return this.#index.search(this.workspace, { prefix: prefixOf(place) }, query, options);
+    return this.#index.search(this.workspace, { prefix: this.prefixOf(place) }, query, options);
   }
 
   /** The text of MEMORY.md; empty where there is none. */
   async read(place: MemoryPlace): Promise<string> {
-    return (await readIfFound(this.workspace, `${prefixOf(place)}${CORE_FILE}`)) ?? '';
+    return (await readIfFound(this.workspace, `${this.prefixOf(place)}${CORE_FILE}`)) ?? '';
   }
 
   /** MEMORY.md, the notes and what else can be read and searched, with paths below the place. */
   async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
-    const prefix = prefixOf(place);
+    const prefix = this.prefixOf(place);
     const files: WorkspaceEntry[] = [];
     for await (const entry of memoryFiles(this.workspace, prefix)) {
       files.push({ ...entry, path: entry.path.slice(prefix.length) });
@@ -271,6 +280,7 @@ export class MemoryService {
 
   /** Writes what is worth remembering of a session to the day's note. */
   async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+    this.prefixOf(place.prefix);
     const outcome = await this.flusher.flushPlace(place, options);
     const index = await this.#index.opened;
     if (index !== undefined && !index.readOnly && outcome.paths.length > 0) {
@@ -289,8 +299,8 @@ export class MemoryService {
     { now = false, ...options }: ConsolidationOptions & { readonly now?: boolean } = {},
   ): Promise<ConsolidationOutcome | undefined> {
     if (!this.#settings.consolidate && !now) return undefined;
-    if (now) return this.consolidator.consolidateBelow(prefixOf(place), options);
-    return this.#scheduler.requestConsolidationBelow(prefixOf(place), options);
+    if (now) return this.consolidator.consolidateBelow(this.prefixOf(place), options);
+    return this.#scheduler.requestConsolidationBelow(this.prefixOf(place), options);
   }
 
   /** The same in the background, for callers without an agent: failures go to `onEvent`. */
@@ -301,12 +311,14 @@ export class MemoryService {
   }
 
   /** The earlier versions of MEMORY.md, the newest first. */
-  versions(scope: MemoryScope): Promise<readonly MemoryVersion[]> {
+  async versions(scope: MemoryScope): Promise<readonly MemoryVersion[]> {
+    this.prefixOf(scope);
     return this.consolidator.versions(scope);
   }
 
   /** Puts an earlier MEMORY.md back, by default the one before the last change. */
-  restore(scope: MemoryScope, versionId?: string): Promise<void> {
+  async restore(scope: MemoryScope, versionId?: string): Promise<void> {
+    this.prefixOf(scope);
     return this.consolidator.restore(scope, versionId);
   }
 
@@ -343,8 +355,20 @@ export class MemoryService {
     await this.#index.close();
   }
 
+  /**
+   * @internal Answers where a memory lies.
+   * @throws {InvalidInputError} for one without a user, unless those share.
+   */
+  prefixOf(place: MemoryPlace): string {
+    const prefix = typeof place === 'string' ? place : scopePrefix(place);
+    if (isCommon(prefix, this.withoutUser)) return prefix;
+    const message =
+      "must be given: without a user nothing is remembered. withoutUser: 'shared' keeps one memory for all";
+    throw new InvalidInputError('scope', [{ path: 'userId', message }]);
+  }
+
   #core(place: MemoryPlace): CoreOptions {
-    return this.consolidator.coreOptions(prefixOf(place));
+    return this.consolidator.coreOptions(this.prefixOf(place));
   }
 
   async #maintainIndex(workspace: Workspace, prefixes: readonly string[]): Promise<void> {
@@ -355,8 +379,4 @@ export class MemoryService {
   #fail(operation: 'flush' | 'consolidation' | 'maintenance', error: string): void {
     this.#emit?.({ type: 'memory.failed', operation, error });
   }
-}
-
-function prefixOf(place: MemoryPlace): string {
-  return typeof place === 'string' ? place : scopePrefix(place);
 }

@@ -66,6 +66,12 @@ const timeZone = z
   }, 'must be a time zone, as Asia/Tokyo')
   .default('UTC');
 
+/**
+ * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
+ * all of an agent remember in common, as a program for one person wants it.
+ */
+export const withoutUser = z.enum(['private', 'shared']).default('private');
+
 const flushShape = {
   /**
    * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
@@ -137,6 +143,7 @@ export const maintenanceSchema = z.strictObject({
   index: having<MaintainedIndex>('maintain', 'an index').optional(),
   /** Where a lease sees to it that one replica at a time works; without, or without leases, the workspace's lock does. */
   store,
+  withoutUser,
   ...passShape,
   consolidationGapMs,
   /** Told what comes of the passes that the timer starts. */
@@ -161,6 +168,7 @@ export interface MaintenanceReport {
 
 /** Settings that an agent's memory and a `MemoryService` share. */
 const memoryShape = {
+  withoutUser,
   /**
    * Where the index lives: the path of its file, or an index that is open already and stays the caller's. Default
    * `:memory:`, an index that ends with the process and is built from the files when it is first used.

@@ -22,7 +22,7 @@ export const workspaceContextConfigSchema = z.strictObject({
   /** A folder of which the file `KNOWLEDGE.md` is shown and the others are listed; `false`: none. */
   knowledge: z.union([path, z.literal(false)]).default('knowledge'),
   /**
-   * Show the MEMORY.md of the call's user and agent. Never done in an agent that has `memory()`, which shows it itself.
+   * Show the MEMORY.md of the call's user and agent; none where the call has no user. Never done in an agent that has `memory()`, which shows it itself.
    */
   memory: z.boolean().default(true),
 });
@@ -95,7 +95,7 @@ async function contextParts(
     const text = ((await readIfFound(workspace, path)) ?? '').trim();
     return { tag, path: shown, text, note: `[… left out: read_file ${path} has the rest …]`, kept };
   };
-  const prefix = withMemory ? logScopeOf(scope)?.prefix : undefined;
+  const prefix = withMemory && scope.state.userId !== undefined ? logScopeOf(scope)?.prefix : undefined;
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
     ...files.map((path) => file('file', path)),

@@ -17,6 +17,16 @@ export interface Beside extends Pick<SummarizerSources, 'prompts' | 'agents' | '
   readonly compaction?: unknown;
 }
 
+/** Who runs an agent in a terminal is one person: sessions without a user remember in common. */
+const ofOnePerson = Object.fromEntries(
+  ['memory', 'session_history'].map((name): [string, FileCapability] => {
+    const capability = memoryCapabilities[name] as FileCapability;
+    const create: FileCapability['create'] = (config) =>
+      capability.create({ without_user: 'shared', ...Object(config ?? {}) });
+    return [name, { ...capability, create }];
+  }),
+);
+
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
@@ -27,6 +37,7 @@ function fileCapabilities(
     compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
+    ...ofOnePerson,
     ...harnessCapabilities(),
     mcp: mcpCapability({ environment }),
   };

@@ -23,7 +23,7 @@ export class WorkspaceMemory implements MemoryShelf {
   readonly #prefix: string;
 
   constructor({ workspace, index, userId }: WorkspaceMemoryOptions) {
-    this.#service = new MemoryService({ workspace, index, maintenance: false });
+    this.#service = new MemoryService({ workspace, index, withoutUser: 'shared', maintenance: false });
     this.#scope = { agentId: AGENT, userId };
     this.#prefix = sessionPrefix(SessionKey.of({ ...this.#scope, sessionId: 'any' }));
   }

@@ -9,6 +9,7 @@ import {
   listAgents,
   listSessions,
 } from '../logged-sessions.js';
+import type { WithoutUser } from '../memory-scope.js';
 import { excerpt, fitting, messageText } from '../message-text.js';
 import { numbered, renderNewest, wholeMessage } from './render-messages.js';
 import { type IndexedLogs, searchMessages } from './search-messages.js';
@@ -35,6 +36,7 @@ const page = {
 
 /** The tools of `sessionHistory()`. */
 export function historyTools(settings: HistorySettings, index: LazyIndex | undefined): readonly Tool[] {
+  const { withoutUser } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
   const logsBelow = (prefix: string | undefined, workspace: Workspace): IndexedLogs | undefined =>
@@ -51,8 +53,8 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
         offset: z.int().min(0).default(0).describe('How many to skip'),
       }),
       async execute({ agentId, limit, offset }, context: ToolContext) {
-        const sessions = await listSessions(context, agentId);
-        if (sessions.length === 0) return noSessionsOf(agentId, context);
+        const sessions = await listSessions(context, withoutUser, agentId);
+        if (sessions.length === 0) return noSessionsOf(agentId, context, withoutUser);
         const described: string[] = [];
         for (const session of sessions.slice(offset, offset + limit)) described.push(await describe(session));
         const lines = fitting(described, settings.maxOutputChars);
@@ -93,8 +95,10 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
         context: ToolContext,
       ) {
         const asksForCurrent = agentId === undefined && sessionId === undefined;
-        const sessions = asksForCurrent ? [currentSession(context)] : await listSessions(context, agentId);
-        if (sessions.length === 0) return noSessionsOf(agentId, context);
+        const sessions = asksForCurrent
+          ? [currentSession(context)]
+          : await listSessions(context, withoutUser, agentId);
+        if (sessions.length === 0) return noSessionsOf(agentId, context, withoutUser);
         const session = sessionId === undefined ? sessions[0] : findSession(sessions, sessionId);
         if (session === undefined) {
           const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
@@ -130,9 +134,9 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
       readOnly: true,
       input: z.strictObject({ ...agent, ...page }),
       async execute({ agentId, query, limit, offset }, context: ToolContext) {
-        const sessions = await listSessions(context, agentId);
-        if (sessions.length === 0) return noSessionsOf(agentId, context);
-        const logs = logsBelow(logScopeOfAgent(context, agentId)?.prefix, context.storage);
+        const sessions = await listSessions(context, withoutUser, agentId);
+        if (sessions.length === 0) return noSessionsOf(agentId, context, withoutUser);
+        const logs = logsBelow(logScopeOfAgent(context, withoutUser, agentId)?.prefix, context.storage);
         return searchMessages(query, sessions, { limit, offset, signal: context.signal }, settings, logs);
       },
     }),
@@ -158,8 +162,12 @@ export function historyTools(settings: HistorySettings, index: LazyIndex | undef
 }
 
 /** The answer where an agent has no sessions with this user: it names those that have. */
-async function noSessionsOf(agentId: string | undefined, context: ToolContext): Promise<string> {
-  const agents = await listAgents(context, MAX_NAMED + 1);
+async function noSessionsOf(
+  agentId: string | undefined,
+  context: ToolContext,
+  withoutUser: WithoutUser,
+): Promise<string> {
+  const agents = await listAgents(context, withoutUser, MAX_NAMED + 1);
   const names = agents.slice(0, MAX_NAMED).map((agent) => JSON.stringify(agent));
   const more = agents.length > MAX_NAMED ? ' and others' : '';
   const known = names.length === 0 ? '' : ` These agents have some: ${names.join(', ')}${more}.`;

@@ -1,7 +1,7 @@
 import { type Capability, parseWith } from '@x/core';
 import * as z from 'zod';
 import { LazyIndex } from '../lazy-index.js';
-import { indexSchema } from '../settings.js';
+import { indexSchema, withoutUser } from '../settings.js';
 import { historyTools } from './history-tools.js';
 
 export const historyConfigSchema = z.strictObject({
@@ -16,6 +16,7 @@ export const historyConfigSchema = z.strictObject({
   maxMessageChars: z.int().min(100).default(1_000),
   /** Whether the sessions of the user's other agents can be read as well, by their `agentId`. */
   otherAgents: z.boolean().default(true),
+  withoutUser,
 });
 
 /** Options of `sessionHistory`. */
@@ -25,7 +26,8 @@ export type HistorySettings = z.output<typeof historyConfigSchema>;
 /**
  * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
  * was said in earlier ones. They see the sessions of the call's own tenant and user, and no others: of the own agent, and,
- * unless `otherAgents` is false, of another that is asked for by its `agentId`.
+ * unless `otherAgents` is false, of another that is asked for by its `agentId`. A session without a user sees itself alone,
+ * unless `withoutUser` is `shared`.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */

@@ -2,7 +2,7 @@ import { errorText, parseWith } from '@x/core';
 import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
 import { isFlushed, MemoryFlushManager } from '../flush/flush-manager.js';
 import { memoryPrefixes } from '../memory-files.js';
-import { type MemoryScope, scopePrefix } from '../memory-scope.js';
+import { isCommon, type MemoryScope, scopePrefix } from '../memory-scope.js';
 import {
   type MaintenanceReport,
   type MaintenanceSettings,
@@ -155,8 +155,8 @@ export class MemoryMaintenanceScheduler {
   }
 
   async #pass(lost: AbortSignal | undefined): Promise<MaintenanceReport> {
-    const { clock, workspace, consolidator, index, archiveAfterDays, pruneSessionsAfterDays } =
-      this.#settings;
+    const { clock, workspace, consolidator, index, withoutUser } = this.#settings;
+    const { archiveAfterDays, pruneSessionsAfterDays } = this.#settings;
     const { signal: closing } = this.#closing;
     const signal = lost === undefined ? closing : AbortSignal.any([closing, lost]);
     const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
@@ -174,24 +174,27 @@ export class MemoryMaintenanceScheduler {
     for await (const prefix of memoryPrefixes(workspace)) {
       if (signal.aborted) break;
       count.scopes++;
-      await attempt('flushing', prefix, async () => {
-        count.flushed += await this.#flush(prefix, signal);
-      });
-      await attempt('archiving', prefix, async () => {
-        count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
-      });
-      await attempt('consolidation', prefix, async () => {
-        const { status } = await consolidator.consolidateBelow(prefix, { signal });
-        if (status === 'consolidated') count.consolidated++;
-      });
+      const isKept = isCommon(prefix, withoutUser);
+      if (isKept) {
+        await attempt('flushing', prefix, async () => {
+          count.flushed += await this.#flush(prefix, signal);
+        });
+        await attempt('archiving', prefix, async () => {
+          count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
+        });
+        await attempt('consolidation', prefix, async () => {
+          const { status } = await consolidator.consolidateBelow(prefix, { signal });
+          if (status === 'consolidated') count.consolidated++;
+        });
+        prefixes.push(prefix);
+      }
       await attempt('pruning', prefix, async () => {
         count.pruned += await pruneSessions(workspace, prefix, {
           now,
           days: pruneSessionsAfterDays,
-          onlyFlushed: this.#flusher !== null,
+          onlyFlushed: isKept && this.#flusher !== null,
         });
       });
-      prefixes.push(prefix);
     }
     await attempt('indexing', '', async () => index?.maintain(workspace, prefixes));
     if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');

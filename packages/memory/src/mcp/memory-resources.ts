@@ -8,7 +8,7 @@ import {
   ReadResourceRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { CORE_FILE, isMemoryPath, readIfFound } from '../memory-files.js';
-import { type MemoryScope, scopePrefix } from '../memory-scope.js';
+import type { MemoryScope } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 
 /** What a client is told of a memory. */
@@ -29,7 +29,7 @@ export function offerMemory(
 ): void {
   const { workspace } = memory;
   const scope = { tenantId, userId, agentId };
-  const prefix = scopePrefix(scope);
+  const prefix = memory.prefixOf(scope);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
     const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
     const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];

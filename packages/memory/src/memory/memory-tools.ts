@@ -21,7 +21,11 @@ export function memoryTools(
   { maxOutputChars }: Pick<MemorySettings, 'maxOutputChars'>,
   serviceOf: (context: ToolContext) => MemoryService,
 ): readonly Tool[] {
-  return [searchTool(maxOutputChars, serviceOf), getTool(maxOutputChars), ...changeTools(serviceOf)];
+  return [
+    searchTool(maxOutputChars, serviceOf),
+    getTool(maxOutputChars, serviceOf),
+    ...changeTools(serviceOf),
+  ];
 }
 
 function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) => MemoryService): Tool {
@@ -38,9 +42,10 @@ function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) =>
       until: day.optional().describe('Only notes of this day or earlier'),
     }),
     async execute({ query, limit, offset, since, until }, context: ToolContext) {
-      const prefix = memoryPrefix(context);
+      const service = serviceOf(context);
+      const prefix = service.prefixOf(memoryPrefix(context));
       const options = { limit: limit + 1, offset, since, until };
-      const { hits, stale } = await serviceOf(context).search(prefix, query, options);
+      const { hits, stale } = await service.search(prefix, query, options);
       const rendered = hits.slice(0, limit).map(({ path, lineNumber, content }) => {
         return `${path.slice(prefix.length)}:${lineNumber}: ${cut(withoutMark(content), MAX_LINE)}`;
       });
@@ -54,7 +59,7 @@ function searchTool(maxOutputChars: number, serviceOf: (context: ToolContext) =>
   });
 }
 
-function getTool(maxOutputChars: number): Tool {
+function getTool(maxOutputChars: number, serviceOf: (context: ToolContext) => MemoryService): Tool {
   return defineTool({
     name: 'memory_get',
     description:
@@ -67,7 +72,8 @@ function getTool(maxOutputChars: number): Tool {
     }),
     async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
       if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
-      const text = await readIfFound(context.storage, `${memoryPrefix(context)}${path}`);
+      const prefix = serviceOf(context).prefixOf(memoryPrefix(context));
+      const text = await readIfFound(context.storage, `${prefix}${path}`);
       if (text === undefined) return `There is no ${path}.`;
       const all = text.split(/\r\n|\n|\r/);
       if (all.at(-1) === '') all.pop();

@@ -6,6 +6,7 @@ import {
   parseWith,
   SessionKey,
   type SessionStore,
+  type ToolDefinition,
   type Workspace,
 } from '@x/core';
 import { type SessionPlace, sessionPlace } from '../memory-scope.js';
@@ -17,6 +18,9 @@ import { memoryTools } from './memory-tools.js';
 
 /** Sessions that are flushed at a time, and that may wait for it. */
 const QUEUE = { concurrency: 2, maxWaiting: 1_000 };
+/** Warns whoever runs the agent: nothing else tells of it. */
+const NO_USER =
+  "memory() keeps nothing of a call without a user: name one in its context, or set withoutUser: 'shared' for a program of one person.";
 /** Sessions that were throttled and are flushed when the agent closes. */
 const MOST_LEFT = 100;
 
@@ -25,7 +29,7 @@ const MOST_LEFT = 100;
  * was last compacted; what changed since stands behind the conversation. Daily notes below `memory/` can be searched and
  * read. After each call, and before a compaction, what is worth remembering of the conversation is added to the day's
  * note, and notes are merged into MEMORY.md: in the background, which `agent.close()` waits for. Each tenant, user and agent
- * has its own memory, and sees no other.
+ * has its own memory, and sees no other. Sessions without a user have none, unless `withoutUser` is `shared`.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  *
@@ -43,17 +47,34 @@ export function memory(config: MemoryConfig = {}): Capability {
   /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
   const shown = new WeakMap<object, string | undefined>();
   const compacted = new WeakSet<object>();
+  const tools = settings.tools ? memoryTools(settings, ({ storage }) => keeperOf(storage).service) : [];
+  const names = new Set(tools.map(({ definition }) => definition.name));
+  const withoutOwn = new WeakMap<readonly ToolDefinition[], readonly ToolDefinition[]>();
+  let isWarned = false;
+  const remembers = ({ state }: CallScope) => {
+    if (state.userId !== undefined || settings.withoutUser === 'shared') return true;
+    if (!isWarned) process.emitWarning(NO_USER, { code: 'X_MEMORY_WITHOUT_USER' });
+    isWarned = true;
+    return false;
+  };
   return {
     name: 'memory',
-    tools: settings.tools ? memoryTools(settings, ({ storage }) => keeperOf(storage).service) : [],
+    tools,
     install: ({ storage, session }) => void keeperOf(storage, session),
+    offerTools(offered, scope) {
+      if (remembers(scope)) return offered;
+      const rest = withoutOwn.get(offered) ?? offered.filter(({ name }) => !names.has(name));
+      withoutOwn.set(offered, rest);
+      return rest;
+    },
     async system(scope) {
       compacted.delete(scope.state);
+      if (!remembers(scope)) return undefined;
       const section = await memorySection(scope, settings);
       shown.set(scope.state, section);
       return section;
     },
-    remind: (scope) => memoryChanges(scope, settings),
+    remind: (scope) => (remembers(scope) ? memoryChanges(scope, settings) : []),
     async aroundModel(request, scope, next) {
       if (!compacted.delete(scope.state)) return next(request);
       const [old, fresh] = [shown.get(scope.state), await memorySection(scope, settings)];
@@ -66,6 +87,7 @@ export function memory(config: MemoryConfig = {}): Capability {
       return next({ ...request, system: renewed });
     },
     observe(event, scope) {
+      if (!remembers(scope)) return;
       if (event.type === 'context.compacted' && event.status === 'applied') {
         // The conversation is a new one for the provider's cache anyhow: now the section may change.
         renewSection(scope);
@@ -76,7 +98,9 @@ export function memory(config: MemoryConfig = {}): Capability {
         keeperOf(scope.storage).flush(scope, 'turn');
       }
     },
-    beforeReduction: (_, scope) => keeperOf(scope.storage).flush(scope, 'compaction'),
+    beforeReduction(_, scope) {
+      if (remembers(scope)) keeperOf(scope.storage).flush(scope, 'compaction');
+    },
     async close() {
       for (const keeper of keepers.values()) await keeper.close();
       keepers.clear();

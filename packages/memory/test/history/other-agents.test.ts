@@ -177,12 +177,15 @@ describe('agentId', () => {
     for (const level of levels) {
       await logSession(workspace, { ...level, agentId: 'writer', sessionId: 's' }, [userMessage('needle')]);
     }
+    const shared = sessionHistory({ withoutUser: 'shared' });
     for (const said of levels) {
       for (const logged of levels) {
         const log = new WorkspaceSessionLog(workspace, SessionKey.of({ ...now, ...absent, ...logged }));
         const context = { ...toolContext(workspace, { ...said, sessionId: 'now' }), log };
-        const text = await runTool(plain, 'session_history', { agentId: 'writer' }, context);
+        const text = await runTool(shared, 'session_history', { agentId: 'writer' }, context);
         expect(text.includes('needle')).toBe(said === logged);
+        const kept = await runTool(plain, 'session_history', { agentId: 'writer' }, context);
+        expect(kept.includes('needle')).toBe(said === logged && 'userId' in said);
       }
     }
   });

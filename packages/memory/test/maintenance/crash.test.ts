@@ -12,6 +12,7 @@ const clock = new ManualClock(Date.parse('2026-06-01T12:00:00Z'));
 const run = (workspace: Workspace) =>
   new MemoryMaintenanceScheduler({
     workspace,
+    withoutUser: 'shared',
     clock,
     consolidator: new MemoryConsolidator({ workspace, model: merger(), clock }),
   }).run();

@@ -34,7 +34,13 @@ function setUp(
   const { model = merger(), ...rest } = options;
   const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock(now);
   const consolidator = new MemoryConsolidator({ workspace, model, clock });
-  const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock, ...rest });
+  const scheduler = new MemoryMaintenanceScheduler({
+    workspace,
+    consolidator,
+    withoutUser: 'shared',
+    clock,
+    ...rest,
+  });
   onTestFinished(() => scheduler.close());
   return { scheduler, consolidator, clock, model };
 }
