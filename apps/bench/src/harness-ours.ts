@@ -9,6 +9,7 @@ import {
   LocalWorkspace,
   type Model,
   RuntimeContext,
+  storageOf,
   WorkspaceSession,
 } from '@x/core';
 import { HarnessAgent } from '@x/harness';
@@ -60,7 +61,9 @@ function contender(options: OurOptions): (conversation: Conversation) => Promise
       const agent = HarnessAgent.builder()
         .model(instantModel(conversation))
         .workspace(workspace)
-        .session(options.store === 'memory' ? new InMemorySession() : new WorkspaceSession(workspace))
+        .session(
+          options.store === 'memory' ? new InMemorySession() : new WorkspaceSession(storageOf(workspace)),
+        )
         .tools(
           defineTool({
             ...TOOL,

@@ -10,6 +10,7 @@ import {
   type Model,
   type ModelResponse,
   RuntimeContext,
+  storageOf,
   WorkspaceSession,
 } from '@x/core';
 import { HarnessAgent } from '@x/harness';
@@ -76,7 +77,7 @@ async function measureOnce(
     const agent = HarnessAgent.builder()
       .model(model)
       .workspace(workspace)
-      .session(store === 'memory' ? new InMemorySession() : new WorkspaceSession(workspace))
+      .session(store === 'memory' ? new InMemorySession() : new WorkspaceSession(storageOf(workspace)))
       .tools(
         defineTool({
           name: 'look',

@@ -117,6 +117,8 @@ describe('OpenAI-compatible servers', () => {
     expect(second).toEqual({
       content: [{ type: 'text', text: 'Sunny.' }],
       finishReason: 'stop',
+      id: 'c1',
+      model: 'large',
       providerMetadata: { acme: {} },
     });
     expect(server.bodies[1]?.messages).toEqual([

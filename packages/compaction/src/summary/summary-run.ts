@@ -325,6 +325,10 @@ export class SummaryRun {
   }
 
   #savesEnough(candidate: Candidate): boolean {
+    // Where their number alone made it due, fewer tokens in as many messages would be due again at the next step.
+    const { reason, dueTokens, early } = this.#budget;
+    const byNumber = reason === 'proactive_budget' && !early && this.#view.tokens < dueTokens;
+    if (byNumber && candidate.messages.length >= this.#view.messages.length) return false;
     return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }
 
