@@ -1,11 +1,12 @@
 // Pays three invoices in one step, and kills itself at the n-th wait.
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineTool, LocalWorkspace, RuntimeContext, type SessionStore, WorkspaceSession } from '@x/core';
+import { defineTool, RuntimeContext } from '@x/core';
+import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
-import { HarnessAgent } from '../../src/index.js';
+import { openTestedStore } from '../support/tested-store.js';
 
-const [directory = '', at = '0'] = process.argv.slice(2);
+const [directory = '', at = '0', tested = '', leaseTtlMs = ''] = process.argv.slice(2);
 let waits = 0;
 
 /** A wait of the call: before it and behind it the process may die. */
@@ -16,7 +17,7 @@ async function wait<Value>(work: () => Promise<Value>): Promise<Value> {
   return value;
 }
 
-const store: SessionStore = new WorkspaceSession(new LocalWorkspace(directory));
+const { store, close } = await openTestedStore(JSON.parse(tested));
 const { load, commit } = store;
 store.load = (key) => wait(() => load.call(store, key));
 store.commit = (key, change) => wait(() => commit.call(store, key, change));
@@ -36,6 +37,14 @@ const model = new ScriptedModel([
   () => wait(async () => ({ toolCalls })),
   () => wait(async () => ({ text: 'Paid.' })),
 ]);
-const agent = HarnessAgent.builder().model(model).tools(pay).workspace(directory).session(store).build();
+const agent = HarnessAgent.builder()
+  .model(model)
+  .tools(pay)
+  .workspace(directory)
+  .session(store)
+  .settings({ leaseTtlMs: Number(leaseTtlMs) })
+  .build();
 await agent.call('Pay the three invoices', RuntimeContext.of({ sessionId: 's' }));
 console.log(`waits: ${waits}`);
+await agent.close();
+await close();
