@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { main, runCommand } from './support/run-command.js';
+import { runCommand } from './support/run-command.js';
 
 let directory: string;
 let log: string;
@@ -126,7 +126,7 @@ describe('x replay', () => {
 
   it.each([
     [['missing.json'], /missing\.json cannot be read/],
-    [[main], /These formats can be read/],
+    [['package.json'], /These formats can be read/],
     [['-', '--window', 'big'], /--window must be a whole number/],
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
     [['-', '--prices', 'input=free'], /--prices takes input/],

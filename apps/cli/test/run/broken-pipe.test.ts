@@ -33,8 +33,7 @@ it('stores what it did when the reader of its answer goes away', async () => {
   const file = join(directory, 'agent.yaml');
   writeFileSync(file, 'model: compatible:fake\nworkspace: ./files\n');
 
-  const args = ['--conditions=@x/source', '--import', 'tsx', main];
-  const child = spawn(process.execPath, [...args, 'run', file, '--session', 's-1', '--prompt', 'Tell me'], {
+  const child = spawn(process.execPath, [main, 'run', file, '--session', 's-1', '--prompt', 'Tell me'], {
     env: { ...process.env, OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1` },
     stdio: ['ignore', 'pipe', 'ignore'],
   });

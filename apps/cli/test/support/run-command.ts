@@ -2,8 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
-/** The command's program. */
-export const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+/** The command's program, as `build.ts` has built it. */
+export const main = fileURLToPath(new URL('../../node_modules/.cache/x/dist/main.js', import.meta.url));
 
 export interface Ended {
   readonly status: number | null;
@@ -16,9 +16,7 @@ export async function runCommand(
   args: readonly string[],
   { input = '', env = process.env }: { readonly input?: string; readonly env?: NodeJS.ProcessEnv } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, ['--conditions=@x/source', '--import', 'tsx', main, ...args], {
-    env,
-  });
+  const child = spawn(process.execPath, [main, ...args], { env });
   let stdout = '';
   let stderr = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

@@ -325,10 +325,11 @@ export class SummaryRun {
   }
 
   #savesEnough(candidate: Candidate): boolean {
-    // Where their number alone made it due, fewer tokens in as many messages would be due again at the next step.
-    const { reason, dueTokens, early } = this.#budget;
-    const byNumber = reason === 'proactive_budget' && !early && this.#view.tokens < dueTokens;
-    if (byNumber && candidate.messages.length >= this.#view.messages.length) return false;
+    // Where the number of messages made it due, an earlier summary written anew leaves as many, and is due again at once.
+    const { part, messages } = candidate;
+    const byNumber = this.#budget.reason === 'proactive_budget' && this.#view.tokens < this.#budget.dueTokens;
+    const nothingNew = part.previous.length > 0 && part.fresh === part.covered.length;
+    if (byNumber && nothingNew && messages.length >= this.#view.messages.length) return false;
     return savesEnough(this.#before, candidate.tokens, this.#settings.saving);
   }
 
