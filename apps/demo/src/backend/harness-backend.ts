@@ -1,8 +1,10 @@
 import {
   type AgentEvent,
+  errorText,
   RuntimeContext,
   type SessionInfo,
   SessionKey,
+  SessionStoreError,
   type TokenCounter,
   textOf,
 } from '@x/core';
@@ -55,7 +57,7 @@ export class HarnessBackend implements Backend {
 
   /** Hears what the agent does. */
   onEvent(event: AgentEvent): void {
-    void this.#open(event.sessionId).then((session) => session.handle(event));
+    void this.#open(event.sessionId).then((session) => session.handle(event), warn);
   }
 
   /** Goes on with every call that an earlier process left unfinished. Answers how many. */
@@ -63,7 +65,7 @@ export class HarnessBackend implements Backend {
     let resumed = 0;
     for await (const { key } of this.#sessions()) {
       const { sessionId } = key.parts;
-      const state = await this.#demo.agent.state(this.#context(sessionId));
+      const state = await this.#demo.agent.state(this.#context(sessionId)).catch(warn);
       if (state?.activeCall === undefined) continue;
       await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
       resumed++;
@@ -226,7 +228,7 @@ export class HarnessBackend implements Backend {
     let end = () => {};
     void this.#open(sessionId).then((session) => {
       if (!ended) end = session.feed.subscribe(afterEventId, listener);
-    });
+    }, warn);
     return () => {
       ended = true;
       end();
@@ -286,11 +288,17 @@ export class HarnessBackend implements Backend {
     await done;
   }
 
-  /** Lists the stored sessions of this user only. */
+  /** Lists the stored sessions of this user only. Damaged ones are left out with a warning. */
   async *#sessions(): AsyncIterable<SessionInfo> {
     const userId = this.#userId;
-    for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
-      if (session.key.parts.userId === userId) yield session;
+    try {
+      for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
+        if (session.key.parts.userId === userId) yield session;
+      }
+    } catch (error) {
+      // A store tells of them when it has listed all others.
+      if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
+      warn(error);
     }
   }
 
@@ -340,9 +348,9 @@ export class HarnessBackend implements Backend {
   async #begun(stored: ReadonlySet<string>): Promise<readonly SessionSummary[]> {
     const begun: SessionSummary[] = [];
     for (const [id, opening] of this.#live) {
-      const { busy, feed } = await opening;
-      if (stored.has(id) || !busy) continue;
-      const { title, entries, call } = feed.transcript;
+      const live = await opening.catch(() => undefined);
+      if (live === undefined || stored.has(id) || !live.busy) continue;
+      const { title, entries, call } = live.feed.transcript;
       const updatedAt = call?.startedAt ?? new Date().toISOString();
       begun.push({ id, title: title || id, updatedAt, running: true, messageCount: entries.length });
     }
@@ -350,10 +358,10 @@ export class HarnessBackend implements Backend {
   }
 
   async #summarize(sessionId: string, version: number, updatedAt: string): Promise<SessionSummary> {
-    const live = await this.#live.get(sessionId);
+    const live = await this.#live.get(sessionId)?.catch(() => undefined);
     const known = this.#summaries.get(sessionId);
     if (known?.version === version) return { ...known.summary, running: live?.busy ?? false };
-    const state = await this.#demo.agent.state(this.#context(sessionId));
+    const state = await this.#demo.agent.state(this.#context(sessionId)).catch(warn);
     const asked = state?.context.find((message) => message.role === 'user' && message.kind === undefined);
     const summary: SessionSummary = {
       id: sessionId,
@@ -373,6 +381,14 @@ function busyError(): BackendError {
     'The agent is still at work in this session; stop it, or wait until it is done.',
   );
 }
+
+/** Tells once of each thing that one session has wrong and that must not harm the others. */
+function warn(error: unknown): undefined {
+  const message = errorText(error);
+  if (!told.has(message)) process.emitWarning(message);
+  told.add(message);
+}
+const told = new Set<string>();
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);

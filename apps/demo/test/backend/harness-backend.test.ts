@@ -62,12 +62,13 @@ async function die(text: string): Promise<void> {
 async function transcriptOnce(
   backend: HarnessBackend,
   isSo: (transcript: Transcript) => boolean,
+  id = 's-1',
 ): Promise<Transcript> {
   for (;;) {
-    const { transcript } = await backend.transcript('s-1');
+    const { transcript } = await backend.transcript(id);
     if (isSo(transcript)) {
       await backend.close();
-      return (await backend.transcript('s-1')).transcript;
+      return (await backend.transcript(id)).transcript;
     }
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -75,6 +76,29 @@ async function transcriptOnce(
 
 const answered = (times: number) => (transcript: Transcript) =>
   transcript.totals.modelCalls === times && transcript.call === undefined;
+
+it('lists and serves the other sessions beside a damaged one', async () => {
+  const backend = open(new ScriptedModel([{ text: 'Hello.' }, { text: 'Hello.' }]));
+  for (const id of ['good', 'bad']) {
+    await backend.send(id, 'Hi');
+    await transcriptOnce(backend, ({ call, entries }) => call === undefined && entries.length > 1, id);
+  }
+  await closeAgents();
+  const { storage } = demos[0] as DemoAgent;
+  const heads: string[] = [];
+  for await (const { path } of storage.list('', { recursive: true })) {
+    if (path.endsWith('bad/head.json')) heads.push(path);
+  }
+  expect(heads).toHaveLength(1);
+  for (const path of heads) await storage.write(path, '');
+
+  const next = open(new ScriptedModel([]));
+  expect(await next.resumeInterrupted()).toBe(0);
+  expect((await next.sessions()).map(({ id }) => id)).toEqual(['good']);
+  expect((await next.transcript('good')).transcript.entries.length).toBeGreaterThan(1);
+  next.subscribe('bad', undefined, () => {})();
+  await expect(next.transcript('bad')).rejects.toMatchObject({ code: 'session_corrupt' });
+});
 
 const todos = [{ content: 'look', status: 'completed' }];
 const script = [
