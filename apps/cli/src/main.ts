@@ -9,6 +9,7 @@ import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
 import { sessions } from './commands/sessions/sessions.js';
 import { show } from './commands/show.js';
+import { users } from './commands/users.js';
 import { completion } from './completion.js';
 import { withoutSecrets } from './stores.js';
 import { printable } from './terminal/style.js';
@@ -17,6 +18,7 @@ const commands: readonly Command[] = [
   replay,
   run,
   sessions,
+  users,
   { ...show, name: 'show' },
   count,
   schema,

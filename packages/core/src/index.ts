@@ -191,6 +191,14 @@ export {
   tokenOf,
 } from './sessions/store-rules.js';
 export { StreamLog, type StreamLogOptions } from './sessions/stream-log.js';
+export {
+  type ErasedUser,
+  eraseUser,
+  exportUser,
+  type UserPlaces,
+  type UserRecord,
+  type UserScope,
+} from './sessions/user-data.js';
 export { encodeSessions, encryption, type SessionCodec } from './sessions/wrappers/encode-sessions.js';
 export { expireSessions } from './sessions/wrappers/expire-sessions.js';
 export { observeStore, type StoreOperation } from './sessions/wrappers/observe-store.js';

@@ -53,6 +53,12 @@ export class LazyIndex {
     });
   }
 
+  /** Forgets all below a prefix. Answers how many files that were; none of an index that another process maintains. */
+  async forget(prefix: string): Promise<number> {
+    const index = await this.open();
+    return index.readOnly ? 0 : index.forget(prefix);
+  }
+
   /** Closes the index that this opened. */
   async close(): Promise<void> {
     const own = this.#own;

@@ -345,8 +345,7 @@ export class MemoryService {
       for await (const { type } of workspace.list(prefix, { recursive: true })) if (type === 'file') files++;
       await workspace.delete(prefix.slice(0, -1));
     });
-    const index = await this.#index.open();
-    return { files, indexed: index.readOnly ? 0 : await index.forget(prefix) };
+    return { files, indexed: await this.#index.forget(prefix) };
   }
 
   /** Waits for what is under way, and closes the index that it has opened. */

@@ -28,6 +28,8 @@ function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: numbe
   try {
     database.pragma('journal_mode = WAL');
     database.pragma(`synchronous = ${synchronous}`);
+    // What is deleted must not stay readable in free pages.
+    database.pragma('secure_delete = ON');
     if (versionOf(database) < migrations.length) database.transaction(() => migrate(database)).immediate();
     if (versionOf(database) > migrations.length) {
       const message = `${file} is of version ${versionOf(database)}, newer than this package knows (${migrations.length}): upgrade @x/session-sqlite.`;

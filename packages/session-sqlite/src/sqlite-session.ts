@@ -170,13 +170,20 @@ export class SqliteSession implements SessionStore {
     });
   }
 
-  delete(key: SessionKey): Promise<boolean> {
-    return this.#transaction(key, 'immediate', () => {
+  async delete(key: SessionKey): Promise<boolean> {
+    const existed = await this.#transaction(key, 'immediate', () => {
       this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
       const row = this.#row(key);
       if (row !== undefined) this.#remove(row.id);
       return row !== undefined;
     });
+    try {
+      // The log of writes holds pages from before.
+      if (existed) this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch {
+      // A reader needs them still. A later deletion empties it, or the close.
+    }
+    return existed;
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Message } from '../messages/message.js';
 import type { Model, ModelRequest, ModelResponse, ToolDefinition } from '../model/model.js';
 import type { Tool } from '../model/tool.js';
 import type { SessionLog, SessionStore } from '../sessions/session-store.js';
+import type { UserScope } from '../sessions/user-data.js';
 import type { Isolation } from '../workspace/agent-files.js';
 import type { WorkspaceConfine } from '../workspace/confine-workspace.js';
 import type { Workspace } from '../workspace/workspace.js';
@@ -140,6 +141,8 @@ export interface Capability {
   ): Promise<CompactionOutcome>;
   /** Restores the context from before the last reduction, followed by later messages. Answers whether it could. */
   undo?(scope: ReasonScope): Promise<boolean>;
+  /** Deletes what the capability keeps of a user outside of the agent's storage, and what it is about to write there. */
+  erase?(user: UserScope): Promise<void>;
   /** Releases what the capability opened. */
   close?(): Promise<void>;
 }

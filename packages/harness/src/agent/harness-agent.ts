@@ -3,6 +3,9 @@ import {
   AgentState,
   CapabilityError,
   type CompactionOutcome,
+  type ErasedUser,
+  eraseUser,
+  exportUser,
   type Message,
   openSession,
   type PermissionContext,
@@ -10,6 +13,8 @@ import {
   type SessionKey,
   type SessionLog,
   TimeLimitError,
+  type UserRecord,
+  type UserScope,
   type Workspace,
   withinLimit,
 } from '@x/core';
@@ -266,6 +271,27 @@ export class HarnessAgent {
   /** Opens the session's log: every message that ever was. */
   log(context: RuntimeContext): SessionLog {
     return this.#turns.log(context);
+  }
+
+  /**
+   * Deletes all that is kept of a user: sessions and logs of all agents on this store and workspace, evicted results, plans,
+   * tasks, memory with its index, and the files of the user's own tree. It cannot be undone.
+   *
+   * @throws {InvalidInputError} for a scope without user.
+   * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs in this process. Sessions that run in another
+   * process are left, and reported as `busy`.
+   */
+  async eraseUser(user: UserScope): Promise<ErasedUser> {
+    const { capabilities, session, storage } = this.#parts;
+    await this.#turns.settle(user);
+    const erased = await eraseUser({ session, storage }, user);
+    for (const capability of capabilities) await capability.erase?.(user);
+    return erased;
+  }
+
+  /** Reads all that {@link HarnessAgent.eraseUser} would delete, apart from the index, which repeats the files. */
+  exportUser(user: UserScope): AsyncGenerator<UserRecord, void, undefined> {
+    return exportUser(this.#parts, user);
   }
 
   /** Stops the session's running call at any point; it replies with `interrupted`. Answers whether a call was running. */

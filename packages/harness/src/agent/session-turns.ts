@@ -15,6 +15,7 @@ import {
   startTimer,
   TimeLimitError,
   takeTurn,
+  type UserScope,
   type Workspace,
   WorkspaceSessionLog,
   withinLimit,
@@ -93,6 +94,23 @@ export class SessionTurns {
     const { workspace, storage, settings } = this.#parts;
     const key = context.get(FilesOwner)?.key ?? this.keyOf(context);
     return agentFiles(key, { workspace, storage, isolation: settings.isolation });
+  }
+
+  /**
+   * Waits for work in the background, and forgets what it knows of logs.
+   *
+   * @throws {SessionLeaseError} `lease_unavailable` while a call of the user runs here.
+   */
+  async settle({ tenantId, userId }: UserScope): Promise<void> {
+    for (const id of this.#running.keys()) {
+      const key = SessionKey.parse(id);
+      if (key.parts.tenantId === tenantId && key.parts.userId === userId) throw sessionBusy(key);
+    }
+    const deadline = new Deadline();
+    deadline.start('Work in the background', 'limits.closeMs', this.#parts.settings.limits.closeMs);
+    await this.#background.settle(deadline.signal);
+    deadline.stop();
+    this.#logs.clear();
   }
 
   log(context: RuntimeContext): SessionLog {
@@ -259,6 +277,10 @@ class OpenLogs {
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
+  }
+
+  clear(): void {
+    this.#logs.clear();
   }
 
   of(key: SessionKey): SessionLog {

@@ -41,6 +41,11 @@ export class BackgroundQueue {
     await this.#idle();
   }
 
+  /** Resolves when nothing runs any more. Leaves what runs alone, and rejects, when `signal` fires. */
+  async settle(signal: AbortSignal): Promise<void> {
+    await unlessAborted(this.#idle(), signal);
+  }
+
   async #idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }

@@ -1,6 +1,7 @@
 import { type Capability, parseWith } from '@x/core';
 import * as z from 'zod';
 import { LazyIndex } from '../lazy-index.js';
+import { scopePrefix } from '../memory-scope.js';
 import { indexSchema, withoutUser } from '../settings.js';
 import { historyTools } from './history-tools.js';
 
@@ -37,6 +38,9 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   return {
     name: 'session_history',
     tools: historyTools(settings, index),
+    async erase(user) {
+      await index?.forget(scopePrefix(user));
+    },
     close: async () => index?.close(),
   };
 }

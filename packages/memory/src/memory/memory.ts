@@ -7,9 +7,10 @@ import {
   SessionKey,
   type SessionStore,
   type ToolDefinition,
+  type UserScope,
   type Workspace,
 } from '@x/core';
-import { type SessionPlace, sessionPlace } from '../memory-scope.js';
+import { type SessionPlace, scopePrefix, sessionPlace } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
 import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
 import { WorkQueue } from '../work-queue.js';
@@ -101,6 +102,9 @@ export function memory(config: MemoryConfig = {}): Capability {
     beforeReduction(_, scope) {
       if (remembers(scope)) keeperOf(scope.storage).flush(scope, 'compaction');
     },
+    async erase(user) {
+      for (const keeper of keepers.values()) await keeper.erase(user);
+    },
     async close() {
       for (const keeper of keepers.values()) await keeper.close();
       keepers.clear();
@@ -133,6 +137,14 @@ class MemoryKeeper {
         .add(scope.log.location, reason, () => this.#work(scope, reason, signal))
         .catch((error: unknown) => fail(scope, 'flush', error));
     });
+  }
+
+  /** Erases a user, and flushes none of the user's sessions later. */
+  async erase(user: UserScope): Promise<void> {
+    for (const location of this.#left.keys()) {
+      if (location.startsWith(scopePrefix(user))) this.#left.delete(location);
+    }
+    await this.service.erase(user);
   }
 
   /** Flushes what was throttled, and waits for what is under way. */

@@ -1,0 +1,88 @@
+import { existsSync } from 'node:fs';
+import { eraseUser, exportUser, fileSegment } from '@x/core';
+import { MemoryIndex } from '@x/memory';
+import { type Command, command, UsageError } from '../command.js';
+import { identityOptions, openWorkspace } from '../identity-options.js';
+import { openStore, storeOptions } from '../open-store.js';
+
+const { workspace, tenant } = identityOptions;
+const options = { workspace, tenant, ...storeOptions } as const;
+
+const eraseCommand = command({
+  name: 'users erase',
+  takes: 'USER',
+  options: {
+    yes: { type: 'boolean', required: true, help: 'Erase the user for good.' },
+    index: {
+      type: 'string',
+      value: 'FILE',
+      multiple: true,
+      help: 'An index of memory, to be cleared as well.',
+    },
+    ...options,
+  },
+  summary: "Deletes all that is kept of a user: sessions, logs, memory, the user's files.",
+  examples: ['x users erase alice --redis redis://localhost --yes'],
+  async run({ values, positionals: [userId = ''], output }) {
+    if (!values.yes) throw new UsageError(`This would erase user ${userId} for good; say --yes to do it.`);
+    const indexes = values.index ?? [];
+    const missing = indexes.find((file) => !existsSync(file));
+    if (missing !== undefined) throw new UsageError(`There is no index at ${missing}.`);
+    const storage = openWorkspace(values);
+    const user = { tenantId: values.tenant, userId };
+    const { store, close } = await openStore(values, { readOnly: false });
+    try {
+      const { sessions, files, busy } = await eraseUser({ session: store, storage }, user);
+      for (const file of indexes) {
+        const index = await MemoryIndex.open(file);
+        await index.forget(
+          `${values.tenant === undefined ? '' : `tenants/${fileSegment(values.tenant)}/`}users/${fileSegment(userId)}/`,
+        );
+        await index.close();
+      }
+      output.write(`Erased ${sessions} sessions and ${files} files.\n`);
+      if (busy.length > 0) throw new UsageError(`Left, because a call runs in them: ${busy.join(', ')}`);
+    } finally {
+      await close();
+    }
+  },
+});
+
+const exportCommand = command({
+  name: 'users export',
+  takes: 'USER',
+  options,
+  summary: 'Writes all that is kept of a user as JSON lines: sessions, then files.',
+  examples: ['x users export alice > alice.jsonl'],
+  async run({ values, positionals: [userId = ''], output }) {
+    const storage = openWorkspace(values);
+    const { store, close } = await openStore(values, { readOnly: true });
+    try {
+      for await (const record of exportUser(
+        { session: store, storage },
+        { tenantId: values.tenant, userId },
+      )) {
+        output.write(`${JSON.stringify(record)}\n`);
+      }
+    } finally {
+      await close();
+    }
+  },
+});
+
+const subcommands = [exportCommand, eraseCommand];
+
+/** Exports and erases users. */
+export const users: Command = {
+  name: 'users',
+  takes: 'export|erase USER',
+  options: {},
+  summary: 'Exports or erases all that is kept of a user.',
+  examples: ['x users export alice > alice.jsonl', 'x users erase alice --yes'],
+  subcommands,
+  async run([name = '', ...rest], output) {
+    const found = subcommands.find((each) => each.name === `users ${name}`);
+    if (found !== undefined) return found.run(rest, output);
+    throw new UsageError(`There is no command "users ${name}"; x users --help lists those that there are.`);
+  },
+};

@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalWorkspace, RuntimeContext } from '@x/core';
+import { HarnessAgent, workspaceTools } from '@x/harness';
+import { memory, sessionHistory } from '@x/memory';
+import { ScriptedModel } from '@x/testkit';
+import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { openStore, type StoreValues } from '../src/open-store.js';
+import { runCommand as x } from './support/run-command.js';
+
+const CANARY = 'canary-41d7';
+const OTHER = 'canary-b0b0';
+
+function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'x-users-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+  return directory;
+}
+
+/** The files below a directory that hold a text, in whatever bytes. */
+function filesWith(directory: string, text: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((path) => readFileSync(path).includes(text));
+}
+
+const own = `x_${randomBytes(6).toString('hex')}`;
+const stores: readonly (readonly [string, (directory: string) => Record<string, string>])[] = [
+  ['files', () => ({})],
+  ['sqlite', (directory) => ({ sqlite: join(directory, 'sessions.db') })],
+  ['redis', () => ({ redis: inject('redisUrl'), 'key-prefix': `${own}:` })],
+  ['mysql', () => ({ mysql: inject('mysqlUrl'), table: own })],
+  ['postgres', () => ({ postgres: inject('postgresUrl'), table: own })],
+];
+
+describe.each(stores)('a user on %s', (_, open) => {
+  it('is exported whole, and erased to the last byte, and nobody else is', async () => {
+    const directory = scratch();
+    const workspace = new LocalWorkspace(join(directory, 'workspace'));
+    const values: StoreValues = { workspace: join(directory, 'workspace'), ...open(directory) };
+    await workspace.write('README.md', 'The files of all.');
+    const { store: session, close } = await openStore(values, { readOnly: false, createTables: true });
+    const said = (text: string) => [
+      { toolCalls: [{ id: 'w', name: 'write_file', input: { path: 'note.txt', content: text } }] },
+      { toolCalls: [{ id: 's', name: 'memory_search', input: { query: text } }] },
+      { toolCalls: [{ id: 'h', name: 'session_search', input: { query: text } }] },
+      { text: `Noted ${text}.` },
+    ];
+    const index = join(directory, 'index.db');
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([CANARY, OTHER, OTHER].flatMap(said)))
+      .workspace(workspace)
+      .session(session)
+      .use(
+        memory({ model: null, index, maintenance: false, consolidationGapMs: 0 }),
+        sessionHistory({ index }),
+        workspaceTools(),
+      )
+      .build();
+    const alice = { userId: 'alice' };
+    for (const [scope, text] of [
+      [alice, CANARY],
+      [{ userId: 'bob' }, OTHER],
+      [{ tenantId: 'acme', userId: 'alice' }, OTHER],
+    ] as const) {
+      await agent.call(`Remember: the code is ${text}`, RuntimeContext.of({ ...scope, sessionId: 's' }));
+    }
+    const records: string[] = [];
+    for await (const record of agent.exportUser(alice)) {
+      records.push(
+        record.type === 'file' ? Buffer.from(record.base64, 'base64').toString() : JSON.stringify(record),
+      );
+    }
+    expect(records.filter((text) => text.includes(CANARY)).length).toBeGreaterThan(2);
+    expect(records.join('')).not.toContain(OTHER);
+    expect(filesWith(directory, CANARY)).not.toEqual([]);
+
+    const report = await agent.eraseUser(alice);
+    expect(report).toMatchObject({ sessions: 1, busy: [] });
+    expect(report.files).toBeGreaterThan(2);
+    expect(filesWith(directory, CANARY)).toEqual([]);
+    await agent.close();
+    await close();
+    expect(filesWith(directory, CANARY)).toEqual([]);
+    expect(filesWith(directory, OTHER).length).toBeGreaterThan(2);
+    const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
+    expect((await x(['users', 'export', 'alice', ...options])).stdout).toBe('');
+    const erased = await x(['users', 'erase', 'bob', '--yes', '--index', index, ...options]);
+    expect(erased).toMatchObject({
+      status: 0,
+      stderr: '',
+      stdout: expect.stringContaining('Erased 1 sessions'),
+    });
+    const left = await x(['users', 'export', 'alice', '--tenant', 'acme', ...options]);
+    expect(left.stdout).toContain('"type":"session"');
+  });
+});
+
+it('refuses to erase nobody', async () => {
+  const directory = scratch();
+  const workspace = new LocalWorkspace(join(directory, 'workspace'));
+  const agent = HarnessAgent.builder().model(new ScriptedModel([])).workspace(workspace).build();
+  await expect(agent.eraseUser({} as never)).rejects.toThrow('userId');
+});
