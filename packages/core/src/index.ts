@@ -217,7 +217,7 @@ export { agentFiles, ISOLATIONS, type Isolation } from './workspace/agent-files.
 export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
-export { storageOf } from './workspace/storage.js';
+export { migrateLayout, storageOf } from './workspace/storage.js';
 export {
   type HeldLock,
   pathSegments,

@@ -11,6 +11,8 @@ export type Isolation = (typeof ISOLATIONS)[number];
 
 /** What of an agent's place in the storage its own session may read. */
 const READABLE: ReadonlySet<string> = new Set(['MEMORY.md', 'memory', 'sessions', 'tasks']);
+/** The trees of {@link treeOf}, in the storage: each is reached as itself alone. */
+const TREES = 'files';
 /** What stands between the id of an agent or a session and that of its subagent, in a file's name. */
 const NESTED = encodeSegment('/');
 
@@ -78,7 +80,7 @@ export function agentFiles(key: SessionKey, { workspace, storage, isolation }: A
 function treeOf(key: SessionKey, isolation: Isolation): string {
   const { tenantId, userId, agentId, sessionId } = key.parts;
   const below = (parts: SessionKey['parts'], rest = '') =>
-    `${STORAGE}/files/${sessionPrefix(SessionKey.of(parts))}${rest}`;
+    `${STORAGE}/${TREES}/${sessionPrefix(SessionKey.of(parts))}${rest}`;
   switch (isolation) {
     case 'shared':
       return '';
@@ -100,6 +102,7 @@ function ownershipOf(key: SessionKey): (path: string) => boolean {
   const home = `${sessionPrefix(SessionKey.of({ tenantId, userId, sessionId: 'any' }))}agents/`;
   const [ownAgent = '', ownSession] = [key.path.agentId, key.path.sessionId];
   return (path) => {
+    if (path.split('/', 1)[0]?.toLowerCase() === TREES) return false;
     // Evicted results and plans have a folder before the place of their user and agent; the rest is in that place.
     const at = /(?:^|\/)(?=(?:tenants|users|agents)\/)/.exec(path);
     const start = at === null ? -1 : at.index + at[0].length;

@@ -2,17 +2,18 @@ import { WorkspaceError } from '../errors/workspace-error.js';
 import { type HeldLock, STORAGE, type Workspace, type WorkspaceEntry } from './workspace.js';
 import { below } from './workspace-tree.js';
 
-const MARK = `${STORAGE}/layout.json`;
 const LOCK = 'layout';
 const LEVELS = ['tenants', 'users', 'agents'] as const;
-const EVICTED = /\/[0-9a-f]{32}\.txt$/;
+const PLACE = String.raw`(?:tenants/[^/]+/)?(?:users/[^/]+/)?agents/[^/]+/`;
+const EVICTED = new RegExp(`^[^/]+/${PLACE}.+/[0-9a-f]{32}\\.txt$`);
+const PLAN = new RegExp(`^plans/${PLACE}.+\\.md$`);
 
 const trees = new WeakMap<Workspace, Workspace>();
 
 /**
  * Opens what a harness keeps for itself in a workspace, its directory `.x/`: sessions, logs, tasks, memory, evicted results
- * and plans. Neither tools nor models see it; an agent shows each session what is its own. What a release before 0.2 kept
- * among the agent's files is moved there on first use.
+ * and plans. Neither tools nor models see it; an agent shows each session what is its own. {@link migrateLayout} moves what
+ * a release before 0.2 kept among the agent's files.
  *
  * @example
  * ```ts
@@ -23,15 +24,7 @@ const trees = new WeakMap<Workspace, Workspace>();
 export function storageOf(workspace: Workspace): Workspace {
   const known = trees.get(workspace);
   if (known !== undefined) return known;
-  let moving: Promise<void> | undefined;
-  const ready = () => {
-    moving ??= moveIn(workspace).catch((error: unknown) => {
-      moving = undefined;
-      throw error;
-    });
-    return moving;
-  };
-  const tree = below(workspace, STORAGE, { ready });
+  const tree = below(workspace, STORAGE, {});
   trees.set(workspace, tree);
   trees.set(tree, tree);
   return tree;
@@ -42,45 +35,46 @@ export function shareStorage(workspace: Workspace, base: Workspace): void {
   trees.set(workspace, storageOf(base));
 }
 
-/** Moves an older layout into the storage, once. What a crash left half done is gone on with. */
-async function moveIn(workspace: Workspace): Promise<void> {
-  if ((await workspace.stat(MARK)) !== undefined) return;
+/**
+ * Moves what a release before 0.2 kept among the agent's files into the storage. Run it once, while no agent works. Nothing
+ * tells a forged file from one of that release: call it only where no agent, tool or checkout could write such names. A
+ * repeated call goes on with what a crash left half done.
+ *
+ * @returns The old paths of the moved files.
+ * @throws {WorkspaceError} `already_exists` when the storage has another file at the new place: neither is changed.
+ * `read_only`.
+ *
+ * @example
+ * ```ts
+ * const moved = await migrateLayout(new LocalWorkspace('./workspace'));
+ * ```
+ */
+export async function migrateLayout(workspace: Workspace): Promise<readonly string[]> {
   const move = async (lock?: HeldLock) => {
-    const left = new Set<string>();
+    const moved: string[] = [];
     for await (const path of oldFiles(workspace)) {
       await lock?.check();
       await moveFile(workspace, path);
-      left.add(path.split('/', 1)[0] ?? '');
+      moved.push(path);
     }
-    for (const name of left) {
+    for (const name of new Set(moved.map((path) => path.split('/', 1)[0] ?? ''))) {
       if ((await filesBelow(workspace, name)).length === 0) await workspace.delete(name);
     }
-    // A look into a directory leaves no trace.
-    if (left.size === 0 && (await workspace.stat(STORAGE)) === undefined) return;
-    await workspace.write(MARK, '{"version":2}\n');
+    return moved;
   };
-  try {
-    await (workspace.lock === undefined ? move() : workspace.lock(LOCK, move));
-  } catch (error) {
-    if (!WorkspaceError.isInstance(error) || error.code !== 'read_only') throw error;
-    // Nothing can be moved, and nothing has to be where there is nothing.
-    for await (const path of oldFiles(workspace)) {
-      const message = `${path} was kept by an earlier release, and has to be moved first: open the workspace once for writing.`;
-      throw new WorkspaceError('read_only', path, message, { cause: error });
-    }
-  }
+  return workspace.lock === undefined ? move() : workspace.lock(LOCK, move);
 }
 
 /** A file is at its new place before it leaves the old one. */
 async function moveFile(workspace: Workspace, path: string): Promise<void> {
   const target = `${STORAGE}/${path}`;
+  const data = await workspace.read(path);
   try {
-    if (workspace.link === undefined) await workspace.write(target, await workspace.read(path));
-    else await workspace.link(path, target);
+    await workspace.write(target, data, { ifAbsent: true });
   } catch (error) {
-    // Another process, or this one before it died, has moved it.
-    const isMoved = WorkspaceError.isInstance(error) && ['already_exists', 'not_found'].includes(error.code);
-    if (!isMoved || (await workspace.stat(target)) === undefined) throw error;
+    if (!WorkspaceError.isInstance(error) || error.code !== 'already_exists') throw error;
+    // A move that died before its last change left the same file at both places.
+    if (Buffer.compare(await workspace.read(target), data) !== 0) throw error;
   }
   await workspace.delete(path);
 }
@@ -94,7 +88,7 @@ async function* oldFiles(workspace: Workspace): AsyncGenerator<string, void, und
     if (name === STORAGE) continue;
     for (const level of LEVELS) {
       for (const path of await filesBelow(workspace, `${name}/${level}`)) {
-        if (EVICTED.test(path) || (name === 'plans' && path.endsWith('.md'))) yield path;
+        if (EVICTED.test(path) || PLAN.test(path)) yield path;
       }
     }
   }

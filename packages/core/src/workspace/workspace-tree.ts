@@ -7,8 +7,6 @@ export function subtreeOf(workspace: Workspace, path: string): Workspace {
 }
 
 interface TreeOptions {
-  /** Awaited before every operation. */
-  ready?(): Promise<void>;
   /** Refuses paths of the tree. */
   assertVisible?(path: string): void;
 }
@@ -18,12 +16,11 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
   const prefix = pathSegments(root)
     .map((segment) => `${segment}/`)
     .join('');
-  const { ready, assertVisible: check } = options;
+  const { assertVisible: check } = options;
   const within = async <T>(path: string, operation: (path: string) => Promise<T>): Promise<T> => {
     // Before the prefix is put ahead of it: `..` would lead out of the tree.
     const inner = pathSegments(path).join('/');
     check?.(path);
-    await ready?.();
     try {
       return await operation(prefix + inner);
     } catch (error) {
@@ -68,10 +65,7 @@ export function below(workspace: Workspace, root: string, options: TreeOptions):
     ...(lock === undefined
       ? {}
       : {
-          lock: async (name, task, how) => {
-            await ready?.();
-            return lock.call(workspace, name, task, how) as ReturnType<typeof task>;
-          },
+          lock: (name, task, how) => lock.call(workspace, name, task, how) as ReturnType<typeof task>,
         }),
   };
 }

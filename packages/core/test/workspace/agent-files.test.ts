@@ -181,3 +181,17 @@ test('a tree of a user is confined by real paths', async () => {
   await symlink(join(root, 'root.txt'), join(root, '.x/files/users/alice/link'));
   await expect(files(alice).read('link')).rejects.toMatchObject({ code: 'outside_workspace' });
 });
+
+test('a session reads the tree of no other by its place in the storage', async () => {
+  const { files } = await open();
+  await files({ sessionId: 'one' }, 'session').write('secret', 'canary');
+  await files({ userId: 'bob', sessionId: 'one' }, 'session').write('secret', 'canary');
+  for (const [parts, path] of [
+    [{ sessionId: 'sessions' }, 'files/agents/coder/sessions/one/secret'],
+    [{ sessionId: 'sessions' }, './FILES/agents/coder/sessions/one/secret'],
+    [{ userId: 'bob', sessionId: 'two' }, 'files/users/bob/agents/coder/sessions/one/secret'],
+  ] as const) {
+    await expect(files(parts, 'session').read(path), path).rejects.toMatchObject({ code: 'not_found' });
+    expect(await files(parts, 'session').stat(path), path).toBeUndefined();
+  }
+});

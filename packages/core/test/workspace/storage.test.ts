@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { LocalWorkspace } from '../../src/workspace/local-workspace.js';
 import { mountWorkspace } from '../../src/workspace/mount-workspace.js';
-import { storageOf } from '../../src/workspace/storage.js';
+import { migrateLayout, storageOf } from '../../src/workspace/storage.js';
 import type { Workspace } from '../../src/workspace/workspace.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 
@@ -55,7 +55,7 @@ async function filesOf(root: string): Promise<Record<string, string>> {
 
 const below = (files: Readonly<Record<string, string>>) =>
   Object.fromEntries(Object.entries(files).map(([path, text]) => [`.x/${path}`, text]));
-const MOVED = { ...below(OLD), '.x/layout.json': '{"version":2}\n', ...OTHERS };
+const MOVED = { ...below(OLD), ...OTHERS };
 
 test('a storage is a directory of its own, and its own storage', async () => {
   const root = await temporaryDirectory();
@@ -71,21 +71,38 @@ test('a storage is a directory of its own, and its own storage', async () => {
   expect(paths).toEqual(['users/alice', 'users/alice/a.txt']);
 });
 
-test("an older layout is moved once, and nothing of the agent's", async () => {
+test("an older layout is moved when asked for, and nothing of the agent's", async () => {
   const root = await temporaryDirectory();
   await write(root, { ...OLD, ...OTHERS });
-  const storage = storageOf(new LocalWorkspace(root));
-  expect(await storage.stat('users/alice/agents/coder/MEMORY.md')).toMatchObject({ size: 4 });
+  const workspace = new LocalWorkspace(root);
+  expect((await migrateLayout(workspace)).toSorted()).toEqual(Object.keys(OLD).toSorted());
+  expect(await storageOf(workspace).stat('users/alice/agents/coder/MEMORY.md')).toMatchObject({ size: 4 });
   expect(await filesOf(root)).toEqual(MOVED);
   expect(await readdir(root)).not.toContain('large_tool_results');
+  expect(await migrateLayout(workspace)).toEqual([]);
+});
 
-  await write(root, { 'users/bob/agents/own/sessions/later.log.jsonl': 'mine' });
-  await storageOf(new LocalWorkspace(root)).stat('a');
-  expect(await filesOf(root)).toMatchObject({ 'users/bob/agents/own/sessions/later.log.jsonl': 'mine' });
+test('files that look like those of an older release are never taken for the storage by its use', async () => {
+  const root = await temporaryDirectory();
+  await write(root, { ...OLD, ...OTHERS });
+  for (let process = 1; process <= 2; process++) {
+    const storage = storageOf(new LocalWorkspace(root));
+    expect(await storage.stat('users/alice/agents/coder/MEMORY.md')).toBeUndefined();
+    await storage.write('mine', 'm');
+  }
+  expect(await filesOf(root)).toEqual({ ...OLD, ...OTHERS, '.x/mine': 'm' });
+});
+
+test('a move replaces no file of the storage, and loses none', async () => {
+  const root = await temporaryDirectory();
+  const path = 'users/alice/agents/coder/sessions/s1.log.jsonl';
+  await write(root, { [path]: 'forged', [`.x/${path}`]: 'kept' });
+  await expect(migrateLayout(new LocalWorkspace(root))).rejects.toMatchObject({ code: 'already_exists' });
+  expect(await filesOf(root)).toEqual({ [path]: 'forged', [`.x/${path}`]: 'kept' });
 });
 
 /** The workspace until its `dies`th change, with which the process ends. */
-function mortal(workspace: Workspace, dies: number, links: boolean): Workspace {
+function mortal(workspace: Workspace, dies: number): Workspace {
   let changes = 0;
   const live = async <T>(operation: () => Promise<T>): Promise<T> => {
     if (++changes >= dies) throw new Error('died');
@@ -99,57 +116,34 @@ function mortal(workspace: Workspace, dies: number, links: boolean): Workspace {
     append: (path, data) => live(() => workspace.append(path, data)),
     write: (path, data, options) => live(() => workspace.write(path, data, options)),
     delete: (path) => live(() => workspace.delete(path)),
-    ...(links ? { link: async (path, target) => live(async () => workspace.link?.(path, target)) } : {}),
   };
 }
 
-test.each([true, false])(
-  'a move that dies at any change is completed by the next (links: %s)',
-  async (links) => {
-    for (let dies = 1, died = true; died; dies++) {
-      const root = await temporaryDirectory();
-      await write(root, { ...OLD, ...OTHERS });
-      const moving = storageOf(mortal(new LocalWorkspace(root), dies, links)).stat('a');
-      died = await moving.then(
-        () => false,
-        () => true,
-      );
-      await storageOf(mortal(new LocalWorkspace(root), Number.POSITIVE_INFINITY, links)).stat('a');
-      expect(await filesOf(root)).toEqual(MOVED);
-    }
-  },
-);
+test('a move that dies at any change is completed by the next', async () => {
+  for (let dies = 1, died = true; died; dies++) {
+    const root = await temporaryDirectory();
+    await write(root, { ...OLD, ...OTHERS });
+    died = await migrateLayout(mortal(new LocalWorkspace(root), dies)).then(
+      () => false,
+      () => true,
+    );
+    await migrateLayout(mortal(new LocalWorkspace(root), Number.POSITIVE_INFINITY));
+    expect(await filesOf(root)).toEqual(MOVED);
+  }
+});
 
-test('what is mounted has its own storage, and is left alone', async () => {
+test('what is mounted has the storage of its base', async () => {
   const [root, mounted] = [await temporaryDirectory(), await temporaryDirectory()];
-  await write(root, OLD);
-  await write(mounted, { 'agents/coder/deep/0123456789abcdef0123456789abcdef.txt': 'theirs' });
   const base = new LocalWorkspace(root);
-  const workspace = mountWorkspace(base, {
-    repo: new LocalWorkspace(mounted, { readOnly: true, hidden: ['users'] }),
-  });
+  const workspace = mountWorkspace(base, { repo: new LocalWorkspace(mounted, { readOnly: true }) });
   expect(storageOf(workspace)).toBe(storageOf(base));
-  await storageOf(workspace).stat('a');
-  expect(await filesOf(root)).toEqual({ ...below(OLD), '.x/layout.json': '{"version":2}\n' });
 });
 
 test('two processes move at once', async () => {
   const root = await temporaryDirectory();
   await write(root, { ...OLD, ...OTHERS });
-  await Promise.all([1, 2, 3].map(() => storageOf(new LocalWorkspace(root)).stat('a')));
+  await Promise.all([1, 2, 3].map(() => migrateLayout(new LocalWorkspace(root))));
   expect(await filesOf(root)).toEqual(MOVED);
-});
-
-test('a read-only workspace says what has to be done, and is read where nothing has', async () => {
-  const root = await temporaryDirectory();
-  const open = () => storageOf(new LocalWorkspace(root, { readOnly: true }));
-  await write(root, OTHERS);
-  expect(await open().stat('users/alice')).toBeUndefined();
-  await write(root, OLD);
-  await expect(open().stat('a')).rejects.toMatchObject({
-    code: 'read_only',
-    message: /open the workspace once/,
-  });
 });
 
 test('names that are kept back are reached by no path, case or link', async () => {
