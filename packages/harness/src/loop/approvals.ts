@@ -95,7 +95,7 @@ export function recordDecisions(
   refuseUnknown(
     state,
     decisions,
-    approvals.map(({ approval }) => approval.id),
+    approvals.flatMap(({ approval }) => (approval.decision === undefined ? [approval.id] : [])),
   );
 
   const announcements: AgentEventBody[] = [];

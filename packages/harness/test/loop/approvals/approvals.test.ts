@@ -120,12 +120,17 @@ describe('a call that needs approval', () => {
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3', 'pay 4']);
   });
 
-  it('can be decided otherwise until its turn comes', async () => {
+  it('is decided once: no later decision turns a denial into an approval', async () => {
     const { shared, effects } = await waiting();
     const early = node({ ...shared, script: [] }).agent;
-    await early.resume(context, { decisions: await by(early, { d: approve }) });
+    await early.resume(context, { decisions: await by(early, { d: { type: 'deny' } }) });
     const { agent } = node({ ...shared, script: [{ text: 'ok' }] });
-    await agent.resume(context, { decisions: await by(agent, { b: approve, d: { type: 'deny' } }) });
+    const reversed = await by(agent, { b: approve, d: approve });
+    await expect(agent.resume(context, { decisions: reversed })).rejects.toMatchObject({
+      code: 'not_pending',
+    });
+    expect(effects).toEqual(['look 1']);
+    await agent.resume(context, { decisions: await by(agent, { b: approve }) });
     expect(effects).toEqual(['look 1', 'pay 2', 'note 3']);
   });
 
