@@ -80,14 +80,23 @@ export function concerns(rule: PermissionRule, judged: JudgedCall): boolean {
   const use = fileUseOf(rule);
   if (use !== undefined && usesFile(use, rule.match ?? '', judged)) return true;
   if (!matchWildcard(folded(rule.tool), folded(judged.call.name))) return false;
-  return conditionsOf(rule, judged).every(({ name, pattern }) => {
-    const declared = name === undefined ? undefined : judged.paths.get(name);
-    if (declared !== undefined) return declared.some((path) => concernsPath(pattern, path));
-    const texts = name === undefined ? undefined : textsOf(judged.call, name);
-    if (texts === undefined) return true;
-    if (name === 'command') return texts.some((text) => catchesCommand(folded(pattern), folded(text)));
-    return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text));
-  });
+  const { match } = rule;
+  const named = Object.entries(rule.input ?? {}).every(([name, pattern]) =>
+    isCaught({ name, pattern }, judged),
+  );
+  return (
+    named &&
+    (match === undefined || mainArguments(judged).some((name) => isCaught({ name, pattern: match }, judged)))
+  );
+}
+
+function isCaught({ name, pattern }: Condition, { call, paths }: JudgedCall): boolean {
+  const declared = name === undefined ? undefined : paths.get(name);
+  if (declared !== undefined) return declared.some((path) => concernsPath(pattern, path));
+  const texts = name === undefined ? undefined : textsOf(call, name);
+  if (texts === undefined) return true;
+  if (name === 'command') return texts.some((text) => catchesCommand(folded(pattern), folded(text)));
+  return texts.some((text) => matchWildcard(folded(pattern), folded(text)) || isPathOf(pattern, text));
 }
 
 /** Tells whether a file with these names is one that a rule about reading or writing files denies or asks for. */
@@ -197,11 +206,25 @@ function foldedPath({ names, absolute }: PlainPath): PlainPath {
 
 const MAIN = ['command', 'path', 'file_path'];
 
-/** The argument that `tool(pattern)` is about: `command`, `path` or `file_path`, else the first that is declared a path. */
-export function mainArgument({ call, tool }: JudgedCall): string | undefined {
+/**
+ * The argument that `tool(pattern)` is about: `command`, `path` or `file_path`, else the first that is declared a path. The
+ * tool decides, by its paths and then by its schema: an argument that a call adds must not take its place.
+ */
+export function mainArgument({ tool }: JudgedCall): string | undefined {
   const { properties } = tool?.definition.inputSchema ?? {};
-  const names = [...MAIN, ...Object.keys(tool?.paths ?? {})];
-  return names.find((name) => has(call.input, name)) ?? names.find((name) => has(properties, name));
+  const { paths } = tool ?? {};
+  return (
+    MAIN.find((name) => has(paths, name) || (name === 'command' && has(properties, name))) ??
+    Object.keys(paths ?? {})[0] ??
+    MAIN.find((name) => has(properties, name))
+  );
+}
+
+/** The arguments that `tool(pattern)` may be about, for rules that deny: what the tool declares, and what the call adds. */
+function mainArguments(judged: JudgedCall): readonly (string | undefined)[] {
+  const main = mainArgument(judged);
+  const others = [...Object.keys(judged.tool?.paths ?? {}), ...MAIN];
+  return [...new Set([main, ...others.filter((name) => has(judged.call.input, name))])];
 }
 
 /** The texts that an argument consists of: of a list, all; none when it is left out; `undefined` for anything else. */

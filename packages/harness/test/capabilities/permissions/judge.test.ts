@@ -13,16 +13,24 @@ interface Flags {
   readonly sessionOnly?: boolean;
   readonly paths?: Readonly<Record<string, PathRole>>;
 }
-const looseTool = (name: string, flags: Flags = {}) =>
-  defineTool({ name, description: name, ...flags, input: z.looseObject({}), execute: () => 'done' });
+const looseTool = (name: string, flags: Flags = {}, properties: readonly string[] = []) => {
+  const shape = Object.fromEntries(properties.map((property) => [property, z.any().optional()]));
+  return defineTool({
+    name,
+    description: name,
+    ...flags,
+    input: z.looseObject(shape),
+    execute: () => 'done',
+  });
+};
 const TOOLS = {
   read_file: looseTool('read_file', { readOnly: true, paths: { path: 'read' } }),
   grep_files: looseTool('grep_files', { readOnly: true, paths: { path: 'walk' } }),
   write_file: looseTool('write_file', { paths: { path: 'write' } }),
-  execute: looseTool('execute'),
+  execute: looseTool('execute', {}, ['command']),
   send_mail: looseTool('send_mail'),
   todo_write: looseTool('todo_write', { sessionOnly: true }),
-  mcp__files__write: looseTool('mcp__files__write'),
+  mcp__files__write: looseTool('mcp__files__write', {}, ['path']),
 };
 type ToolName = keyof typeof TOOLS;
 
@@ -178,6 +186,16 @@ describe('a rule on arguments', () => {
     expect(await verdict({ allow }, 'mcp__files__write', path('/src/a'))).toBe('ask');
     expect(await verdict({ allow }, 'mcp__files__write', path('/tmp/a'))).toBe('allow');
     expect(await verdict({ deny: ['mcp__*(src/**)'] }, 'mcp__files__write', path('/src/a'))).toBe('deny');
+  });
+
+  it('is about the argument that the tool declares, whatever a call adds', async () => {
+    const decoy = { path: '.env', command: 'npm test', file_path: 'src/a' };
+    expect(await verdict({ allow: ['write_file(npm test)'] }, 'write_file', decoy)).toBe('ask');
+    expect(await verdict({ allow: ['mcp__*(npm test)'] }, 'mcp__files__write', decoy)).toBe('ask');
+    expect(await verdict({ allow: ['send_mail(src/**)'] }, 'send_mail', decoy)).toBe('ask');
+    expect(await verdict({ deny: ['write_file(.env)'] }, 'write_file', decoy)).toBe('deny');
+    expect(await verdict({ deny: ['mcp__*(.env)'] }, 'mcp__files__write', decoy)).toBe('deny');
+    expect(await verdict({ deny: ['write_file(src/**)'] }, 'write_file', decoy)).toBe('deny');
   });
 
   it('covers a command line by several rules, with others beside', async () => {
