@@ -4,7 +4,7 @@ import { below } from './workspace-tree.js';
 
 const LOCK = 'layout';
 const LEVELS = ['tenants', 'users', 'agents'] as const;
-const PLACE = String.raw`(?:tenants/[^/]+/)?(?:users/[^/]+/)?agents/[^/]+/`;
+const PLACE = '(?:tenants/[^/]+/)?(?:users/[^/]+/)?agents/[^/]+/';
 const EVICTED = new RegExp(`^[^/]+/${PLACE}.+/[0-9a-f]{32}\\.txt$`);
 const PLAN = new RegExp(`^plans/${PLACE}.+\\.md$`);
 

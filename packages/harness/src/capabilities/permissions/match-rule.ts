@@ -220,11 +220,16 @@ export function mainArgument({ tool }: JudgedCall): string | undefined {
   );
 }
 
-/** The arguments that `tool(pattern)` may be about, for rules that deny: what the tool declares, and what the call adds. */
+/**
+ * The arguments that `tool(pattern)` may be about, for rules that deny: what the tool declares, and what the call adds. Of a
+ * tool that declares none, all that a call with such an argument has.
+ */
 function mainArguments(judged: JudgedCall): readonly (string | undefined)[] {
+  const { call, tool } = judged;
   const main = mainArgument(judged);
-  const others = [...Object.keys(judged.tool?.paths ?? {}), ...MAIN];
-  return [...new Set([main, ...others.filter((name) => has(judged.call.input, name))])];
+  const given = [...Object.keys(tool?.paths ?? {}), ...MAIN].filter((name) => has(call.input, name));
+  if (main !== undefined) return [...new Set([main, ...given])];
+  return given.length > 0 ? Object.keys(isObject(call.input) ? call.input : {}) : [undefined];
 }
 
 /** The texts that an argument consists of: of a list, all; none when it is left out; `undefined` for anything else. */

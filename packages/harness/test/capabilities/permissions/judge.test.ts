@@ -196,6 +196,7 @@ describe('a rule on arguments', () => {
     expect(await verdict({ deny: ['write_file(.env)'] }, 'write_file', decoy)).toBe('deny');
     expect(await verdict({ deny: ['mcp__*(.env)'] }, 'mcp__files__write', decoy)).toBe('deny');
     expect(await verdict({ deny: ['write_file(src/**)'] }, 'write_file', decoy)).toBe('deny');
+    expect(await verdict({ deny: ['send_mail(.env)'] }, 'send_mail', { to: '.env', path: 'a' })).toBe('deny');
   });
 
   it('covers a command line by several rules, with others beside', async () => {
