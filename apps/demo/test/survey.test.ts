@@ -11,6 +11,7 @@ import {
   type ModelRequest,
   RuntimeContext,
   SessionKey,
+  storageOf,
   textOf,
   toolResultsOf,
   toolUsesOf,
@@ -178,7 +179,7 @@ describe('npm start -- --once', () => {
     const key = SessionKey.of({ agentId: AGENT, sessionId: session ?? '' });
     const said: string[] = [];
     for await (const message of new WorkspaceSessionLog(
-      new LocalWorkspace(join(data, 'workspace')),
+      storageOf(new LocalWorkspace(join(data, 'workspace'))),
       key,
     ).read()) {
       if (message.role === 'assistant') said.push(textOf(message));

@@ -167,6 +167,8 @@ describe('sessions of one agent', () => {
     const stop = defineTool({
       name: 'stop',
       description: 'Interrupts',
+      // Before tools that change something, sessions are stored as well.
+      readOnly: true,
       input: z.object({}),
       execute: () => {
         agent.interrupt(contextOf('s'));
