@@ -3,7 +3,8 @@ import { checkDependencyRule } from '../../checks/dependency-rule.js';
 import { repository } from '../../checks/workspace.js';
 import { temporaryRepository } from './temporary-repository.js';
 
-const core = { name: '@x/core', dependencies: { '@cfworker/json-schema': '^4', zod: '^4' } };
+const ships = { '@cfworker/json-schema': '^4', '@noble/hashes': '^2', zod: '^4' };
+const core = { name: '@x/core', dependencies: ships };
 const testkit = { name: '@x/testkit', dependencies: { '@x/core': '*' } };
 const redis = {
   name: '@x/redis',
@@ -59,12 +60,12 @@ test('its tests may import what it develops with', () => {
   expect(problemsOf({ 'packages/redis/test/index.test.ts': "import '@x/testkit';" })).toEqual([]);
 });
 
-test('core ships with zod and a JSON Schema validator, no more and no less', () => {
+test('core ships with zod, a JSON Schema validator and digests, no more and no less', () => {
   const manifest = (dependencies: object) => ({
     'packages/core/package.json': { name: '@x/core', dependencies },
   });
-  expect(problemsOf(manifest({ '@cfworker/json-schema': '^4', zod: '^4', ms: '1' }))).toEqual([
-    'packages/core/package.json must ship with exactly @cfworker/json-schema, zod, not with @cfworker/json-schema, zod, ms',
+  expect(problemsOf(manifest({ ...ships, ms: '1' }))).toEqual([
+    'packages/core/package.json must ship with exactly @cfworker/json-schema, @noble/hashes, zod, not with @cfworker/json-schema, @noble/hashes, zod, ms',
   ]);
   expect(problemsOf(manifest({}))).toHaveLength(1);
 });
