@@ -17,6 +17,12 @@ export interface Executor {
   execution(line: string, cwd: string): Execution;
 }
 
+/** Arguments that lay an empty directory over what the harness keeps below `cwd`. */
+function withoutStorage(cwd: string): readonly string[] {
+  const storage = join(cwd, '.x');
+  return existsSync(storage) ? ['--tmpfs', storage] : [];
+}
+
 /** Runs commands as the user of this process: they can do what it can, and read its environment. */
 export const localExecutor: Executor = {
   name: 'local',
@@ -70,7 +76,20 @@ export function bubblewrap(
       args: [
         ...isolated,
         ...mounts,
-        ...['--bind', cwd, cwd, '--chdir', cwd, '--setenv', 'HOME', '/tmp', '--setenv', 'TMPDIR', '/tmp'],
+        ...[
+          '--bind',
+          cwd,
+          cwd,
+          ...withoutStorage(cwd),
+          '--chdir',
+          cwd,
+          '--setenv',
+          'HOME',
+          '/tmp',
+          '--setenv',
+          'TMPDIR',
+          '/tmp',
+        ],
         ...['sh', '-c', line],
       ],
     }),
@@ -96,7 +115,19 @@ export function container(options: {
       const limits = ['--rm', '--init', '--name', name, ...(network ? [] : ['--network', 'none'])];
       return {
         file: program,
-        args: ['run', ...limits, '-v', `${cwd}:${cwd}`, '-w', cwd, image, 'sh', '-c', line],
+        args: [
+          'run',
+          ...limits,
+          '-v',
+          `${cwd}:${cwd}`,
+          ...withoutStorage(cwd),
+          '-w',
+          cwd,
+          image,
+          'sh',
+          '-c',
+          line,
+        ],
         stop: { file: program, args: ['kill', name] },
       };
     },

@@ -7,6 +7,8 @@ import {
   fileCapability,
   isObject,
   type JsonObject,
+  type JsonValue,
+  jsonText,
   type Tool,
   textOf,
 } from '@x/core';
@@ -72,7 +74,7 @@ export async function mcp(config: McpConfig, options: McpOptions = {}): Promise<
   const refresh = async (server: Server): Promise<void> => {
     outdated.delete(server);
     const listed = await server.connection.listTools();
-    server.tools = offered(server, listed, settings, (message) => warnings.push(redact(message)));
+    server.tools = offered(server, listed, settings, redact, (message) => warnings.push(redact(message)));
     tools = servers.flatMap((each) => each.tools);
   };
   const close = async (): Promise<void> => {
@@ -136,6 +138,7 @@ function offered(
   { name: server, connection }: Server,
   listed: readonly McpTool[],
   settings: McpSettings,
+  redact: (text: string) => string,
   warn: (message: string) => void,
 ): readonly Tool[] {
   const { tools: patterns, trusted = false } = settings.servers[server] ?? {};
@@ -149,7 +152,7 @@ function offered(
   }
   let room = settings.maxSchemaChars;
   const kept = sorted.slice(0, settings.maxTools).filter((tool) => {
-    const { length } = JSON.stringify([tool.description, tool.inputSchema]);
+    const { length } = jsonText([tool.description, tool.inputSchema] as JsonValue);
     if (length <= room) room -= length;
     else {
       warn(
@@ -174,7 +177,7 @@ function offered(
           throw new McpServerError(
             'mcp_tool_failed',
             server,
-            textOf([...output]) || 'The tool failed and did not say why.',
+            redact(textOf([...output])) || 'The tool failed and did not say why.',
           );
         }),
       ];

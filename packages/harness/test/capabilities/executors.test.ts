@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
@@ -76,6 +76,17 @@ describe('bubblewrap', () => {
 });
 
 describe('an executor', () => {
+  it('of a sandbox hides what the harness keeps in the directory', () => {
+    const cwd = scratch();
+    const places = [bubblewrap(), container({ image: 'node:22' })];
+    for (const place of places) expect(place.execution('ls', cwd).args).not.toContain(join(cwd, '.x'));
+    mkdirSync(join(cwd, '.x'));
+    for (const place of places) {
+      const { args } = place.execution('ls', cwd);
+      expect(args[args.indexOf(join(cwd, '.x')) - 1]).toBe('--tmpfs');
+    }
+  });
+
   it('of a container runs the line there, and stops the container with the command', () => {
     const { file, args, stop } = container({ image: 'node:22', network: false }).execution('ls', '/work');
     expect([file, ...args].join(' ')).toMatch(

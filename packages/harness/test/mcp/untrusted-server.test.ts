@@ -107,3 +107,39 @@ describe('what a server sends is bounded', () => {
     expect(output).toHaveLength(60);
   });
 });
+
+it('shows the model no secret in an error, and loses one tool to a schema that is nested too deeply', async () => {
+  let deep: JsonObject = {};
+  for (let depth = 0; depth < 5000; depth++) deep = { not: deep };
+  const capability = await mcp(
+    {
+      servers: {
+        shop: {
+          client: {
+            listTools: async () => ({
+              tools: [
+                { name: 'deep', inputSchema: { type: 'object', properties: deep } },
+                { name: 'wipe', inputSchema: { type: 'object' } },
+              ],
+            }),
+            callTool: async () => ({ isError: true, content: [{ type: 'text', text: 'bad canary-secret' }] }),
+          },
+        },
+        gone: { url: 'http://127.0.0.1:1', headers: { authorization: `$${'{TOKEN}'}` }, required: false },
+      },
+    },
+    { environment: { TOKEN: 'canary-secret' } },
+  );
+  expect(capability.tools?.map((tool) => tool.definition.name)).toEqual(['mcp__shop__wipe']);
+  const model = new ScriptedModel([use, { text: 'ok' }]);
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(scratch())
+    .use(permissions({ mode: 'bypass' }), capability)
+    .build();
+  await agent.call('Go', context);
+  await agent.close();
+  const seen = JSON.stringify(model.requests[1]?.messages);
+  expect(seen).toContain('bad ');
+  expect(seen).not.toContain('canary-secret');
+});
