@@ -227,7 +227,7 @@ it('says why Redis cannot be used', async () => {
 
 it('sessions are copied, exported and imported, and none is overwritten', async () => {
   const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
-  const store = new WorkspaceSession(new LocalWorkspace(directory));
+  const store = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
   const session = await openSession(store, key);
   session.state.contextMutable().push(userMessage('Hello'));
   await session.commit();

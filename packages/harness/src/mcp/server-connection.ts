@@ -128,10 +128,17 @@ export class ServerConnection {
     run: (signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
     const { name } = this.#options;
+    let limited: AbortSignal | undefined;
+    const work = (aborted: AbortSignal) => {
+      limited = aborted;
+      return run(aborted);
+    };
     try {
-      return await withinLimit([`MCP server "${name}"`, 'timeoutMs', timeoutMs], run, signal);
+      return await withinLimit([`MCP server "${name}"`, 'timeoutMs', timeoutMs], work, signal);
     } catch (error) {
-      if (!TimeLimitError.isInstance(error) || error === signal?.reason) throw error;
+      // A client that is aborted words the end of its time in its own way.
+      if (signal?.aborted || !TimeLimitError.isInstance(limited?.aborted ? limited.reason : error))
+        throw error;
       throw this.#error('mcp_timeout', `MCP server "${name}" did not ${what} within ${timeoutMs} ms.`);
     }
   }
