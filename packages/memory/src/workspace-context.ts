@@ -92,7 +92,9 @@ async function contextParts(
 ): Promise<readonly ContextPart[]> {
   const { workspace } = scope;
   const file = async (tag: ContextPart['tag'], path: string, shown = path, kept: Kept = 'beginning') => {
-    const text = ((await readIfFound(workspace, path)) ?? '').trim();
+    const text = (
+      (await isMeant(workspace, path)) ? ((await readIfFound(workspace, path)) ?? '') : ''
+    ).trim();
     return { tag, path: shown, text, note: `[… left out: read_file ${path} has the rest …]`, kept };
   };
   const prefix = withMemory && scope.state.userId !== undefined ? logScopeOf(scope)?.prefix : undefined;
@@ -104,6 +106,16 @@ async function contextParts(
     ...(prefix === undefined ? [] : [file('memory', `${prefix}${CORE_FILE}`, CORE_FILE, 'both-ends')]),
   ]);
   return parts.filter(({ text }) => text !== '');
+}
+
+/** Tells whether a link, if the path is one, leads to a file of the same kind: AGENTS.md to CLAUDE.md, and never to .env. */
+async function isMeant(workspace: Workspace, path: string): Promise<boolean> {
+  const real = (await workspace.identify?.(path))?.path ?? path;
+  return kindOf(real) === kindOf(path);
+}
+
+function kindOf(path: string): string {
+  return /\.[^./]+$/.exec(path)?.[0].toLowerCase() ?? path;
 }
 
 async function knowledgePart(workspace: Workspace, folder: string): Promise<ContextPart> {

@@ -144,7 +144,9 @@ async function runOne(
     return denied;
   }
   const { tool, edited, decisions, confine } = verdict;
-  const scope: ToolScope = { ...call.scope, signal, tool };
+  // Hooks are confined as the tool is: what one of them adds to a result is no way round a rule.
+  const workspace = confine ? confineWorkspace(call.scope.workspace, confine) : call.scope.workspace;
+  const scope: ToolScope = { ...call.scope, signal, tool, workspace };
   call.emit({ type: 'tool.call', call: edited ?? use });
   await call.room();
   const progress = progressOf(call, use);
@@ -153,7 +155,6 @@ async function runOne(
     toolNames: [...tools.keys()],
     onUpdate: progress.update,
     decisions,
-    confine,
   };
   const run = around(
     capabilities,
@@ -256,7 +257,7 @@ function resultMessage(result: ToolResultBlock): Message {
 async function runTool(
   call: ToolUseBlock,
   scope: ToolScope,
-  options: Pick<Allowed, 'decisions' | 'confine'> & {
+  options: Pick<Allowed, 'decisions'> & {
     readonly defaultTimeoutMs: number;
     readonly toolNames: readonly string[];
     readonly onUpdate: (output: readonly ToolOutputBlock[]) => void;
@@ -271,9 +272,8 @@ async function runTool(
   const deadline = new Deadline(scope.signal);
   const { signal } = deadline;
   deadline.start(call.name, tool.timeoutMs === undefined ? 'limits.toolMs' : 'timeoutMs', timeoutMs);
-  const { runtime, state, storage, log } = scope;
-  const { onUpdate, decisions, confine } = options;
-  const workspace = confine === undefined ? scope.workspace : confineWorkspace(scope.workspace, confine);
+  const { runtime, state, workspace, storage, log } = scope;
+  const { onUpdate, decisions } = options;
   try {
     const run = tool.run(call.input, {
       call,
