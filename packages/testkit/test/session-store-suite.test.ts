@@ -32,7 +32,7 @@ describe('the suite', () => {
 
   test('leaves out what a store opts out of, with the reason in the title', () => {
     const statuses = statusesOf('NeverLists');
-    expect(statuses.get('a list tells version and time (left out: the backend has no index)')).toBe(
+    expect(statuses.get('a list tells what a sidebar shows (left out: the backend has no index)')).toBe(
       'skipped',
     );
     expect(statuses.get('a scope lists what lies in it and nothing else')).toBe('failed');
