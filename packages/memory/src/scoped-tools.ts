@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import {
   AgentState,
-  agentFiles,
   InvalidInputError,
   type JsonObject,
   RuntimeContext,
   SessionKey,
-  storageOf,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
@@ -54,7 +52,7 @@ export interface ScopedTools {
 
 /** @throws {InvalidInputError} when there is no tool, no workspace, or when two tools have one name. */
 export function scopedTools(
-  { memory, tools, workspace: given }: ScopedToolsSettings,
+  { memory, tools, workspace = memory?.workspace }: ScopedToolsSettings,
   scope: z.output<typeof toolScopeSchema>,
   options: string,
 ): ScopedTools {
@@ -64,16 +62,9 @@ export function scopedTools(
   const refuse = (path: string, message: string) => new InvalidInputError(options, [{ path, message }]);
   if (all.length === 0) throw refuse('tools', 'must be given, or a memory');
   if (byName.size < all.length) throw refuse('tools', 'must have distinct names');
+  if (workspace === undefined) throw refuse('workspace', 'must be given, or a memory');
   const { agentId: _, ...identity } = scope;
-  const storage = memory?.workspace ?? (given && storageOf(given));
-  if (storage === undefined) throw refuse('workspace', 'must be given, or a memory');
-  const key = SessionKey.of(scope);
-  // As an agent's tools see it: what is kept for others is out of reach, also of a block that names a file.
-  const workspace = agentFiles(key, {
-    workspace: given ?? storage,
-    storage,
-    isolation: given === undefined ? 'session' : 'shared',
-  });
+  const storage = memory?.workspace ?? workspace;
   return {
     tools: byName,
     workspace,
@@ -85,7 +76,7 @@ export function scopedTools(
         state: AgentState.create(identity),
         workspace,
         storage,
-        log: new WorkspaceSessionLog(storage, key),
+        log: new WorkspaceSessionLog(storage, SessionKey.of(scope)),
         signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
       };
       const blocks = await tool.run(input, context);

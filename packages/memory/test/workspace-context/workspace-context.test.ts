@@ -1,3 +1,5 @@
+import { rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import {
   type AgentComposition,
   type Capability,
@@ -36,6 +38,20 @@ describe('workspaceContext', () => {
         '<memory path="MEMORY.md">\n- likes tea\n</memory>',
       ].join('\n\n'),
     );
+  });
+
+  it('follows a link to another text of its kind, and to no other file', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('CLAUDE.md', 'Be brief.');
+    await workspace.write('.env', 'KEY=canary');
+    const link = (target: string) => {
+      rmSync(join(workspace.root, 'AGENTS.md'), { force: true });
+      symlinkSync(target, join(workspace.root, 'AGENTS.md'));
+    };
+    link('CLAUDE.md');
+    expect(await system(workspace)).toContain('Be brief.');
+    link('.env');
+    expect(await system(workspace)).toBeUndefined();
   });
 
   it('keeps to its budget, and of the memory its beginning and its end', async () => {

@@ -5,6 +5,7 @@ import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import {
+  agentsFiles,
   HarnessAgent,
   type PermissionsConfig,
   permissions,
@@ -101,6 +102,26 @@ describe('a rule about reading', () => {
     expect(results['0']).toContain('docs/page:1: page');
     expect(results['0']).not.toContain(CANARY);
     expect(reply.pendingCalls).toMatchObject([{ name: 'read_file', input: { path: '.env' } }]);
+  });
+
+  it('holds for the instructions that a folder adds to a result', async () => {
+    symlinkSync('../secrets/key', join(root, 'docs/AGENTS.md'));
+    const said = async (rules: PermissionsConfig) => {
+      const model = new ScriptedModel([
+        { toolCalls: [{ id: '0', ...read('docs/page') }] },
+        { text: 'Done.' },
+      ]);
+      const agent = HarnessAgent.builder()
+        .model(model)
+        .workspace(root)
+        .use(permissions(rules), workspaceTools(), agentsFiles())
+        .build();
+      await agent.call('Go', RuntimeContext.of({ sessionId: `${rules.deny?.length}` }));
+      await agent.close();
+      return JSON.stringify(model.requests);
+    };
+    expect(await said({ mode: 'bypass' })).toContain(CANARY);
+    expect(await said(rules)).not.toContain(CANARY);
   });
 
   it('holds in a mounted workspace', async () => {
