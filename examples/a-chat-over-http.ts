@@ -3,7 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ResumableStreams, toUIMessageStream, UIMessageStore } from '@x/ai-sdk';
-import { JsonSession, RuntimeContext } from '@x/core';
+import { RuntimeContext } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import {

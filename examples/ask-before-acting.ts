@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineTool, JsonSession, RuntimeContext } from '@x/core';
+import { defineTool, RuntimeContext } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { HarnessAgent, pendingCalls, permissions } from '@x/harness';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { z } from 'zod';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { evictingTools, prepareStepWith, withOverflowRecovery } from '@x/ai-sdk';
 import { createCompactor, toolResultEviction } from '@x/compaction';
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { APICallError, stepCountIs, ToolLoopAgent, tool } from 'ai';
 import { MockLanguageModelV3 } from 'ai/test';
 import { z } from 'zod';

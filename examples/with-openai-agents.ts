@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Agent, type Model, run, setTracingDisabled, Usage } from '@openai/agents';
 import { createCompactor } from '@x/compaction';
-import { JsonSession, SessionKey } from '@x/core';
+import { SessionKey } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { AgentsSession } from '@x/openai-agents';
 
 setTracingDisabled(true);

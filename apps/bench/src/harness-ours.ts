@@ -2,16 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compaction } from '@x/compaction';
-import {
-  type Capability,
-  defineTool,
-  InMemorySession,
-  LocalWorkspace,
-  type Model,
-  RuntimeContext,
-  storageOf,
-  WorkspaceSession,
-} from '@x/core';
+import { type Capability, defineTool, InMemorySession, type Model, RuntimeContext, storageOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import { telemetry } from '@x/harness/telemetry';
 import * as z from 'zod';

@@ -3,14 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import {
-  AgentState,
-  LocalWorkspace,
-  RuntimeContext,
-  SessionKey,
-  userMessage,
-  WorkspaceSessionLog,
-} from '@x/core';
+import { AgentState, RuntimeContext, SessionKey, userMessage } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MemoryIndex, sessionHistory } from '@x/memory';
 import MiniSearch from 'minisearch';
 import * as z from 'zod';

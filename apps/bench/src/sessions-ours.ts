@@ -1,14 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  LocalWorkspace,
-  operationId,
-  SessionKey,
-  type SessionStore,
-  type Workspace,
-  WorkspaceSession,
-} from '@x/core';
+import { operationId, SessionKey, type SessionStore, type Workspace } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
 import { RedisSession } from '@x/session-redis';
 import type { Redis } from 'ioredis';

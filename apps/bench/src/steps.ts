@@ -6,13 +6,12 @@ import {
   type Capability,
   defineTool,
   InMemorySession,
-  LocalWorkspace,
   type Model,
   type ModelResponse,
   RuntimeContext,
   storageOf,
-  WorkspaceSession,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import * as z from 'zod';
 import { median } from './statistics.js';

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { type SessionKey, type SessionLog, WorkspaceSessionLog } from '@x/core';
+import type { SessionKey, SessionLog } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { openWorkspace } from './identity-options.js';
 
 /** The log of a session, if it has one. It is in the workspace, wherever the session is stored. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { LocalWorkspace, type SessionScope, storageOf, type Workspace } from '@x/core';
+import { type SessionScope, storageOf, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { UsageError } from './command.js';
 
 /** The options that say where sessions lie and whose they are. */

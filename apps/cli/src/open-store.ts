@@ -1,4 +1,5 @@
-import { InvalidInputError, WorkspaceSession } from '@x/core';
+import { InvalidInputError } from '@x/core';
+import { WorkspaceSession } from '@x/core/node';
 import { type Option, UsageError } from './command.js';
 import { openWorkspace } from './identity-options.js';
 import {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { errorText, JsonSession, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { errorText, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { JsonSession } from '@x/core/node';
 
 /** A store, and how to let go of what was opened for it. */
 export interface OpenStore {

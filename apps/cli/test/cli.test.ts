@@ -3,17 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  AgentState,
-  assistantMessage,
-  LocalWorkspace,
-  openSession,
-  SessionKey,
-  storageOf,
-  userMessage,
-  WorkspaceSession,
-  WorkspaceSessionLog,
-} from '@x/core';
+import { AgentState, assistantMessage, openSession, SessionKey, storageOf, userMessage } from '@x/core';
+import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installed, openStore } from '../src/open-store.js';

@@ -5,16 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import {
-  JsonSession,
-  LocalWorkspace,
-  openSession,
-  SessionKey,
-  storageOf,
-  userMessage,
-  WorkspaceSession,
-  WorkspaceSessionLog,
-} from '@x/core';
+import { openSession, SessionKey, storageOf, userMessage } from '@x/core';
+import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { sessions } from '../src/commands/sessions/sessions.js';
 import { openStore } from '../src/open-store.js';

@@ -3,13 +3,13 @@ import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
-  LocalWorkspace,
   type Model,
   mountWorkspace,
   type SessionStore,
   storageOf,
   type Workspace,
 } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import {
   HarnessAgent,
   planMode,

@@ -1,12 +1,6 @@
 import { join } from 'node:path';
-import {
-  fileSegment,
-  LocalWorkspace,
-  type SessionStore,
-  storageOf,
-  type Workspace,
-  WorkspaceSession,
-} from '@x/core';
+import { fileSegment, type SessionStore, storageOf, type Workspace } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type StoreName, storeKind } from '../../cli/src/stores.js';
 
 /** The storage of sessions, logs and reports. */

@@ -6,7 +6,6 @@ import { tiktokenCounter } from '@x/compaction/tiktoken';
 import {
   type AgentEvent,
   countRequest,
-  LocalWorkspace,
   type Model,
   type ModelRequest,
   RuntimeContext,
@@ -15,8 +14,8 @@ import {
   textOf,
   toolResultsOf,
   toolUsesOf,
-  WorkspaceSessionLog,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import type { HarnessAgent } from '@x/harness';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../src/backend/harness-backend.js';

@@ -150,10 +150,7 @@ export type { SecretPattern } from './redaction/secret-patterns.js';
 export { type CopyOptions, type CopyReport, copyStore } from './sessions/copy-store.js';
 export { decodeSession, type EncodedSession } from './sessions/decode-session.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
-export { JsonSession } from './sessions/files/json-session.js';
 export { sessionPrefix } from './sessions/files/session-files.js';
-export { WorkspaceSession } from './sessions/files/workspace-session.js';
-export { type Line, readLines, WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
 export { type ItemChange, type ItemHistory, ItemLog } from './sessions/item-log.js';
 export {
@@ -215,7 +212,6 @@ export {
 export { estimateCounter } from './tokens/estimate-counter.js';
 export { agentFiles, ISOLATIONS, type Isolation } from './workspace/agent-files.js';
 export { confineWorkspace, type WorkspaceConfine } from './workspace/confine-workspace.js';
-export { LocalWorkspace } from './workspace/local-workspace.js';
 export { mountWorkspace } from './workspace/mount-workspace.js';
 export { migrateLayout, storageOf } from './workspace/storage.js';
 export {

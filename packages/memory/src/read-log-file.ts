@@ -1,4 +1,5 @@
-import { type Message, messageSchema, readLines, type Workspace, WorkspaceError } from '@x/core';
+import { type Message, messageSchema, type Workspace, WorkspaceError } from '@x/core';
+import { readLines } from '@x/core/node';
 
 /** A complete line of a session log. */
 export interface LogLine {

@@ -9,8 +9,8 @@ import {
   type ToolContext,
   type ToolOutputBlock,
   type Workspace,
-  WorkspaceSessionLog,
 } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import * as z from 'zod';
 import { memoryTools } from './memory/memory-tools.js';
 import type { MemoryService } from './memory-service.js';

@@ -1,7 +1,8 @@
 // Facts have a life: who worded them, where they were said, what replaced them, and that they stay forgotten.
 import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { LocalWorkspace, SessionKey, userMessage } from '@x/core';
+import { SessionKey, userMessage } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {

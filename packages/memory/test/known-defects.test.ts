@@ -1,5 +1,6 @@
 // Defects that other memories of this kind have had. Each was somebody's lost fact.
-import { type LocalWorkspace, SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
+import { SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
+import type { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryConsolidator, MemoryFlushManager, MemoryMaintenanceScheduler } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';

@@ -17,7 +17,6 @@ import {
 import {
   InMemorySession,
   InvalidInputError,
-  JsonSession,
   openSession,
   SessionConflictError,
   SessionKey,
@@ -25,6 +24,7 @@ import {
   SessionStoreError,
   userMessage,
 } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

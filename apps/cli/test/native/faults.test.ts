@@ -5,14 +5,8 @@ import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { compaction } from '@x/compaction';
-import {
-  type AgentEvent,
-  JsonSession,
-  LocalWorkspace,
-  type Model,
-  RuntimeContext,
-  type SessionStore,
-} from '@x/core';
+import { type AgentEvent, type Model, RuntimeContext, type SessionStore } from '@x/core';
+import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { HarnessAgent, todoList } from '@x/harness';
 import { MysqlSession } from '@x/session-mysql';
 import { PostgresSession } from '@x/session-postgres';

@@ -1,4 +1,5 @@
-import { LocalWorkspace, storageOf, WorkspaceSession } from '@x/core';
+import { storageOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type OpenStore, type StoreName, storeKind } from '../../src/stores.js';
 
 /** A store that tests open, in this process or in a child of theirs. */

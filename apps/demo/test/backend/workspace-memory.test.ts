@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { MemoryConsolidator } from '@x/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';

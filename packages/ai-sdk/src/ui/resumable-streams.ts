@@ -19,7 +19,7 @@ const optionsSchema = z.strictObject({
  * @example
  * ```ts
  * import { ResumableStreams, toUIMessageStream } from '@x/ai-sdk';
- * import { JsonSession } from '@x/core';
+ * import { JsonSession } from '@x/core/node';
  * import type { HarnessAgent } from '@x/harness';
  * import { createUIMessageStreamResponse } from 'ai';
  *

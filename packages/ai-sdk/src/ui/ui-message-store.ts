@@ -15,7 +15,7 @@ const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z
  * @example
  * ```ts
  * import { UIMessageStore } from '@x/ai-sdk';
- * import { JsonSession } from '@x/core';
+ * import { JsonSession } from '@x/core/node';
  * import type { UIMessage } from 'ai';
  *
  * const chats = new UIMessageStore<UIMessage>({ store: new JsonSession({ directory: './chats' }), userId: 'alice' });

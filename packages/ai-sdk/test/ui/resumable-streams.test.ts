@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InMemorySession, JsonSession } from '@x/core';
+import { InMemorySession } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ResumableStreams } from '../../src/index.js';
 

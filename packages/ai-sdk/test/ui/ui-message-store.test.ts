@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { InMemorySession, InvalidInputError, JsonSession, type SessionChange } from '@x/core';
+import { InMemorySession, InvalidInputError, type SessionChange } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { convertToModelMessages, type UIMessage } from 'ai';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { UIMessageStore } from '../../src/index.js';

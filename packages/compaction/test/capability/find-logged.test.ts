@@ -1,14 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  LocalWorkspace,
-  type Message,
-  SessionKey,
-  type SessionLog,
-  userMessage,
-  WorkspaceSessionLog,
-} from '@x/core';
+import { type Message, SessionKey, type SessionLog, userMessage } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findLogged } from '../../src/capability/undo.js';
 

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  LocalWorkspace,
   readText,
   type ToolOutputBlock,
   type ToolResultBlock,
@@ -10,6 +9,7 @@ import {
   toolResultBlock,
   userMessage,
 } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { compaction, type EvictionConfig, toolResultEviction } from '../../src/index.js';
 import { at, lines, round } from '../build.js';

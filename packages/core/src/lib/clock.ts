@@ -13,6 +13,11 @@ export interface Clock {
   ): Promise<void>;
 }
 
+/** Lets the process end while a timer runs, where there are processes: a browser's timer is a number. */
+export function letEnd(timer: { unref?(): unknown } | number): void {
+  if (typeof timer === 'object') timer.unref?.();
+}
+
 /** The time of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
@@ -27,7 +32,7 @@ export const systemClock: Clock = {
         signal?.removeEventListener('abort', onAbort);
         resolve();
       }, ms);
-      if (background) timer.unref();
+      if (background) letEnd(timer);
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };

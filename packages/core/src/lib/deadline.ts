@@ -67,7 +67,7 @@ export async function unlessAborted<Value>(
 export function startTimer(ms: number, expire: () => void): () => void {
   if (ms <= 0 || ms === Number.POSITIVE_INFINITY) return () => {};
   let rest = ms;
-  let timer: NodeJS.Timeout;
+  let timer: ReturnType<typeof setTimeout>;
   const wait = () => {
     const step = Math.min(rest, LONGEST_MS);
     rest -= step;

@@ -3,6 +3,7 @@ import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js'
 import { digest } from '../lib/digest.js';
 import { isObject, type JsonValue, jsonFault } from '../lib/json.js';
 import { errorText } from '../lib/text.js';
+import { warn } from '../lib/warn.js';
 import { type ContentBlock, contentBlockSchema, type OpaqueBlock } from './content-block.js';
 import { type Message, messageSchema } from './message.js';
 
@@ -49,7 +50,7 @@ export function readMessages(stored: readonly unknown[], owner: string): readonl
     const faults = faultsOf(value);
     if (faults.length === 0) return value as Message;
     const what = faults.map((fault) => `${fault.path || 'it'} ${fault.message}`).join('; ');
-    process.emitWarning(
+    warn(
       `Message ${index} of ${owner} cannot be read (${what}). The conversation goes on with a placeholder that keeps its data.`,
     );
     return placeholderOf(value as JsonValue, index);

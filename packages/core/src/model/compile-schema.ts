@@ -1,4 +1,3 @@
-import { createContext, Script } from 'node:vm';
 import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate } from '@cfworker/json-schema';
 import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
@@ -14,7 +13,8 @@ export interface CompiledSchema<Output> {
 
 /**
  * Reads a Standard Schema that also gives JSON Schema, as zod 4 does, or plain JSON Schema (draft 7, or 2020-12 by its
- * `$schema` or `$defs`). A check by JSON Schema ends within half a second, whatever its patterns: longer is a refusal.
+ * `$schema` or `$defs`). On Node a check by JSON Schema ends within half a second, whatever its patterns: longer is a
+ * refusal.
  *
  * @param names How errors speak: of `owner`, at `path`, when the schema is bad; of `value` when a value is.
  * @throws {InvalidInputError} when the schema gives no JSON Schema, holds what JSON Schema cannot say, or cannot be
@@ -104,30 +104,43 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>)
 }
 
 const LIMIT_MS = 500;
-const sandbox = createContext({ check: undefined as (() => void) | undefined });
-const script = new Script('check()');
+let timed: ((task: () => void) => void) | undefined;
 
 /** Runs a check under a limit of time: patterns and formats backtrack, and are often a stranger's. */
 function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
   let errors: readonly OutputUnit[] = [];
-  sandbox.check = () => {
-    errors = check();
-  };
+  timed ??= timedRunner();
   try {
-    script.runInContext(sandbox, { timeout: LIMIT_MS });
+    timed(() => {
+      errors = check();
+    });
     return errors;
   } catch (error) {
     const words = unchecked(error);
     if (words === undefined) throw error;
     return [{ keyword: 'limit', keywordLocation: '', instanceLocation: '#', error: words }];
-  } finally {
-    sandbox.check = undefined;
   }
+}
+
+/** Only `node:vm` can end a match that backtracks; where there is none, the runtime limits its programs itself. */
+function timedRunner(): (task: () => void) => void {
+  const vm = typeof process === 'object' ? process.getBuiltinModule?.('node:vm') : undefined;
+  if (vm === undefined) return (task) => task();
+  const sandbox = vm.createContext({ task: undefined as (() => void) | undefined });
+  const script = new vm.Script('task()');
+  return (task) => {
+    sandbox.task = task;
+    try {
+      script.runInContext(sandbox, { timeout: LIMIT_MS });
+    } finally {
+      sandbox.task = undefined;
+    }
+  };
 }
 
 function unchecked(error: unknown): string | undefined {
   if (error instanceof RangeError) return 'is nested too deeply';
-  if ((error as NodeJS.ErrnoException).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
+  if ((error as { readonly code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
   return `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
 }
 

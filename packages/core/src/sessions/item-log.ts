@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AgentState } from '../agent/agent-state.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionStoreError } from '../errors/session-store-error.js';
+import { systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
@@ -137,7 +137,7 @@ export class ItemLog {
         this.#known = undefined;
         if (!SessionConflictError.isInstance(error) || attempt >= MAX_ATTEMPTS) throw error;
         // With jitter, so that writers who met once do not meet again.
-        await sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
+        await systemClock.sleep(Math.random() * Math.min(2 ** attempt, LONGEST_PAUSE_MS));
       }
     }
   }

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { base64url, fromBase64 } from '../lib/base64.js';
 import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
 import type { SessionKey } from './session-key.js';
 import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
+
+const encoder = new TextEncoder();
 
 const optionsSchema = z.strictObject({
   limit: z.int().min(0).optional(),
@@ -103,7 +106,7 @@ export function describeSession(
     updatedAt,
   }: Omit<StoredSession, 'token'> & { readonly createdAt: string },
 ): Omit<ListedSession, 'id'> {
-  const bytes = messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0);
+  const bytes = messages.reduce((sum, message) => sum + encoder.encode(JSON.stringify(message)).length, 0);
   const description = parseDescription(describeHead(head));
   return { key, version, createdAt, updatedAt, messages: messages.length, bytes, ...description };
 }
@@ -132,12 +135,17 @@ function isBehind(session: ListedSession, { time, id }: ListPosition): boolean {
 }
 
 function infoOf({ id, ...row }: ListedSession): SessionInfo {
-  return { ...row, cursor: Buffer.from(`${Date.parse(row.updatedAt)} ${id}`).toString('base64url') };
+  return { ...row, cursor: base64url(encoder.encode(`${Date.parse(row.updatedAt)} ${id}`)) };
 }
 
 function parseCursor(cursor: string): ListPosition {
-  const [, time, id] = /^(\d+) (.*)$/s.exec(Buffer.from(cursor, 'base64url').toString()) ?? [];
-  if (time !== undefined && id !== undefined) return { time: Number(time), id };
+  try {
+    const text = new TextDecoder().decode(fromBase64(cursor));
+    const [, time, id] = /^(\d+) (.*)$/s.exec(text) ?? [];
+    if (time !== undefined && id !== undefined) return { time: Number(time), id };
+  } catch {
+    // No base64: no cursor of ours.
+  }
   const message = 'must be the cursor of a session that this store has listed';
   throw new InvalidInputError('list options', [{ path: 'after', message }]);
 }

@@ -1,9 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { SessionConflictError } from '../errors/session-conflict-error.js';
 import { SessionLeaseError } from '../errors/session-lease-error.js';
+import { base64url } from '../lib/base64.js';
 import { jsonFault, jsonObjectSchema } from '../lib/json.js';
 import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
@@ -26,7 +26,7 @@ const changeSchema = z.object({
 
 /** A name that nobody draws twice, for one commit: twelve random bytes as 16 characters of base64url. */
 export function operationId(): string {
-  return randomBytes(12).toString('base64url');
+  return base64url(crypto.getRandomValues(new Uint8Array(12)));
 }
 
 /** Tests whether a token names an operation; those of an early release do not. */

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { SessionStoreError } from '../errors/session-store-error.js';
+import { letEnd, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
 import { ItemLog } from './item-log.js';
 import type { SessionKey } from './session-key.js';
@@ -56,7 +55,7 @@ export class StreamLog {
    */
   async record<Item>(source: AsyncIterable<Item>): Promise<AsyncGenerator<Item, void>> {
     const log = new ItemLog(this.#store, this.#key, NAME);
-    const id = randomUUID();
+    const id = crypto.randomUUID();
     await log.change(({ messages }) => ({ keep: 0, append: [], state: { id, begun: messages.length } }));
     const writer = new Writer(log, id, this.#stallMs / 3);
     const queue: Item[] = [];
@@ -120,7 +119,7 @@ export class StreamLog {
       if (at.entries !== entries) seenAt = Date.now();
       entries = at.entries;
       if (Date.now() - seenAt > this.#stallMs) throw this.#stalled();
-      await sleep(this.#pollMs);
+      await systemClock.sleep(this.#pollMs);
       const now = await this.#read();
       // Another stream took its place: this one is at its end.
       at = now === undefined || now.id !== first.id ? { ...at, ended: true } : now;
@@ -167,7 +166,7 @@ function plainErrors(_: string, value: unknown): unknown {
 class Writer {
   readonly #log: ItemLog;
   readonly #id: string;
-  readonly #alive: NodeJS.Timeout;
+  readonly #alive: ReturnType<typeof setInterval>;
   #waiting: JsonValue[] = [];
   #writing: Promise<void> = Promise.resolve();
   #isQueued = false;
@@ -178,7 +177,7 @@ class Writer {
     this.#id = id;
     // A sign of life while a tool runs and nothing is said.
     this.#alive = setInterval(() => this.#flush(), aliveMs);
-    this.#alive.unref();
+    letEnd(this.#alive);
   }
 
   add(chunk: JsonValue): void {

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
+import { base64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
 import type { Message } from '../messages/message.js';
 import type { Workspace } from '../workspace/workspace.js';
@@ -105,7 +106,7 @@ export async function* exportUser(
   for await (const folder of foldersOf(storage, user)) {
     for await (const { path, type } of storage.list(folder, { recursive: true })) {
       if (type !== 'file') continue;
-      yield { type: 'file', path, base64: Buffer.from(await storage.read(path)).toString('base64') };
+      yield { type: 'file', path, base64: base64(await storage.read(path)) };
     }
   }
 }

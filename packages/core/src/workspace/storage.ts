@@ -74,9 +74,13 @@ async function moveFile(workspace: Workspace, path: string): Promise<void> {
   } catch (error) {
     if (!WorkspaceError.isInstance(error) || error.code !== 'already_exists') throw error;
     // A move that died before its last change left the same file at both places.
-    if (Buffer.compare(await workspace.read(target), data) !== 0) throw error;
+    if (!isSame(await workspace.read(target), data)) throw error;
   }
   await workspace.delete(path);
+}
+
+function isSame(left: Uint8Array, right: Uint8Array): boolean {
+  return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }
 
 /**

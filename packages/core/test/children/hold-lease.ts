@@ -1,5 +1,6 @@
 // Takes the lease of a session, prints its fence, and holds it until it is killed.
-import { JsonSession, LocalWorkspace, SessionKey, WorkspaceSession } from '../../src/index.js';
+import { SessionKey } from '../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 
 const [kind = '', directory = ''] = process.argv.slice(2);
 const store =

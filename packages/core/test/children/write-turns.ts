@@ -1,12 +1,7 @@
 // Adds turns to one session, retrying after conflicts, and prints each version that it committed.
 
-import {
-  JsonSession,
-  LocalWorkspace,
-  SessionConflictError,
-  SessionKey,
-  WorkspaceSession,
-} from '../../src/index.js';
+import { SessionConflictError, SessionKey } from '../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
 

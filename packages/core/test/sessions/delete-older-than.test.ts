@@ -5,13 +5,11 @@ import { describe, expect, test } from 'vitest';
 import {
   deleteOlderThan,
   InMemorySession,
-  JsonSession,
-  LocalWorkspace,
   SessionKey,
   type SessionStore,
   userMessage,
-  WorkspaceSession,
 } from '../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import { InMemorySession, JsonSession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
+import { InMemorySession, ModelError, SessionKey, StreamLog } from '../../src/index.js';
+import { JsonSession } from '../../src/node.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'x-stream-log-'));
 afterAll(() => rm(directory, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { LocalWorkspace } from '../../src/index.js';
+import { LocalWorkspace } from '../../src/node.js';
 import { makeDirectory, makeDirectorySync } from '../../src/workspace/durable-file.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 

@@ -13,7 +13,8 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { LocalWorkspace, readText, type Workspace, type WorkspaceEntry } from '../../src/index.js';
+import { readText, type Workspace, type WorkspaceEntry } from '../../src/index.js';
+import { LocalWorkspace } from '../../src/node.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { LocalWorkspace, mountWorkspace, readText, type Workspace, WorkspaceError } from '../../src/index.js';
+import { mountWorkspace, readText, type Workspace, WorkspaceError } from '../../src/index.js';
+import { LocalWorkspace } from '../../src/node.js';
 import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';
 

@@ -4,7 +4,6 @@ import {
   InvalidInputError,
   type Isolation,
   type Issue,
-  LocalWorkspace,
   type Model,
   parseWith,
   type SessionStore,
@@ -12,9 +11,9 @@ import {
   type TokenCounter,
   type Tool,
   type Workspace,
-  WorkspaceSession,
   XError,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';

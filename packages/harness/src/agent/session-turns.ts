@@ -17,9 +17,9 @@ import {
   takeTurn,
   type UserScope,
   type Workspace,
-  WorkspaceSessionLog,
   withinLimit,
 } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { HarnessError, sessionBusy } from '../errors/harness-error.js';
 import { Interruption } from '../errors/interruption.js';
 import { BackgroundQueue } from '../lib/background-queue.js';

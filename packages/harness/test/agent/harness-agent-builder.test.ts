@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capability, defineTool, InMemorySession, LocalWorkspace, type Workspace } from '@x/core';
+import { type Capability, defineTool, InMemorySession, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

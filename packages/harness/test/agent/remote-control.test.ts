@@ -1,4 +1,5 @@
-import { InMemorySession, JsonSession, type Model, RuntimeContext, type SessionStore, textOf } from '@x/core';
+import { InMemorySession, type Model, RuntimeContext, type SessionStore, textOf } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';

@@ -1,11 +1,5 @@
-import {
-  ContextOverflowError,
-  LocalWorkspace,
-  RuntimeContext,
-  storageOf,
-  textOf,
-  WorkspaceSession,
-} from '@x/core';
+import { ContextOverflowError, RuntimeContext, storageOf, textOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import type { ScriptEntry } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { pendingCalls } from '../../src/index.js';

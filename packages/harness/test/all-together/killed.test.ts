@@ -3,15 +3,8 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import {
-  LocalWorkspace,
-  type Message,
-  RuntimeContext,
-  storageOf,
-  toolResultsOf,
-  toolUsesOf,
-  WorkspaceSession,
-} from '@x/core';
+import { type Message, RuntimeContext, storageOf, toolResultsOf, toolUsesOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { expect, it, onTestFinished } from 'vitest';
 import { isPaired, scratch } from '../support.js';
 import { everything, furnish } from './everything.js';

@@ -1,4 +1,5 @@
-import { LocalWorkspace, type ModelRequest, RuntimeContext, userMessage } from '@x/core';
+import { type ModelRequest, RuntimeContext, userMessage } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { MemoryService, memory, sessionHistory } from '@x/memory';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,5 +1,6 @@
 import { compaction, maskOutputs } from '@x/compaction';
-import { InMemorySession, LocalWorkspace, RuntimeContext, textOf } from '@x/core';
+import { InMemorySession, RuntimeContext, textOf } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { agentsFiles, HarnessAgent, workspaceTools } from '../../src/index.js';

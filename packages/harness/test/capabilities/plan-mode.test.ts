@@ -2,13 +2,13 @@ import {
   AgentState,
   defineTool,
   InMemorySession,
-  LocalWorkspace,
   RuntimeContext,
   readText,
   storageOf,
   type Tool,
   textOf,
 } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

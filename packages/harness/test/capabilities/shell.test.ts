@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AgentState, LocalWorkspace, RuntimeContext, SessionKey, textOf, WorkspaceSessionLog } from '@x/core';
+import { AgentState, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { type ShellConfig, shell } from '../../src/index.js';
 import { scratch } from '../support.js';

@@ -1,14 +1,7 @@
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import {
-  AgentState,
-  type JsonValue,
-  LocalWorkspace,
-  RuntimeContext,
-  SessionKey,
-  textOf,
-  WorkspaceSessionLog,
-} from '@x/core';
+import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { workspaceTools } from '../../src/index.js';

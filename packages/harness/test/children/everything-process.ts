@@ -2,14 +2,8 @@
 // began it. Says each round; pays in a file, so that what was paid twice can be seen.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  defineTool,
-  LocalWorkspace,
-  type ModelRequest,
-  RuntimeContext,
-  storageOf,
-  WorkspaceSession,
-} from '@x/core';
+import { defineTool, type ModelRequest, RuntimeContext, storageOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import type { ScriptedAnswer } from '@x/testkit';
 import { z } from 'zod';
 import { everything } from '../all-together/everything.js';

@@ -1,6 +1,7 @@
 // Gives a task to a worker of its own process, and says when the worker has taken a step and is in the next.
 import { join } from 'node:path';
-import { JsonSession, RuntimeContext } from '@x/core';
+import { RuntimeContext } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { bullmqTaskRunner } from '../../src/bullmq/index.js';
 import { HarnessAgent, subagents } from '../../src/index.js';

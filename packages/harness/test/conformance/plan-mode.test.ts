@@ -2,13 +2,13 @@ import { compaction, toolResultEviction } from '@x/compaction';
 import {
   type AgentEvent,
   defineTool,
-  LocalWorkspace,
   RuntimeContext,
   readText,
   storageOf,
   textOf,
   toolUsesOf,
 } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,8 +1,6 @@
 import {
   defineTool,
   InMemorySession,
-  JsonSession,
-  LocalWorkspace,
   RuntimeContext,
   type RuntimeIdentity,
   type SessionChange,
@@ -10,8 +8,8 @@ import {
   storageOf,
   textOf,
   toolResultsOf,
-  WorkspaceSession,
 } from '@x/core';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,12 +1,5 @@
-import {
-  defineTool,
-  LocalWorkspace,
-  RuntimeContext,
-  storageOf,
-  textOf,
-  toolResultsOf,
-  WorkspaceSession,
-} from '@x/core';
+import { defineTool, RuntimeContext, storageOf, textOf, toolResultsOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,5 +1,6 @@
 import { compaction } from '@x/compaction';
-import { countRequest, estimateCounter, LocalWorkspace, SessionKey, storageOf, textOf } from '@x/core';
+import { countRequest, estimateCounter, SessionKey, storageOf, textOf } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { subagents, WorkspaceTaskRepository } from '../../src/index.js';

@@ -8,7 +8,6 @@ import {
   defineTool,
   estimateCounter,
   InMemorySession,
-  JsonSession,
   RuntimeContext,
   SessionConflictError,
   SessionKey,
@@ -16,6 +15,7 @@ import {
   textOf,
   userMessage,
 } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

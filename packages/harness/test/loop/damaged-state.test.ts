@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { JsonSession, RuntimeContext, SessionStoreError, toolResultMessage } from '@x/core';
+import { RuntimeContext, SessionStoreError, toolResultMessage } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { HarnessAgent } from '../../src/index.js';

@@ -9,8 +9,8 @@ import {
   RuntimeContext,
   textOf,
   toolResultsOf,
-  WorkspaceSessionLog,
 } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import * as z from 'zod';

@@ -5,13 +5,12 @@ import { createInterface } from 'node:readline';
 import {
   AgentState,
   type Capability,
-  LocalWorkspace,
   RuntimeContext,
   SessionKey,
   type Tool,
   type ToolContext,
-  WorkspaceSessionLog,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { onTestFinished } from 'vitest';
 import { claimPort } from '../../../../tooling/services/claim-port.js';
 import { type McpConfig, type McpOptions, mcp } from '../../src/mcp/index.js';

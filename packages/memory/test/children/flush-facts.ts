@@ -1,5 +1,6 @@
 // Says facts in a session of its own and in one that all processes share, and flushes both after each.
-import { LocalWorkspace, SessionKey, userMessage, WorkspaceSessionLog } from '@x/core';
+import { SessionKey, userMessage } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MemoryFlushManager } from '../../src/index.js';
 import { factTaker } from '../support/models.js';
 

@@ -1,4 +1,4 @@
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { memory, sessionHistory } from '../../src/index.js';
 import { serveStdio } from '../../src/mcp/index.js';
 

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { estimateCounter, LocalWorkspace } from '@x/core';
+import { estimateCounter } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryConsolidator, MemoryRefusedError } from '../../src/index.js';

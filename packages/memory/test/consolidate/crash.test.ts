@@ -1,4 +1,5 @@
-import { LocalWorkspace, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { MemoryConsolidator } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';

@@ -1,4 +1,5 @@
-import { LocalWorkspace, SessionKey, userMessage, type Workspace } from '@x/core';
+import { SessionKey, userMessage, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';

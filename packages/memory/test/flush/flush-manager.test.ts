@@ -2,12 +2,12 @@ import {
   type AgentEventBody,
   assistantMessage,
   estimateCounter,
-  type LocalWorkspace,
   ModelError,
   SessionKey,
   toolResultMessage,
   userMessage,
 } from '@x/core';
+import type { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager, MemoryRefusedError } from '../../src/index.js';

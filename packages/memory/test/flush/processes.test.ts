@@ -1,4 +1,5 @@
-import { readText, SessionKey, textOf, userMessage, type Workspace, WorkspaceSessionLog } from '@x/core';
+import { readText, SessionKey, textOf, userMessage, type Workspace } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager } from '../../src/index.js';
 import { runChild, runUntil } from '../children/run-child.js';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { SessionKey, type SessionKeyParts, sessionPrefix, userMessage, WorkspaceSessionLog } from '@x/core';
+import { SessionKey, type SessionKeyParts, sessionPrefix, userMessage } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memoryCapabilities, sessionHistory } from '../../src/index.js';

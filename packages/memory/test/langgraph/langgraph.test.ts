@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { InMemoryStore, type Operation } from '@langchain/langgraph-checkpoint';
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { expect, it, onTestFinished } from 'vitest';
 import { MemoryService } from '../../src/index.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';

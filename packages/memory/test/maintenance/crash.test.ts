@@ -1,5 +1,6 @@
 import { cp } from 'node:fs/promises';
-import { LocalWorkspace, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { expect, it } from 'vitest';
 import { MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
 import { CrashingWorkspace } from '../support/crashing-workspace.js';

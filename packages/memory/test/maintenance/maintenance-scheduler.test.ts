@@ -2,13 +2,12 @@ import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   InMemorySession,
-  LocalWorkspace,
   type SessionLease,
   SessionLeaseError,
   type SessionStore,
   userMessage,
-  WorkspaceSession,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type MaintenanceReport,

@@ -1,10 +1,5 @@
-import {
-  type AgentEventBody,
-  type CallScope,
-  type LocalWorkspace,
-  type SessionLog,
-  userMessage,
-} from '@x/core';
+import { type AgentEventBody, type CallScope, type SessionLog, userMessage } from '@x/core';
+import type { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
 import { between, factTaker, merger, promptOf } from '../support/models.js';

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { type Capability, estimateCounter, type LocalWorkspace, readText, type SessionLog } from '@x/core';
+import { type Capability, estimateCounter, readText, type SessionLog } from '@x/core';
+import type { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';

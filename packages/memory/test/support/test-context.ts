@@ -6,15 +6,14 @@ import {
   type CallScope,
   type Capability,
   type JsonValue,
-  LocalWorkspace,
   type Message,
   RuntimeContext,
   SessionKey,
   type SessionKeyParts,
   type ToolContext,
   textOf,
-  WorkspaceSessionLog,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { onTestFinished } from 'vitest';
 

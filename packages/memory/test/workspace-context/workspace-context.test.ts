@@ -1,12 +1,7 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import {
-  type AgentComposition,
-  type Capability,
-  estimateCounter,
-  InMemorySession,
-  type LocalWorkspace,
-} from '@x/core';
+import { type AgentComposition, type Capability, estimateCounter, InMemorySession } from '@x/core';
+import type { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';

@@ -1,4 +1,4 @@
-import { WorkspaceSession } from '@x/core';
+import { WorkspaceSession } from '@x/core/node';
 import { sessionStoreSuite, workspaceSuite } from '@x/testkit/suites';
 import { RedisWorkspace } from '../../src/index.js';
 import { nodeRedisClient } from '../support/node-redis.js';

@@ -1,4 +1,5 @@
-import { readText, SessionKey, WorkspaceError, WorkspaceSessionLog } from '@x/core';
+import { readText, SessionKey, WorkspaceError } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { RedisWorkspace } from '../../src/index.js';
 import { proxiedClient } from '../support/proxied-client.js';

@@ -1,4 +1,4 @@
-import { JsonSession } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { sessionStoreSuite } from '../../src/suites.js';
 import { temporaryDirectories } from './temporary-directories.js';
 

@@ -1,4 +1,4 @@
-import { LocalWorkspace, WorkspaceSession } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { sessionStoreSuite } from '../../src/suites.js';
 import { temporaryDirectories } from './temporary-directories.js';
 

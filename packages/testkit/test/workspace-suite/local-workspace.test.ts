@@ -1,4 +1,4 @@
-import { LocalWorkspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
 

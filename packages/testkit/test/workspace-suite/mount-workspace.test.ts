@@ -1,5 +1,6 @@
 import { join } from 'node:path';
-import { LocalWorkspace, mountWorkspace, type Workspace } from '@x/core';
+import { mountWorkspace, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { workspaceSuite } from '../../src/suites.js';
 import { temporaryDirectories } from '../store-suite/temporary-directories.js';
 

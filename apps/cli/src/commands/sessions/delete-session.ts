@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
-import { SessionKey, WorkspaceSessionLog } from '@x/core';
+import { SessionKey } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { command, UsageError } from '../../command.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import { openStore, storeOptions } from '../../open-store.js';

@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { concatBytes } from '@noble/hashes/utils.js';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { InvalidInputError } from '../../errors/invalid-input-error.js';
 import { SessionStoreError } from '../../errors/session-store-error.js';
+import { base64, fromBase64 } from '../../lib/base64.js';
 import type { JsonObject } from '../../lib/json.js';
 import { checkMessages, readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
@@ -29,7 +30,7 @@ const encodedSchema = z.tuple([
  *
  * @example
  * ```ts
- * const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
+ * const codec = encryption({ keys: { k1: crypto.getRandomValues(new Uint8Array(32)) }, current: 'k1' });
  * const store = encodeSessions(new InMemorySession(), codec);
  * ```
  */
@@ -107,7 +108,7 @@ const keysSchema = z.strictObject({
   current: z.string(),
 });
 const IV_BYTES = 12;
-const TAG_BYTES = 16;
+const AES = 'AES-GCM';
 
 /**
  * Encrypts with AES-256-GCM. To rotate, add a key and name it as current: what is written from then on is of that key, and the
@@ -120,31 +121,41 @@ export function encryption(options: {
   readonly current: string;
 }): SessionCodec {
   const { keys, current } = parseWith(keysSchema, options, 'encryption options');
-  const newest = keys[current];
+  const imported = new Map(
+    Object.entries(keys).map(([name, bytes]) => {
+      return [name, crypto.subtle.importKey('raw', bytes.slice(), AES, false, ['encrypt', 'decrypt'])];
+    }),
+  );
+  const newest = imported.get(current);
   if (newest === undefined) {
     throw new InvalidInputError('encryption options', [
       { path: 'current', message: 'must name one of the keys' },
     ]);
   }
+  const parameters = (iv: Uint8Array<ArrayBuffer>, place: string) => ({
+    name: AES,
+    iv,
+    additionalData: new TextEncoder().encode(place),
+  });
   return {
-    encode(text, place) {
-      const iv = randomBytes(IV_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', newest, iv).setAAD(Buffer.from(place));
-      const sealed = Buffer.concat([iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]);
-      return `${current}.${sealed.toString('base64')}`;
+    async encode(text, place) {
+      const iv = crypto.getRandomValues(new Uint8Array(IV_BYTES));
+      const sealed = await crypto.subtle.encrypt(
+        parameters(iv, place),
+        await newest,
+        new TextEncoder().encode(text),
+      );
+      return `${current}.${base64(concatBytes(iv, new Uint8Array(sealed)))}`;
     },
-    decode(text, place) {
+    async decode(text, place) {
       const end = text.indexOf('.');
       const name = text.slice(0, Math.max(0, end));
-      const key = keys[name];
+      const key = await imported.get(name);
       if (key === undefined) throw new Error(`Its key "${name}" is not among the keys; add it.`);
-      const sealed = Buffer.from(text.slice(end + 1), 'base64');
-      const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(0, IV_BYTES));
-      decipher.setAAD(Buffer.from(place)).setAuthTag(sealed.subarray(-TAG_BYTES));
-      return Buffer.concat([
-        decipher.update(sealed.subarray(IV_BYTES, -TAG_BYTES)),
-        decipher.final(),
-      ]).toString();
+      const sealed = fromBase64(text.slice(end + 1));
+      const iv = sealed.subarray(0, IV_BYTES);
+      const plain = await crypto.subtle.decrypt(parameters(iv, place), key, sealed.subarray(IV_BYTES));
+      return new TextDecoder('utf-8', { ignoreBOM: true }).decode(plain);
     },
   };
 }

@@ -1,13 +1,8 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  JsonSession,
-  LocalWorkspace,
-  SessionKey,
-  type SessionStore,
-  WorkspaceSession,
-} from '../../../src/index.js';
+import { SessionKey, type SessionStore } from '../../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { ManualClock } from '../../manual-clock.js';

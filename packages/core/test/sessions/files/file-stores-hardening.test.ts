@@ -5,16 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
-  JsonSession,
-  LocalWorkspace,
   openSession,
   SessionKey,
   type SessionStore,
   userMessage,
   type Workspace,
   WorkspaceError,
-  WorkspaceSession,
 } from '../../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';

@@ -1,11 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
-import {
-  JsonSession,
-  LocalWorkspace,
-  SessionKey,
-  type SessionStore,
-  WorkspaceSession,
-} from '../../../src/index.js';
+import { SessionKey, type SessionStore } from '../../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { printed, runChild } from '../../children/run-child.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 

@@ -1,7 +1,8 @@
 import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { JsonSession, type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
+import { JsonSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';

@@ -1,12 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  LocalWorkspace,
-  openSession,
-  SessionConflictError,
-  SessionKey,
-  type Workspace,
-  WorkspaceSession,
-} from '../../../src/index.js';
+import { openSession, SessionConflictError, SessionKey, type Workspace } from '../../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
 

@@ -2,13 +2,12 @@ import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import {
   type JsonObject,
-  LocalWorkspace,
   type Message,
   SessionKey,
   type SessionStore,
   type Workspace,
-  WorkspaceSession,
 } from '../../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { type Crash, Crashed, CrashingWorkspace } from '../../crashing-workspace.js';
 import { numbered } from '../../numbered.js';

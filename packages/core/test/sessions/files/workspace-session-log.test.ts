@@ -2,13 +2,8 @@ import { appendFile, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  LocalWorkspace,
-  type Message,
-  SessionKey,
-  type SessionLog,
-  WorkspaceSessionLog,
-} from '../../../src/index.js';
+import { type Message, SessionKey, type SessionLog } from '../../../src/index.js';
+import { LocalWorkspace, WorkspaceSessionLog } from '../../../src/node.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';

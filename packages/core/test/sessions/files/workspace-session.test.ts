@@ -1,13 +1,8 @@
 import { appendFile, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import {
-  LocalWorkspace,
-  SessionKey,
-  type SessionStore,
-  type Workspace,
-  WorkspaceSession,
-} from '../../../src/index.js';
+import { SessionKey, type SessionStore, type Workspace } from '../../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { commitAt } from '../../commit-at.js';
 import { CountingWorkspace } from '../../counting-workspace.js';
 import { numbered } from '../../numbered.js';

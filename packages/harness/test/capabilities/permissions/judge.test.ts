@@ -1,4 +1,5 @@
-import { defineTool, LocalWorkspace, type PathRole, type PermissionRule, type ToolUseBlock } from '@x/core';
+import { defineTool, type PathRole, type PermissionRule, type ToolUseBlock } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

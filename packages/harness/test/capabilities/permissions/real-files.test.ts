@@ -1,6 +1,7 @@
 import { linkSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { defineTool, LocalWorkspace, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
+import { defineTool, mountWorkspace, RuntimeContext, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel, type ScriptedToolCall } from '@x/testkit';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { z } from 'zod';

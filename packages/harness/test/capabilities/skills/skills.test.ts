@@ -3,11 +3,11 @@ import {
   type AgentEvent,
   type Capability,
   InMemorySession,
-  LocalWorkspace,
   type Message,
   RuntimeContext,
   textOf,
 } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { HarnessAgent, skills, workspaceTools } from '../../../src/index.js';

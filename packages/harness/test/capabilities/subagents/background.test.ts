@@ -1,12 +1,5 @@
-import {
-  InMemorySession,
-  JsonSession,
-  LocalWorkspace,
-  RuntimeContext,
-  SessionKey,
-  storageOf,
-  textOf,
-} from '@x/core';
+import { InMemorySession, RuntimeContext, SessionKey, storageOf, textOf } from '@x/core';
+import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import {

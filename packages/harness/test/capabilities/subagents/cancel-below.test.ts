@@ -1,4 +1,5 @@
-import { JsonSession, LocalWorkspace, SessionKey, storageOf } from '@x/core';
+import { SessionKey, storageOf } from '@x/core';
+import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { subagents, WorkspaceTaskRepository } from '../../../src/index.js';

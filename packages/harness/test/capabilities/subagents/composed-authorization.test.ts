@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capability, defineTool, LocalWorkspace, type Model, WorkspaceSession } from '@x/core';
+import { type Capability, defineTool, type Model } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';

@@ -1,4 +1,5 @@
-import { type AgentEvent, LocalWorkspace } from '@x/core';
+import type { AgentEvent } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { subagents, workspaceTools } from '../../../src/index.js';

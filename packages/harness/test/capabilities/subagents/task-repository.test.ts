@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { LocalWorkspace, SessionKey, type Workspace } from '@x/core';
+import { SessionKey, type Workspace } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type TaskRecord, WorkspaceTaskRepository } from '../../../src/index.js';

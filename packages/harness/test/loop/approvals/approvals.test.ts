@@ -1,4 +1,5 @@
-import { AgentState, InMemorySession, JsonSession, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { AgentState, InMemorySession, RuntimeContext, SessionKey, textOf } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { type Decision, type Decisions, type HarnessAgent, pendingCalls } from '../../../src/index.js';

@@ -1,0 +1,26 @@
+/** Bytes that one call of `String.fromCharCode` takes. */
+const CHUNK = 8192;
+
+/** Writes bytes as base64, in every runtime. */
+export function base64(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    text += String.fromCharCode(...bytes.subarray(at, at + CHUNK));
+  }
+  return btoa(text);
+}
+
+/** Writes bytes as base64url, without padding. */
+export function base64url(bytes: Uint8Array): string {
+  return base64(bytes).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+/**
+ * Reads base64 or base64url.
+ *
+ * @throws {DOMException} for any other text.
+ */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const binary = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(binary, (character) => character.charCodeAt(0));
+}
