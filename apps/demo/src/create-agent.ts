@@ -16,7 +16,6 @@ import {
   type SubagentDefinition,
   shell,
   subagents,
-  type TaskRepository,
   todoList,
   WorkspaceTaskRepository,
   workspaceTools,
@@ -58,7 +57,7 @@ export interface DemoAgent {
   readonly storage: Workspace;
   readonly store: SessionStore;
   /** The store of subagents' tasks. */
-  readonly tasks: TaskRepository;
+  readonly tasks: WorkspaceTaskRepository;
   /** Writes summaries; none: rules do. */
   readonly summarizer: Model | undefined;
   /** The full-text index of memories. */
@@ -134,7 +133,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
       }),
       shell({ cwd: repo, sandbox: 'auto' }),
       remembering,
-      ...(embedded ? [] : [planMode(), subagents(SUBAGENTS, { repository: tasks })]),
+      ...(embedded ? [] : [planMode(), subagents(SUBAGENTS)]),
       sessionHistory({ withoutUser: 'shared' }),
       approvals({ embedded, unattended }),
     )

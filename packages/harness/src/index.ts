@@ -37,8 +37,11 @@ export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
 export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
 export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
-export type { TaskRecord, TaskRepository, TaskStatus } from './capabilities/subagents/task-repository.js';
-export { WorkspaceTaskRepository } from './capabilities/subagents/task-repository.js';
+export {
+  type TaskRecord,
+  type TaskStatus,
+  WorkspaceTaskRepository,
+} from './capabilities/subagents/task-records.js';
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
 export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';

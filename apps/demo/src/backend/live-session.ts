@@ -8,7 +8,7 @@ import type {
   TokenCounter,
   Workspace,
 } from '@x/core';
-import { type HarnessAgent, pendingCalls, type TaskRepository } from '@x/harness';
+import { type HarnessAgent, pendingCalls, type WorkspaceTaskRepository } from '@x/harness';
 import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
 import { type CompactionDetails, type PageEvent, toPageEvent } from '../server/page-event.js';
@@ -22,7 +22,7 @@ import { readSideWork } from './side-work.js';
 interface LiveSessionOptions {
   readonly agent: HarnessAgent;
   readonly workspace: Workspace;
-  readonly tasks: TaskRepository;
+  readonly tasks: WorkspaceTaskRepository;
   readonly key: SessionKey;
   readonly context: RuntimeContext;
   readonly counter: TokenCounter;

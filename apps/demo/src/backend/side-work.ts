@@ -1,6 +1,6 @@
 import type { AgentState } from '@x/core';
 import { headOf, readText, type SessionKey, type Workspace, WorkspaceError } from '@x/core';
-import type { TaskRecord, TaskRepository } from '@x/harness';
+import type { TaskRecord, WorkspaceTaskRepository } from '@x/harness';
 import type { BackgroundTask, Plan, SideWork } from '../server/transcript.js';
 
 const MAX_PLAN_CHARS = 40_000;
@@ -13,7 +13,7 @@ export async function readSideWork(
     workspace,
     tasks,
     key,
-  }: { readonly workspace: Workspace; readonly tasks: TaskRepository; readonly key: SessionKey },
+  }: { readonly workspace: Workspace; readonly tasks: WorkspaceTaskRepository; readonly key: SessionKey },
 ): Promise<SideWork> {
   const { active, planFile } = state.planModeContext;
   const text = planFile === undefined ? undefined : await readIfThere(workspace, planFile);

@@ -43,7 +43,6 @@ export function bullmqTaskRunner(options: BullmqTaskRunnerOptions): TaskRunner {
 }
 
 class BullmqTaskRunner implements TaskRunner {
-  readonly durable = true;
   readonly #options: z.output<typeof optionsSchema>;
   #queue: Queue<TaskOrder> | undefined;
   #worker: Worker<TaskOrder> | undefined;

@@ -15,13 +15,9 @@ import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
 
 /** Options of `subagents` that only a program can give. */
-export type SubagentsInFiles = Pick<
-  SubagentsConfig,
-  'runner' | 'repository' | 'session' | 'models' | 'settings' | 'onEvent'
->;
+export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'settings'>;
 
-const { runner, repository, session, models, settings, onEvent, clock, ...subagentsShape } =
-  subagentsConfigSchema.shape;
+const { runner, models, settings, clock, ...subagentsShape } = subagentsConfigSchema.shape;
 const { ownTools, capabilities, model, ...definitionShape } = definitionSchema.shape;
 
 const subagentsFileSchema = z.strictObject({

@@ -142,7 +142,7 @@ export async function authorize(
   scope: ToolScope,
   limits?: ParsedLimits,
 ): Promise<Objection | undefined> {
-  const questions: Extract<Objection, { type: 'ask' }>[] = [];
+  const questions: Question[] = [];
   const confines: WorkspaceConfine[] = [];
   for (const capability of capabilities) {
     if (capability.authorize === undefined) continue;
@@ -152,7 +152,9 @@ export async function authorize(
       limits === undefined ? judge() : withinHookLimit({ name, signal: scope.signal, limits }, judge),
     );
     if (objection?.type === 'deny') return objection;
-    if (objection?.type === 'ask') questions.push(objection);
+    if (objection?.type === 'ask' && !questions.some((other) => isSame(other, objection))) {
+      questions.push(objection);
+    }
     if (objection?.confine) confines.push(objection.confine);
   }
   const confine = confines.length > 1 ? allOf(confines) : confines[0];
@@ -162,6 +164,12 @@ export async function authorize(
   // A rule would silence one of them alone, so none is suggested.
   const reasons = questions.flatMap(({ reason }) => reason ?? []);
   return { type: 'ask', ...(reasons.length > 0 ? { reason: reasons.join(' ') } : {}), confine };
+}
+
+type Question = Extract<Objection, { type: 'ask' }>;
+
+function isSame(left: Question, right: Question): boolean {
+  return JSON.stringify([left.reason, left.suggestion]) === JSON.stringify([right.reason, right.suggestion]);
 }
 
 function allOf(confines: readonly WorkspaceConfine[]): WorkspaceConfine {

@@ -1,5 +1,5 @@
 import { headOf } from '@x/core';
-import type { TaskRecord } from './task-repository.js';
+import type { TaskRecord } from './task-records.js';
 
 /** Characters of each result in a reminder: it names results, tools hand them out. */
 const REMINDER_CHARS = 1_500;

@@ -2,7 +2,6 @@ import {
   type Capability,
   errorText,
   type Model,
-  type PermissionRule,
   parseWith,
   readText,
   type Tool,
@@ -19,49 +18,48 @@ const nameSchema = z
 
 /** All that a file of the workspace may say: it takes away, and gives nothing that the parent has not. */
 const fileSchema = z.strictObject({
+  /** Letters, digits, `-` and `_`. */
   name: nameSchema,
+  /** When to use it: what the model chooses by. */
   description: z.string().trim().min(1).max(2_000),
   systemPrompt: z.string().default(''),
-  tools: z.array(z.string().min(1)).optional(),
+  /** Names of the parent's tools that it gets; a name may end in `*`. Default: all but those that are never handed down. */
+  tools: z.array(z.string().min(1)).readonly().optional(),
+  /** A model, or a name in `models`. Default: the parent's. */
   model: z.string().min(1).optional(),
   maxIterations: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
   maxOutputTokens: z.int().min(1).optional(),
-  deny: rulesSchema,
+  /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
+  deny: rulesSchema.readonly(),
 });
 
+/** Checks that an object has a member by which a part of an agent is told. */
+function having<T>(member: keyof T, type: string, message: string) {
+  return z.custom<T>((value) => typeof (value as T | null)?.[member] === type, message);
+}
+
 export const definitionSchema = fileSchema.extend({
+  /** A model, or a name in `models`. Default: the parent's. */
   model: z
-    .union([z.string().min(1), z.custom<Model>(isModel, 'must be a Model or the name of one')])
+    .union([z.string().min(1), having<Model>('generate', 'function', 'must be a Model or the name of one')])
     .optional(),
-  without: z.array(z.string()).default([]),
-  ownTools: z.array(z.custom<Tool>(isTool, 'must be a Tool')).default([]),
-  capabilities: z.array(z.custom<Capability>(isCapability, 'must be a Capability')).default([]),
+  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
+  without: z.array(z.string()).readonly().default([]),
+  /** Tools that it has and its parent has not. */
+  ownTools: z
+    .array(having<Tool>('run', 'function', 'must be a Tool'))
+    .readonly()
+    .default([]),
+  /** Capabilities that it has beside, or in place of, the parent's of the same name. They are closed with the parent. */
+  capabilities: z
+    .array(having<Capability>('name', 'string', 'must be a Capability'))
+    .readonly()
+    .default([]),
 });
 
 /** A subagent, as code declares it. */
-export interface SubagentDefinition {
-  /** Letters, digits, `-` and `_`. */
-  readonly name: string;
-  /** When to use it: what the model chooses by. */
-  readonly description: string;
-  readonly systemPrompt?: string | undefined;
-  /** Names of the parent's tools that it gets; a name may end in `*`. Default: all but those that are never handed down. */
-  readonly tools?: readonly string[] | undefined;
-  /** A model, or a name in `models`. Default: the parent's. */
-  readonly model?: string | Model | undefined;
-  readonly maxIterations?: number | undefined;
-  readonly temperature?: number | undefined;
-  readonly maxOutputTokens?: number | undefined;
-  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
-  readonly without?: readonly string[] | undefined;
-  /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
-  readonly deny?: readonly (string | PermissionRule)[] | undefined;
-  /** Tools that it has and its parent has not. */
-  readonly ownTools?: readonly Tool[] | undefined;
-  /** Capabilities that it has beside, or in place of, the parent's of the same name. They are closed with the parent. */
-  readonly capabilities?: readonly Capability[] | undefined;
-}
+export type SubagentDefinition = Readonly<z.input<typeof definitionSchema>>;
 
 export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
   /** The text of the file that defines it; none for one of the program. */
@@ -83,29 +81,11 @@ export const GENERAL_PURPOSE: Subagent = parseWith(
   'general-purpose',
 );
 
-function isTool(value: unknown): boolean {
-  return typeof (value as { run?: unknown } | null)?.run === 'function';
-}
-
-function isCapability(value: unknown): boolean {
-  return typeof (value as { name?: unknown } | null)?.name === 'string';
-}
-
-function isModel(value: unknown): boolean {
-  return typeof (value as { generate?: unknown } | null)?.generate === 'function';
-}
-
-/** The subagents of a folder, and the problems of files that define none. */
-export interface LoadedSubagents {
-  readonly subagents: readonly Subagent[];
-  readonly problems: readonly string[];
-}
-
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
 
 /**
- * Reads every `*.md` of a folder; a file that is no subagent becomes a problem, and harms no other.
+ * Reads every `*.md` of a folder, nothing of one without a name; a file that is no subagent becomes a problem, and harms no other.
  *
  * @param taken Names of the program's own subagents, which no file replaces.
  */
@@ -113,9 +93,10 @@ export async function loadSubagents(
   workspace: Workspace,
   folder: string,
   taken: ReadonlySet<string>,
-): Promise<LoadedSubagents> {
+): Promise<{ readonly subagents: readonly Subagent[]; readonly problems: readonly string[] }> {
   const subagents = new Map<string, Subagent>();
   const problems: string[] = [];
+  if (folder === '') return { subagents: [], problems };
   for await (const entry of workspace.list(folder)) {
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
     try {

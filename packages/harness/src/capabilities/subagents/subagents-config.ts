@@ -1,22 +1,10 @@
-import { type AgentEvent, type Clock, type Model, parseWith, type SessionStore } from '@x/core';
+import { type Clock, type Model, parseWith } from '@x/core';
 import * as z from 'zod';
 import type { AgentSettings } from '../../agent/agent-parts.js';
-import type { TaskRepository } from './task-repository.js';
 import type { TaskRunner } from './task-runner.js';
 
 /** The capability's. */
 export const NAME = 'subagents';
-
-/** The tools by which an agent directs subagents. */
-export const TASK_TOOLS = [
-  'agent_spawn',
-  'agent_send',
-  'agent_list',
-  'task_output',
-  'task_list',
-  'task_cancel',
-  'wait_async_results',
-] as const;
 
 /** What a parent remembers is its own. */
 export const WITHHELD = ['memory', 'session_history'];
@@ -48,34 +36,16 @@ export const subagentsConfigSchema = z.strictObject({
   maxResultChars: z.int().min(200).default(20_000),
   /** Names of capabilities that subagents do not get. */
   withhold: z.array(z.string()).default(WITHHELD),
+  /** The queue that carries tasks to other processes. Default: subagents run in this process. */
   runner: z.custom<TaskRunner>().optional(),
-  repository: z.custom<TaskRepository>().optional(),
-  session: z.custom<SessionStore>().optional(),
+  /** Models that definitions name. */
   models: z.record(z.string(), z.custom<Model>()).default({}),
+  /** Settings of every subagent, such as `limits`. */
   settings: z.custom<Partial<AgentSettings>>().default({}),
-  onEvent: z.custom<(event: AgentEvent) => void>().optional(),
   clock: z.custom<Clock>().optional(),
 });
 
-type Parsed = z.input<typeof subagentsConfigSchema>;
-
-export interface SubagentsConfig
-  extends Omit<Parsed, 'runner' | 'repository' | 'session' | 'models' | 'settings' | 'onEvent' | 'clock'> {
-  /** The place where subagents run. Default: this process. */
-  readonly runner?: TaskRunner | undefined;
-  /** The store of tasks. Default: files of the workspace, a `WorkspaceTaskRepository`. */
-  readonly repository?: TaskRepository | undefined;
-  /** The store of subagents' sessions. Default: that of the agent. */
-  readonly session?: SessionStore | undefined;
-  /** Models that definitions name. */
-  readonly models?: Readonly<Record<string, Model>> | undefined;
-  /** Settings of every subagent, such as `limits`. */
-  readonly settings?: Partial<AgentSettings> | undefined;
-  /** Hears every event of every subagent. */
-  readonly onEvent?: ((event: AgentEvent) => void) | undefined;
-  readonly clock?: Clock | undefined;
-}
-
+export type SubagentsConfig = z.input<typeof subagentsConfigSchema>;
 export type SubagentsSettings = z.output<typeof subagentsConfigSchema>;
 
 /** @throws {InvalidInputError} naming the path of every bad field. */

@@ -1,7 +1,7 @@
 import { type Capability, parseWith, userMessage } from '@x/core';
 import * as z from 'zod';
-import { agentListTool, agentSendTool, agentSpawnTool } from './agent-tools.js';
 import { tasksReminder } from './render-task.js';
+import type { Runs } from './runs.js';
 import { definitionSchema, type Subagent, type SubagentDefinition } from './subagent-definition.js';
 import {
   NAME,
@@ -9,8 +9,8 @@ import {
   type SubagentsConfig,
   type SubagentsSettings,
 } from './subagents-config.js';
-import { taskCancelTool, taskListTool, taskOutputTool, waitAsyncResultsTool } from './task-tools.js';
-import { type SubTeam, Team } from './team.js';
+import { Team } from './team.js';
+import { teamTools } from './tools.js';
 
 const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
 
@@ -39,53 +39,41 @@ export function subagents(
   config: SubagentsConfig = {},
 ): Capability {
   const { definitions: declared } = parseWith(declaredSchema, { definitions }, 'subagents configuration');
-  return subagentsAt(1, declared, parseSubagentsConfig(config)).capability;
+  return teamAt(1, declared, parseSubagentsConfig(config));
 }
 
-function subagentsAt(depth: number, declared: readonly Subagent[], settings: SubagentsSettings): SubTeam {
+function teamAt(
+  depth: number,
+  declared: readonly Subagent[],
+  settings: SubagentsSettings,
+  runs?: Runs,
+): Capability {
   // A subagent's own subagents run in its process.
   const below = { ...settings, runner: undefined };
-  const team = new Team(
-    declared,
-    settings,
-    depth === 1,
-    depth < settings.maxDepth ? () => subagentsAt(depth + 1, declared, below) : undefined,
-  );
-  const capability: Capability = {
+  const nest = (tree: Runs) => teamAt(depth + 1, declared, below, tree);
+  const team = new Team({ declared, settings, runs, nest: depth < settings.maxDepth ? nest : undefined });
+  return {
     name: NAME,
-    tools: [
-      agentSpawnTool(team),
-      agentSendTool(team),
-      agentListTool(team),
-      taskOutputTool(team),
-      taskListTool(team),
-      taskCancelTool(team),
-      waitAsyncResultsTool(team),
-    ],
+    tools: teamTools(team),
     install: (agent) => team.install(agent),
-    async aroundCall(scope, next) {
-      // A call that goes on with a decision runs tools before anything else.
-      await team.session(scope);
-      await next();
-    },
+    aroundCall: (scope, next) => team.during(scope, next),
     async system(scope) {
       const { subagents: known } = await team.session(scope);
       const lines = [...known.values()].map(({ name, description }) => `- ${name}: ${description}`);
       return ['# Subagents', 'agent_spawn gives a task to one of these:', ...lines].join('\n');
     },
     async remind(scope) {
-      const { owner, tasks } = await team.session(scope);
-      const mayHaveEnded = [...tasks.open].some((taskId) => !team.desk.isLive(taskId));
-      const ended = tasks.show(mayHaveEnded ? await team.desk.list(owner) : []);
+      const session = await team.session(scope);
+      const mayHaveEnded = [...session.untold].some((taskId) => !team.runs.isLive(taskId));
+      const ended = session.show(mayHaveEnded ? await team.runs.list(session.owner) : []);
       if (ended.length === 0) return [];
       return [userMessage(tasksReminder(ended), { id: 'finished-tasks', kind: 'synthetic' })];
     },
     async aroundReason(scope, next) {
       const response = await next();
-      (await team.session(scope)).tasks.answered();
+      (await team.session(scope)).answered();
       return response;
     },
     close: () => team.close(),
   };
-  return { capability, team };
 }

@@ -2,7 +2,7 @@ import { type AgentEvent, type ApprovalDecision, type RuntimeContext, textOf, us
 import type { Decision, Reply } from '../../agent/call-options.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
 import { HarnessError } from '../../errors/harness-error.js';
-import type { TaskOutcome } from './task-desk.js';
+import type { TaskOutcome } from './runs.js';
 import type { TaskOrder } from './task-runner.js';
 
 const GO_ON = 'agent_send lets it go on.';

@@ -281,7 +281,6 @@ describe('interruption and shutdown', () => {
     const root = scratch();
     const clock = new TestClock();
     const runner: TaskRunner = {
-      durable: true,
       attach() {},
       submit: async () => {},
       close: (stop) => stop(),

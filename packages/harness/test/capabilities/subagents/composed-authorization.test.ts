@@ -15,7 +15,7 @@ import {
   workspaceTools,
 } from '../../../src/index.js';
 import { decided, scratch } from '../../support.js';
-import { context, parentWith, resultsOf } from './support.js';
+import { blocksOf, context, held, parentWith, resultsOf, until } from './support.js';
 
 const spawn = (agent = 'worker') => ({
   toolCalls: [{ id: 'spawn', name: 'agent_spawn', input: { agent, task: 'Work' } }],
@@ -126,6 +126,104 @@ describe('what a parent may not do', () => {
       expect.stringContaining('There is no subagent "worker"'),
       expect.stringContaining('There is no subagent "other"'),
     ]);
+    await agent.close();
+  });
+});
+
+describe('a subagent that runs', () => {
+  const background = {
+    toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work', background: true } }],
+  };
+
+  /** A subagent in the background, which strikes once it is told to. */
+  function working(script: readonly ScriptEntry[]) {
+    const work = held();
+    const done: string[] = [];
+    const changes: string[] = [];
+    const child = new ScriptedModel([
+      async () => {
+        await work.reply();
+        return strike;
+      },
+      { text: 'could not' },
+    ]);
+    const ended = () => until(() => changes.includes('completed'));
+    const model = new ScriptedModel([
+      background,
+      ...script.map((entry) => async (request: Parameters<Model['generate']>[0]) => {
+        await work.started;
+        return typeof entry === 'function' ? entry(request) : (entry as { text: string });
+      }),
+    ]);
+    const agent = parentWith(
+      model,
+      permissions({ mode: 'bypass' }),
+      planMode(),
+      subagents([{ name: 'worker', description: 'Works', model: child }]),
+    )
+      .tools(strikeTool(done))
+      .onEvent((event) => event.type === 'task.changed' && changes.push(event.status))
+      .build();
+    return { agent, child, done, work, ended };
+  }
+
+  it('keeps to the plan mode that its parent enters meanwhile, in the same call', async () => {
+    const run = working([
+      { toolCalls: [{ name: 'plan_enter', input: {} }] } as never,
+      async () => {
+        run.work.release('');
+        await run.ended();
+        return { text: 'planned' };
+      },
+    ]);
+    await run.agent.call('go', context);
+    expect(run.done).toEqual([]);
+    expect(resultsOf(run.child.requests[1]?.messages ?? [], 'strike')[0]).toContain('plan mode is on');
+    expect(JSON.stringify(run.child.requests[1]?.messages)).toContain('<plan_mode>');
+    await run.agent.close();
+  });
+
+  it.each(['a rule that denies', 'plan mode'])(
+    'keeps to what its session was told between calls: %s',
+    async (kind) => {
+      const run = working([{ text: 'begun' }]);
+      await run.agent.call('go', context);
+      await run.agent.updateState(context, (state) => {
+        if (kind === 'plan mode') state.planModeContext = { active: true };
+        else state.permissionContext = { ...state.permissionContext, deny: [{ tool: 'strike' }] };
+      });
+      run.work.release('');
+      await run.ended();
+      expect(run.done).toEqual([]);
+      expect(blocksOf(run.child.requests[1]?.messages ?? [], 'strike')[0]?.isError).toBe(true);
+      await run.agent.close();
+    },
+  );
+
+  it('is judged by what was kept of its own session, and not of its parent’s alone', async () => {
+    const done: string[] = [];
+    const once: Capability = {
+      name: 'once',
+      authorize: ({ name }, { state }) =>
+        state.extensions.once?.[name] === true ? { type: 'deny', reason: 'Once only.' } : undefined,
+      aroundTool(call, { state }, next) {
+        state.extensions.once = { ...state.extensions.once, [call.name]: true };
+        return next(call);
+      },
+    };
+    const child = new ScriptedModel([strike, strike, { text: 'struck once' }]);
+    const agent = parentWith(
+      new ScriptedModel([spawn(), { text: 'ok' }]),
+      once,
+      subagents([{ name: 'worker', description: 'Works', model: child }]),
+    )
+      .tools(strikeTool(done))
+      .build();
+    await agent.updateState(context, (state) => {
+      state.extensions.once = { other: true };
+    });
+    await agent.call('go', context);
+    expect(done).toEqual(['struck']);
     await agent.close();
   });
 });

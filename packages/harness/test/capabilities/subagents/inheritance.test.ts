@@ -47,27 +47,6 @@ describe('a subagent', () => {
     await agent.close();
   });
 
-  it('is denied what its parent is denied, by configuration and by the session', async () => {
-    for (const denied of ['configuration', 'session'] as const) {
-      const done: string[] = [];
-      const { model: child, definition } = worker([strike, { text: 'could not' }]);
-      const rules = denied === 'configuration' ? { deny: ['strike'] } : {};
-      const model = new ScriptedModel([spawn, { text: 'ok' }]);
-      const agent = parentWith(model, permissions({ mode: 'bypass', ...rules }), subagents([definition]))
-        .tools(strikeTool(done))
-        .build();
-      if (denied === 'session') {
-        await agent.updateState(context, (state) => {
-          state.permissionContext = { ...state.permissionContext, deny: [{ tool: 'strike' }] };
-        });
-      }
-      await agent.call('go', context);
-      expect(done).toEqual([]);
-      expect(blocksOf(child.requests[1]?.messages ?? [], 'strike')[0]?.isError).toBe(true);
-      await agent.close();
-    }
-  });
-
   it('is denied what its definition denies, though its parent may', async () => {
     const done: string[] = [];
     const { definition } = worker([strike, { text: 'could not' }], { deny: [{ tool: 'strike' }] });

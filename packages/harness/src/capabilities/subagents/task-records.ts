@@ -12,7 +12,7 @@ import {
 import * as z from 'zod';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 
-const status = z.enum(['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled']);
+export const TASK_STATUSES = ['pending', 'running', 'waiting', 'completed', 'failed', 'cancelled'] as const;
 
 /** One piece of work that a parent gave a subagent. Fields that a newer version wrote are kept. */
 const taskRecordSchema = z.looseObject({
@@ -22,7 +22,7 @@ const taskRecordSchema = z.looseObject({
   subagent: z.string().min(1),
   /** The beginning of the message that it was given. */
   task: z.string(),
-  status,
+  status: z.enum(TASK_STATUSES),
   /** The process that runs it. */
   runner: z.string().optional(),
   cancelRequested: z.boolean().default(false),
@@ -41,7 +41,7 @@ const taskRecordSchema = z.looseObject({
 });
 
 export type TaskRecord = Readonly<z.output<typeof taskRecordSchema>>;
-export type TaskStatus = z.output<typeof status>;
+export type TaskStatus = (typeof TASK_STATUSES)[number];
 
 /** Tells whether a task is worked on, or will be without more being done. */
 export function isOpen({ status }: Pick<TaskRecord, 'status'>): boolean {
@@ -53,25 +53,9 @@ export function isEnded(record: Pick<TaskRecord, 'status'>): boolean {
   return !isOpen(record) && record.status !== 'waiting';
 }
 
-/** A store of the tasks of sessions. `owner` is the session whose agent gave them. */
-export interface TaskRepository {
-  /** Oldest first. */
-  list(owner: SessionKey): Promise<readonly TaskRecord[]>;
-  /**
-   * Replaces the list by the result of `change`, atomically. Writes nothing when `change` returns the list that it was
-   * given. Resolves to the new list.
-   */
-  change(
-    owner: SessionKey,
-    change: (records: readonly TaskRecord[]) => readonly TaskRecord[],
-  ): Promise<readonly TaskRecord[]>;
-  /** Keeps a result that is too long for a record, and says where. */
-  keepResult(owner: SessionKey, taskId: string, text: string): Promise<string>;
-}
-
 const fileSchema = z.strictObject({ version: z.literal(1), tasks: z.array(taskRecordSchema) });
 
-/** Shared by all repositories on one workspace, for those that cannot lock. */
+/** Turns of a workspace that cannot lock. All repositories on it share them. */
 const mutexes = new WeakMap<Workspace, KeyedMutex>();
 
 /**
@@ -80,13 +64,14 @@ const mutexes = new WeakMap<Workspace, KeyedMutex>();
  *
  * A file that cannot be read as tasks is never replaced: every method throws an `InvalidInputError` that names it.
  */
-export class WorkspaceTaskRepository implements TaskRepository {
+export class WorkspaceTaskRepository {
   readonly #workspace: Workspace;
 
   constructor(workspace: Workspace) {
     this.#workspace = workspace;
   }
 
+  /** Lists the tasks that the agent of a session gave, oldest first. */
   async list(owner: SessionKey): Promise<readonly TaskRecord[]> {
     const path = pathOf(owner);
     let text: string;
@@ -99,6 +84,10 @@ export class WorkspaceTaskRepository implements TaskRepository {
     return parseWith(fileSchema, parseJson(text, path), `${path}.json`).tasks;
   }
 
+  /**
+   * Replaces the list by the result of `change`, atomically. Writes nothing when `change` returns the list that it was
+   * given. Resolves to the new list.
+   */
   async change(
     owner: SessionKey,
     change: (records: readonly TaskRecord[]) => readonly TaskRecord[],
@@ -121,6 +110,7 @@ export class WorkspaceTaskRepository implements TaskRepository {
     });
   }
 
+  /** Keeps a result that is too long for a record. Resolves to its path. */
   async keepResult(owner: SessionKey, taskId: string, text: string): Promise<string> {
     const path = `${pathOf(owner)}/${encodeSegment(taskId)}.md`;
     await this.#workspace.write(path, text);

@@ -1,31 +1,20 @@
-import {
-  AgentState,
-  type Capability,
-  type JsonObject,
-  type Model,
-  type PermissionContext,
-  type PlanModeContext,
-  RuntimeContext,
-  type SessionStore,
-  type Usage,
-} from '@x/core';
+import type { Capability, Model } from '@x/core';
 import picomatch from 'picomatch';
 import type { AgentSettings, ComposedAgent } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
+import { describeUnknown, nearNames, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
-import { authorize } from '../../loop/clearance.js';
 import { permissions } from '../permissions/permissions.js';
+import { INHERITANCE, inheritance } from './inheritance.js';
 import type { Subagent } from './subagent-definition.js';
-import { NAME, type SubagentsSettings, TASK_TOOLS } from './subagents-config.js';
+import { NAME, type SubagentsSettings, WITHHELD } from './subagents-config.js';
 
-/** Tools of the parent that no subagent gets: leaving plan mode, for one, is between the parent and its user. */
-const NEVER_HANDED_DOWN = [...TASK_TOOLS, 'plan_enter', 'plan_write', 'plan_exit'];
-const INHERITANCE = 'subagent_inheritance';
+/** Tools of the parent that no subagent gets: leaving plan mode is between the parent and its user. */
+const NEVER_HANDED_DOWN = ['plan_enter', 'plan_write', 'plan_exit'];
 const DENY = 'subagent_deny';
 
-interface ChildAgentOptions {
+interface MemberOptions {
   readonly parent: ComposedAgent;
-  readonly session: SessionStore;
   readonly settings: SubagentsSettings;
   /** The subagents of the subagent, where it may have some. */
   readonly nested: Capability | undefined;
@@ -39,7 +28,7 @@ interface ChildAgentOptions {
  *
  * @throws {HarnessConfigError} when the definition names what does not exist.
  */
-export function childAgent(subagent: Subagent, options: ChildAgentOptions): HarnessAgent {
+export function memberAgent(subagent: Subagent, options: MemberOptions): HarnessAgent {
   const { parent, nested, settings } = options;
   const model = modelOf(subagent, options);
   const given = options.isOwner ? subagent.capabilities : subagent.capabilities.map(shareCapability);
@@ -60,7 +49,7 @@ export function childAgent(subagent: Subagent, options: ChildAgentOptions): Harn
     (tool) => !withheld.has(tool) && !taken.has(tool.definition.name) && mayUse(tool.definition.name),
   );
   const denies = subagent.deny.length > 0;
-  const builder = HarnessAgent.builder()
+  return HarnessAgent.builder()
     .name(`${parent.name}/${subagent.name}`)
     .systemPrompt(subagent.systemPrompt)
     .model(model, fallbackOf(parent, model))
@@ -68,17 +57,16 @@ export function childAgent(subagent: Subagent, options: ChildAgentOptions): Harn
     .workspace(parent.workspace)
     .storage(parent.storage)
     .isolation(parent.isolation)
-    .session(options.session)
+    .session(parent.session)
     .use(inheritance(parent), ...shared.map(shareCapability), ...given)
     .use(...(denies ? [{ ...permissions({ mode: 'bypass', deny: [...subagent.deny] }), name: DENY }] : []))
     .use(...(nested !== undefined && mayUse('agent_spawn') ? [nested] : []))
-    .settings(settingsOf(subagent, settings.settings));
-  if (settings.onEvent) builder.onEvent(settings.onEvent);
-  return builder.build();
+    .settings(settingsOf(subagent, settings.settings))
+    .build();
 }
 
 /** @throws {HarnessConfigError} when the definition names a model that does not exist. */
-function modelOf({ name, model }: Subagent, { parent, settings: { models } }: ChildAgentOptions): Model {
+function modelOf({ name, model }: Subagent, { parent, settings: { models } }: MemberOptions): Model {
   if (model === undefined || model === 'inherit') return parent.model;
   if (typeof model !== 'string') return model;
   const found = models[model];
@@ -119,7 +107,7 @@ function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Parti
 const FILE_ITERATIONS = 50;
 
 /** Hides what a capability does for its owner alone; what it authorizes is asked for by {@link inheritance}. */
-const WITHHELD: ReadonlySet<PropertyKey> = new Set<keyof Capability>([
+const HIDDEN: ReadonlySet<PropertyKey> = new Set<keyof Capability>([
   'tools',
   'install',
   'close',
@@ -130,85 +118,44 @@ const WITHHELD: ReadonlySet<PropertyKey> = new Set<keyof Capability>([
 function shareCapability(capability: Capability): Capability {
   return new Proxy(capability, {
     get(target, property) {
-      if (WITHHELD.has(property)) return undefined;
+      if (HIDDEN.has(property)) return undefined;
       const value: unknown = Reflect.get(target, property, target);
       return typeof value === 'function' ? value.bind(target) : value;
     },
   });
 }
 
-/** What judges a subagent's calls as its parent's: the state of the parent, and of the parent's parent. */
-export class InheritedContext {
-  readonly permissionContext: PermissionContext;
-  readonly planModeContext: PlanModeContext;
-  readonly extensions: AgentState['extensions'];
-  readonly above: JsonObject | undefined;
-
-  constructor(inherited: JsonObject) {
-    // Written by `inheritedFrom`, perhaps in another process; it is validated where it judges.
-    const { permissionContext, planModeContext, extensions, above } =
-      inherited as unknown as InheritedContext;
-    this.permissionContext = permissionContext;
-    this.planModeContext = planModeContext;
-    this.extensions = extensions;
-    this.above = above;
-  }
+/** Finds names of tools that the parent does not have: the subagent would go without them, or a rule do nothing, unnoticed. */
+export function unknownToolsOf(subagents: readonly Subagent[], parent: ComposedAgent): readonly string[] {
+  const known = toolNamesOf(parent);
+  return subagents.flatMap(({ name, tools = [], deny }) => {
+    const denied = deny.map((rule) => (typeof rule === 'string' ? rule.replace(/\(.*$/s, '') : rule.tool));
+    return Object.entries({ tools, deny: denied }).flatMap(([list, names]) =>
+      names
+        .filter((tool) => /^[\w.:-]+$/.test(tool) && ![...known, 'read', 'write'].includes(tool))
+        .map((tool) => `${name}.${list}: ${describeUnknown(tool, nearNames(tool, known))}`),
+    );
+  });
 }
 
-/** A receiver of the usage of a subagent's call, model call by model call; a key of the runtime context. */
-export class UsageSink {
-  readonly report: (modelId: string, usage: Usage) => void;
-
-  constructor(report: (modelId: string, usage: Usage) => void) {
-    this.report = report;
-  }
-}
-
-/** Makes the context that a parent in this state hands down. */
-export function inheritedFrom(state: AgentState, runtime: RuntimeContext): JsonObject {
-  // The parent's pending approvals are its own.
-  const { pending: _, ...permissionContext } = state.permissionContext;
-  const { planModeContext, extensions } = state;
-  const above = runtime.get(InheritedContext);
-  return JSON.parse(JSON.stringify({ permissionContext, planModeContext, extensions, above })) as JsonObject;
-}
-
-/**
- * Judges every call of a subagent as if its parent made it, by all capabilities of the parent and in the parent's state: the
- * subagent's own parts can only object to more. Also tells the parent what the subagent uses up, and the subagent that plan
- * mode is on.
- */
-function inheritance(parent: ComposedAgent): Capability {
-  return {
-    name: INHERITANCE,
-    authorize(call, scope) {
-      const inherited = scope.runtime.get(InheritedContext);
-      if (inherited === undefined) {
-        return { type: 'deny', reason: 'What the parent of this subagent may do is not known here.' };
-      }
-      const { permissionContext, planModeContext, above } = inherited;
-      const extensions = { ...scope.state.extensions, ...inherited.extensions };
-      const head = { ...scope.state.head(), permissionContext, planModeContext, extensions };
-      const state = AgentState.fromParts(head, scope.state.context);
-      const runtime = RuntimeContext.builder(scope.runtime);
-      if (above !== undefined) runtime.put(InheritedContext, new InheritedContext(above));
-      return authorize(parent.capabilities, call, {
-        ...scope,
-        agentId: parent.name,
-        state,
-        runtime: runtime.build(),
-      });
-    },
-    async aroundCall({ runtime, state }, next) {
-      const inherited = runtime.get(InheritedContext);
-      if (inherited !== undefined) state.planModeContext = structuredClone(inherited.planModeContext);
-      await next();
-    },
-    observe(event, { runtime, model }) {
-      if (event.type === 'usage.reported') runtime.get(UsageSink)?.report(event.modelId, event.usage);
-      else if (event.type === 'model.completed' && event.usage !== undefined) {
-        runtime.get(UsageSink)?.report(model.id, event.usage);
-      }
-    },
-  };
+/** @throws {HarnessConfigError} for capabilities to go without that the parent has not: the slip would hand them down. */
+export function refuseUnknown(
+  { capabilities }: ComposedAgent,
+  declared: readonly Subagent[],
+  { withhold }: SubagentsSettings,
+): void {
+  const known = [...capabilities.map(({ name }) => name), ...WITHHELD];
+  const lists = [
+    ['withhold', withhold] as const,
+    ...declared.map((each) => [`${each.name}.without`, each.without] as const),
+  ];
+  const issues = lists.flatMap(([path, names]) =>
+    names
+      .filter((name) => !known.includes(name))
+      .map((name) => ({
+        path: `subagents.${path}`,
+        message: `there is no capability named "${name}" (known: ${known.join(', ')})`,
+      })),
+  );
+  if (issues.length > 0) throw new HarnessConfigError(issues);
 }

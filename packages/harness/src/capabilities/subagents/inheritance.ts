@@ -1,0 +1,77 @@
+import {
+  AgentState,
+  type Capability,
+  RuntimeContext,
+  type ToolScope,
+  type ToolUseBlock,
+  type Usage,
+} from '@x/core';
+import type { ComposedAgent } from '../../agent/agent-parts.js';
+import { authorize } from '../../loop/clearance.js';
+
+export const INHERITANCE = 'subagent_inheritance';
+
+/** The parent of a subagent's call; a key of the runtime context. */
+export class Parent {
+  /** The parent's own parent. */
+  readonly above: Parent | undefined;
+  /** The states of the parent that judge, the present one first: of the others only what they deny counts. */
+  readonly states: () => Promise<readonly AgentState[]>;
+  /** Hears of the usage of each model call. */
+  readonly used: (modelId: string, usage: Usage) => void;
+
+  constructor({ above, states, used }: Pick<Parent, 'above' | 'states' | 'used'>) {
+    this.above = above;
+    this.states = states;
+    this.used = used;
+  }
+}
+
+/**
+ * Judges every call of a subagent as if its parent made it, by all capabilities of the parent and in the parent's state of
+ * that moment: the subagent's own parts can only object to more. Also tells the parent what the subagent uses up, and the
+ * subagent that plan mode is on.
+ */
+export function inheritance({ name, capabilities }: ComposedAgent): Capability {
+  const judge = (call: ToolUseBlock, scope: ToolScope, parent: Parent, of: AgentState) => {
+    const { permissionContext, planModeContext } = of;
+    const runtime = RuntimeContext.builder(scope.runtime);
+    if (parent.above !== undefined) runtime.put(Parent, parent.above);
+    const judges = [of.extensions, scope.state.extensions].map((extensions): Capability => {
+      const all = { ...scope.state.extensions, ...of.extensions, ...extensions };
+      const head = { ...scope.state.head(), permissionContext, planModeContext, extensions: all };
+      const state = AgentState.fromParts(head, scope.state.context);
+      const inherited = { ...scope, agentId: name, state, runtime: runtime.build() };
+      return { name, authorize: () => authorize(capabilities, call, inherited) };
+    });
+    // What capabilities keep of a session counts for both: a tool may have changed since either of them used it.
+    return authorize(judges, call, scope);
+  };
+  return {
+    name: INHERITANCE,
+    async authorize(call, scope) {
+      const parent = scope.runtime.get(Parent);
+      const [present, ...before] = (await parent?.states()) ?? [];
+      if (parent === undefined || present === undefined) {
+        return { type: 'deny', reason: 'What the parent of this subagent may do is not known here.' };
+      }
+      for (const state of before) {
+        const objection = await judge(call, scope, parent, state);
+        if (objection?.type === 'deny') return objection;
+      }
+      return judge(call, scope, parent, present);
+    },
+    async remind({ runtime, state }) {
+      const [present] = (await runtime.get(Parent)?.states()) ?? [];
+      if (present !== undefined) state.planModeContext = structuredClone(present.planModeContext);
+      return [];
+    },
+    observe(event, { runtime, model }) {
+      const parent = runtime.get(Parent);
+      if (event.type === 'usage.reported') parent?.used(event.modelId, event.usage);
+      else if (event.type === 'model.completed' && event.usage !== undefined) {
+        parent?.used(model.id, event.usage);
+      }
+    },
+  };
+}
