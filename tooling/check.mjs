@@ -54,7 +54,7 @@ const steps = [
   },
   {
     name: 'packages',
-    what: 'build, publint, attw',
+    what: 'build, publint',
     command: ['turbo', 'run', 'build', 'check:package', '--continue', '--output-logs=errors-only'],
   },
 ];

@@ -1,11 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { extractFences, type Fence } from './fences.js';
 import type { Problem } from './problem.js';
-import { runModule } from './run-module.js';
-import { typeCheck } from './type-check.js';
-import { filesBelow, members } from './workspace.js';
+import { runModules } from './run-module.js';
+import { filesBelow, members, repository } from './workspace.js';
 
 /** Compiles the TypeScript of every README and guide, and runs what is marked to run. */
 export async function checkDocuments(root: string): Promise<readonly Problem[]> {
@@ -34,17 +34,47 @@ async function checkFences(
 ): Promise<readonly Problem[]> {
   const byPath = new Map(fences.map((fence, index) => [join(directory, `${index}.mts`), fence]));
   for (const [path, { code }] of byPath) await writeFile(path, code);
-  const problems: Problem[] = typeCheck(root, [...byPath.keys()]).flatMap(({ path, line, message }) => {
-    const fence = byPath.get(path);
-    return fence === undefined ? [] : [{ file: fence.file, line: fence.line + line, message }];
-  });
-  for (const [path, { file, line, run, output }] of byPath) {
-    if (!run) continue;
-    const { stdout, failure } = await runModule(path);
+  const problems = [...(await typeCheck(root, directory, byPath))];
+  const runnable = [...byPath].filter(([, { run }]) => run).map(([path]) => path);
+  for (const { path, stdout, failure } of await runModules(runnable, directory)) {
+    const { file, line, output } = byPath.get(path) as Fence;
     if (failure !== undefined) problems.push({ file, line, message: `this code ${failure}` });
     else if (output !== undefined && plain(stdout) !== plain(output)) {
       problems.push({ file, line, message: `this code does not print what stands below it, but\n${stdout}` });
     }
+  }
+  return problems;
+}
+
+/** Type-checks the fences in one program. What they import has its own check. */
+async function typeCheck(
+  root: string,
+  directory: string,
+  byPath: ReadonlyMap<string, Fence>,
+): Promise<readonly Problem[]> {
+  const configuration = {
+    extends: join(root, 'tsconfig.base.json'),
+    compilerOptions: {
+      moduleDetection: 'force',
+      declaration: false,
+      typeRoots: [join(repository, 'node_modules/@types')],
+    },
+    files: [...byPath.keys()],
+  };
+  await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(configuration));
+  const compiler = join(repository, 'node_modules/.bin/tsc');
+  const { status, stdout, stderr } = spawnSync(compiler, ['-p', directory], { encoding: 'utf8' });
+  const problems: Problem[] = [];
+  let shown: Fence | undefined;
+  for (const text of `${stdout}${stderr}`.trimEnd().split('\n')) {
+    const [, path = '', line, message] = /^(.+)\((\d+),\d+\): error TS\d+: (.*)$/.exec(text) ?? [];
+    if (message !== undefined) {
+      shown = byPath.get(resolve(path));
+      if (shown) problems.push({ file: shown.file, line: shown.line + Number(line) - 1, message });
+    } else if (shown && text.startsWith(' ')) {
+      const last = problems.pop();
+      if (last) problems.push({ ...last, message: `${last.message}\n${text}` });
+    } else if (status !== 0 && text !== '') problems.push({ file: 'documentation', message: text });
   }
   return problems;
 }

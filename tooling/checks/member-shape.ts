@@ -24,7 +24,8 @@ const packageManifest = {
   files: ['dist', 'src'],
   scripts: {
     build: 'tsup',
-    'check:package': 'publint --strict && attw --pack . --profile esm-only --quiet',
+    'check:package': 'publint --strict',
+    'check:types': 'attw --pack . --profile esm-only --quiet',
     test: 'vitest run',
   },
 };

@@ -1,6 +1,7 @@
 // Packs the workspace's packages as they would be published.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { inTurns } from '../checks/run-module.ts';
 import { run } from './run.mjs';
 
 /**
@@ -23,18 +24,4 @@ async function pack(root, folder, destination) {
   const tarball = join(destination, file);
   const { output: text } = await run('tar', ['-xzOf', tarball, 'package/package.json'], { cwd: root });
   return { folder, manifest: JSON.parse(text), tarball };
-}
-
-/** Maps with at most so many at work at a time. */
-export async function inTurns(items, width, work) {
-  const results = new Array(items.length);
-  let next = 0;
-  const lane = async () => {
-    while (next < items.length) {
-      const index = next++;
-      results[index] = await work(items[index]);
-    }
-  };
-  await Promise.all(Array.from({ length: width }, lane));
-  return results;
 }

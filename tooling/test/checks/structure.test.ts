@@ -17,7 +17,8 @@ const manifest = {
   files: ['dist', 'src'],
   scripts: {
     build: 'tsup',
-    'check:package': 'publint --strict && attw --pack . --profile esm-only --quiet',
+    'check:package': 'publint --strict',
+    'check:types': 'attw --pack . --profile esm-only --quiet',
     test: 'vitest run',
   },
   engines: { node: '>=20.19' },
