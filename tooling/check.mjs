@@ -48,6 +48,11 @@ const steps = [
     command: ['node', ...typescript, 'tooling/checks/examples.ts'],
   },
   {
+    name: 'bundle',
+    what: 'what runs without Node, and its size',
+    command: ['node', ...typescript, 'tooling/checks/bundle.ts'],
+  },
+  {
     name: 'reference',
     what: 'keys of configuration files',
     command: ['node', '--conditions=@x/source', ...typescript, 'tooling/reference.ts', '--check'],

@@ -23,6 +23,8 @@ interface StubDetails {
   readonly onceOnly?: boolean | undefined;
 }
 
+const encoder = new TextEncoder();
+
 const LINE_LENGTH = 200;
 const EDGE_LINES = 3;
 
@@ -42,7 +44,7 @@ export function observationStub(
   const subject = [result.toolName, path, details.range].filter(Boolean).join(' ');
   const files = result.output.flatMap((part) => (part.type === 'file' ? [part.mediaType] : []));
   const parts = [statusOf(result, text)];
-  parts.push(`${lineCount(text)} lines`, `${Buffer.byteLength(text)} bytes`);
+  parts.push(`${lineCount(text)} lines`, `${encoder.encode(text).length} bytes`);
   if (files.length > 0) parts.push(`with ${files.join(', ')}`);
   const once = details.onceOnly ? '; done, do not repeat' : '';
   const line = `[${subject} → ${parts.join(', ')}${once}${fullText(details.where)}]`;
