@@ -1,11 +1,8 @@
 import { parseArgs } from 'node:util';
-import { benchCompaction } from './compaction.js';
 import { benchHarness } from './harness.js';
-import { benchMemory } from './memory.js';
+import { benchMemory } from './memory-recall.js';
 import { benchReader } from './reader.js';
 import { benchSessions } from './sessions.js';
-import { benchSteps } from './steps.js';
-import { benchTokens } from './tokens.js';
 
 const { positionals: wanted, values } = parseArgs({
   allowPositionals: true,
@@ -19,9 +16,6 @@ const { positionals: wanted, values } = parseArgs({
 });
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
-  tokens: () => benchTokens(),
-  steps: benchSteps,
-  compaction: benchCompaction,
   harness: () => benchHarness({ withNode22: values['with-node22'] }),
   sessions: benchSessions,
   memory: () => benchMemory(values),

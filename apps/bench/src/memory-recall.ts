@@ -44,7 +44,7 @@ interface Contender {
   close?(): void;
 }
 
-export interface Recall {
+interface Recall {
   readonly dataset: (typeof DATASETS)[number];
   readonly contender: string;
   /** All conversations, those on which the parameters were chosen, and the others. */
@@ -65,8 +65,27 @@ const CONTENDERS: Readonly<Record<string, (turns: readonly Turn[]) => Promise<Co
   minisearch,
 };
 
+/**
+ * Shows how often the memory's index and its peers find what questions about long conversations ask for.
+ *
+ * @param options `data`: a folder with `qmsum.json.gz` and `bfcl-memory.json.gz`.
+ */
+export async function benchMemory({ data }: { readonly data?: string | undefined }): Promise<void> {
+  if (data === undefined) return console.log('Left out: it needs --data DIR.');
+  console.table(
+    (await measureRecall(data)).map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([key, value]) => [
+          key,
+          typeof value === 'number' ? Number(value.toPrecision(4)) : value,
+        ]),
+      ),
+    ),
+  );
+}
+
 /** Asks every contender the questions about long conversations, whose turns are one line each; no vectors. */
-export async function measureRecall(directory: string): Promise<readonly Recall[]> {
+async function measureRecall(directory: string): Promise<readonly Recall[]> {
   const results: Recall[] = [];
   for (const dataset of DATASETS) {
     const bytes = gunzipSync(readFileSync(join(directory, `${dataset}.json.gz`)));

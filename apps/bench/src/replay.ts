@@ -2,12 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import type { Strategy } from '@x/replay';
-import { missesOf } from './replay/misses.js';
 import { parseOptions } from './replay/options.js';
 import { readRecordings } from './replay/read-recordings.js';
 import { reportReplay } from './replay/report.js';
 import { toJson } from './replay/report-json.js';
-import { reportMisses } from './replay/report-misses.js';
 import { runReplay, settingFor } from './replay/run-replay.js';
 import { strategies as known } from './replay/strategies.js';
 import { syntheticRecordings } from './replay/synthetic-recordings.js';
@@ -46,8 +44,5 @@ if (recordings.length === 0) {
 const names = Object.keys(chosen);
 const replayed = await runReplay(recordings, chosen, setting);
 console.log(reportReplay(replayed, names, setting));
-if (options.misses) {
-  for (const name of names) console.log(`\n${reportMisses(name, missesOf(replayed, name))}`);
-}
 if (options.json)
   writeFileSync(options.json, `${JSON.stringify(toJson(replayed, names, setting), null, 2)}\n`);

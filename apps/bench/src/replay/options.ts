@@ -22,8 +22,6 @@ const optionsSchema = z
     domain: names,
     /** A module whose default export maps names to more strategies. */
     with: z.string().optional(),
-    /** Lists the probes that each strategy lost. */
-    misses: z.boolean().default(false),
     /** Where to write everything as JSON. */
     json: z.string().optional(),
   })
@@ -53,7 +51,6 @@ export function parseOptions(
       with: { type: 'string' },
       fit: { type: 'boolean' },
       report: { type: 'boolean' },
-      misses: { type: 'boolean' },
       json: { type: 'string' },
     },
   });

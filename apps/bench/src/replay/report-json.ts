@@ -1,7 +1,6 @@
 import type { ReplaySetting } from '@x/replay';
 import { relativePrices } from '@x/replay';
 import { figuresOf } from './figures.js';
-import { missesOf } from './misses.js';
 import { OVERHEAD, type ReplayedConversation } from './run-replay.js';
 
 /** A run as data: its definitions, and every conversation by strategy. */
@@ -30,7 +29,6 @@ export function toJson(
         reachesTrigger: conversation.reachesTrigger,
         ...figuresOf([conversation], name),
       })),
-      misses: missesOf(conversations, name),
     })),
   };
 }

@@ -10,7 +10,6 @@ import {
 } from '@x/core';
 import type { LongRangeReference as Probe } from '@x/replay';
 import { contextText } from '@x/replay';
-import { seededRandom } from '../corpus.js';
 import type { Recording } from './recording.js';
 import { stableId } from './stable-id.js';
 
@@ -195,4 +194,13 @@ function word(random: Random): string {
 
 function capital(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** A linear congruential generator of numbers from 0 to below 1. */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
 }

@@ -9,13 +9,11 @@ it('has defaults for everything', () => {
     domain: [],
     fit: false,
     report: false,
-    misses: false,
   });
 });
 
 it('takes names one by one or separated by commas, and paths from where the user stands', () => {
-  const args =
-    '-- --data logs --window 32000 --strategy a,b --strategy c --domain d --misses --json out.json';
+  const args = '-- --data logs --window 32000 --strategy a,b --strategy c --domain d --json out.json';
   expect(parseOptions(args.split(' '), '/home/me')).toEqual({
     data: '/home/me/logs',
     window: 32_000,
@@ -23,7 +21,6 @@ it('takes names one by one or separated by commas, and paths from where the user
     domain: ['d'],
     fit: false,
     report: false,
-    misses: true,
     json: '/home/me/out.json',
   });
 });

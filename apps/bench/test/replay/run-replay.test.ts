@@ -3,10 +3,8 @@ import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { withCompactor } from '@x/replay';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { figuresOf } from '../../src/replay/figures.js';
-import { missesOf } from '../../src/replay/misses.js';
 import { reportReplay } from '../../src/replay/report.js';
 import { toJson } from '../../src/replay/report-json.js';
-import { reportMisses } from '../../src/replay/report-misses.js';
 import {
   type ReplayedConversation,
   runReplay,
@@ -101,16 +99,6 @@ describe('reports', () => {
     }
     const { retained, probes } = figures('tail-20');
     expect(text).toContain((retained / probes).toFixed(3));
-  });
-
-  it('list every miss with its kind', () => {
-    const misses = missesOf(replayed, 'tail-20');
-    const { probes, retained } = figures('tail-20');
-    expect(misses).toHaveLength(probes - retained);
-    expect(misses.every(({ fate }) => fate === 'dropped')).toBe(true);
-    expect(misses.every(({ mentions }) => mentions > 0)).toBe(true);
-    const text = reportMisses('tail-20', misses);
-    for (const { probe } of misses) expect(text).toContain(probe.token);
   });
 
   it('are data as well', () => {
