@@ -2,21 +2,34 @@ import {
   type AgentEventBody,
   assistantMessage,
   type Model,
+  ModelError,
   textOf,
   toolUsesOf,
   unlessAborted,
   userMessage,
 } from '@x/core';
+import { MemoryRefusedError } from './errors.js';
 
 /** After so long a model is taken for stuck: nobody should wait for it when the agent closes. */
 const TIMEOUT_MS = 120_000;
+/** After so many answers in a row that were refused, the work is done by rule: it always gets on. */
+export const MOST_REFUSALS = 3;
 
-export interface Question {
+/** How a flush or a consolidation asks its model. */
+export interface AskOptions {
+  /** Instead of the configured one. */
+  readonly model?: Model | null | undefined;
+  readonly signal?: AbortSignal | undefined;
+  readonly emit?: ((event: AgentEventBody) => void) | undefined;
+}
+
+interface Question extends Omit<AskOptions, 'model'> {
+  readonly operation: 'flush' | 'consolidation';
   readonly system: string;
   readonly prompt: string;
   readonly maxOutputTokens: number;
-  readonly signal?: AbortSignal | undefined;
-  readonly emit?: ((event: AgentEventBody) => void) | undefined;
+  /** Notes an answer that cannot be used: what may pass by itself is tried again as often as it takes. */
+  readonly countRefusal: () => Promise<void>;
 }
 
 /** What a check makes of an answer: its value, or why it cannot be used. */
@@ -26,17 +39,25 @@ export type Checked<Value> = { readonly value: Value } | { readonly refused: str
  * Asks a model, and once more when `check` refuses the answer: with the reason, and without what was refused. An answer
  * that was cut off, that calls tools, or that the provider stopped is refused before `check` sees it.
  *
- * @throws what the model throws.
+ * @throws {MemoryRefusedError} when both answers are refused; what the model throws.
  */
 export async function askModel<Value>(
   model: Model,
   question: Question,
   check: (answer: string) => Checked<Value>,
-): Promise<Checked<Value>> {
-  const first = await ask(model, question, question.prompt, check);
-  if ('value' in first) return first;
-  const again = `${question.prompt}\n\nAn earlier answer was refused: ${first.refused}. Answer again, as asked.`;
-  return ask(model, question, again, check);
+): Promise<Value> {
+  const { operation, prompt, signal, countRefusal } = question;
+  try {
+    const first = await ask(model, question, prompt, check);
+    if ('value' in first) return first.value;
+    const again = `${prompt}\n\nAn earlier answer was refused: ${first.refused}. Answer again, as asked.`;
+    const second = await ask(model, question, again, check);
+    if ('value' in second) return second.value;
+    throw new MemoryRefusedError(operation, second.refused);
+  } catch (error) {
+    if (!signal?.aborted && !(ModelError.isInstance(error) && error.retryable)) await countRefusal();
+    throw error;
+  }
 }
 
 async function ask<Value>(
@@ -48,22 +69,23 @@ async function ask<Value>(
   const timeout = AbortSignal.timeout(TIMEOUT_MS);
   const ends = signal === undefined ? timeout : AbortSignal.any([signal, timeout]);
   const request = { system, messages: [userMessage(prompt)], tools: [], maxOutputTokens, signal: ends };
-  const response = await unlessAborted(model.generate(request), ends);
-  if (response.usage)
-    emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage: response.usage });
-  const answer = assistantMessage(response.content);
+  const { usage, content, finishReason } = await unlessAborted(model.generate(request), ends);
+  if (usage) emit?.({ type: 'usage.reported', source: 'memory', modelId: model.id, usage });
+  const answer = assistantMessage(content);
   if (toolUsesOf(answer).length > 0) return { refused: 'it calls a tool' };
-  if (response.finishReason === 'length') return { refused: 'it was cut off' };
-  if (response.finishReason !== 'stop') return { refused: `it ended with "${response.finishReason}"` };
-  return check(withoutFence(textOf(answer).trim()));
+  if (finishReason === 'length') return { refused: 'it was cut off' };
+  if (finishReason !== 'stop') return { refused: `it ended with "${finishReason}"` };
+  const text = textOf(answer).trim();
+  // A code fence is taken off when it is all there is.
+  return check(/^```[a-z]*\n([\s\S]*)\n```$/.exec(text)?.[1]?.trim() ?? text);
 }
 
-/** What stands in a code fence, when that is all there is. */
-function withoutFence(answer: string): string {
-  return /^```[a-z]*\n([\s\S]*)\n```$/.exec(answer)?.[1]?.trim() ?? answer;
-}
-
-/** Text to be read as data: nothing in it can end the quotation. */
+/** Quotes a text that is to be read as data: nothing in it can end the quotation. */
 export function quote(tag: string, text: string): string {
   return `<${tag}>\n${text.replaceAll(new RegExp(`<(?=/?${tag}>)`, 'gi'), '‹')}\n</${tag}>`;
+}
+
+/** Tokens of material that a model with that window reads at once: a third of it at most. */
+export function tokensFor(model: Model | null, most: number): number {
+  return Math.min(most, Math.ceil((model?.contextWindow ?? Infinity) / 3));
 }

@@ -1,10 +1,9 @@
 import type { Workspace } from '@x/core';
-import { type Bullet, bulletsOf, factKey, keyHash } from './bullets.js';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/versions.js';
 import { exclusively, noteLock } from './exclusively.js';
 import { memoryFiles, readIfFound } from './memory-files.js';
-import { parseNoteLine } from './note-line.js';
+import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';
 
 /** What came of changing a fact. */
 export interface FactOutcome {
@@ -33,22 +32,6 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** A text without the bullets of some keys; of what was retired, also without those that begin with them. */
-function withoutLines(text: string, hashes: ReadonlySet<string>): string {
-  const gone = new Set<number>();
-  for (const { key, start, end } of bulletsOf(text)) {
-    const retired = key.replace(/ \((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d;.*$/, '');
-    if (!hashes.has(keyHash(key)) && !hashes.has(keyHash(factKey(retired)))) continue;
-    for (let number = start; number < end; number++) gone.add(number);
-  }
-  return gone.size === 0
-    ? text
-    : text
-        .split('\n')
-        .filter((_, number) => !gone.has(number))
-        .join('\n');
-}
-
 /** Whether a line of a note was written by a person. */
 export async function isByPerson(workspace: Workspace, prefix: string, key: string): Promise<boolean> {
   for await (const { path } of memoryFiles(workspace, prefix)) {
@@ -63,19 +46,25 @@ export async function isByPerson(workspace: Workspace, prefix: string, key: stri
   return false;
 }
 
-/** Takes lines out of every file of a scope: memory, notes, archive, retired facts and versions. */
-export async function forgetLines(options: CoreOptions, hashes: ReadonlySet<string>): Promise<void> {
-  const { workspace, prefix } = options;
+/** Takes facts, by the hashes of their keys, out of every file of a scope: memory, notes, archive, retired facts, versions. */
+export async function forgetLines(
+  { workspace, prefix }: CoreOptions,
+  hashes: Readonly<Record<string, unknown>>,
+): Promise<void> {
+  // What was retired has its days and the reason behind it.
+  const isGone = (key: string) =>
+    keyHash(key) in hashes ||
+    keyHash(factKey(key.replace(/ \((?:\d{4}-\d\d-\d\d )?to \d{4}-\d\d-\d\d;.*$/, ''))) in hashes;
   await exclusively(workspace, noteLock(prefix), async () => {
     for await (const { path } of memoryFiles(workspace, prefix)) {
       const text = (await readIfFound(workspace, path)) ?? '';
-      const left = withoutLines(text, hashes);
+      const left = withoutBullets(text, isGone);
       if (left !== text) await workspace.write(path, left);
     }
   });
   for (const { id } of await listVersions(workspace, prefix)) {
     const version = await readVersion(workspace, prefix, id);
-    if (version === undefined || withoutLines(version.text, hashes) !== version.text) {
+    if (version === undefined || withoutBullets(version.text, isGone) !== version.text) {
       await deleteVersion(workspace, prefix, id);
     }
   }

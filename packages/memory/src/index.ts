@@ -1,5 +1,5 @@
+export type { AskOptions } from './ask-model.js';
 export {
-  type ConsolidationOptions,
   type ConsolidationOutcome,
   MemoryConsolidator,
 } from './consolidate/consolidator.js';
@@ -9,7 +9,6 @@ export { memoryCapabilities } from './file-capabilities.js';
 export type { FactOutcome } from './find-facts.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
-export type { EmbeddingConfig } from './index/line-vectors.js';
 export { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 export { memory } from './memory/memory.js';
 export {
@@ -18,13 +17,12 @@ export {
   type MemoryIndexOptions,
   type MemorySearchOptions,
 } from './memory-index.js';
-export type { MemoryScope } from './memory-scope.js';
+export type { MemoryPlace, MemoryScope } from './memory-scope.js';
 export {
   type MemoryFact,
-  type MemoryPlace,
   MemoryService,
 } from './memory-service.js';
-export type { FactAuthor, FactSource } from './note-line.js';
+export type { FactAuthor, FactSource } from './notes.js';
 export type {
   MaintenanceReport,
   MemoryConfig,

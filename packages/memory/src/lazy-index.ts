@@ -53,6 +53,12 @@ export class LazyIndex {
     });
   }
 
+  /** Looks after the index, unless another process does: see {@link MemoryIndex.maintain}. */
+  async maintain(workspace: Workspace, prefixes: readonly string[]): Promise<void> {
+    const index = await this.open();
+    if (!index.readOnly) await index.maintain(workspace, prefixes);
+  }
+
   /** Forgets all below a prefix. Answers how many files that were; none of an index that another process maintains. */
   async forget(prefix: string): Promise<number> {
     const index = await this.open();

@@ -1,37 +1,51 @@
 import { stat } from 'node:fs/promises';
 import { setTimeout } from 'node:timers/promises';
-import { errorText, fileSegment, parseWith, type Workspace } from '@x/core';
+import { errorText, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
 import { indexFiles, indexLogs } from './index/file-indexer.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
-import { type MemorySource, scopeOfPath } from './index/line-filter.js';
-import { LineSearch, type RankedLine } from './index/line-search.js';
-import { type EmbeddingConfig, embeddingSchema, interleave, LineVectors } from './index/line-vectors.js';
+import { scopeOfPath } from './index/line-filter.js';
+import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
 import { parseQuery } from './index/search-query.js';
 import { memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
 
-const dateSchema = z.iso.date().transform(dayOf);
+const dateSchema = z.iso.date().transform(dayOf).optional();
 const searchOptionsSchema = z.strictObject({
+  /** Hits at most. */
   limit: z.int().min(0).max(1_000).default(10),
+  /** Hits to skip. */
   offset: z.int().min(0).max(10_000).default(0),
+  /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
   prefix: z.string().optional(),
-  userId: z.string().optional(),
-  sources: z.array(z.enum(['memory', 'sessions', 'other'])).default(['memory', 'other']),
+  /** What to look into; by default all but the logs of sessions. */
+  sources: z
+    .array(z.enum(['memory', 'sessions', 'other']))
+    .readonly()
+    .default(['memory', 'other']),
+  /** Only this file, or what lies in this folder if it ends with `/`. */
   path: z.string().optional(),
-  since: dateSchema.optional(),
-  until: dateSchema.optional(),
+  /** Only lines of this day (`2026-01-31`) or later: of daily notes and of messages. */
+  since: dateSchema,
+  /** Only lines of this day or earlier. */
+  until: dateSchema,
+  /** Characters of a {@link MemoryHit.snippet}; 0 for none. */
   snippetChars: z.int().min(0).default(0),
 });
 const openOptionsSchema = z.strictObject({
+  /** Searches an index that another process maintains. */
   readOnly: z.boolean().default(false),
-  embedding: embeddingSchema.optional(),
 });
-type OpenSettings = z.output<typeof openOptionsSchema>;
+
+/** What a search looks into, and what it answers. */
+export type MemorySearchOptions = z.input<typeof searchOptionsSchema>;
+/** How an index is opened. */
+export type MemoryIndexOptions = z.input<typeof openOptionsSchema>;
+
 /** Milliseconds that a search waits for files that changed to be indexed. */
 const UPDATE_MS = 2_000;
 
@@ -50,56 +64,19 @@ export interface MemoryHit {
   readonly snippet?: string;
 }
 
-/** What a search looks into, and what it answers. */
-export interface MemorySearchOptions {
-  /** Hits at most; default 10. */
-  readonly limit?: number | undefined;
-  /** Hits to skip; default 0. */
-  readonly offset?: number | undefined;
-  /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
-  readonly prefix?: string | undefined;
-  /** Only files of this user, whatever the tenant and agent. */
-  readonly userId?: string | undefined;
-  /** What to look into; default `['memory', 'other']`, all but the logs of sessions. */
-  readonly sources?: readonly MemorySource[] | undefined;
-  /** Only this file, or what lies in this folder if it ends with `/`. */
-  readonly path?: string | undefined;
-  /** Only lines of this day (`2026-01-31`) or later: of daily notes and of messages. */
-  readonly since?: string | undefined;
-  /** Only lines of this day or earlier. */
-  readonly until?: string | undefined;
-  /** Characters of a {@link MemoryHit.snippet}; 0, the default, for none. */
-  readonly snippetChars?: number | undefined;
-}
-
-/** How an index is opened. */
-export interface MemoryIndexOptions {
-  /** Searches an index that another process maintains. Default false. */
-  readonly readOnly?: boolean;
-  /**
-   * Searches by meaning as well as by words, with vectors of yours. The texts of all lines are given to `embed`, in the
-   * background. Default: words alone.
-   */
-  readonly embedding?: EmbeddingConfig;
-}
-
-interface Opened {
-  readonly reader: Database;
-  /** What is written by; none when the index is `readOnly`. */
-  readonly writing: Database | undefined;
-  readonly writer: LineWriter | undefined;
-  readonly lines: LineSearch;
-  readonly vectors: LineVectors | undefined;
-  /** Reads in a transaction. */
-  readonly inOneState: <T>(task: () => T) => T;
-  /** Tells a file from another one that took its place. */
-  readonly inode: number | undefined;
-}
-
 /** What is needed to write. */
 interface Writing {
   readonly database: Database;
   readonly writer: LineWriter;
+}
+
+interface Opened {
+  readonly reader: Database;
+  readonly lines: LineSearch;
+  /** None when the index is `readOnly`. */
+  readonly writing: Writing | undefined;
+  /** Tells a file from another one that took its place. */
+  readonly inode: number | undefined;
 }
 
 /**
@@ -112,15 +89,16 @@ interface Writing {
  * const [best] = await index.search('which port is staging on?');
  */
 export class MemoryIndex {
+  /** Whether another process maintains it: then it is searched as it is, and nothing can be indexed. */
+  readonly readOnly: boolean;
   readonly #path: string;
-  readonly #settings: OpenSettings;
   readonly #updates = new Map<string, Promise<string | undefined>>();
   #opened: Opened;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(path: string, settings: OpenSettings, opened: Opened) {
+  private constructor(path: string, readOnly: boolean, opened: Opened) {
     this.#path = path;
-    this.#settings = settings;
+    this.readOnly = readOnly;
     this.#opened = opened;
   }
 
@@ -130,13 +108,8 @@ export class MemoryIndex {
    * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
    */
   static async open(path: string, options: MemoryIndexOptions = {}): Promise<MemoryIndex> {
-    const settings = parseWith(openOptionsSchema, options, 'MemoryIndex options');
-    return new MemoryIndex(path, settings, await openParts(path, settings));
-  }
-
-  /** Whether another process maintains it: then it is searched as it is, and nothing can be indexed. */
-  get readOnly(): boolean {
-    return this.#settings.readOnly;
+    const { readOnly } = parseWith(openOptionsSchema, options, 'MemoryIndex options');
+    return new MemoryIndex(path, readOnly, await openParts(path, readOnly));
   }
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
@@ -173,9 +146,8 @@ export class MemoryIndex {
     textOf: (path: string) => Promise<string>,
   ): Promise<void> {
     await this.#write(async ({ writer }) => {
-      const known = writer
-        .pathsOf(scopeOfPath(folder).prefix, 'other')
-        .filter((path) => path.startsWith(folder));
+      const paths = writer.pathsOf(scopeOfPath(folder).prefix, 'other');
+      const known = paths.filter((path) => path.startsWith(folder));
       const entries = workspace.list(folder.slice(0, -1), { recursive: true });
       await indexFiles(writer, known, entries, textOf);
     });
@@ -206,15 +178,11 @@ export class MemoryIndex {
     if (this.readOnly) return undefined;
     const key = `${prefix} ${logs}`;
     const before = this.#updates.get(key) ?? Promise.resolve();
-    const options = { prefix };
+    const bringUp = () =>
+      logs ? this.indexSessionLogs(workspace, { prefix }) : this.indexAllFromWorkspace(workspace, { prefix });
     const update = before
-      .then(() =>
-        logs ? this.indexSessionLogs(workspace, options) : this.indexAllFromWorkspace(workspace, options),
-      )
-      .then(
-        () => undefined,
-        (error: unknown) => errorText(error),
-      )
+      .then(bringUp)
+      .then(() => undefined, errorText)
       .finally(() => {
         if (this.#updates.get(key) === update) this.#updates.delete(key);
       });
@@ -236,12 +204,12 @@ export class MemoryIndex {
    */
   async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
     const scopes = this.#writing().writer.scopes();
-    const known = scopes.filter(({ source }) => source === 'memory').map(({ prefix }) => prefix);
-    for (const prefix of new Set([...prefixes, ...known]))
+    const prefixesOf = (wanted: string) =>
+      scopes.filter(({ source }) => source === wanted).map(({ prefix }) => prefix);
+    for (const prefix of new Set([...prefixes, ...prefixesOf('memory')])) {
       await this.indexAllFromWorkspace(workspace, { prefix });
-    for (const { prefix, source } of scopes) {
-      if (source === 'sessions') await this.indexSessionLogs(workspace, { prefix });
     }
+    for (const prefix of prefixesOf('sessions')) await this.indexSessionLogs(workspace, { prefix });
     await this.purge();
   }
 
@@ -269,15 +237,9 @@ export class MemoryIndex {
     await this.#write(({ writer }) => writer.purge());
   }
 
-  /** Resolves when all lines have vectors, or their embedding failed; at once for an index without `embedding`. */
-  async embedded(): Promise<void> {
-    const { vectors, writer } = this.#live();
-    if (writer !== undefined) await vectors?.embedMissing(writer);
-  }
-
   /**
-   * The best lines. Any text is a query. `"…"` asks for words in that order and `*` behind a word for what begins with
-   * it; nothing else is an operator. A sentence finds lines that have some of its words, a date what was said that day.
+   * Finds the best lines. Any text is a query. `"…"` asks for words in that order and `*` behind a word for what begins
+   * with it; nothing else is an operator. A sentence finds lines that have some of its words, a date what was said that day.
    * Of a line longer than 2 000 characters, the part that matches best is answered.
    *
    * @throws {InvalidInputError} for unknown or bad options.
@@ -286,25 +248,15 @@ export class MemoryIndex {
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
     const settings = parseWith(searchOptionsSchema, options, 'search options');
-    const { limit, offset, userId, snippetChars, ...filter } = settings;
+    const { limit, offset, snippetChars, ...filter } = settings;
     const parsed = parseQuery(query);
-    const userSegment = userId === undefined ? undefined : fileSegment(userId);
-    const { lines, reader, writer, vectors, inOneState } = this.#live();
+    const { lines, reader, writing } = this.#live();
     try {
-      const vector = limit === 0 ? undefined : await vectors?.embedQuery(query);
       // One connection for both, in memory: nothing half written may be read.
-      if (reader === this.#opened.writing) await writer?.idle;
-      const find = (): readonly RankedLine[] => {
-        const [from, to] = [offset, offset + limit];
-        const allowed = { ...filter, userSegment };
-        if (vector === undefined || vectors === undefined) return lines.search(parsed, allowed, from, to);
-        const both = [
-          lines.search(parsed, allowed, 0, 2 * to),
-          vectors.search(vector, allowed, 2 * to),
-        ] as const;
-        return interleave(...both, this.#settings.embedding?.share ?? 0).slice(from, to);
-      };
-      return inOneState(find).map(({ path, number, content, score, day }) => ({
+      if (reader === writing?.database) await writing.writer.idle;
+      // All that a search reads is of one state.
+      const find = reader.transaction(() => lines.search(parsed, filter, offset, offset + limit));
+      return find().map(({ path, number, content, score, day }) => ({
         path,
         lineNumber: number,
         content,
@@ -314,16 +266,11 @@ export class MemoryIndex {
       }));
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (this.#settings.readOnly) {
-        const message = `The memory index ${this.#path} is damaged. Whoever maintains it makes it anew: open it again then.`;
-        throw new MemoryIndexError(this.#path, message, error);
-      }
-      await this.#remake();
-      throw new MemoryIndexError(
-        this.#path,
-        `The memory index ${this.#path} was damaged and has been made anew, empty: index the files again.`,
-        error,
-      );
+      if (!this.readOnly) await this.#remake();
+      const rest = this.readOnly
+        ? 'is damaged. Whoever maintains it makes it anew: open it again then.'
+        : 'was damaged and has been made anew, empty: index the files again.';
+      throw new MemoryIndexError(this.#path, `The memory index ${this.#path} ${rest}`, error);
     }
   }
 
@@ -339,8 +286,8 @@ export class MemoryIndex {
   }
 
   #writing(): Writing {
-    const { writing, writer } = this.#live();
-    if (writing !== undefined && writer !== undefined) return { database: writing, writer };
+    const { writing } = this.#live();
+    if (writing !== undefined) return writing;
     const message = `The memory index ${this.#path} was opened with readOnly: index files with one that was not.`;
     throw new MemoryIndexError(this.#path, message);
   }
@@ -354,38 +301,28 @@ export class MemoryIndex {
       await this.#remake();
       await task(this.#writing());
     }
-    const { vectors, writer } = this.#opened;
-    if (writer !== undefined) void vectors?.embedMissing(writer);
   }
 
   /** Puts a new index in the place of a damaged one, unless another process has done so. */
   async #remake(): Promise<void> {
     closeParts(this.#opened);
     if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
-    this.#opened = await openParts(this.#path, this.#settings);
+    this.#opened = await openParts(this.#path, this.readOnly);
   }
 }
 
-async function openParts(path: string, { readOnly, embedding }: OpenSettings): Promise<Opened> {
-  const writing = readOnly ? undefined : await openIndexDatabase(path);
+async function openParts(path: string, readOnly: boolean): Promise<Opened> {
+  const database = readOnly ? undefined : await openIndexDatabase(path);
   // A connection of its own sees nothing of a change that is not complete.
-  const reader =
-    writing !== undefined && path === ':memory:'
-      ? writing
-      : await openIndexDatabase(path, { readOnly: true });
-  const vectors =
-    embedding === undefined ? undefined : new LineVectors(reader, writing ?? reader, path, embedding);
-  const writer = writing === undefined ? undefined : new LineWriter(writing, path);
-  const inTransaction = reader.transaction((task: () => unknown) => task());
-  const inOneState = <T>(task: () => T) => inTransaction(task) as T;
-  const lines = new LineSearch(reader);
-  return { reader, writing, inode: await inodeOf(path), writer, vectors, lines, inOneState };
+  const isShared = database !== undefined && path === ':memory:';
+  const reader = isShared ? database : await openIndexDatabase(path, { readOnly: true });
+  const writing = database && { database, writer: new LineWriter(database, path) };
+  return { reader, writing, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 
-function closeParts({ reader, writing, vectors }: Opened): void {
-  vectors?.close();
+function closeParts({ reader, writing }: Opened): void {
   reader.close();
-  writing?.close();
+  writing?.database.close();
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {

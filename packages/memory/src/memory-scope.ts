@@ -1,4 +1,13 @@
-import { decodeSegment, fileSegment, SessionKey, sessionPrefix } from '@x/core';
+import {
+  type AgentState,
+  CapabilityError,
+  decodeSegment,
+  fileSegment,
+  type RuntimeContext,
+  SessionKey,
+  type SessionLog,
+  sessionPrefix,
+} from '@x/core';
 
 /** Whose memory: every part is an arbitrary non-empty string, and an absent part differs from every string. */
 export interface MemoryScope {
@@ -7,12 +16,17 @@ export interface MemoryScope {
   readonly agentId?: string | undefined;
 }
 
+/** Whose memory is meant: a scope, or the prefix of its directory in the storage. */
+export type MemoryPlace = MemoryScope | string;
+
 /**
- * Where a scope's memory lies in a workspace: empty, or ends with `/`. Two scopes never share a place.
+ * Answers where a memory lies in a storage: empty, or ends with `/`. Two scopes never share a place.
  *
  * @throws {InvalidInputError} when a part is empty or not a string.
  */
-export function scopePrefix({ tenantId, userId, agentId }: MemoryScope): string {
+export function scopePrefix(place: MemoryPlace): string {
+  if (typeof place === 'string') return place;
+  const { tenantId, userId, agentId } = place;
   return sessionPrefix(SessionKey.of({ tenantId, userId, agentId, sessionId: 'any' }));
 }
 
@@ -20,6 +34,7 @@ export function scopePrefix({ tenantId, userId, agentId }: MemoryScope): string 
 export type WithoutUser = 'private' | 'shared';
 
 const OF_A_USER = /^(?:tenants\/[^/]+\/)?users\//;
+const OWN_AGENT = /^(?:agents\/[^/]+\/)?$/;
 
 /** Tests whether sessions at a prefix have anything in common: those of a user do, others only if they share. */
 export function isCommon(prefix: string, withoutUser: WithoutUser): boolean {
@@ -38,25 +53,84 @@ export interface SessionPlace {
 }
 
 export const LOG_SUFFIX = '.log.jsonl';
-const FLUSH_FOLDER = 'memory/.flush';
-
-export function sessionPlace(session: SessionKey): SessionPlace {
-  return placeOf(sessionPrefix(session), fileSegment(session.parts.sessionId), session.parts.sessionId);
-}
-
-/** The place of the session whose log has that name, without its ending. */
-export function placeOfLog(prefix: string, segment: string): SessionPlace {
-  return placeOf(prefix, segment, segment.includes(CUT) ? segment : decodeSegment(segment));
-}
-
-/** What was too long for a file name cannot be decoded: it ends with a hash behind this. */
+/** What is too long for a file name ends with this and a hash, and cannot be decoded. */
 export const CUT = '%_';
 
-function placeOf(prefix: string, segment: string, session: string): SessionPlace {
+/** Answers the place of a session; of a log, whose name without its ending is that `segment`. */
+export function placeOfLog(prefix: string, segment: string): SessionPlace {
   return {
     prefix,
-    session,
+    session: segment.includes(CUT) ? segment : decodeSegment(segment),
     log: `${prefix}sessions/${segment}${LOG_SUFFIX}`,
-    flushState: `${prefix}${FLUSH_FOLDER}/${segment}.json`,
+    flushState: `${prefix}memory/.flush/${segment}.json`,
   };
+}
+
+export function placeOfSession(session: SessionKey): SessionPlace {
+  const { sessionId } = session.parts;
+  return { ...placeOfLog(sessionPrefix(session), fileSegment(sessionId)), session: sessionId };
+}
+
+/** What tells whose a call is. */
+export interface OwnCall {
+  readonly log: SessionLog;
+  readonly state: AgentState;
+}
+
+interface AgentCall extends OwnCall {
+  readonly runtime: RuntimeContext;
+}
+
+/**
+ * Answers where lies what belongs to the tenant, user and agent of a call, from where its own log lies: nothing that a model
+ * says can lead out of it. `undefined` when the log is no file of a workspace.
+ */
+export function ownPrefix({ log, state }: OwnCall): string | undefined {
+  const name = `sessions/${fileSegment(state.sessionId)}${LOG_SUFFIX}`;
+  const prefix = log.location.endsWith(name) ? log.location.slice(0, -name.length) : undefined;
+  return prefix === '' || prefix?.endsWith('/') ? prefix : undefined;
+}
+
+/**
+ * Answers the prefix of another agent of the call's own tenant and user; the call's own without `agentId`. `undefined` when
+ * the call's log does not lie where this user's logs do: then there is no telling whose lies beside it. So too for a call
+ * without a user, unless those share.
+ */
+export function prefixOfAgent(
+  call: AgentCall,
+  withoutUser: WithoutUser,
+  agentId: string | undefined,
+): string | undefined {
+  const own = ownPrefix(call);
+  if (own === undefined || !isCommon(own, withoutUser)) return undefined;
+  if (agentId === undefined) return own;
+  const { tenantId, userId } = call.runtime;
+  return userPrefix(call) === undefined ? undefined : scopePrefix({ tenantId, userId, agentId });
+}
+
+/** Answers the directory of all agents of the call's tenant and user; `undefined` as {@link prefixOfAgent} does. */
+export function agentsFolder(call: AgentCall, withoutUser: WithoutUser): string | undefined {
+  const user = userPrefix(call);
+  return user === undefined || !isCommon(user, withoutUser) ? undefined : `${user}agents`;
+}
+
+function userPrefix(call: AgentCall): string | undefined {
+  const { tenantId, userId } = call.runtime;
+  const user = scopePrefix({ tenantId, userId });
+  const own = ownPrefix(call);
+  return own?.startsWith(user) && OWN_AGENT.test(own.slice(user.length)) ? user : undefined;
+}
+
+/**
+ * Answers where the memory of a call's tenant, user and agent lies: beside its session logs.
+ *
+ * @throws {CapabilityError} when the log is no file of a workspace: then nothing says whose memory it would be.
+ */
+export function memoryPrefix(call: OwnCall): string {
+  const found = ownPrefix(call);
+  if (found !== undefined) return found;
+  throw new CapabilityError(
+    'memory',
+    `Memory needs session logs in a workspace, but this one is at ${call.log.location}.`,
+  );
 }

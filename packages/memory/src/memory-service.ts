@@ -2,47 +2,48 @@ import {
   type AgentEventBody,
   errorText,
   InvalidInputError,
-  type Model,
   parseWith,
   type Redact,
+  storageOf,
   type Workspace,
   type WorkspaceEntry,
 } from '@x/core';
 import type * as z from 'zod';
-import { bulletsOf, factKey, keyHash } from './bullets.js';
-import {
-  type ConsolidationOptions,
-  type ConsolidationOutcome,
-  MemoryConsolidator,
-} from './consolidate/consolidator.js';
+import type { AskOptions } from './ask-model.js';
+import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
 import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
 import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
-import { plainLine } from './flush/flush-prompt.js';
 import { type FreshHits, LazyIndex } from './lazy-index.js';
 import { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 import { appendLine, CORE_FILE, dailyFile, memoryFiles, readIfFound } from './memory-files.js';
 import type { MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
+  type MemoryPlace,
   type MemoryScope,
   type SessionPlace,
   scopePrefix,
   type WithoutUser,
 } from './memory-scope.js';
-import { type FactAuthor, type FactSource, renderNoteLine } from './note-line.js';
+import {
+  bulletsOf,
+  type FactAuthor,
+  type FactSource,
+  factKey,
+  keyHash,
+  plainLine,
+  renderNoteLine,
+} from './notes.js';
 import {
   type MaintenanceReport,
   type MemoryServiceOptions,
   memoryServiceSchema,
   redactorFor,
 } from './settings.js';
-
-/** Whose memory is meant: a scope, or the prefix of its directory in the workspace. */
-export type MemoryPlace = MemoryScope | string;
 
 /** A bullet of MEMORY.md. */
 export interface MemoryFact {
@@ -64,40 +65,42 @@ export interface MemoryFact {
  * const { hits } = await service.search({ userId: 'alice' }, 'which database?');
  */
 export class MemoryService {
+  /** The workspace as it was given. */
   readonly workspace: Workspace;
+  /** Where memory and logs lie: `storageOf(workspace)`, as of an agent with that workspace. */
+  readonly storage: Workspace;
   readonly withoutUser: WithoutUser;
   readonly flusher: MemoryFlushManager;
   readonly consolidator: MemoryConsolidator;
   readonly #settings: z.output<typeof memoryServiceSchema>;
   readonly #redact: Redact;
   readonly #scheduler: MemoryMaintenanceScheduler;
-  #model: Model | null;
-  #emit: ((event: AgentEventBody) => void) | undefined;
   readonly #index: LazyIndex;
+  #emit: ((event: AgentEventBody) => void) | undefined;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
-    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
-    const { workspace, store, clock, maintenance, redact, timeZone, withoutUser } = this.#settings;
-    const { flush, flushGapMs, maxBatchTokens, maxMemoryTokens, keepVersions, consolidationGapMs } =
-      this.#settings;
-    this.workspace = workspace;
+    const settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
+    const { store, clock, model, maintenance, redact, timeZone, withoutUser, flush, flushGapMs } = settings;
+    const { maxBatchTokens, maxMemoryTokens, keepVersions, consolidationGapMs } = settings;
+    this.#settings = settings;
+    this.workspace = settings.workspace;
+    this.storage = storageOf(settings.workspace);
     this.withoutUser = withoutUser;
     this.#redact = redactorFor(redact);
-    this.#index = new LazyIndex(this.#settings.index);
-    this.#model = this.#settings.model;
-    this.#emit = this.#settings.onEvent;
-    const shared = { workspace, clock, timeZone, model: () => this.#model };
+    this.#index = new LazyIndex(settings.index);
+    this.#emit = settings.onEvent;
+    const shared = { workspace: this.storage, clock, timeZone, model };
     this.flusher = new MemoryFlushManager({ ...shared, flush, flushGapMs, maxBatchTokens, redact });
     this.consolidator = new MemoryConsolidator({ ...shared, maxMemoryTokens, keepVersions });
     this.#scheduler = new MemoryMaintenanceScheduler({
-      workspace,
+      workspace: this.storage,
       store,
       withoutUser,
       clock,
       consolidator: this.consolidator,
       flusher: flush === 'never' ? null : this.flusher,
-      index: { maintain: async (...parameters) => this.#maintainIndex(...parameters) },
+      index: this.#index,
       consolidationGapMs,
       ...(maintenance === false ? {} : maintenance),
       onReport: ({ failures }) => {
@@ -107,41 +110,32 @@ export class MemoryService {
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
-  start(emit?: (event: AgentEventBody) => void, model?: Model | null): void {
+  start(emit?: (event: AgentEventBody) => void): void {
     this.#emit = emit ?? this.#emit;
-    if (model !== undefined) this.#model = model;
     if (this.#settings.maintenance !== false) this.#scheduler.start();
   }
 
-  /** Remembers a fact, in the day's note and, where there is room, in MEMORY.md. Saving what is known does nothing. */
+  /**
+   * Remembers a fact, in the day's note and, where there is room, in MEMORY.md. Saving what is known does nothing.
+   *
+   * @throws {InvalidInputError} for a text that says nothing.
+   */
   async save(
     place: MemoryPlace,
     text: string,
-    {
-      author = 'model',
-      source,
-    }: { readonly author?: 'model' | 'rule'; readonly source?: FactSource | undefined } = {},
+    { author = 'model', source }: { readonly author?: 'model' | 'rule'; readonly source?: FactSource } = {},
   ): Promise<FactOutcome> {
-    const { workspace } = this;
-    const said = plainLine(this.#redact(text));
-    const key = factKey(said);
     const options = this.#core(place);
-    const { prefix, today: saidOn } = options;
-    if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must say something' }]);
+    const fact = this.#factOf(options, text, author, source);
     return withCore(options, async ({ text: core }, change) => {
-      if (bulletsOf(core).some((bullet) => bullet.key === key)) return { status: 'known', facts: [said] };
-      const note = dailyFile(saidOn);
-      const from = `${note.slice('memory/'.length)} ${keyHash(key)}`;
+      const key = factKey(fact.text);
+      if (bulletsOf(core).some((bullet) => bullet.key === key))
+        return { status: 'known', facts: [fact.text] };
       // First the note: whatever becomes of the rest, it is found there.
-      await exclusively(workspace, noteLock(prefix), () =>
-        appendLine(workspace, `${prefix}${note}`, renderNoteLine({ text: said, author, saidOn, source })),
-      );
-      const fact = { id: keyHash(`${saidOn} ${key}`), text: said, author, saidOn, from: [from] };
-      const { state } = await change({
-        add: [source === undefined ? fact : { ...fact, source: { ...source } }],
-      });
+      const note = await this.#note(options, fact);
+      const { state } = await change({ add: [fact] });
       const isInFront = state.facts.some(({ id }) => id === fact.id);
-      return { status: 'done', facts: [said], paths: [...(isInFront ? [CORE_FILE] : []), note] };
+      return { status: 'done', facts: [fact.text], paths: [...(isInFront ? [CORE_FILE] : []), note] };
     });
   }
 
@@ -150,41 +144,25 @@ export class MemoryService {
    *
    * @param old the fact, or words that only it has.
    * @param by who asks: what a person wrote, only a person changes.
+   * @throws {InvalidInputError} for a text that says nothing.
    */
   async correct(
     place: MemoryPlace,
     old: string,
     text: string,
-    {
-      by = 'model',
-      source,
-    }: { readonly by?: 'person' | 'model'; readonly source?: FactSource | undefined } = {},
+    { by = 'model', source }: { readonly by?: 'person' | 'model'; readonly source?: FactSource } = {},
   ): Promise<FactOutcome> {
     const options = this.#core(place);
-    const { prefix, today: saidOn } = options;
-    const said = plainLine(this.#redact(text));
+    const newer = this.#factOf(options, text, 'model', source);
     return withCore(options, async ({ text: core, state }, change) => {
       const found = pick(bulletsOf(core), old);
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const fact = state.facts.find((one) => factKey(one.text) === bullet.key);
       if (fact === undefined && by !== 'person') return { status: 'refused', facts: [bullet.text] };
-      const note = `${saidOn}.md ${keyHash(factKey(said))}`;
-      const newer: StoredFact = {
-        id: keyHash(`${saidOn} ${factKey(said)}`),
-        text: said,
-        author: 'model',
-        saidOn,
-        from: [note],
-        ...(source === undefined ? {} : { source: { ...source } }),
-      };
-      await exclusively(options.workspace, noteLock(prefix), () =>
-        appendLine(options.workspace, `${prefix}${dailyFile(saidOn)}`, renderNoteLine(newer)),
-      );
+      await this.#note(options, newer);
       if (fact !== undefined) await change({ retire: [{ id: fact.id, by: newer, why: '' }] });
-      else {
-        await replaceCore(options, state, (before) => before.replace(bullet.text, () => said));
-      }
+      else await replaceCore(options, state, (before) => before.replace(bullet.text, () => newer.text));
       return { status: 'done', facts: [bullet.text] };
     });
   }
@@ -201,42 +179,40 @@ export class MemoryService {
     query: string,
     { by = 'model' }: { readonly by?: 'person' | 'model' } = {},
   ): Promise<FactOutcome> {
-    const { workspace } = this;
+    const { storage } = this;
     const options = this.#core(place);
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
-      const texts = [core];
-      for await (const { path } of memoryFiles(workspace, prefix)) {
-        if (path !== `${prefix}${CORE_FILE}`) texts.push((await readIfFound(workspace, path)) ?? '');
+      const texts: string[] = [];
+      for await (const { path } of memoryFiles(storage, prefix)) {
+        if (path !== `${prefix}${CORE_FILE}`) texts.push((await readIfFound(storage, path)) ?? '');
       }
       const inCore = pick(bulletsOf(core), query);
-      const found = inCore.length > 0 ? inCore : pick(texts.slice(1).flatMap(bulletsOf), query);
-      const keys = new Set(found.map(({ key }) => key));
-      if (keys.size !== 1) return outcomeOf(found);
-      const [bullet] = found as [(typeof found)[number]];
+      const found = inCore.length > 0 ? inCore : pick(texts.flatMap(bulletsOf), query);
+      const [bullet] = found;
+      if (bullet === undefined || found.length > 1) return outcomeOf(found);
       const fact = state.facts.find((one) => factKey(one.text) === bullet.key);
       const isHandwritten =
-        fact === undefined && (inCore.length > 0 || (await isByPerson(workspace, prefix, bullet.key)));
+        fact === undefined && (inCore.length > 0 || (await isByPerson(storage, prefix, bullet.key)));
       if (isHandwritten && by !== 'person') return { status: 'refused', facts: [bullet.text] };
-      const hashes = new Set([keyHash(bullet.key), ...Object.keys(hashesOf(fact ? [fact] : [], ''))]);
-      await forgetLines(options, hashes);
+      const gone = { [keyHash(bullet.key)]: options.today, ...hashesOf(fact ? [fact] : [], options.today) };
+      await forgetLines(options, gone);
       const facts = state.facts.filter((one) => one.id !== fact?.id);
-      const gone = Object.fromEntries([...hashes].map((hash) => [hash, options.today]));
       const notes = { ...state.notes };
       for (const [name, position] of Object.entries(notes)) {
-        const bytes = await readIfFound(workspace, `${prefix}memory/${name}`);
+        const bytes = await readIfFound(storage, `${prefix}memory/${name}`);
         // The note is shorter now: what was merged of it is merged still.
         if (bytes === undefined || position.bytes === 0) continue;
         const length = Math.min(position.bytes, Buffer.byteLength(bytes));
         notes[name] = { bytes: length, hash: hashOf(Buffer.from(bytes).subarray(0, length)) };
       }
-      await writeState(workspace, prefix, { ...state, facts, notes, gone: { ...state.gone, ...gone } });
+      await writeState(storage, prefix, { ...state, facts, notes, gone: { ...state.gone, ...gone } });
       return { status: 'done', facts: [bullet.text] };
     });
     if (outcome.status === 'done') {
       const index = await this.#index.open();
       if (!index.readOnly) {
-        await index.indexAllFromWorkspace(workspace, { prefix });
+        await index.indexAllFromWorkspace(storage, { prefix });
         await index.purge();
       }
     }
@@ -260,19 +236,19 @@ export class MemoryService {
     query: string,
     options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
   ): Promise<FreshHits> {
-    return this.#index.search(this.workspace, { prefix: this.prefixOf(place) }, query, options);
+    return this.#index.search(this.storage, { prefix: this.prefixOf(place) }, query, options);
   }
 
   /** The text of MEMORY.md; empty where there is none. */
   async read(place: MemoryPlace): Promise<string> {
-    return (await readIfFound(this.workspace, `${this.prefixOf(place)}${CORE_FILE}`)) ?? '';
+    return (await readIfFound(this.storage, `${this.prefixOf(place)}${CORE_FILE}`)) ?? '';
   }
 
   /** MEMORY.md, the notes and what else can be read and searched, with paths below the place. */
   async files(place: MemoryPlace): Promise<readonly WorkspaceEntry[]> {
     const prefix = this.prefixOf(place);
     const files: WorkspaceEntry[] = [];
-    for await (const entry of memoryFiles(this.workspace, prefix)) {
+    for await (const entry of memoryFiles(this.storage, prefix)) {
       files.push({ ...entry, path: entry.path.slice(prefix.length) });
     }
     return files;
@@ -281,10 +257,10 @@ export class MemoryService {
   /** Writes what is worth remembering of a session to the day's note. */
   async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     this.prefixOf(place.prefix);
-    const outcome = await this.flusher.flushPlace(place, options);
+    const outcome = await this.flusher.flush(place, options);
     const index = await this.#index.opened;
     if (index !== undefined && !index.readOnly && outcome.paths.length > 0) {
-      await index.update(this.workspace, { prefix: place.prefix });
+      await index.update(this.storage, { prefix: place.prefix });
     }
     return outcome;
   }
@@ -296,30 +272,28 @@ export class MemoryService {
    */
   async consolidate(
     place: MemoryPlace,
-    { now = false, ...options }: ConsolidationOptions & { readonly now?: boolean } = {},
+    { now = false, ...options }: AskOptions & { readonly now?: boolean } = {},
   ): Promise<ConsolidationOutcome | undefined> {
-    if (!this.#settings.consolidate && !now) return undefined;
-    if (now) return this.consolidator.consolidateBelow(this.prefixOf(place), options);
-    return this.#scheduler.requestConsolidationBelow(this.prefixOf(place), options);
+    const prefix = this.prefixOf(place);
+    if (now) return this.consolidator.consolidate(prefix, options);
+    return this.#settings.consolidate ? this.#scheduler.requestConsolidation(prefix, options) : undefined;
   }
 
-  /** The same in the background, for callers without an agent: failures go to `onEvent`. */
+  /** Does the same in the background, for callers without an agent: failures go to `onEvent`. */
   requestConsolidation(place: MemoryPlace): void {
     void this.consolidate(place, { emit: (event) => this.#emit?.(event) }).catch((error: unknown) =>
       this.#fail('consolidation', errorText(error)),
     );
   }
 
-  /** The earlier versions of MEMORY.md, the newest first. */
-  async versions(scope: MemoryScope): Promise<readonly MemoryVersion[]> {
-    this.prefixOf(scope);
-    return this.consolidator.versions(scope);
+  /** Lists the earlier versions of MEMORY.md, the newest first. */
+  async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
+    return this.consolidator.versions(this.prefixOf(place));
   }
 
   /** Puts an earlier MEMORY.md back, by default the one before the last change. */
-  async restore(scope: MemoryScope, versionId?: string): Promise<void> {
-    this.prefixOf(scope);
-    return this.consolidator.restore(scope, versionId);
+  async restore(place: MemoryPlace, versionId?: string): Promise<void> {
+    return this.consolidator.restore(this.prefixOf(place), versionId);
   }
 
   /** One pass of the maintenance over the whole workspace, now. */
@@ -335,15 +309,15 @@ export class MemoryService {
    * @throws {InvalidInputError} for a scope without user and tenant: that would be everybody.
    */
   async erase(scope: MemoryScope): Promise<{ readonly files: number; readonly indexed: number }> {
-    const { workspace } = this;
+    const { storage } = this;
     const prefix = scopePrefix(scope);
     if (scope.userId === undefined && scope.tenantId === undefined) {
       throw new InvalidInputError('scope', [{ path: 'userId', message: 'must name whose memory to erase' }]);
     }
     let files = 0;
-    await exclusively(workspace, coreLock(prefix), async () => {
-      for await (const { type } of workspace.list(prefix, { recursive: true })) if (type === 'file') files++;
-      await workspace.delete(prefix.slice(0, -1));
+    await exclusively(storage, coreLock(prefix), async () => {
+      for await (const { type } of storage.list(prefix, { recursive: true })) if (type === 'file') files++;
+      await storage.delete(prefix.slice(0, -1));
     });
     return { files, indexed: await this.#index.forget(prefix) };
   }
@@ -359,7 +333,7 @@ export class MemoryService {
    * @throws {InvalidInputError} for one without a user, unless those share.
    */
   prefixOf(place: MemoryPlace): string {
-    const prefix = typeof place === 'string' ? place : scopePrefix(place);
+    const prefix = scopePrefix(place);
     if (isCommon(prefix, this.withoutUser)) return prefix;
     const message =
       "must be given: without a user nothing is remembered. withoutUser: 'shared' keeps one memory for all";
@@ -370,9 +344,27 @@ export class MemoryService {
     return this.consolidator.coreOptions(this.prefixOf(place));
   }
 
-  async #maintainIndex(workspace: Workspace, prefixes: readonly string[]): Promise<void> {
-    const index = await this.#index.open();
-    if (!index.readOnly) await index.maintain(workspace, prefixes);
+  /** @throws {InvalidInputError} for a text that says nothing. */
+  #factOf(
+    { today: saidOn }: CoreOptions,
+    said: string,
+    author: 'model' | 'rule',
+    source: FactSource | undefined,
+  ): StoredFact {
+    const text = plainLine(this.#redact(said));
+    const key = factKey(text);
+    if (key === '') throw new InvalidInputError('fact', [{ path: 'text', message: 'must say something' }]);
+    const from = [`${saidOn}.md ${keyHash(key)}`];
+    return { id: keyHash(`${saidOn} ${key}`), text, author, saidOn, source: source && { ...source }, from };
+  }
+
+  /** Adds a fact to the day's note, and answers the note's name. */
+  async #note({ prefix, today }: CoreOptions, fact: StoredFact): Promise<string> {
+    const note = dailyFile(today);
+    await exclusively(this.storage, noteLock(prefix), () =>
+      appendLine(this.storage, `${prefix}${note}`, renderNoteLine(fact)),
+    );
+    return note;
   }
 
   #fail(operation: 'flush' | 'consolidation' | 'maintenance', error: string): void {

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import {
   AgentState,
+  agentFiles,
   InvalidInputError,
   type JsonObject,
   RuntimeContext,
   SessionKey,
+  storageOf,
   type Tool,
   type ToolContext,
   type ToolOutputBlock,
@@ -36,7 +38,7 @@ export const scopedToolsShape = {
   memory: having<MemoryService>('requestConsolidation', 'a MemoryService').optional(),
   /** What else can be called, for example the tools of `sessionHistory()`, or any other. */
   tools: z.array(having<Tool>('definition', 'a tool, as defineTool makes it')).default([]),
-  /** Where the other tools work. Default: the workspace of the memory. */
+  /** The workspace of an agent, whose files and sessions the other tools see. Default: that of the memory. */
   workspace: workspaceSchema.optional(),
 } as const;
 
@@ -45,7 +47,8 @@ type ScopedToolsSettings = z.output<z.ZodObject<typeof scopedToolsShape>>;
 /** Tools that all run for one tenant, user, agent and session. */
 export interface ScopedTools {
   readonly tools: ReadonlyMap<string, Tool>;
-  readonly workspace: Workspace;
+  /** The files that a tool's answer may name: those of the user, and what is kept of the user's sessions. */
+  readonly files: Workspace;
   /** @throws what the tool throws. */
   run(tool: Tool, input: JsonObject, signal: AbortSignal): Promise<readonly ToolOutputBlock[]>;
 }
@@ -64,19 +67,21 @@ export function scopedTools(
   if (byName.size < all.length) throw refuse('tools', 'must have distinct names');
   if (workspace === undefined) throw refuse('workspace', 'must be given, or a memory');
   const { agentId: _, ...identity } = scope;
-  const storage = memory?.workspace ?? workspace;
+  const storage = memory?.storage ?? storageOf(workspace);
+  const key = SessionKey.of(scope);
+  const files = agentFiles(key, { workspace, storage, isolation: 'user' });
   return {
     tools: byName,
-    workspace,
+    files,
     async run(tool, input, signal) {
       const limit = tool.timeoutMs ? AbortSignal.timeout(tool.timeoutMs) : undefined;
       const context: ToolContext = {
         call: { type: 'tool_use', id: randomUUID(), name: tool.definition.name, input },
         runtime: RuntimeContext.of(identity),
         state: AgentState.create(identity),
-        workspace,
+        workspace: files,
         storage,
-        log: new WorkspaceSessionLog(storage, SessionKey.of(scope)),
+        log: new WorkspaceSessionLog(storage, key),
         signal: limit === undefined ? signal : AbortSignal.any([signal, limit]),
       };
       const blocks = await tool.run(input, context);

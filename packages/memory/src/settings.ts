@@ -16,7 +16,7 @@ import type { MemoryIndex } from './memory-index.js';
 
 const MINUTE_MS = 60_000;
 
-/** An object of a given kind, told by a method that it has. */
+/** Checks an object by a method that its kind has. */
 export function having<T>(method: string, kind: string) {
   return z.custom<T>(
     (value) => typeof value === 'object' && value !== null && method in value,
@@ -24,9 +24,12 @@ export function having<T>(method: string, kind: string) {
   );
 }
 
-function calledWith<T>() {
+function callable<T>() {
   return z.custom<T>((value) => typeof value === 'function', 'must be a function');
 }
+
+/** Days, milliseconds and tokens: a whole number from `least` on. */
+const whole = (least: number, fallback: number) => z.int().min(least).default(fallback);
 
 export const workspaceSchema = having<Workspace>('append', 'a workspace');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
@@ -37,8 +40,6 @@ export const indexSchema = z.union([
 const clock = having<Clock>('now', 'a clock').default(systemClock);
 const store = having<SessionStore>('load', 'a store').optional();
 const model = having<Model>('generate', 'a model').nullable();
-/** A model, `null` for none, or a function that gives either when it is needed. */
-const modelOrSource = z.union([model.default(null), calledWith<() => Model | null>()]);
 
 const secretPattern = z.custom<SecretPattern>(
   (value) =>
@@ -48,23 +49,22 @@ const secretPattern = z.custom<SecretPattern>(
 /** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
 const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
 
-/** The function that a setting asks for. */
+/** Makes the function that a setting asks for. */
 export function redactorFor(setting: z.output<typeof redact>): Redact {
   if (setting === false) return (text) => text;
   return secretRedactor(setting === true ? [] : setting.patterns);
 }
 
-/** The IANA time zone whose days the notes are named after, as `Asia/Tokyo`. */
-const timeZone = z
-  .string()
-  .refine((zone) => {
-    try {
-      return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
-    } catch {
-      return false;
-    }
-  }, 'must be a time zone, as Asia/Tokyo')
-  .default('UTC');
+function isTimeZone(zone: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone: zone }) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The IANA time zone whose days the notes are named after. */
+const timeZone = z.string().refine(isTimeZone, 'must be a time zone, as Asia/Tokyo').default('UTC');
 
 /**
  * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
@@ -78,76 +78,59 @@ const flushShape = {
    * and never left out.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
-  flushGapMs: z
-    .int()
-    .min(0)
-    .default(5 * MINUTE_MS),
+  flushGapMs: whole(0, 5 * MINUTE_MS),
   /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
-  maxBatchTokens: z.int().min(1).default(12_000),
+  maxBatchTokens: whole(1, 12_000),
   timeZone,
   redact,
 };
 
 const consolidationShape = {
   /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
-  maxMemoryTokens: z.int().min(100).default(4_000),
+  maxMemoryTokens: whole(100, 4_000),
   /** The newest versions of MEMORY.md that are kept, beside one a day for a month and those with other words of a person. */
-  keepVersions: z.int().min(1).default(10),
+  keepVersions: whole(1, 10),
 };
 
 const passShape = {
   /** Milliseconds between two passes. */
-  intervalMs: z
-    .int()
-    .min(1_000)
-    .default(360 * MINUTE_MS),
+  intervalMs: whole(1_000, 360 * MINUTE_MS),
   /** Days after which a daily note is moved to `memory/archive/`; 0: never. */
   archiveAfterDays: z.number().min(0).default(90),
   /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
   pruneSessionsAfterDays: z.number().min(0).default(180),
 };
 /** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
-const consolidationGapMs = z
-  .int()
-  .min(0)
-  .default(30 * MINUTE_MS);
+const consolidationGapMs = whole(0, 30 * MINUTE_MS);
 
-export const flushManagerSchema = z.strictObject({
+/** What those share that work on the memory in a storage. */
+const managerShape = {
+  /** The tree that holds memory and logs: of an agent's workspace, `storageOf(workspace)`. */
   workspace: workspaceSchema,
-  model: modelOrSource,
-  ...flushShape,
+  /** Reads conversations and merges notes; `null`, the default, for none: both are done by rule. */
+  model: model.default(null),
   clock,
-});
+};
 
-export const consolidatorSchema = z.strictObject({
-  workspace: workspaceSchema,
-  model: modelOrSource,
-  ...consolidationShape,
-  timeZone,
-  clock,
-});
-
-/** An index that can be looked after, as a `MemoryIndex` can. */
-interface MaintainedIndex {
-  maintain(workspace: Workspace, prefixes: readonly string[]): Promise<void>;
-}
+export const flushManagerSchema = z.strictObject({ ...managerShape, ...flushShape });
+export const consolidatorSchema = z.strictObject({ ...managerShape, ...consolidationShape, timeZone });
 
 export const maintenanceSchema = z.strictObject({
   workspace: workspaceSchema,
-  consolidator: having<MemoryConsolidator>('consolidateBelow', 'a MemoryConsolidator'),
+  consolidator: having<MemoryConsolidator>('consolidate', 'a MemoryConsolidator'),
   /**
-   * Flushes sessions whose process died before it could. Default: one with the consolidator's workspace and model; `null`:
-   * none, and logs are pruned by their age alone.
+   * Flushes sessions whose process died before it could. Default: one with the consolidator's model; `null`: none, and logs
+   * are pruned by their age alone.
    */
-  flusher: having<MemoryFlushManager>('flushPlace', 'a MemoryFlushManager').nullable().optional(),
-  index: having<MaintainedIndex>('maintain', 'an index').optional(),
+  flusher: having<MemoryFlushManager>('flush', 'a MemoryFlushManager').nullable().optional(),
+  index: having<Pick<MemoryIndex, 'maintain'>>('maintain', 'an index').optional(),
   /** Where a lease sees to it that one replica at a time works; without, or without leases, the workspace's lock does. */
   store,
   withoutUser,
   ...passShape,
   consolidationGapMs,
   /** Told what comes of the passes that the timer starts. */
-  onReport: calledWith<(report: MaintenanceReport) => void>().optional(),
+  onReport: callable<(report: MaintenanceReport) => void>().optional(),
   clock,
 });
 
@@ -184,15 +167,14 @@ const memoryShape = {
 };
 
 export const memoryServiceSchema = z.strictObject({
+  ...managerShape,
+  /** The workspace whose storage holds the memory, as an agent's does; see `storageOf`. */
   workspace: workspaceSchema,
   /** Where leases for the maintenance come from. */
   store,
   ...memoryShape,
-  /** The model for what no call gives one for; `null`, the default, for none. */
-  model: model.default(null),
   /** Told of flushes, merges and failures that no call is there to be told of. */
-  onEvent: calledWith<(event: AgentEventBody) => void>().optional(),
-  clock,
+  onEvent: callable<(event: AgentEventBody) => void>().optional(),
 });
 
 export const memoryConfigSchema = z.strictObject({
@@ -200,11 +182,11 @@ export const memoryConfigSchema = z.strictObject({
   /** Reads conversations and merges notes. Default: the agent's own; `null`: none, both are done by rule. */
   model: model.optional(),
   /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
-  maxPromptTokens: z.int().min(0).default(4_000),
+  maxPromptTokens: whole(0, 4_000),
   /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
   tools: z.boolean().default(true),
   /** Characters that one answer of a tool may have. */
-  maxOutputChars: z.int().min(1_000).default(20_000),
+  maxOutputChars: whole(1_000, 20_000),
 });
 
 /** Options of a `MemoryFlushManager`. */

@@ -1,8 +1,8 @@
 import { type CallScope, type Capability, estimateCounter, parseWith, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { fitTokens, type Kept } from './fit-tokens.js';
-import { logScopeOf } from './log-scope.js';
 import { CORE_FILE, readIfFound } from './memory-files.js';
+import { ownPrefix } from './memory-scope.js';
 
 const path = z
   .string()
@@ -97,7 +97,7 @@ async function contextParts(
     ).trim();
     return { tag, path: shown, text, note: `[… left out: read_file ${path} has the rest …]`, kept };
   };
-  const prefix = withMemory && scope.state.userId !== undefined ? logScopeOf(scope)?.prefix : undefined;
+  const prefix = withMemory && scope.state.userId !== undefined ? ownPrefix(scope) : undefined;
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
     ...files.map((path) => file('file', path)),

@@ -1,7 +1,6 @@
 import { mkdir, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Capability, fileSegment, type JsonObject, type SessionKeyParts, userMessage } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory, sessionHistory } from '../src/index.js';
@@ -9,6 +8,7 @@ import { scopePrefix } from '../src/memory-scope.js';
 import {
   logSession,
   runTool,
+  type TestWorkspace,
   temporaryDirectory,
   testWorkspace,
   toolContext,
@@ -39,7 +39,7 @@ const NAMES = [
   '%',
 ];
 
-async function secretWorkspace(): Promise<LocalWorkspace> {
+async function secretWorkspace(): Promise<TestWorkspace> {
   const workspace = await testWorkspace();
   for (const [number, userId] of NAMES.entries()) {
     const parts: SessionKeyParts = { userId, agentId: 'coder', sessionId: `session-${number}` };

@@ -16,7 +16,7 @@ import {
 import { ManualClock } from './support/manual-clock.js';
 import { between, merger, modelOf, withoutMarks } from './support/models.js';
 import { SIZE } from './support/size.js';
-import { logSession, temporaryDirectory, testWorkspace } from './support/test-context.js';
+import { logSession, type TestWorkspace, temporaryDirectory, testWorkspace } from './support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
@@ -24,17 +24,17 @@ const core = `${prefix}MEMORY.md`;
 const note = (day: string) => `${prefix}memory/${day}.md`;
 const DAY_MS = 86_400_000;
 
-const textOf = async (workspace: LocalWorkspace, path = core) =>
+const textOf = async (workspace: TestWorkspace, path = core) =>
   Buffer.from(await workspace.read(path)).toString('utf8');
 
-function serviceIn(workspace: LocalWorkspace, options: Partial<MemoryServiceOptions> = {}): MemoryService {
+function serviceIn(workspace: TestWorkspace, options: Partial<MemoryServiceOptions> = {}): MemoryService {
   const service = new MemoryService({ workspace, maintenance: false, ...options });
   onTestFinished(() => service.close());
   return service;
 }
 
 /** All text below a place, whatever file it is in. */
-async function everythingIn(workspace: LocalWorkspace, place = ''): Promise<string> {
+async function everythingIn(workspace: TestWorkspace, place = ''): Promise<string> {
   const texts: string[] = [];
   for await (const { path, type } of workspace.list(place, { recursive: true })) {
     if (type === 'file') texts.push(await textOf(workspace, path));
@@ -107,7 +107,7 @@ describe('what a person wrote', () => {
     const { root } = await testWorkspace();
     let said = 0;
     class Interrupted extends LocalWorkspace {
-      override async write(...parameters: Parameters<LocalWorkspace['write']>) {
+      override async write(...parameters: Parameters<TestWorkspace['write']>) {
         // The file has become a version by now, and is not replaced yet.
         if (parameters[0] === core && said < 50)
           await appendFile(join(root, core), `- line ${said++} of a person\n`);

@@ -1,11 +1,10 @@
 // Defects that other memories of this kind have had. Each was somebody's lost fact.
 import { SessionKey, userMessage, type Workspace, WorkspaceError } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryConsolidator, MemoryFlushManager, MemoryMaintenanceScheduler } from '../src/index.js';
 import { ManualClock } from './support/manual-clock.js';
 import { between, factTaker, merger } from './support/models.js';
-import { logSession, testWorkspace } from './support/test-context.js';
+import { logSession, type TestWorkspace, testWorkspace } from './support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const key = SessionKey.of(parts);
@@ -13,11 +12,11 @@ const prefix = 'users/alice/agents/coder/';
 const clock = new ManualClock(Date.parse('2026-03-04T12:00:00Z'));
 const today = `${prefix}memory/2026-03-04.md`;
 
-const read = async (workspace: LocalWorkspace, path: string) =>
+const read = async (workspace: TestWorkspace, path: string) =>
   Buffer.from(await workspace.read(path)).toString('utf8');
 
 /** A workspace that cannot read some files for now. */
-function unreadable(workspace: LocalWorkspace, pattern: RegExp): Workspace {
+function unreadable(workspace: TestWorkspace, pattern: RegExp): Workspace {
   return new Proxy(workspace, {
     get(target, name) {
       const value: unknown = Reflect.get(target, name);

@@ -37,7 +37,7 @@ export class WorkspaceMemory implements MemoryShelf {
     // Only compared with what there is: no path of a request reaches the workspace.
     const known = (await this.#files()).some((file) => file.path === path);
     if (!known) throw new BackendError('not_found', `There is no memory file ${JSON.stringify(path)}.`);
-    return readText(this.#service.workspace, `${this.#prefix}${path}`);
+    return readText(this.#service.storage, `${this.#prefix}${path}`);
   }
 
   async search(query: string): Promise<readonly MemoryLine[]> {

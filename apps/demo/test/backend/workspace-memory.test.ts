@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { MemoryConsolidator } from '@x/memory';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -8,13 +9,13 @@ import { WorkspaceMemory } from '../../src/backend/workspace-memory.js';
 import { AGENT } from '../../src/create-agent.js';
 
 let data: string;
-let workspace: LocalWorkspace;
+let workspace: Workspace;
 let memory: WorkspaceMemory;
 const of = (user: string) => `users/${user}/agents/${AGENT}/`;
 
 beforeEach(async () => {
   data = mkdtempSync(join(tmpdir(), 'x-memory-'));
-  workspace = new LocalWorkspace(join(data, 'workspace'));
+  workspace = storageOf(new LocalWorkspace(join(data, 'workspace')));
   memory = new WorkspaceMemory({ workspace, index: join(data, 'index.db'), userId: 'alice' });
   await workspace.write(`${of('alice')}MEMORY.md`, '# Memory\n\n- Alice prefers Redis\n');
   await workspace.write(`${of('alice')}memory/2026-01-30.md`, '- The port is 8080\n');

@@ -1,4 +1,4 @@
-import { type ModelRequest, RuntimeContext, userMessage } from '@x/core';
+import { type ModelRequest, RuntimeContext, storageOf, userMessage } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { MemoryService, memory, sessionHistory } from '@x/memory';
 import { ScriptedModel } from '@x/testkit';
@@ -58,7 +58,7 @@ describe('calls without a user', () => {
   });
 
   it('leave no note, not in a pass of the maintenance either', async () => {
-    const workspace = new LocalWorkspace(scratch());
+    const workspace = storageOf(new LocalWorkspace(scratch()));
     const service = new MemoryService({ workspace, maintenance: false });
     onTestFinished(() => service.close());
     await expect(service.save({ agentId: 'agent' }, 'a fact')).rejects.toThrow('userId');

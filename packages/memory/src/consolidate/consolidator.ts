@@ -1,35 +1,24 @@
-import { type AgentEventBody, InvalidInputError, type Model, ModelError, parseWith } from '@x/core';
-import { askModel } from '../ask-model.js';
-import { MemoryRefusedError } from '../errors.js';
+import { InvalidInputError, type Model, parseWith } from '@x/core';
+import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { dayIn } from '../index/dates.js';
 import { CORE_FILE } from '../memory-files.js';
-import { type MemoryScope, scopePrefix } from '../memory-scope.js';
+import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import {
   type ConsolidationSettings,
   consolidatorSchema,
   type MemoryConsolidatorOptions,
 } from '../settings.js';
-import { type Core, type CoreOptions, replaceCore, withCore } from './core-file.js';
+import { type Core, type CoreOptions, type Retired, replaceCore, withCore } from './core-file.js';
 import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
-import { hashOf, readState, writeState } from './memory-state.js';
+import { hashOf, readState, type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
 import { ruleEdits } from './rule-edits.js';
 import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
-/** After so many answers in a row that were refused, notes are merged by rule: a consolidation always gets on. */
-const MOST_REFUSALS = 3;
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */
 const MAX_NOTES_TOKENS = 20_000;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 8_000;
-
-/** Options of one consolidation. */
-export interface ConsolidationOptions {
-  /** Instead of the consolidator's own. */
-  readonly model?: Model | null | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly emit?: ((event: AgentEventBody) => void) | undefined;
-}
 
 /** What came of a consolidation. */
 export interface ConsolidationOutcome {
@@ -65,15 +54,11 @@ export class MemoryConsolidator {
    * @throws {MemoryRefusedError} when the model's answers cannot be used; nothing was changed then.
    * @throws what the model and the workspace throw.
    */
-  async consolidate(scope: MemoryScope, options: ConsolidationOptions = {}): Promise<ConsolidationOutcome> {
-    return this.consolidateBelow(scopePrefix(scope), options);
-  }
-
-  /** @internal The same for a place in the workspace. */
-  async consolidateBelow(prefix: string, options: ConsolidationOptions = {}): Promise<ConsolidationOutcome> {
+  async consolidate(place: MemoryPlace, options: AskOptions = {}): Promise<ConsolidationOutcome> {
     const { workspace } = this.#settings;
-    const model = this.#modelFor(options);
-    const maxTokens = Math.min(MAX_NOTES_TOKENS, Math.ceil((model?.contextWindow ?? Infinity) / 3));
+    const prefix = scopePrefix(place);
+    const { model = this.#settings.model } = options;
+    const maxTokens = tokensFor(model, MAX_NOTES_TOKENS);
     const startedAt = performance.now();
     let [lines, charsBefore, charsAfter] = [0, 0, 0];
     for (let round = 0; ; round++) {
@@ -104,8 +89,8 @@ export class MemoryConsolidator {
   }
 
   /** The earlier versions of a scope's MEMORY.md, the newest first. */
-  async versions(scope: MemoryScope): Promise<readonly MemoryVersion[]> {
-    return listVersions(this.#settings.workspace, scopePrefix(scope));
+  async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
+    return listVersions(this.#settings.workspace, scopePrefix(place));
   }
 
   /**
@@ -115,9 +100,9 @@ export class MemoryConsolidator {
    *
    * @throws {InvalidInputError} when there is no such version.
    */
-  async restore(scope: MemoryScope, versionId?: string): Promise<void> {
+  async restore(place: MemoryPlace, versionId?: string): Promise<void> {
     const { workspace } = this.#settings;
-    const prefix = scopePrefix(scope);
+    const prefix = scopePrefix(place);
     const options = this.coreOptions(prefix);
     await withCore(options, async ({ state }) => {
       const id = versionId ?? (await listVersions(workspace, prefix))[0]?.id;
@@ -139,8 +124,8 @@ export class MemoryConsolidator {
     });
   }
 
-  /** The model that merges, or a function that gives it. @internal */
-  get model(): ConsolidationSettings['model'] {
+  /** @internal */
+  get model(): Model | null {
     return this.#settings.model;
   }
 
@@ -157,44 +142,25 @@ export class MemoryConsolidator {
     return { workspace, prefix, maxTokens: maxMemoryTokens, keepVersions, now, today: dayIn(now, timeZone) };
   }
 
-  #modelFor({ model }: ConsolidationOptions): Model | null {
-    const own = this.#settings.model;
-    if (model !== undefined) return model;
-    return typeof own === 'function' ? own() : own;
-  }
-
   async #ask(
     prefix: string,
     core: Core,
     { lines }: FreshNotes,
-    { model, signal, emit }: ConsolidationOptions & { readonly model: Model },
+    { model, signal, emit }: AskOptions & { readonly model: Model },
   ): Promise<readonly Edit[]> {
-    const { facts } = core.state;
-    try {
-      const checked = await askModel(
-        model,
-        {
-          system: CONSOLIDATION_INSTRUCTIONS,
-          prompt: consolidationPrompt(core, lines),
-          maxOutputTokens: ANSWER_TOKENS,
-          signal,
-          emit,
-        },
-        (answer) => parseEdits(answer, facts, lines),
-      );
-      if ('value' in checked) return checked.value;
-      throw new MemoryRefusedError('consolidation', checked.refused);
-    } catch (error) {
-      const passes = signal?.aborted || (ModelError.isInstance(error) && error.retryable);
-      if (!passes) await this.#countRefusal(prefix);
-      throw error;
-    }
-  }
-
-  async #countRefusal(prefix: string): Promise<void> {
-    await withCore(this.coreOptions(prefix), async ({ state }) => {
-      await writeState(this.#settings.workspace, prefix, { ...state, refusals: state.refusals + 1 });
-    });
+    const question = {
+      operation: 'consolidation',
+      system: CONSOLIDATION_INSTRUCTIONS,
+      prompt: consolidationPrompt(core, lines),
+      maxOutputTokens: ANSWER_TOKENS,
+      signal,
+      emit,
+      countRefusal: () =>
+        withCore(this.coreOptions(prefix), ({ state }) =>
+          writeState(this.#settings.workspace, prefix, { ...state, refusals: state.refusals + 1 }),
+        ),
+    } as const;
+    return askModel(model, question, (answer) => parseEdits(answer, core.state.facts, lines));
   }
 
   /** Makes edits to the file as it is now; `undefined` when another process has merged notes since. */
@@ -207,19 +173,18 @@ export class MemoryConsolidator {
   ): Promise<Core | undefined> {
     return withCore(this.coreOptions(prefix), async ({ state }, change) => {
       if (JSON.stringify(state.notes) !== JSON.stringify(seen.state.notes)) return undefined;
-      const made = edits.map((edit) => ({
-        edit,
-        by: edit.text === undefined ? undefined : factOf(edit, author),
-      }));
       const isThere = new Set(state.facts.map(({ id }) => id));
-      const retire = made.flatMap(({ edit, by }) =>
-        edit.fact === undefined
-          ? []
-          : [{ id: edit.fact.id, by, why: edit.notes.map(({ text }) => text).join('; ') }],
-      );
+      const add: StoredFact[] = [];
+      const retire: Retired[] = [];
+      for (const edit of edits) {
+        const by = edit.text === undefined ? undefined : factOf(edit, author);
+        const why = edit.notes.map(({ text }) => text).join('; ');
+        if (edit.fact !== undefined) retire.push({ id: edit.fact.id, by, why });
+        else if (by !== undefined) add.push(by);
+      }
       const withdrawn = fresh.withdrawn.filter((id) => !retire.some((one) => one.id === id));
       return change({
-        add: made.flatMap(({ edit, by }) => (by !== undefined && edit.fact === undefined ? [by] : [])),
+        add,
         retire: [
           ...retire.filter(({ id }) => isThere.has(id)),
           ...withdrawn.map((id) => ({ id, why: 'the note was changed' })),

@@ -1,8 +1,8 @@
 import { estimateCounter, type Workspace } from '@x/core';
-import { bulletsOf, factKey, keyHash } from '../bullets.js';
 import { coreLock, exclusively } from '../exclusively.js';
 import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
-import { addedLines, type CoreChange, changeCore, mergeText } from './core-text.js';
+import { factKey, factKeys, keyHash } from '../notes.js';
+import { addedLines, changeCore, mergeText } from './core-text.js';
 import {
   type MemoryState,
   type NotePositions,
@@ -25,15 +25,19 @@ export interface Core {
   readonly state: MemoryState;
 }
 
+/** A fact that holds no more, by its id, and what replaces it. */
+export interface Retired {
+  readonly id: string;
+  readonly by?: StoredFact | undefined;
+  readonly why: string;
+}
+
 /** A change of facts. */
-export interface FactChange {
-  readonly add?: readonly StoredFact[] | undefined;
-  /** Facts that hold no more, by their ids, and what they are replaced by. */
-  readonly retire?:
-    | readonly { readonly id: string; readonly by?: StoredFact | undefined; readonly why: string }[]
-    | undefined;
+interface FactChange {
+  readonly add?: readonly StoredFact[];
+  readonly retire?: readonly Retired[];
   /** Where the notes stand once this is written. */
-  readonly notes?: NotePositions | undefined;
+  readonly notes?: NotePositions;
 }
 
 export interface CoreOptions {
@@ -65,14 +69,11 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
   const { pending, ...state } = await readState(workspace, prefix);
   if (pending !== undefined) return finish(options, { ...state, pending }, check);
   const text = await readCore(workspace, prefix);
-  const present = new Set(bulletsOf(text).map(({ key }) => key));
-  const [facts, lost] = [state.facts.filter(isPresent), state.facts.filter((fact) => !isPresent(fact))];
+  const present = factKeys(text);
+  const lost = state.facts.filter((fact) => !present.has(factKey(fact.text)));
   if (lost.length === 0) return { text, state };
+  const facts = state.facts.filter((fact) => !lost.includes(fact));
   return { text, state: { ...state, facts, gone: { ...state.gone, ...hashesOf(lost, today) } } };
-
-  function isPresent(fact: StoredFact): boolean {
-    return present.has(factKey(fact.text));
-  }
 }
 
 async function commit(
@@ -88,16 +89,26 @@ async function commit(
     return fact === undefined ? [] : [{ fact, by, why }];
   });
   const isRetired = new Set(retired.map(({ fact }) => fact.id));
-  const added = [...retired.flatMap(({ by }) => (by === undefined ? [] : [by])), ...add];
-  const change: CoreChange = {
-    remove: retired.filter(({ by }) => by === undefined).map(({ fact }) => factKey(fact.text)),
+  /** The change of the text, with those of the new facts that pass a test. */
+  const changeWith = (isIn: (text: string) => boolean) => ({
+    remove: retired
+      .filter(({ by }) => by === undefined || !isIn(by.text))
+      .map(({ fact }) => factKey(fact.text)),
     replace: retired.flatMap(({ fact, by }) =>
-      by === undefined ? [] : [{ key: factKey(fact.text), text: by.text }],
+      by === undefined || !isIn(by.text) ? [] : [{ key: factKey(fact.text), text: by.text }],
     ),
-    add: add.map((fact) => fact.text),
-  };
+    add: add.map((fact) => fact.text).filter(isIn),
+  });
+  const added = [...retired.flatMap(({ by }) => (by === undefined ? [] : [by])), ...add];
   const all = [...state.facts.filter(({ id }) => !isRetired.has(id)), ...added];
-  const { dropped, kept } = fit(changeCore(text, change), all, options.maxTokens);
+  const { dropped, kept } = fit(
+    changeCore(
+      text,
+      changeWith(() => true),
+    ),
+    all,
+    options.maxTokens,
+  );
   const gone = { ...state.gone, ...hashesOf([...retired.map(({ fact }) => fact), ...dropped], today) };
   for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
   const lines = [
@@ -107,16 +118,9 @@ async function commit(
     ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
   ];
   const isDropped = new Set(dropped.map((fact) => factKey(fact.text)));
+  const change = changeWith((newer) => !isDropped.has(factKey(newer)));
   const pending = {
-    change: {
-      remove: [...change.remove, ...change.replace.map(({ key }) => key), ...isDropped].filter(
-        (key) =>
-          isDropped.has(key) ||
-          !change.replace.some((one) => one.key === key && !isDropped.has(factKey(one.text))),
-      ),
-      replace: change.replace.filter((one) => !isDropped.has(factKey(one.text))),
-      add: change.add.filter((one) => !isDropped.has(factKey(one))),
-    },
+    change: { ...change, remove: [...change.remove, ...isDropped] },
     retired: lines,
     facts: kept,
     gone,

@@ -1,16 +1,8 @@
-import { type Bullet, bulletsOf } from '../bullets.js';
+import { type Bullet, bulletsOf } from '../notes.js';
+import type { CoreChange } from './memory-state.js';
 
 /** Where facts go that were added. Everything that people wrote in the file is left as it is. */
 const HEADING = '## Noted';
-
-/** Changes of MEMORY.md, by the keys of its bullets. Making them twice is making them once. */
-export interface CoreChange {
-  /** Bullets to take out. */
-  readonly remove: readonly string[];
-  /** Bullets to put others in the place of; one that is gone is added. */
-  readonly replace: readonly { readonly key: string; readonly text: string }[];
-  readonly add: readonly string[];
-}
 
 /**
  * Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again.

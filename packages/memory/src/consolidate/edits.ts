@@ -1,7 +1,6 @@
 import { type Checked, quote } from '../ask-model.js';
-import { bulletsOf, factKey, keyHash } from '../bullets.js';
-import { plainLine } from '../flush/flush-prompt.js';
 import { contentTermsOf } from '../index/search-query.js';
+import { bulletsOf, factKey, keyHash, plainLine } from '../notes.js';
 import type { Core } from './core-file.js';
 import type { StoredFact } from './memory-state.js';
 import type { FreshLine } from './new-notes.js';
@@ -10,6 +9,8 @@ import type { FreshLine } from './new-notes.js';
 const NO_CHANGE = 'NO_CHANGE';
 /** UTF-16 units of a fact. */
 const MAX_FACT = 500;
+const EDIT =
+  /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::\s*(.*))?$/u;
 
 /** One change of facts. The notes give the reason: nothing is added or taken out without one that speaks of it. */
 export interface Edit {
@@ -61,14 +62,9 @@ export function parseEdits(
   if (answer === '') return { refused: `it is blank; say ${NO_CHANGE} when nothing is to be changed` };
   const edits: Edit[] = [];
   const edited = new Set<string>();
-  for (const line of answer
-    .split('\n')
-    .map((one) => one.trim())
-    .filter(Boolean)) {
-    const found =
-      /^(?:[-*]\s+)?(ADD|REPLACE|RETIRE)\s+(?:f(\d+)\s+BY\s+)?(n\d+(?:\s*,\s*n\d+)*)\s*(?::\s*(.*))?$/u.exec(
-        line,
-      );
+  const lines = answer.split('\n').map((line) => line.trim());
+  for (const line of lines.filter(Boolean)) {
+    const found = EDIT.exec(line);
     const [, kind = '', factNumber, noteNumbers = '', said = ''] = found ?? [];
     const quoted = JSON.stringify(line.slice(0, 80));
     if (found === null) return { refused: `${quoted} is no edit` };

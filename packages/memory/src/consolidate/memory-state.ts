@@ -17,14 +17,17 @@ const factSchema = z.object({
   from: z.array(z.string()).default([]),
 });
 
+/** Changes of MEMORY.md, by the keys of its bullets. Making them twice is making them once. */
 const changeSchema = z.object({
+  /** Bullets to take out. */
   remove: z.array(z.string()),
+  /** Bullets to put others in the place of; one that is gone is added. */
   replace: z.array(z.object({ key: z.string(), text: z.string() })),
   add: z.array(z.string()),
 });
 
 const stateSchema = z.object({
-  version: z.union([z.literal(1), z.literal(2)]).transform(() => 2 as const),
+  version: z.literal(2),
   /** When notes were last merged. ISO 8601, UTC. */
   consolidatedAt: z.string().optional(),
   /** How often in a row the model's answers were refused. */
@@ -44,12 +47,11 @@ const stateSchema = z.object({
       gone: z.record(z.string(), z.string()),
       notes: positionsSchema,
     })
-    .optional()
-    // An earlier version of this package wrote the whole file: nothing that it began is gone on with.
-    .catch(undefined),
+    .optional(),
 });
 export const versionSchema = z.object({ notes: positionsSchema, facts: z.array(factSchema) });
 
+export type CoreChange = z.output<typeof changeSchema>;
 export type NotePositions = Readonly<z.output<typeof positionsSchema>>;
 /** A bullet of MEMORY.md that was not written by a person. */
 export type StoredFact = Readonly<z.output<typeof factSchema>>;

@@ -1,7 +1,6 @@
 import { estimateCounter, type Workspace, WorkspaceError } from '@x/core';
-import { factKey, factKeys, keyHash } from '../bullets.js';
 import { noteLines } from '../flush/flush-state.js';
-import { type NoteLine, parseNoteLine } from '../note-line.js';
+import { factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 import type { Core } from './core-file.js';
 import { hashOf, type MemoryState, type NotePositions } from './memory-state.js';
 

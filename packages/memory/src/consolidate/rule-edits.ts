@@ -1,5 +1,5 @@
-import { factKey } from '../bullets.js';
 import { contentTermsOf } from '../index/search-query.js';
+import { factKey } from '../notes.js';
 import type { Edit } from './edits.js';
 import type { StoredFact } from './memory-state.js';
 import type { FreshLine } from './new-notes.js';

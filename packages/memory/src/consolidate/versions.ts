@@ -1,6 +1,6 @@
 import { parseWith, type Workspace, WorkspaceError } from '@x/core';
-import { bulletsOf } from '../bullets.js';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
+import { factKey, withoutBullets } from '../notes.js';
 import {
   hashOf,
   type MemoryState,
@@ -110,16 +110,8 @@ export async function deleteVersion(workspace: Workspace, prefix: string, id: st
   await workspace.delete(`${prefix}${FOLDER}/${id}.json`);
 }
 
-/** The text without what was added to it by models and rules. */
+/** Answers the text without what was added to it by models and rules. */
 function wordsOfPeople(text: string, facts: readonly StoredFact[]): string {
-  const own = new Set(bulletsOf(facts.map((fact) => `- ${fact.text}`).join('\n')).map(({ key }) => key));
-  const gone = new Set<number>();
-  for (const { key, start, end } of bulletsOf(text)) {
-    for (let number = start; own.has(key) && number < end; number++) gone.add(number);
-  }
-  return text
-    .split('\n')
-    .filter((_, number) => !gone.has(number))
-    .join('\n')
-    .trim();
+  const own = new Set(facts.map((fact) => factKey(fact.text)));
+  return withoutBullets(text, (key) => own.has(key)).trim();
 }

@@ -1,62 +1,39 @@
-import {
-  type AgentEventBody,
-  type Message,
-  type Model,
-  ModelError,
-  parseWith,
-  type Redact,
-  type SessionKey,
-  type Workspace,
-} from '@x/core';
-import { askModel } from '../ask-model.js';
-import { factKey, factKeys, keyHash } from '../bullets.js';
+import { type Message, type Model, parseWith, type Redact, type SessionKey } from '@x/core';
+import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-model.js';
 import { readState } from '../consolidate/memory-state.js';
-import { MemoryRefusedError } from '../errors.js';
 import { exclusively, noteLock } from '../exclusively.js';
 import { dayIn } from '../index/dates.js';
 import { extractStatements } from '../mechanical/extract-statements.js';
 import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js';
-import { type SessionPlace, sessionPlace } from '../memory-scope.js';
-import { parseNoteLine, renderNoteLine } from '../note-line.js';
+import { placeOfSession, type SessionPlace } from '../memory-scope.js';
+import { factKey, factKeys, keyHash, parseNoteLine, plainLine, renderNoteLine } from '../notes.js';
 import {
   type FlushSettings,
   flushManagerSchema,
   type MemoryFlushManagerOptions,
   redactorFor,
 } from '../settings.js';
+import { FLUSH_INSTRUCTIONS, flushPrompt, MAX_BULLETS, parseBullets } from './flush-prompt.js';
 import {
-  FLUSH_INSTRUCTIONS,
-  flushPrompt,
-  MAX_BULLETS,
-  parseBullets,
-  plainLine,
-  type Statement,
-} from './flush-prompt.js';
-import {
+  type Batch,
   entryId,
   type FlushEntry,
   type FlushState,
   holdsEntry,
   missingFrom,
+  nextBatch,
   readFlushState,
 } from './flush-state.js';
-import { type Batch, nextBatch } from './new-messages.js';
 
-/** After so many answers in a row that were refused, statements are found by pattern: a flush always gets on. */
-const MOST_REFUSALS = 3;
 /** Tokens that an answer may take. */
 const ANSWER_TOKENS = 4_000;
 /** Batches of one flush; what is left then is read by the next. */
 const MAX_BATCHES = 10;
 
 /** Options of one flush. */
-export interface FlushOptions {
+export interface FlushOptions extends AskOptions {
   /** Why: after a turn, before a compaction, or asked for by hand. Default `manual`. */
   readonly reason?: 'turn' | 'compaction' | 'manual' | undefined;
-  /** Instead of the manager's own. */
-  readonly model?: Model | null | undefined;
-  readonly signal?: AbortSignal | undefined;
-  readonly emit?: ((event: AgentEventBody) => void) | undefined;
 }
 
 /** What came of a flush. */
@@ -100,37 +77,25 @@ export class MemoryFlushManager {
    * flush reads it again.
    * @throws what the model and the workspace throw.
    */
-  async flush(session: SessionKey, options: FlushOptions = {}): Promise<FlushOutcome> {
-    return this.flushPlace(sessionPlace(session), options);
-  }
-
-  /** @internal The same for the files of a session. */
-  async flushPlace(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+  async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+    const place = 'parts' in session ? placeOfSession(session) : session;
     const { flush, flushGapMs, maxBatchTokens, workspace, clock, timeZone } = this.#settings;
-    const { reason = 'manual' } = options;
-    const outcome = (status: FlushOutcome['status']) => ({
-      status,
-      messages: 0,
-      bullets: [],
-      paths: [],
-      complete: false,
-    });
-    const own = this.#settings.model;
-    const model = options.model === undefined ? (typeof own === 'function' ? own() : own) : options.model;
-    const maxTokens = Math.min(maxBatchTokens, Math.ceil((model?.contextWindow ?? Infinity) / 3));
-    if (flush === 'never' && reason === 'turn') return outcome('never');
+    const { reason = 'manual', model = this.#settings.model } = options;
+    const nothing = { messages: 0, bullets: [], paths: [], complete: false };
+    if (flush === 'never' && reason === 'turn') return { status: 'never', ...nothing };
 
     let state = await this.#settle(place);
     if (flush === 'throttled' && reason === 'turn' && state.flushedAt !== undefined) {
       const age = clock.now() - Date.parse(state.flushedAt);
       // A clock that was once ahead must not silence the memory until then.
-      if (age >= 0 && age < flushGapMs) return outcome('throttled');
+      if (age >= 0 && age < flushGapMs) return { status: 'throttled', ...nothing };
     }
     const bullets: string[] = [];
     const paths = new Set<string>();
     let messages = 0;
     let more = true;
     for (let count = 0; more && count < MAX_BATCHES; count++) {
+      const maxTokens = tokensFor(model, maxBatchTokens);
       const batch = await nextBatch(workspace, place.log, state.offset, maxTokens);
       more = batch?.more ?? false;
       if (batch === undefined) break;
@@ -160,29 +125,33 @@ export class MemoryFlushManager {
     return { status: 'flushed', messages, bullets, paths: [...paths], complete: !more };
   }
 
-  /** What to write of a batch. */
+  /** Makes what is to be written of a batch. */
   async #entryOf(
     { messages }: Batch,
     place: SessionPlace,
     note: string,
     state: FlushState,
-    options: FlushOptions & { readonly model: Model | null },
+    { model, signal, emit }: FlushOptions & { readonly model: Model | null },
   ): Promise<FlushEntry> {
     const { workspace, clock, timeZone } = this.#settings;
     const id = entryId(place.log, messages);
-    const { model } = options;
     const byModel = model !== null && state.refusals < MOST_REFUSALS;
     const extraction = byModel ? 'model' : 'mechanical';
     const noted = (await readIfFound(workspace, note)) ?? '';
     if (messages.length === 0 || holdsEntry(noted, id)) return { id, bullets: [], extraction };
     const memory = (await readIfFound(workspace, `${place.prefix}${CORE_FILE}`)) ?? '';
     const material = { messages, memory, note: noted, day: dayIn(clock.now(), timeZone) };
+    const question = {
+      operation: 'flush',
+      system: FLUSH_INSTRUCTIONS,
+      prompt: flushPrompt(material, this.#redact, model?.contextWindow),
+      maxOutputTokens: ANSWER_TOKENS,
+      signal,
+      emit,
+      countRefusal: () => this.#countRefusal(place, state),
+    } as const;
     const found = byModel
-      ? await this.#ask(model, material, options).catch(async (error: unknown) => {
-          // What may pass by itself is tried again as often as it takes.
-          if (!passes(error, options.signal)) await this.#countRefusal(place, state);
-          throw error;
-        })
+      ? await askModel(model, question, parseBullets)
       : extractStatements(messages, MAX_BULLETS);
     const known = factKeys(memory, noted);
     const { gone } = await readState(workspace, place.prefix);
@@ -190,7 +159,7 @@ export class MemoryFlushManager {
     for (const { text: said, message } of found) {
       const text = plainLine(this.#redact(said));
       const key = factKey(text);
-      const by = messages[message ?? -1];
+      const by: Message | undefined = messages[message ?? -1];
       const saidOn = dayIn(Date.parse((by ?? messages.at(-1))?.createdAt ?? '') || clock.now(), timeZone);
       const goneOn = gone[keyHash(key)];
       if (key === '' || known.has(key) || (goneOn !== undefined && saidOn <= goneOn)) continue;
@@ -200,26 +169,6 @@ export class MemoryFlushManager {
       bullets.push(renderNoteLine({ text, author, saidOn, source }).slice('- '.length));
     }
     return { id, bullets, extraction };
-  }
-
-  async #ask(
-    model: Model,
-    material: { messages: readonly Message[]; memory: string; note: string; day: string },
-    { signal, emit }: FlushOptions,
-  ): Promise<readonly Statement[]> {
-    const checked = await askModel(
-      model,
-      {
-        system: FLUSH_INSTRUCTIONS,
-        prompt: flushPrompt(material, this.#redact, model.contextWindow),
-        maxOutputTokens: ANSWER_TOKENS,
-        signal,
-        emit,
-      },
-      parseBullets,
-    );
-    if ('value' in checked) return checked.value;
-    throw new MemoryRefusedError('flush', checked.refused);
   }
 
   /** Writes an entry, unless somebody else has flushed these messages since `seen`. */
@@ -283,12 +232,6 @@ export class MemoryFlushManager {
   }
 }
 
-/** Whether all that a log holds has been flushed. */
-export async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
-  const { offset, pending } = await readFlushState(workspace, place.flushState);
-  return pending === undefined && (offset?.end ?? 0) >= size;
-}
-
 /** Whether both stand behind the same message. */
 function isAt({ offset: left }: FlushState, { offset: right }: FlushState): boolean {
   return left?.end === right?.end && left?.messageId === right?.messageId;
@@ -296,8 +239,4 @@ function isAt({ offset: left }: FlushState, { offset: right }: FlushState): bool
 
 function lockOf({ flushState }: SessionPlace): string {
   return `flush ${flushState}`;
-}
-
-function passes(error: unknown, signal: AbortSignal | undefined): boolean {
-  return signal?.aborted === true || (ModelError.isInstance(error) && error.retryable);
 }

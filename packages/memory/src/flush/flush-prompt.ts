@@ -1,7 +1,7 @@
 import type { Message, Redact } from '@x/core';
 import { type Checked, quote } from '../ask-model.js';
-import { bulletText } from '../bullets.js';
 import { cutMiddle, messageText } from '../message-text.js';
+import { bulletText, plainLine } from '../notes.js';
 
 /** What a model answers when nothing is worth remembering. */
 const NO_REPLY = 'NO_REPLY';
@@ -97,13 +97,4 @@ export function parseBullets(answer: string): Checked<readonly Statement[]> {
   }
   if (bullets.length > MAX_BULLETS) return { refused: `it has more than ${MAX_BULLETS} bullets` };
   return { value: bullets };
-}
-
-/** One line without control characters, in which nothing looks like one of the marks in a note. */
-export function plainLine(text: string): string {
-  return text
-    .replaceAll(/\s+/g, ' ')
-    .replaceAll(/\p{Cc}/gu, '')
-    .replaceAll('<!--', '‹!--')
-    .trim();
 }

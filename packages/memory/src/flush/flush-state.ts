@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Message, Workspace } from '@x/core';
+import { estimateCounter, type Message, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { readJson } from '../memory-files.js';
+import type { SessionPlace } from '../memory-scope.js';
+import { readLogFrom } from '../session-logs.js';
+import { renderMessage } from './flush-prompt.js';
 
 const offsetSchema = z.object({
   messageId: z.string(),
@@ -40,6 +43,69 @@ const REMEDY = 'Delete the file to have the whole session read again.';
 /** @throws {InvalidInputError} for a file that is no such state. */
 export async function readFlushState(workspace: Workspace, path: string): Promise<FlushState> {
   return (await readJson(workspace, path, stateSchema, REMEDY)) ?? { version: 1, refusals: 0 };
+}
+
+/** Tests whether all that a log of a size holds has been flushed. */
+export async function isFlushed(workspace: Workspace, place: SessionPlace, size: number): Promise<boolean> {
+  const { offset, pending } = await readFlushState(workspace, place.flushState);
+  return pending === undefined && (offset?.end ?? 0) >= size;
+}
+
+/** Messages of a session that have not been flushed yet. */
+export interface Batch {
+  /** Those that say something: summaries, injected messages and system prompts are left out. */
+  readonly messages: readonly Message[];
+  /** Where the flush stands behind them. */
+  readonly offset: FlushOffset;
+  /** Whether the log goes on. */
+  readonly more: boolean;
+}
+
+/**
+ * Reads the next messages of a log behind an offset, as many as fit into `maxTokens`, one at least; `undefined` when there
+ * are none. Costs what was added since.
+ */
+export async function nextBatch(
+  workspace: Workspace,
+  log: string,
+  after: FlushOffset | undefined,
+  maxTokens: number,
+): Promise<Batch | undefined> {
+  const messages: Message[] = [];
+  const seen = new Set<string>();
+  let offset: FlushOffset | undefined;
+  let tokens = 0;
+  const from = after === undefined ? 0 : await resume(workspace, log, after);
+  for await (const { message, start, end } of readLogFrom(workspace, log, from)) {
+    if (message === undefined) continue;
+    const isSpoken = message.kind === undefined && message.role !== 'system' && !seen.has(message.id);
+    const text = isSpoken ? renderMessage(message) : '';
+    const cost = text === '' ? 0 : estimateCounter.count(text);
+    if (messages.length > 0 && tokens + cost > maxTokens && offset !== undefined) {
+      return { messages, offset, more: true };
+    }
+    seen.add(message.id);
+    if (text !== '') messages.push(message);
+    tokens += cost;
+    offset = { messageId: message.id, start, end };
+  }
+  return offset && { messages, offset, more: false };
+}
+
+/** Finds where to read on: right behind the message, wherever it is now; at the beginning of a log that lost it. */
+async function resume(
+  workspace: Workspace,
+  log: string,
+  { messageId, start, end }: FlushOffset,
+): Promise<number> {
+  for await (const line of readLogFrom(workspace, log, start)) {
+    if (line.end === end && line.message?.id === messageId) return end;
+    break;
+  }
+  for await (const line of readLogFrom(workspace, log, 0)) {
+    if (line.message?.id === messageId) return line.end;
+  }
+  return 0;
 }
 
 /** Behind what a crash left of a line. */

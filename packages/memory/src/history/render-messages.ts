@@ -1,6 +1,5 @@
 import { type FileBlock, headOf, type Message, type ToolOutputBlock, tailOf } from '@x/core';
 import { cut, fitting, messageText } from '../message-text.js';
-import type { HistorySettings } from './session-history.js';
 
 /** A message and its place in the log, from 1. */
 export interface NumberedMessage {
@@ -24,7 +23,7 @@ function heading({ number, message }: NumberedMessage): string {
  */
 export function renderNewest(
   messages: readonly NumberedMessage[],
-  { maxMessageChars, maxOutputChars }: HistorySettings,
+  { maxMessageChars, maxOutputChars }: { readonly maxMessageChars: number; readonly maxOutputChars: number },
 ): { readonly text: string; readonly left: number } {
   const rendered = messages.toReversed().map((entry) => {
     const advice = (from: number) => `: number ${entry.number} with offset ${from}`;
@@ -43,7 +42,7 @@ export function renderNewest(
 export function wholeMessage(
   entry: NumberedMessage,
   offset: number,
-  { maxOutputChars }: HistorySettings,
+  maxOutputChars: number,
 ): readonly ToolOutputBlock[] {
   const text = messageText(entry.message);
   const from = Math.min(offset, text.length);

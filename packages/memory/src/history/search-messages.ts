@@ -3,27 +3,27 @@ import { dateOf, dayOf } from '../index/dates.js';
 import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
 import type { LazyIndex } from '../lazy-index.js';
-import type { LoggedSession } from '../logged-sessions.js';
 import { excerpt, fitting, searchableText } from '../message-text.js';
+import type { LoggedSession } from '../session-logs.js';
 import { numbered } from './render-messages.js';
-import type { HistorySettings } from './session-history.js';
 
 const EXCERPT_CHARS = 300;
 
-export interface SearchOptions {
+interface SearchOptions {
+  readonly query: string;
   readonly limit: number;
   readonly offset: number;
   /** Numbers of the first and last message to consider. */
   readonly from?: number | undefined;
   readonly to?: number | undefined;
+  readonly maxOutputChars: number;
   readonly signal: AbortSignal;
 }
 
-/** An index of the logs of one agent, and where these lie. */
-export interface IndexedLogs {
+/** An index of the logs of one agent, and where its `sessions/` lies. */
+interface IndexedLogs {
   readonly index: LazyIndex;
   readonly workspace: Workspace;
-  /** Where its `sessions/` lies. */
   readonly prefix: string;
 }
 
@@ -34,21 +34,21 @@ interface MessageHit {
   readonly excerpt: string;
 }
 
+/** The hits of a page and one more, to know whether there are others; and why newer ones may be missing. */
+interface Found {
+  readonly hits: readonly MessageHit[];
+  readonly stale?: string | undefined;
+}
+
 /** Searches the logs of sessions, through an index where there is one, and answers the best messages as text. */
 export async function searchMessages(
-  query: string,
   sessions: readonly LoggedSession[],
   options: SearchOptions,
-  { maxOutputChars }: HistorySettings,
   logs?: IndexedLogs,
 ): Promise<string> {
-  const { limit, offset } = options;
+  const { query, limit, offset, maxOutputChars } = options;
   if (parseQuery(query).terms.length === 0) return 'The query has no word to search for.';
-  // A range is a part of one log: reading that is as quick.
-  const isIndexed = logs !== undefined && options.from === undefined && options.to === undefined;
-  const { hits, stale } = isIndexed
-    ? await findIndexed(query, sessions, options, logs)
-    : { hits: await scan(query, sessions, options), stale: undefined };
+  const { hits, stale } = await (logs ? findIndexed(sessions, options, logs) : scan(sessions, options));
   const rendered = hits.slice(0, limit).map(({ session, number, date, excerpt: text }) => {
     const day = date === undefined ? '' : `, ${date}`;
     return `session ${JSON.stringify(session.id)} #${number}${day}\n${text}`;
@@ -62,12 +62,10 @@ export async function searchMessages(
   return `${warning}${offset + 1} to ${shown}, the best first.${more}\n\n${texts.join('\n\n')}`;
 }
 
-/** The hits of a page, and one to know whether there are others. */
 async function scan(
-  query: string,
   sessions: readonly LoggedSession[],
-  { limit, offset, from = 1, to = Number.POSITIVE_INFINITY, signal }: SearchOptions,
-): Promise<readonly MessageHit[]> {
+  { query, limit, offset, from = 1, to = Infinity, signal }: SearchOptions,
+): Promise<Found> {
   const parsed = parseQuery(query);
   const lines = new LineScan<MessageHit>(parsed);
   // The last changed session comes last, so that of equal hits its are the first.
@@ -87,26 +85,26 @@ async function scan(
       }));
     }
   }
-  return lines.best().slice(offset, offset + limit + 1);
+  return { hits: lines.best().slice(offset, offset + limit + 1) };
 }
 
 async function findIndexed(
-  query: string,
   sessions: readonly LoggedSession[],
-  { limit, offset }: SearchOptions,
+  { query, limit, offset }: SearchOptions,
   { index, workspace, prefix }: IndexedLogs,
-): Promise<{ readonly hits: readonly MessageHit[]; readonly stale: string | undefined }> {
-  const [only] = sessions;
-  const { hits: rows, stale } = await index.search(workspace, { prefix, logs: true }, query, {
+): Promise<Found> {
+  const { hits, stale } = await index.search(workspace, { prefix, logs: true }, query, {
     limit: limit + 1,
     offset,
     snippetChars: EXCERPT_CHARS,
-    ...(sessions.length === 1 && only !== undefined ? { path: only.location } : {}),
+    ...(sessions.length === 1 ? { path: sessions[0]?.location } : {}),
   });
   const byLocation = new Map(sessions.map((session) => [session.location, session]));
-  const hits = rows.flatMap(({ path, lineNumber, date, snippet = '' }) => {
-    const session = byLocation.get(path);
-    return session === undefined ? [] : [{ session, number: lineNumber, date, excerpt: snippet }];
-  });
-  return { hits, stale };
+  return {
+    hits: hits.flatMap(({ path, lineNumber, date, snippet = '' }) => {
+      const session = byLocation.get(path);
+      return session === undefined ? [] : [{ session, number: lineNumber, date, excerpt: snippet }];
+    }),
+    stale,
+  };
 }

@@ -1,9 +1,18 @@
-import { type Capability, parseWith } from '@x/core';
+import { type Capability, defineTool, parseWith, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import { LazyIndex } from '../lazy-index.js';
-import { scopePrefix } from '../memory-scope.js';
+import { prefixOfAgent, scopePrefix, type WithoutUser } from '../memory-scope.js';
+import { excerpt, fitting, messageText } from '../message-text.js';
+import {
+  currentSession,
+  findSession,
+  type LoggedSession,
+  listAgents,
+  listSessions,
+} from '../session-logs.js';
 import { indexSchema, withoutUser } from '../settings.js';
-import { historyTools } from './history-tools.js';
+import { numbered, renderNewest, wholeMessage } from './render-messages.js';
+import { searchMessages } from './search-messages.js';
 
 export const historyConfigSchema = z.strictObject({
   /** Characters that one answer of a tool may have. What does not fit is announced and can be asked for. */
@@ -22,7 +31,26 @@ export const historyConfigSchema = z.strictObject({
 
 /** Options of `sessionHistory`. */
 export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
-export type HistorySettings = z.output<typeof historyConfigSchema>;
+type HistorySettings = z.output<typeof historyConfigSchema>;
+
+/** Agents that are named at most. */
+const MAX_NAMED = 20;
+/** Messages looked at for the one that a session began with. */
+const OPENING = 10;
+
+const agentField = {
+  agentId: z
+    .string()
+    .min(1)
+    .max(1_000)
+    .optional()
+    .describe('Another agent of this user, whose sessions to use; default: your own'),
+};
+const page = {
+  query: z.string().min(1).max(1_000).describe('Words to look for'),
+  limit: z.int().min(1).max(50).default(10).describe('How many hits'),
+  offset: z.int().min(0).max(1_000).default(0).describe('How many hits to skip'),
+};
 
 /**
  * Tools with which an agent reads the lossless logs of its sessions: what a compaction removed from this one, and what
@@ -43,4 +71,159 @@ export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
     },
     close: async () => index?.close(),
   };
+}
+
+function historyTools(settings: HistorySettings, index: LazyIndex | undefined): readonly Tool[] {
+  const { withoutUser: sharing, maxOutputChars } = settings;
+  // An absent field is read as `undefined`, which the type allows.
+  const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
+  /** The sessions of an agent; in words, who has some where that one has none. */
+  const sessionsOf = async (context: ToolContext, agentId?: string): Promise<LoggedSession[] | string> => {
+    const sessions = await listSessions(context, sharing, agentId);
+    return sessions.length > 0 ? sessions : noSessionsOf(agentId, context, sharing);
+  };
+  const logsOf = (context: ToolContext, agentId?: string) => {
+    const prefix = prefixOfAgent(context, sharing, agentId);
+    return index && prefix !== undefined ? { index, workspace: context.storage, prefix } : undefined;
+  };
+  return [
+    defineTool({
+      name: 'session_list',
+      description:
+        'Lists your sessions with this user, the current one first, then the most recent: id, time of the last change, and how it began.',
+      readOnly: true,
+      input: z.strictObject({
+        ...agent,
+        limit: z.int().min(1).max(100).default(20).describe('How many sessions'),
+        offset: z.int().min(0).default(0).describe('How many to skip'),
+      }),
+      async execute({ agentId, limit, offset }, context: ToolContext) {
+        const sessions = await sessionsOf(context, agentId);
+        if (typeof sessions === 'string') return sessions;
+        const described = await Promise.all(sessions.slice(offset, offset + limit).map(describe));
+        const lines = fitting(described, maxOutputChars);
+        const shown = offset + lines.length;
+        const more = shown < sessions.length ? `\nMore: session_list with offset ${shown}.` : '';
+        return `${sessions.length} sessions.\n${lines.join('\n')}${more}`;
+      },
+    }),
+    defineTool({
+      name: 'session_history',
+      description:
+        'Reads messages of one of your sessions from its complete log, also those that were compacted away: the last ones, ' +
+        'paged back with "before", or one of them in full by "messageId" or "number".',
+      readOnly: true,
+      input: z.strictObject({
+        ...agent,
+        sessionId: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('An id from session_list or session_search; default: the current session, or the last'),
+        lastN: z.int().min(1).max(200).default(20).describe('How many messages'),
+        before: z
+          .int()
+          .min(1)
+          .optional()
+          .describe('Only messages before this number; default: up to the last'),
+        messageId: z
+          .string()
+          .min(1)
+          .optional()
+          .describe('This message alone, in full: the id behind "log message" where something was shortened'),
+        number: z.int().min(1).optional().describe('This message alone, in full: the number behind "#"'),
+        offset: z.int().min(0).default(0).describe('Characters of that message to skip'),
+      }),
+      async execute(
+        { agentId, sessionId, lastN, before = Infinity, messageId, number, offset },
+        context: ToolContext,
+      ) {
+        const asksForCurrent = agentId === undefined && sessionId === undefined;
+        const sessions = asksForCurrent ? [currentSession(context)] : await sessionsOf(context, agentId);
+        if (typeof sessions === 'string') return sessions;
+        const session = sessionId === undefined ? sessions[0] : findSession(sessions, sessionId);
+        if (session === undefined) {
+          const whose = agentId === undefined ? '' : ` of agent ${JSON.stringify(agentId)}`;
+          return `There is no session ${JSON.stringify(sessionId)}${whose}. session_list names those there are.`;
+        }
+        const entries = numbered(session.read());
+        if (messageId !== undefined || number !== undefined) {
+          for await (const entry of entries) {
+            const isWanted =
+              messageId === undefined ? entry.number === number : entry.message.id === messageId;
+            if (isWanted) return wholeMessage(entry, offset, maxOutputChars);
+          }
+          const wanted = messageId === undefined ? `number ${number}` : `id ${JSON.stringify(messageId)}`;
+          return `Session ${JSON.stringify(session.id)} has no message with the ${wanted}.`;
+        }
+        const last = [];
+        for await (const entry of entries) {
+          if (entry.number >= before) break;
+          last.push(entry);
+          if (last.length > lastN) last.shift();
+        }
+        if (last.length === 0) return 'There are no such messages.';
+        const { text, left } = renderNewest(last, settings);
+        const first = last[left]?.number ?? 1;
+        const more = first > 1 ? `Earlier messages: session_history with before ${first}.\n\n` : '';
+        return `Session ${JSON.stringify(session.id)}, log ${session.location}\n${more}${text}`;
+      },
+    }),
+    defineTool({
+      name: 'session_search',
+      description:
+        'Searches the complete logs of all your sessions with this user, ranked. Read around a hit with session_history.',
+      readOnly: true,
+      input: z.strictObject({ ...agent, ...page }),
+      async execute({ agentId, ...search }, context: ToolContext) {
+        const sessions = await sessionsOf(context, agentId);
+        if (typeof sessions === 'string') return sessions;
+        const options = { ...search, maxOutputChars, signal: context.signal };
+        return searchMessages(sessions, options, logsOf(context, agentId));
+      },
+    }),
+    defineTool({
+      name: 'query_history',
+      description:
+        'Searches the complete log of the current session, ranked, also what was compacted away. Read around a hit with session_history.',
+      readOnly: true,
+      input: z.strictObject({
+        ...page,
+        range: z
+          .strictObject({ from: z.int().min(1).optional(), to: z.int().min(1).optional() })
+          .optional()
+          .describe('Numbers of the first and last message to search'),
+      }),
+      async execute({ range, ...search }, context: ToolContext) {
+        const options = { ...search, ...range, maxOutputChars, signal: context.signal };
+        // A range is a part of one log: reading that is as quick.
+        const logs = range === undefined ? logsOf(context) : undefined;
+        return searchMessages([currentSession(context)], options, logs);
+      },
+    }),
+  ];
+}
+
+/** The answer where an agent has no sessions with this user: it names those that have. */
+async function noSessionsOf(
+  agentId: string | undefined,
+  context: ToolContext,
+  sharing: WithoutUser,
+): Promise<string> {
+  const agents = await listAgents(context, sharing, MAX_NAMED + 1);
+  const names = agents.slice(0, MAX_NAMED).map((agent) => JSON.stringify(agent));
+  const more = agents.length > MAX_NAMED ? ' and others' : '';
+  const known = names.length === 0 ? '' : ` These agents have some: ${names.join(', ')}${more}.`;
+  return `There are no sessions of agent ${JSON.stringify(agentId)} with this user.${known}`;
+}
+
+async function describe({ id, isCurrent, updatedAt = '', read }: LoggedSession): Promise<string> {
+  const marks = [isCurrent ? 'current' : '', updatedAt].filter(Boolean).join(', ');
+  let opening = '';
+  let looked = 0;
+  for await (const message of read()) {
+    if (message.role === 'user') opening = excerpt(messageText(message), [], 120);
+    if (message.role === 'user' || ++looked === OPENING) break;
+  }
+  return `- ${JSON.stringify(id)} (${marks}): ${opening}`;
 }

@@ -2,9 +2,8 @@ import { createHash } from 'node:crypto';
 import type { Workspace, WorkspaceEntry } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import { markOf } from '../memory-files.js';
-import { LOG_SUFFIX } from '../memory-scope.js';
 import { searchableText } from '../message-text.js';
-import { type LogLine, readLogFrom } from '../read-log-file.js';
+import { type LogLine, readLogFrom, sessionLogs } from '../session-logs.js';
 import { dayOf } from './dates.js';
 import type { LineWriter, NewLine } from './line-writer.js';
 import { piecesOf } from './terms.js';
@@ -53,8 +52,7 @@ export async function indexLogs(
   writing: { readonly database: Database; readonly writer: LineWriter },
 ): Promise<void> {
   const gone = new Set(writing.writer.pathsOf(prefix, 'sessions'));
-  for await (const entry of workspace.list(`${prefix}sessions`)) {
-    if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
+  for await (const entry of sessionLogs(workspace, prefix)) {
     gone.delete(entry.path);
     await indexLog(workspace, entry, writing);
   }

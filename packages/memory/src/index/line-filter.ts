@@ -24,7 +24,6 @@ export function scopeOfPath(path: string): IndexScope {
 /** Which lines a search may find. */
 export interface LineFilter {
   readonly prefix?: string | undefined;
-  readonly userSegment?: string | undefined;
   readonly sources: readonly MemorySource[];
   /** A file, or a folder that ends with `/`. */
   readonly path?: string | undefined;
@@ -54,8 +53,7 @@ export function searchedLines(database: Database, filter: LineFilter): SearchedL
       'SELECT id, prefix, source, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
     )
     .all({ prefix: filter.prefix ?? null })
-    .filter(({ source }) => filter.sources.includes(source))
-    .filter(({ prefix }) => filter.userSegment === undefined || userOf(prefix) === filter.userSegment);
+    .filter(({ source }) => filter.sources.includes(source));
   const sum = (pick: (row: ScopeRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
   const lines = sum((row) => row.lines);
   return {
@@ -85,8 +83,4 @@ export function conditionOf(
     parts.push('lines.day <= :until');
   }
   return parts.length === 0 ? undefined : { sql: parts.join(' AND '), values };
-}
-
-function userOf(prefix: string): string | undefined {
-  return /^(?:tenants\/[^/]+\/)?users\/([^/]+)\//.exec(prefix)?.[1];
 }

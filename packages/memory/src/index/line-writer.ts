@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Database, Statement } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
-import { withoutMark } from '../note-line.js';
+import { withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import { patiently } from './index-database.js';
 import { type IndexScope, type MemorySource, scopeOfPath } from './line-filter.js';
@@ -82,7 +82,7 @@ export class LineWriter {
     this.#moveLine = database.prepare('UPDATE lines SET number = ? WHERE id = ?');
     this.#noteDeletion = database.prepare(`INSERT OR IGNORE INTO settings VALUES ('deleted', '1')`);
     // All in one go: to begin a statement costs about as much as to delete a line.
-    this.#deletions = ['lines WHERE id', 'line_terms WHERE rowid', 'vectors WHERE line_id'].map((rest) =>
+    this.#deletions = ['lines WHERE id', 'line_terms WHERE rowid'].map((rest) =>
       database.prepare<[string]>(`DELETE FROM ${rest} IN (SELECT value FROM json_each(?))`),
     );
   }

@@ -11,7 +11,7 @@ import {
   type SearchItem,
   type SearchOperation,
 } from '@langchain/langgraph-checkpoint';
-import { encodeSegment, InvalidInputError, parseWith, type Workspace } from '@x/core';
+import { encodeSegment, InvalidInputError, parseWith, storageOf, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
 import { LazyIndex } from '../lazy-index.js';
@@ -70,7 +70,7 @@ export class WorkspaceStore extends BaseStore {
   constructor(options: WorkspaceStoreOptions) {
     super();
     const { workspace, index, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
-    this.#workspace = workspace;
+    this.#workspace = storageOf(workspace);
     this.#index = new LazyIndex(index);
     this.#folder = `${scopePrefix(scope satisfies MemoryScope)}store/`;
     this.#fields = fields;

@@ -1,8 +1,11 @@
 import { errorText, parseWith } from '@x/core';
-import type { ConsolidationOptions, ConsolidationOutcome } from '../consolidate/consolidator.js';
-import { isFlushed, MemoryFlushManager } from '../flush/flush-manager.js';
+import type { AskOptions } from '../ask-model.js';
+import type { ConsolidationOutcome } from '../consolidate/consolidator.js';
+import { MemoryFlushManager } from '../flush/flush-manager.js';
+import { isFlushed } from '../flush/flush-state.js';
 import { memoryPrefixes } from '../memory-files.js';
-import { isCommon, type MemoryScope, scopePrefix } from '../memory-scope.js';
+import { isCommon, type MemoryPlace, scopePrefix } from '../memory-scope.js';
+import { sessionLogs } from '../session-logs.js';
 import {
   type MaintenanceReport,
   type MaintenanceSettings,
@@ -10,7 +13,7 @@ import {
   maintenanceSchema,
 } from '../settings.js';
 import { lastPass, notePass, oneAtATime } from './one-pass.js';
-import { archiveNotes, listLogs, pruneSessions } from './retention.js';
+import { archiveNotes, pruneSessions } from './retention.js';
 
 const NOTHING: MaintenanceReport = {
   status: 'done',
@@ -62,11 +65,11 @@ export class MemoryMaintenanceScheduler {
   }
 
   /**
-   * One pass over all memories of the workspace, now. What fails is reported and does not keep the rest from being done.
-   * What a job scheduler for a fleet calls.
+   * Makes one pass over all memories of the workspace, now. What fails is reported and does not keep the rest from being
+   * done. What a job scheduler for a fleet calls.
    */
   async run(): Promise<MaintenanceReport> {
-    return (await this.#track(oneAtATime(this.#settings, (lost) => this.#pass(lost)))) ?? busy();
+    return this.#alone((lost) => this.#pass(lost));
   }
 
   /**
@@ -75,17 +78,10 @@ export class MemoryMaintenanceScheduler {
    * @throws what the consolidator throws.
    */
   async requestConsolidation(
-    scope: MemoryScope,
-    options: ConsolidationOptions = {},
+    place: MemoryPlace,
+    options: AskOptions = {},
   ): Promise<ConsolidationOutcome | undefined> {
-    return this.requestConsolidationBelow(scopePrefix(scope), options);
-  }
-
-  /** @internal The same for a place in the workspace. */
-  async requestConsolidationBelow(
-    prefix: string,
-    options: ConsolidationOptions = {},
-  ): Promise<ConsolidationOutcome | undefined> {
+    const prefix = scopePrefix(place);
     const { clock, consolidator, consolidationGapMs } = this.#settings;
     const now = clock.now();
     const last = Math.max(
@@ -99,7 +95,7 @@ export class MemoryMaintenanceScheduler {
     this.#attempts.set(prefix, now);
     const oldest = this.#attempts.keys().next().value;
     if (this.#attempts.size > MOST_ATTEMPTS && oldest !== undefined) this.#attempts.delete(oldest);
-    const outcome = await this.#track(consolidator.consolidateBelow(prefix, options));
+    const outcome = await this.#track(consolidator.consolidate(prefix, options));
     if (outcome.status === 'nothing') this.#attempts.delete(prefix);
     return outcome;
   }
@@ -139,19 +135,17 @@ export class MemoryMaintenanceScheduler {
 
   async #runIfDue(): Promise<MaintenanceReport> {
     const { clock, workspace, intervalMs } = this.#settings;
-    try {
-      const report = oneAtATime(this.#settings, async (lost) => {
-        const last = await lastPass(workspace);
-        const age = last === undefined ? undefined : clock.now() - last;
-        if (age !== undefined && age >= 0 && age < intervalMs) {
-          return { ...NOTHING, status: 'not_due' as const };
-        }
-        return this.#pass(lost);
-      });
-      return (await this.#track(report)) ?? busy();
-    } catch (error) {
-      return { ...busy(), failures: [errorText(error)] };
-    }
+    return this.#alone(async (lost) => {
+      const age = clock.now() - ((await lastPass(workspace)) ?? Number.NEGATIVE_INFINITY);
+      if (age >= 0 && age < intervalMs) return { ...NOTHING, status: 'not_due' as const };
+      return this.#pass(lost);
+    }).catch((error: unknown) => ({ ...NOTHING, status: 'busy' as const, failures: [errorText(error)] }));
+  }
+
+  /** Runs a task unless another process is at it. */
+  async #alone(task: (lost: AbortSignal | undefined) => Promise<MaintenanceReport>) {
+    const report = await this.#track(oneAtATime(this.#settings, task));
+    return report ?? { ...NOTHING, status: 'busy' as const };
   }
 
   async #pass(lost: AbortSignal | undefined): Promise<MaintenanceReport> {
@@ -183,7 +177,7 @@ export class MemoryMaintenanceScheduler {
           count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
         });
         await attempt('consolidation', prefix, async () => {
-          const { status } = await consolidator.consolidateBelow(prefix, { signal });
+          const { status } = await consolidator.consolidate(prefix, { signal });
           if (status === 'consolidated') count.consolidated++;
         });
         prefixes.push(prefix);
@@ -206,12 +200,12 @@ export class MemoryMaintenanceScheduler {
   async #flush(prefix: string, signal: AbortSignal): Promise<number> {
     const { workspace, clock } = this.#settings;
     let flushed = 0;
-    for (const { place, size, modifiedAt } of await listLogs(workspace, prefix)) {
-      const isIdle = Math.abs(clock.now() - modifiedAt) >= IDLE_MS;
+    for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
+      const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
       if (this.#flusher === null || !isIdle || (await isFlushed(workspace, place, size))) continue;
       let complete = false;
       while (!complete && !signal.aborted) {
-        ({ complete } = await this.#flusher.flushPlace(place, { reason: 'manual', signal }));
+        ({ complete } = await this.#flusher.flush(place, { reason: 'manual', signal }));
       }
       flushed++;
     }
@@ -227,8 +221,4 @@ export class MemoryMaintenanceScheduler {
       this.#running.delete(work);
     }
   }
-}
-
-function busy(): MaintenanceReport {
-  return { ...NOTHING, status: 'busy' };
 }

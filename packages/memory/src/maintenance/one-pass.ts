@@ -31,19 +31,14 @@ export async function oneAtATime<T>(
   }
   if (workspace.lock === undefined) return task(undefined);
   let begun = false;
-  try {
-    return await workspace.lock(
-      LOCK,
-      () => {
-        begun = true;
-        return task(undefined);
-      },
-      { timeoutMs: PATIENCE_MS },
-    );
-  } catch (error) {
+  const begin = () => {
+    begun = true;
+    return task(undefined);
+  };
+  return workspace.lock(LOCK, begin, { timeoutMs: PATIENCE_MS }).catch((error: unknown) => {
     if (!begun && WorkspaceError.isInstance(error) && error.code === 'locked') return undefined;
     throw error;
-  }
+  });
 }
 
 const PATH = 'memory/.maintenance_state';

@@ -1,9 +1,9 @@
 import type { Workspace } from '@x/core';
 import { readState } from '../consolidate/memory-state.js';
 import { dailyNotes, isMerged } from '../consolidate/new-notes.js';
-import { isFlushed } from '../flush/flush-manager.js';
+import { isFlushed } from '../flush/flush-state.js';
 import { readIfFound } from '../memory-files.js';
-import { LOG_SUFFIX, placeOfLog, type SessionPlace } from '../memory-scope.js';
+import { type LogEntry, sessionLogs } from '../session-logs.js';
 
 const DAY_MS = 86_400_000;
 
@@ -42,26 +42,6 @@ async function keep(workspace: Workspace, path: string, text: string): Promise<v
   else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
 }
 
-/** A session log, as a listing shows it. */
-export interface LogEntry {
-  readonly place: SessionPlace;
-  readonly size: number;
-  /** Milliseconds since 1970. */
-  readonly modifiedAt: number;
-}
-
-/** The session logs of a place. */
-export async function listLogs(workspace: Workspace, prefix: string): Promise<LogEntry[]> {
-  const folder = `${prefix}sessions/`;
-  const logs: LogEntry[] = [];
-  for await (const { path, type, size, modifiedAt } of workspace.list(`${prefix}sessions`)) {
-    if (type !== 'file' || !path.endsWith(LOG_SUFFIX)) continue;
-    const place = placeOfLog(prefix, path.slice(folder.length, -LOG_SUFFIX.length));
-    logs.push({ place, size, modifiedAt: Date.parse(modifiedAt) });
-  }
-  return logs;
-}
-
 /**
  * Deletes the logs of sessions in which nothing was said for `days`, and what was noted of their flushes.
  *
@@ -74,9 +54,12 @@ export async function pruneSessions(
   { now, days, onlyFlushed }: { readonly now: number; readonly days: number; readonly onlyFlushed: boolean },
 ): Promise<number> {
   if (days === 0) return 0;
+  const old: LogEntry[] = [];
+  for await (const log of sessionLogs(workspace, prefix)) {
+    if (Date.parse(log.modifiedAt) < now - days * DAY_MS) old.push(log);
+  }
   let pruned = 0;
-  for (const { place, size, modifiedAt } of await listLogs(workspace, prefix)) {
-    if (modifiedAt >= now - days * DAY_MS) continue;
+  for (const { place, size } of old) {
     if (onlyFlushed && !(await isFlushed(workspace, place, size))) continue;
     await workspace.delete(place.flushState);
     if (await workspace.delete(place.log)) pruned++;

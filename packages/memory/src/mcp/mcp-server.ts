@@ -67,7 +67,7 @@ export function mcpServer(options: McpServerOptions): Server {
     }
     try {
       const blocks = await scoped.run(tool, (params.arguments ?? {}) as JsonObject, signal);
-      return { content: await Promise.all(blocks.map((block) => toMcpContent(block, scoped.workspace))) };
+      return { content: await Promise.all(blocks.map((block) => toMcpContent(block, scoped.files))) };
     } catch (error) {
       // What a tool throws is for the model to read, as in an agent.
       return { content: [{ type: 'text', text: errorText(error) }], isError: true };

@@ -27,7 +27,6 @@ export function offerMemory(
   memory: MemoryService,
   { tenantId, userId, agentId }: MemoryScope,
 ): void {
-  const { workspace } = memory;
   const scope = { tenantId, userId, agentId };
   const prefix = memory.prefixOf(scope);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
@@ -39,7 +38,7 @@ export function offerMemory(
   });
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const path = uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : '';
-    const text = isMemoryPath(path) ? await readIfFound(workspace, `${prefix}${path}`) : undefined;
+    const text = isMemoryPath(path) ? await readIfFound(memory.storage, `${prefix}${path}`) : undefined;
     if (text === undefined && path !== CORE_FILE) {
       throw new McpError(ErrorCode.InvalidParams, `There is no resource ${JSON.stringify(uri)}.`);
     }

@@ -1,6 +1,6 @@
 import type { Message } from '@x/core';
-import { factKey } from '../bullets.js';
-import { plainLine, type Statement } from '../flush/flush-prompt.js';
+import type { Statement } from '../flush/flush-prompt.js';
+import { factKey, plainLine } from '../notes.js';
 
 const SHORTEST = 6;
 /** UTF-16 units of a sentence; longer ones are pasted text. */

@@ -1,8 +1,8 @@
 import { type CallScope, estimateCounter, type Message, userMessage } from '@x/core';
 import { hashOf } from '../consolidate/memory-state.js';
 import { fitTokens } from '../fit-tokens.js';
-import { memoryPrefix } from '../log-scope.js';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
+import { memoryPrefix } from '../memory-scope.js';
 import type { MemorySettings } from '../settings.js';
 
 const EXTENSION = 'memory';

@@ -1,11 +1,11 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import type { FactOutcome } from '../find-facts.js';
-import { memoryPrefix } from '../log-scope.js';
 import { isMemoryPath, readIfFound } from '../memory-files.js';
+import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
-import { withoutMark } from '../note-line.js';
+import { withoutMark } from '../notes.js';
 import type { MemorySettings } from '../settings.js';
 
 const MAX_LINE = 500;

@@ -1,16 +1,16 @@
 import {
   type CallScope,
   type Capability,
-  CapabilityError,
   errorText,
+  fileSegment,
+  type Model,
   parseWith,
-  SessionKey,
   type SessionStore,
   type ToolDefinition,
   type UserScope,
   type Workspace,
 } from '@x/core';
-import { type SessionPlace, scopePrefix, sessionPlace } from '../memory-scope.js';
+import { memoryPrefix, placeOfLog, scopePrefix } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
 import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
 import { WorkQueue } from '../work-queue.js';
@@ -40,9 +40,9 @@ const MOST_LEFT = 100;
 export function memory(config: MemoryConfig = {}): Capability {
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const keepers = new Map<Workspace, MemoryKeeper>();
-  const keeperOf = (workspace: Workspace, store?: SessionStore) => {
-    const keeper = keepers.get(workspace) ?? new MemoryKeeper(settings, workspace, store);
-    keepers.set(workspace, keeper);
+  const keeperOf = (storage: Workspace, own: Partial<AgentParts> = {}) => {
+    const keeper = keepers.get(storage) ?? new MemoryKeeper(settings, storage, own);
+    keepers.set(storage, keeper);
     return keeper;
   };
   /** Sections as they stand in the system prompt of the step under way, and sessions that were compacted in it. */
@@ -61,7 +61,7 @@ export function memory(config: MemoryConfig = {}): Capability {
   return {
     name: 'memory',
     tools,
-    install: ({ storage, session }) => void keeperOf(storage, session),
+    install: (agent) => void keeperOf(agent.storage, agent),
     offerTools(offered, scope) {
       if (remembers(scope)) return offered;
       const rest = withoutOwn.get(offered) ?? offered.filter(({ name }) => !names.has(name));
@@ -112,6 +112,12 @@ export function memory(config: MemoryConfig = {}): Capability {
   };
 }
 
+/** What a memory takes of the agent that it is installed in. */
+interface AgentParts {
+  readonly model: Model;
+  readonly session: SessionStore;
+}
+
 /** Keeps the memory of one workspace beside the calls of an agent. */
 class MemoryKeeper {
   readonly service: MemoryService;
@@ -120,17 +126,18 @@ class MemoryKeeper {
   /** By session, what flushes it without regard to the throttle. */
   readonly #left = new Map<string, () => Promise<void>>();
 
-  constructor(settings: MemorySettings, workspace: Workspace, store?: SessionStore) {
-    const { maxPromptTokens: _, tools: __, maxOutputChars: ___, model = null, ...shared } = settings;
+  constructor(settings: MemorySettings, workspace: Workspace, own: Partial<AgentParts>) {
+    const { maxPromptTokens: _, tools: __, maxOutputChars: ___, ...shared } = settings;
+    const { model = own.model ?? null } = settings;
     this.#settings = settings;
-    this.service = new MemoryService({ ...shared, model, workspace, store });
+    this.service = new MemoryService({ ...shared, model, workspace, store: own.session });
   }
 
   /** Flushes the session of a call in the background. */
   flush(scope: CallScope, reason: 'turn' | 'compaction'): void {
     const settings = this.#settings;
     // Not before there was a call: an agent that is built and not used leaves no trace.
-    this.service.start(scope.emit, settings.model === undefined ? scope.model : settings.model);
+    this.service.start(scope.emit);
     if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
     scope.background('memory', async (signal) => {
       await this.#queue
@@ -162,7 +169,7 @@ class MemoryKeeper {
     const model = this.#settings.model === undefined ? scope.model : this.#settings.model;
     const options = { model, signal, emit: scope.emit };
     try {
-      const place = placeOf(scope);
+      const place = placeOfLog(memoryPrefix(scope), fileSegment(scope.state.sessionId));
       const { status } = await this.service.flush(place, { ...options, reason });
       this.#leave(scope, status === 'throttled');
       if (reason === 'compaction') return;
@@ -183,17 +190,6 @@ class MemoryKeeper {
     const oldest = this.#left.keys().next().value;
     if (this.#left.size > MOST_LEFT && oldest !== undefined) this.#left.delete(oldest);
   }
-}
-
-/** The place of the session whose log this is: the memory lies beside it. */
-function placeOf({ state, agentId, log }: CallScope): SessionPlace {
-  const { tenantId, userId, sessionId } = state;
-  const place = sessionPlace(SessionKey.of({ tenantId, userId, agentId, sessionId }));
-  if (place.log === log.location) return place;
-  throw new CapabilityError(
-    'memory',
-    `Memory needs the session's log at ${place.log} in the workspace, but it is at ${log.location}.`,
-  );
 }
 
 function fail(scope: CallScope, operation: 'flush' | 'consolidation', error: unknown): void {

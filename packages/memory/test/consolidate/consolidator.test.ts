@@ -6,14 +6,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryConsolidator, MemoryRefusedError } from '../../src/index.js';
 import { between, merger, modelOf } from '../support/models.js';
-import { testWorkspace } from '../support/test-context.js';
+import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
 const core = `${prefix}MEMORY.md`;
 const note = (day: string) => `${prefix}memory/${day}.md`;
 
-async function textOf(workspace: LocalWorkspace, path = core): Promise<string> {
+async function textOf(workspace: TestWorkspace, path = core): Promise<string> {
   return Buffer.from(await workspace.read(path)).toString('utf8');
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryConsolidator } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
 import { merger } from '../support/models.js';
-import { testWorkspace } from '../support/test-context.js';
+import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const scope = { userId: 'alice', agentId: 'coder' };
 const prefix = 'users/alice/agents/coder/';
@@ -23,7 +23,7 @@ async function prepare() {
   return workspace;
 }
 
-async function factsIn(workspace: LocalWorkspace): Promise<string[]> {
+async function factsIn(workspace: TestWorkspace): Promise<string[]> {
   const text = Buffer.from(await workspace.read(`${prefix}MEMORY.md`)).toString('utf8');
   return (text.match(/fact-\d+/g) ?? []).sort();
 }

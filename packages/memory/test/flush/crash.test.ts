@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager } from '../../src/index.js';
 import { Crashed, CrashingWorkspace } from '../support/crashing-workspace.js';
 import { factTaker, withoutMarks } from '../support/models.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import { logSession, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const key = SessionKey.of(parts);
@@ -21,7 +21,7 @@ async function prepare() {
   return workspace;
 }
 
-async function factsIn(workspace: LocalWorkspace): Promise<string[]> {
+async function factsIn(workspace: TestWorkspace): Promise<string[]> {
   const found: string[] = [];
   for await (const { path } of workspace.list('users/alice/agents/coder/memory')) {
     if (!path.endsWith('.md')) continue;

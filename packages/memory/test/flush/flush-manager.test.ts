@@ -13,7 +13,7 @@ import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager, MemoryRefusedError } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { between, factTaker, modelOf, withoutMarks } from '../support/models.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import { logSession, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const parts = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const key = SessionKey.of(parts);
@@ -22,7 +22,7 @@ const DAY = '2026-03-04';
 const note = `${prefix}memory/${DAY}.md`;
 const clock = new ManualClock(Date.parse(`${DAY}T12:00:00Z`));
 
-const read = async (workspace: LocalWorkspace, path = note) =>
+const read = async (workspace: TestWorkspace, path = note) =>
   withoutMarks(Buffer.from(await workspace.read(path)).toString('utf8'));
 const bulletsIn = (text: string) => text.split('\n').filter((line) => line.startsWith('- '));
 
@@ -106,7 +106,7 @@ describe('what a flush reads', () => {
           const value: unknown = Reflect.get(target, name);
           if (typeof value !== 'function') return value;
           if (name !== 'read') return value.bind(target);
-          return async (...parameters: Parameters<LocalWorkspace['read']>) => {
+          return async (...parameters: Parameters<TestWorkspace['read']>) => {
             const data = await target.read(...parameters);
             bytes += data.length;
             return data;

@@ -57,11 +57,10 @@ function counting<Target extends Workspace>(workspace: Target): { workspace: Tar
 }
 
 describe('text that left its file', () => {
-  it('leaves index, vectors and the bytes of the database in the same pass', async () => {
+  it('leaves index and the bytes of the database in the same pass', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const workspace = await testWorkspace();
-    const embed = async (texts: readonly string[]) => texts.map(({ length }) => [1, length]);
-    const index = await openIndex(path, { embedding: { model: 'm', dimensions: 2, embed, share: 0 } });
+    const index = await openIndex(path);
     const words = Array.from({ length: 500 }, (_, number) => `- xylophone${number} belongs to Quetzalcoatl`);
     await workspace.write(`${prefix}memory/2026-01-01.md`, words.join('\n'));
     await workspace.write('users/bob/memory/2026-01-01.md', '- stays with bob');
@@ -69,7 +68,6 @@ describe('text that left its file', () => {
     await index.indexAllFromWorkspace(workspace, { prefix });
     await index.indexAllFromWorkspace(workspace, { prefix: 'users/bob/' });
     await index.indexSessionLogs(workspace, { prefix });
-    await index.embedded();
     expect(await bytesOf(path)).toMatch(/Quetzalcoatl/);
 
     await workspace.delete('users/alice');
@@ -83,9 +81,6 @@ describe('text that left its file', () => {
       expect(bytes).not.toContain(word);
     }
     expect(bytes).toContain('stays with bob');
-    const database = new Sqlite(path, { readonly: true });
-    onTestFinished(() => void database.close());
-    expect(database.prepare('SELECT count(*) FROM vectors').pluck().get()).toBe(1);
   });
 
   it('leaves the index when its log is pruned', async () => {
@@ -217,36 +212,4 @@ it('a line of megabytes is cut, found by any part, and lets others work meanwhil
   const [hit] = await index.search('word123456');
   expect(hit).toMatchObject({ path: 'memory/a.md', lineNumber: 2 });
   expect(hit?.content.length).toBeLessThanOrEqual(2_000);
-});
-
-describe('vectors', () => {
-  const lines = Array.from({ length: 40 }, (_, number) => `the needle number ${number}`);
-
-  it('of a weak embedding take no more than their share of the places', async () => {
-    const random = (text: string) =>
-      [...text].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 997, 7);
-    const embed = async (texts: readonly string[]) =>
-      texts.map((text) => [random(text), 500, random(`${text}x`)]);
-    const weak = await openIndex(':memory:', { embedding: { model: 'weak', dimensions: 3, embed } });
-    const plain = await openIndex(':memory:');
-    for (const index of [weak, plain]) {
-      await index.indexFromString('a.md', lines.join('\n'));
-      await index.indexFromString('b.md', Array.from({ length: 40 }, (_, at) => `hay ${at}`).join('\n'));
-    }
-    await weak.embedded();
-    const places = async (index: MemoryIndex) =>
-      (await index.search('needle number', { limit: 9 })).map(
-        ({ path, lineNumber }) => `${path}:${lineNumber}`,
-      );
-    const [words, both] = [await places(plain), await places(weak)];
-    expect(both).toHaveLength(9);
-    for (const best of words.slice(0, 6)) expect(both).toContain(best);
-    expect(both[0]).toBe(words[0]);
-    const paged: string[] = [];
-    for (let offset = 0; offset < 40; offset += 10) {
-      for (const { path, lineNumber } of await weak.search('needle number', { offset }))
-        paged.push(`${path}:${lineNumber}`);
-    }
-    expect(new Set(paged).size).toBe(paged.length);
-  });
 });

@@ -153,7 +153,7 @@ describe('words', () => {
 });
 
 describe('filters', () => {
-  it('by path, date, user and source', async () => {
+  it('by path, date, place and source', async () => {
     const index = await openIndex();
     for (const user of ['alice', 'bob', 'Alice']) {
       const workspace = await testWorkspace();
@@ -165,17 +165,17 @@ describe('filters', () => {
       await index.indexFromString(`users/${segment}/agents/coder/memory/2026-03-01.md`, 'needle new');
     }
     const alice = 'users/alice/agents/coder/';
-    expect(await found(index, 'needle', { userId: 'alice' })).toHaveLength(2);
-    expect(await found(index, 'needle', { userId: 'Alice' })).toEqual(
+    expect(await found(index, 'needle', { prefix: alice })).toHaveLength(2);
+    expect(await found(index, 'needle', { prefix: 'users/%41lice/agents/coder/' })).toEqual(
       expect.arrayContaining(['users/%41lice/agents/coder/memory/2026-01-01.md:1']),
     );
-    expect(await found(index, 'needle', { userId: '%41lice' })).toEqual([]);
-    expect(await found(index, 'needle', { userId: 'alice', sources: ['sessions'] })).toEqual([
+    expect(await found(index, 'needle', { prefix: 'users/' })).toEqual([]);
+    expect(await found(index, 'needle', { prefix: alice, sources: ['sessions'] })).toEqual([
       `${alice}sessions/s.log.jsonl:1`,
     ]);
-    const since = { userId: 'alice', since: '2026-02-01' };
+    const since = { prefix: alice, since: '2026-02-01' };
     expect(await found(index, 'needle', since)).toEqual([`${alice}memory/2026-03-01.md:1`]);
-    expect(await found(index, 'needle', { userId: 'alice', until: '2026-01-01' })).toEqual([
+    expect(await found(index, 'needle', { prefix: alice, until: '2026-01-01' })).toEqual([
       `${alice}memory/2026-01-01.md:1`,
     ]);
     expect(await found(index, 'needle', { path: `${alice}memory/2026-01-01.md` })).toHaveLength(1);

@@ -6,7 +6,7 @@ import { MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.
 import { CrashingWorkspace } from '../support/crashing-workspace.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger } from '../support/models.js';
-import { testWorkspace } from '../support/test-context.js';
+import { type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const clock = new ManualClock(Date.parse('2026-06-01T12:00:00Z'));
 
@@ -29,7 +29,7 @@ async function prepare() {
   return workspace;
 }
 
-async function factsBelow(workspace: LocalWorkspace, folder: string): Promise<string[]> {
+async function factsBelow(workspace: TestWorkspace, folder: string): Promise<string[]> {
   const texts: string[] = [];
   for await (const { path } of workspace.list(folder, { recursive: true })) {
     // Versions are of MEMORY.md, and repeat it.

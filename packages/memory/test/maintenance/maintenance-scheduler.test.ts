@@ -1,5 +1,5 @@
 import { utimes } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import {
   InMemorySession,
   type SessionLease,
@@ -18,7 +18,7 @@ import {
 } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger, modelOf } from '../support/models.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import { logSession, storageIn, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -27,7 +27,7 @@ const alice = { tenantId: 't/1', userId: 'alice', agentId: 'coder' };
 const prefix = 'tenants/t%2f1/users/alice/agents/coder/';
 
 function setUp(
-  workspace: LocalWorkspace,
+  workspace: TestWorkspace,
   options: Partial<MemoryMaintenanceOptions> & { readonly model?: ReturnType<typeof modelOf> } = {},
 ) {
   const { model = merger(), ...rest } = options;
@@ -44,7 +44,7 @@ function setUp(
   return { scheduler, consolidator, clock, model };
 }
 
-const read = async (workspace: LocalWorkspace, path: string) =>
+const read = async (workspace: TestWorkspace, path: string) =>
   Buffer.from(await workspace.read(path)).toString('utf8');
 
 describe('a pass', () => {
@@ -164,14 +164,14 @@ describe('of several processes', () => {
 
   it.each([
     ['the lock of the workspace', () => undefined],
-    ['a lease of the session store', (workspace: LocalWorkspace) => new WorkspaceSession(workspace)],
+    ['a lease of the session store', (workspace: TestWorkspace) => new WorkspaceSession(workspace)],
   ])('one works at a time, by %s', async (_, storeIn) => {
     const workspace = await testWorkspace();
     await workspace.write('memory/2026-05-30.md', '- fact-1\n');
     const { model, open, wasAsked } = gate();
     const first = setUp(workspace, { model, store: storeIn(workspace) }).scheduler.run();
     await wasAsked;
-    const other = new LocalWorkspace(workspace.root);
+    const other = storageIn(dirname(workspace.root));
     const second = setUp(other, { store: storeIn(other) }).scheduler;
     expect((await second.run()).status).toBe('busy');
     open();
@@ -203,7 +203,7 @@ describe('of several processes', () => {
     const reports: MaintenanceReport[] = [];
     const onReport = (report: MaintenanceReport) => void reports.push(report);
     const schedulers = [1, 2].map(
-      () => setUp(new LocalWorkspace(workspace.root), { clock, onReport }).scheduler,
+      () => setUp(storageIn(dirname(workspace.root)), { clock, onReport }).scheduler,
     );
     for (const scheduler of schedulers) {
       scheduler.start();

@@ -6,12 +6,17 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { defineTool, type Tool, userMessage } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
+import { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { MemoryService, memory, sessionHistory } from '../../src/index.js';
 import { mcpHttpHandler, mcpServer } from '../../src/mcp/index.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import {
+  logSession,
+  type TestWorkspace,
+  temporaryDirectory,
+  testWorkspace,
+} from '../support/test-context.js';
 
 type Transport = Parameters<Client['connect']>[0];
 
@@ -48,7 +53,7 @@ function stdio(directory: string, userId: string): StdioClientTransport {
 
 /** A server that knows its users by a token, as another would by a login. */
 async function listen(
-  workspace: LocalWorkspace,
+  workspace: TestWorkspace,
   allowedHosts?: (port: number) => string[],
 ): Promise<{ readonly url: URL; readonly bearer: (user: string) => StreamableHTTPClientTransport }> {
   const server = createServer();
@@ -275,6 +280,45 @@ describe('mcpServer', () => {
       { type: 'resource_link', uri: 'https://example.com/', name: 'text/html', mimeType: 'text/html' },
     ]);
     expect(await call(client, 'draw', { fail: true })).toEqual({ text: 'out of ink', isError: true });
+  });
+
+  it('hands out files of the user alone, nothing of the storage or of others', async () => {
+    const base = new LocalWorkspace(await temporaryDirectory());
+    const paths = {
+      own: 'report.txt',
+      log: 'users/alice/agents/coder/sessions/default.log.jsonl',
+      memory: 'users/bob/agents/coder/MEMORY.md',
+      storage: '.x/users/bob/agents/coder/MEMORY.md',
+      tree: '.x/files/users/bob/report.txt',
+      upward: '../bob/report.txt',
+      root: 'root.txt',
+    };
+    await base.write('.x/files/users/alice/report.txt', 'of alice');
+    await base.write(`.x/${paths.log}`, 'said by alice');
+    for (const path of [paths.storage, paths.tree, paths.root]) await base.write(path, 'secret of bob');
+    const show = defineTool({
+      name: 'show',
+      description: 'Shows a file',
+      input: z.object({ path: z.string() }),
+      execute: ({ path }) => [{ type: 'file', mediaType: 'image/png', source: { type: 'workspace', path } }],
+    });
+    const memory = new MemoryService({ workspace: base, maintenance: false });
+    onTestFinished(() => memory.close());
+    for (const given of [{ workspace: base }, { memory }]) {
+      const [near, far] = InMemoryTransport.createLinkedPair();
+      await mcpServer({ ...given, tools: [show], scope: { userId: 'alice', agentId: 'coder' } }).connect(far);
+      const client = await connect(near);
+      const shown = async (path: string) => {
+        const { content } = await client.callTool({ name: 'show', arguments: { path } });
+        const [{ data = '', text = '' }] = content as [{ data?: string; text?: string }];
+        return `${Buffer.from(data, 'base64').toString()}${text}`;
+      };
+      expect(await shown(paths.own)).toBe('of alice');
+      expect(await shown(paths.log)).toBe('said by alice');
+      for (const path of [paths.memory, paths.storage, paths.tree, paths.upward, paths.root]) {
+        expect(await shown(path)).not.toContain('secret');
+      }
+    }
   });
 
   it('refuses malformed options', async () => {

@@ -1,9 +1,15 @@
 import { type AgentEventBody, type CallScope, type SessionLog, userMessage } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
 import { between, factTaker, merger, promptOf } from '../support/models.js';
-import { callScope, logSession, runTool, testWorkspace, toolContext } from '../support/test-context.js';
+import {
+  callScope,
+  logSession,
+  runTool,
+  type TestWorkspace,
+  testWorkspace,
+  toolContext,
+} from '../support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const prefix = 'users/alice/agents/coder/';
@@ -21,7 +27,7 @@ function keeper() {
 }
 
 /** A scope whose background work can be waited for. */
-function liveScope(workspace: LocalWorkspace, overrides: Partial<CallScope> = {}) {
+function liveScope(workspace: TestWorkspace, overrides: Partial<CallScope> = {}) {
   const events: AgentEventBody[] = [];
   const work: Promise<void>[] = [];
   const scope: CallScope = {

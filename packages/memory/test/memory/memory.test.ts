@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { type Capability, estimateCounter, readText, type SessionLog } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, memory } from '../../src/index.js';
 import {
   callScope,
   runTool,
+  type TestWorkspace,
   temporaryDirectory,
   testWorkspace,
   toolContext,
@@ -22,7 +22,7 @@ function testMemory(config?: Parameters<typeof memory>[0]): Capability {
   return capability;
 }
 
-const section = (capability: Capability, workspace: LocalWorkspace) =>
+const section = (capability: Capability, workspace: TestWorkspace) =>
   capability.system?.(callScope(workspace, alice));
 
 describe('memory_save', () => {

@@ -10,8 +10,10 @@ import {
   RuntimeContext,
   SessionKey,
   type SessionKeyParts,
+  storageOf,
   type ToolContext,
   textOf,
+  type Workspace,
 } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
@@ -24,12 +26,21 @@ export async function temporaryDirectory(): Promise<string> {
   return directory;
 }
 
-export async function testWorkspace(): Promise<LocalWorkspace> {
-  return new LocalWorkspace(join(await temporaryDirectory(), 'workspace'));
+/** What an agent keeps for itself in a workspace, and the directory where it lies. */
+export type TestWorkspace = Workspace & { readonly root: string };
+
+/** The storage of a workspace that is gone after the test. */
+export async function testWorkspace(): Promise<TestWorkspace> {
+  return storageIn(join(await temporaryDirectory(), 'workspace'));
+}
+
+/** The storage of the workspace in a directory, as another process opens it. */
+export function storageIn(directory: string): TestWorkspace {
+  return Object.assign(storageOf(new LocalWorkspace(directory)), { root: join(directory, '.x') });
 }
 
 /** What a tool of a session of that key is run with. */
-export function toolContext(workspace: LocalWorkspace, parts: SessionKeyParts): ToolContext {
+export function toolContext(workspace: TestWorkspace, parts: SessionKeyParts): ToolContext {
   const { tenantId, userId, sessionId } = parts;
   return {
     call: { type: 'tool_use', id: 'call', name: 'tool', input: {} },
@@ -43,7 +54,7 @@ export function toolContext(workspace: LocalWorkspace, parts: SessionKeyParts): 
 }
 
 /** What a capability's hooks see in a call of a session of that key. */
-export function callScope(workspace: LocalWorkspace, parts: SessionKeyParts): CallScope {
+export function callScope(workspace: TestWorkspace, parts: SessionKeyParts): CallScope {
   return {
     ...toolContext(workspace, parts),
     agentId: parts.agentId ?? 'agent',
@@ -57,7 +68,7 @@ export function callScope(workspace: LocalWorkspace, parts: SessionKeyParts): Ca
 
 /** Writes a session's log as the harness does. */
 export async function logSession(
-  workspace: LocalWorkspace,
+  workspace: TestWorkspace,
   parts: SessionKeyParts,
   messages: readonly Message[],
 ): Promise<void> {

@@ -1,17 +1,16 @@
 import { rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { type AgentComposition, type Capability, estimateCounter, InMemorySession } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { memory, workspaceContext } from '../../src/index.js';
 import { shareTokens } from '../../src/workspace-context.js';
-import { callScope, testWorkspace } from '../support/test-context.js';
+import { callScope, type TestWorkspace, testWorkspace } from '../support/test-context.js';
 
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's-1' };
 const memoryPath = 'users/alice/agents/coder/MEMORY.md';
-const system = (workspace: LocalWorkspace, config?: Parameters<typeof workspaceContext>[0]) =>
+const system = (workspace: TestWorkspace, config?: Parameters<typeof workspaceContext>[0]) =>
   workspaceContext(config).system?.(callScope(workspace, alice));
 
 describe('workspaceContext', () => {
@@ -88,7 +87,7 @@ describe('workspaceContext', () => {
 describe('from step to step', () => {
   /** The sections of all capabilities, as an agent that is made of them puts them together. */
   async function prompts(
-    workspace: LocalWorkspace,
+    workspace: TestWorkspace,
     capabilities: readonly Capability[],
     steps: number,
     between: (step: number) => Promise<void> = async () => {},
@@ -117,7 +116,7 @@ describe('from step to step', () => {
     return texts;
   }
 
-  async function filledWorkspace(): Promise<LocalWorkspace> {
+  async function filledWorkspace(): Promise<TestWorkspace> {
     const workspace = await testWorkspace();
     await workspace.write('AGENTS.md', 'Be brief.');
     for (const name of ['b', 'a', 'c']) await workspace.write(`knowledge/${name}.md`, name);

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto';
+
+/** Who worded a fact: a person by hand, a model, or a rule that took a person's words. */
+export type FactAuthor = 'person' | 'model' | 'rule';
+
+/** Where a fact was said. */
+export interface FactSource {
+  readonly sessionId: string;
+  /** Left out when the whole session is meant. */
+  readonly messageId?: string | undefined;
+}
+
+/** A line of a daily note. */
+export interface NoteLine {
+  /** Without the sign of a bullet. */
+  readonly text: string;
+  readonly author: FactAuthor;
+  /** The day that it was said, `2026-01-31`. */
+  readonly saidOn?: string | undefined;
+  readonly source?: FactSource | undefined;
+}
+
+const MARK = /\s*<!-- (model|rule) (\d{4}-\d\d-\d\d) (\S+) (\S+) -->\s*$/;
+const NONE = '-';
+const SIGN = /^\s*[-*+•]\s+/u;
+const BULLET = /^[-*+•]\s+(\S.*)$/u;
+/** How notes that were taken without a model begin. */
+const LABEL = /^(?:preference|decision|fact) \(as stated\): /i;
+
+/** Writes a bullet with a comment behind it: who worded it, when it was said, in which session and message. */
+export function renderNoteLine({ text, author, saidOn, source }: NoteLine): string {
+  if (author === 'person' || saidOn === undefined) return `- ${text}`;
+  const parts = [source?.sessionId, source?.messageId].map((part) =>
+    part ? encodeURIComponent(part) : NONE,
+  );
+  return `- ${text} <!-- ${author} ${saidOn} ${parts.join(' ')} -->`;
+}
+
+/** Reads a line of a note; one without a comment was written by a person. */
+export function parseNoteLine(line: string): NoteLine {
+  const [, author, saidOn, session = NONE, message = NONE] = MARK.exec(line) ?? [];
+  const text = withoutMark(line).replace(SIGN, '').trim();
+  if (author === undefined) return { text, author: 'person' };
+  const messageId = message === NONE ? undefined : decoded(message);
+  const source = session === NONE ? undefined : { sessionId: decoded(session), messageId };
+  return { text, author: author as FactAuthor, saidOn, source };
+}
+
+/** Cuts the comment off a line. */
+export function withoutMark(line: string): string {
+  return line.replace(MARK, '');
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** Makes one line without control characters, in which nothing looks like one of the marks in a note. */
+export function plainLine(text: string): string {
+  return text
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/\p{Cc}/gu, '')
+    .replaceAll('<!--', '‹!--')
+    .trim();
+}
+
+/** A bullet of a Markdown file, with the lines that continue it. */
+export interface Bullet {
+  readonly text: string;
+  readonly key: string;
+  /** Its first line, and the one behind its last, from 0. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Answers the text of a bullet, and `undefined` for any other line. */
+export function bulletText(line: string): string | undefined {
+  return BULLET.exec(withoutMark(line).trim())?.[1];
+}
+
+/** Answers what texts have in common that say the same but for case, spaces, emphasis and the full stop. */
+export function factKey(text: string): string {
+  return withoutMark(text)
+    .replace(LABEL, '')
+    .normalize('NFKC')
+    .toLowerCase()
+    .replaceAll(/[*_`]+/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .replace(/[.!。！\s]+$/u, '')
+    .trim();
+}
+
+/** Names a fact's key by a hash, from which the fact cannot be had back. */
+export function keyHash(key: string): string {
+  return createHash('sha256').update(key).digest('base64url').slice(0, 16);
+}
+
+/** Answers the bullets of a text, each with the lines that continue it. */
+export function bulletsOf(text: string): Bullet[] {
+  const bullets: { text: string; start: number; end: number }[] = [];
+  let open = false;
+  for (const [number, line] of text.split('\n').entries()) {
+    const bullet = bulletText(line);
+    const last = bullets.at(-1);
+    const isMore: boolean = bullet === undefined && open && /^\s+\S/.test(line);
+    if (bullet !== undefined) bullets.push({ text: bullet, start: number, end: number + 1 });
+    else if (isMore && last !== undefined) {
+      last.text += ` ${line.trim()}`;
+      last.end = number + 1;
+    }
+    open = bullet !== undefined || isMore;
+  }
+  return bullets.map((bullet) => ({ ...bullet, key: factKey(bullet.text) }));
+}
+
+/** Takes out of a text the bullets that a test is true of, with the lines that continue them. */
+export function withoutBullets(text: string, isGone: (key: string) => boolean): string {
+  const gone = bulletsOf(text).filter(({ key }) => isGone(key));
+  if (gone.length === 0) return text;
+  const lines = text.split('\n');
+  return lines
+    .filter((_, number) => !gone.some(({ start, end }) => number >= start && number < end))
+    .join('\n');
+}
+
+/** Answers the keys of all bullets in some texts. */
+export function factKeys(...texts: readonly string[]): Set<string> {
+  return new Set(texts.flatMap((text) => bulletsOf(text).map(({ key }) => key)));
+}
