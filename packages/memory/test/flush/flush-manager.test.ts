@@ -7,7 +7,6 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import type { LocalWorkspace } from '@x/core/node';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { MemoryFlushManager, MemoryRefusedError } from '../../src/index.js';

@@ -7,7 +7,7 @@ import {
   type SessionStore,
   userMessage,
 } from '@x/core';
-import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
+import { WorkspaceSession } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type MaintenanceReport,
