@@ -119,7 +119,8 @@ export function buildPrompt(options: SummarizeOptions, input: PromptInput): Summ
 /** A summarizer's answer, judged. */
 export type Verdict =
   | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly problem: string };
+  /** `tooLong`: the answer, where its length alone is wrong. */
+  | { readonly ok: false; readonly problem: string; readonly tooLong?: string };
 
 /** Limits of an answer. */
 export interface AnswerLimits {
@@ -158,7 +159,9 @@ export function checkAnswer(response: ModelResponse, limits: AnswerLimits): Verd
       `the answer has ${tokens} tokens, fewer than ${Math.ceil(shortest)}: too few for what it stands for`,
     );
   }
-  if (tokens > longest) return refuse(`the answer has ${tokens} tokens, more than ${longest}`);
+  if (tokens > longest) {
+    return { ok: false, problem: `the answer has ${tokens} tokens, more than ${longest}`, tooLong: text };
+  }
   return { ok: true, text };
 }
 

@@ -12,7 +12,7 @@ import {
 import type { SummarizeOptions } from '../config/stage-schemas.js';
 import type { Meter } from '../meter.js';
 import { buildPrompt, checkAnswer, type SummaryPrompt, type Verdict } from './prompt.js';
-import { fitToTokens, nonceFor, renderTranscript, takeChunk } from './transcript.js';
+import { fitToTokens, nonceFor, renderTranscript, type TranscriptEntry, takeChunk } from './transcript.js';
 
 /** One narrative to write: of which messages, by which model, how long. */
 export interface NarrativeTask {
@@ -45,6 +45,8 @@ const SAFETY = 0.85;
 const LIVE_SHARE = 0.95;
 /** The factor by which an answer may exceed its limit: its author counts with another tokenizer. */
 const TOLERANCE = 1.25;
+/** Times that chunks are halved once cutting tool results helps no more. */
+const HALVINGS = 2;
 /** A chunk below this many tokens is not worth a call. */
 const SMALLEST_CHUNK = 100;
 /** The share of the window in which the model is shown what the user asked. */
@@ -58,8 +60,9 @@ export const RETRIES = { maxRetries: 3, retryDelayMs: 1_000 };
 /**
  * Has a model write the narrative of a summary. The agent's own model is asked behind the conversation as it knows it, so that
  * all but the question is read from its cache. Any other reads a transcript: in as many chunks as its window asks for, each updating the one before.
- * When it overflows, tool results are cut further and chunks halved; what has been written stays. An answer that
- * cannot be used gets one repair attempt; a failure that may pass gets three retries.
+ * When it overflows, tool results are cut further, as long as that makes anything shorter, and chunks halved at last; what has been written
+ * stays. An answer that cannot be used gets one repair attempt, and is shortened where it is only too long again; a failure that may
+ * pass gets three retries.
  *
  * @throws what the model throws, except overflows.
  */
@@ -69,10 +72,8 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
   if (behind) return behind;
   const nonce = nonceFor(messages);
   const requests = requestsShown(task);
-  const lengths = [
-    options.toolResultLength,
-    ...options.truncationRetries.filter((length) => length < options.toolResultLength),
-  ];
+  const lengths = options.truncationRetries.filter((length) => length < options.toolResultLength);
+  let entries = renderTranscript(messages, nonce, options.toolResultLength);
   let narrative = task.previous;
   let done = 0;
   let shrink = 1;
@@ -89,8 +90,7 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       maxTokens: task.maxTokens,
     });
 
-  for (const length of lengths) {
-    const entries = renderTranscript(messages, nonce, length);
+  for (let halvings = 0; halvings <= HALVINGS; ) {
     try {
       while (done < entries.length) {
         const { system, user } = promptFor('', true);
@@ -108,11 +108,21 @@ export async function writeNarrative(task: NarrativeTask): Promise<Verdict> {
       return { ok: true, text: narrative ?? '' };
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
+      const before = sizeOf(entries);
+      while (lengths.length > 0 && sizeOf(entries) >= before) {
+        entries = renderTranscript(messages, nonce, lengths.shift() ?? 0);
+      }
+      if (sizeOf(entries) < before) continue;
+      halvings++;
       shrink /= 2;
       perChunk = Math.max(1, Math.ceil(perChunk / 2));
     }
   }
   return { ok: false, problem: 'the summarizer overflowed even without tool results' };
+}
+
+function sizeOf(entries: readonly TranscriptEntry[]): number {
+  return entries.reduce((sum, { text }) => sum + text.length, 0);
 }
 
 /** The first request and the latest ones, as many as have room; each is cut where one alone has none. */
@@ -194,5 +204,21 @@ async function ask(
   const complaint = `${prompt.user}\n\nAn earlier answer could not be used: ${verdict.problem}. Answer once more, with the record alone.`;
   // Models that reason spend output on it: a second attempt after a cut-off answer gets twice the room.
   const second = await request(complaint, first.finishReason === 'length' ? maxTokens * 2 : maxTokens);
-  return checkAnswer(second, limits);
+  const repaired = checkAnswer(second, limits);
+  if (repaired.ok || repaired.tooLong === undefined) return repaired;
+  return { ok: true, text: shortened(repaired.tooLong, limits.longest, meter) };
+}
+
+/** Shortens the longest sections of a narrative, each in its middle, until it has so many tokens. */
+function shortened(text: string, tokens: number, meter: Meter): string {
+  const sections = text.split(/\n(?=[ \t]*(?:#{1,6} |\*\*))/);
+  const sizes = sections.map((section) => meter.text(section)).toSorted((a, b) => a - b);
+  let room = tokens;
+  let most = 0;
+  for (const [index, size] of sizes.entries()) {
+    most = room / (sizes.length - index);
+    if (size > most) break;
+    room -= size;
+  }
+  return sections.map((section) => fitToTokens(section, most, meter)).join('\n');
 }

@@ -1,4 +1,13 @@
-import { assistantMessage, type Message, type Model, ModelError, textOf, userMessage } from '@x/core';
+import {
+  assistantMessage,
+  ContextOverflowError,
+  type Message,
+  type Model,
+  ModelError,
+  type ModelRequest,
+  textOf,
+  userMessage,
+} from '@x/core';
 import { describe, expect, it } from 'vitest';
 import {
   type CompactionCapabilityConfig,
@@ -117,6 +126,59 @@ describe('a summarizer that fails', () => {
     });
     expect(model.requests).toHaveLength(3);
     expect(outcome.usage).toEqual({ inputTokens: 20, outputTokens: 10 });
+  });
+});
+
+describe('a summarizer that overflows', () => {
+  const large = () => [userMessage('go'), ...rounds(40, () => ({ output: lines(60) }))];
+  const aura = (model: Model, messages: readonly Message[] = large()) => {
+    const own = { toolResultLength: 200, truncationRetries: [150, 100, 50, 0], keep: { tokens: 200 } };
+    return compact(model, messages, { stages: [summarize(own)] });
+  };
+  const shown = (request: ModelRequest) => promptOf(request).length;
+
+  it('is shown ever shorter results of the whole, and parts of it only once that helps no more', async () => {
+    const model = modelOf((_, index) => {
+      if (index < 4) throw new ContextOverflowError();
+      return GOOD_SUMMARY;
+    });
+    const outcome = await aura(model);
+    // 200, 150, 100, 50, then none: nothing is read in parts.
+    expect(model.requests).toHaveLength(5);
+    const sizes = model.requests.map(shown);
+    expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
+    expect(new Set(sizes).size).toBe(5);
+    expect(narrativeIn(outcome.messages)).toContain('Read the code');
+  });
+
+  it('that overflows at anything costs a call for each length and each halving', async () => {
+    const model = modelOf(() => Promise.reject(new ContextOverflowError()));
+    const outcome = await aura(model);
+    expect(model.requests).toHaveLength(7);
+    expect(outcome.status).toBe('applied');
+    expect(outcome.reason).toContain('overflowed');
+  });
+
+  it('is not asked again with a transcript that is no shorter', async () => {
+    const model = modelOf(() => Promise.reject(new ContextOverflowError()));
+    await aura(model, [userMessage('go'), ...rounds(40, () => ({ output: 'ok', say: lines(20) }))]);
+    // Halved twice; at 0 alone these results are shorter.
+    expect(model.requests).toHaveLength(4);
+  });
+});
+
+describe('an answer that is too long, twice', () => {
+  it('is shortened in each of its sections, and costs no third call', async () => {
+    const words = Array.from({ length: 4_000 }, (_, index) => (index * 7_919).toString(36)).join(' ');
+    const long = GOOD_SUMMARY.replace('Read the code', `Read the code. ${words}`);
+    const model = modelOf(() => long);
+    const outcome = await compact(model, run(), { summary: { maxTokens: 500 } });
+    expect(model.requests).toHaveLength(2);
+    const narrative = narrativeIn(outcome.messages);
+    for (const kept of ['Read the code', '[… cut …]', 'NEXT STEPS', 'Run the tests']) {
+      expect(narrative).toContain(kept);
+    }
+    expect(meter.text(narrative)).toBeLessThan(meter.text(long) / 4);
   });
 });
 
