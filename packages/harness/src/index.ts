@@ -70,4 +70,4 @@ export { pendingCalls } from './loop/approvals.js';
 export type { CallControl, CallProgress, StepControl } from './loop/control.js';
 export type { ModelFailure } from './loop/model-fallback.js';
 export type { OutputSchema } from './output/output-format.js';
-export { serverSentEvents } from './server-sent-events.js';
+export { type SentEvent, serverSentEvents } from './server-sent-events.js';

@@ -1,12 +1,17 @@
 import { type AgentEvent, errorText } from '@x/core';
 
-/** Milliseconds between comments that keep a quiet connection open. */
-const HEARTBEAT_MS = 15_000;
+/** One event as it is sent; without a name an `EventSource` hears it as `message`. */
+export interface SentEvent {
+  readonly event?: string;
+  readonly id?: string | number;
+  /** Sent as JSON. */
+  readonly data: unknown;
+}
 
 /**
  * Makes an HTTP answer of an agent's events, as server-sent events: `event` is the type of each, `id` its `seq`, `data` the event as JSON. An
- * `EventSource` hears them by their types; comments keep a quiet connection open. A failure of the stream is an event `error`. When
- * the reader goes away the stream of events is closed, and with it whatever the agent does then.
+ * `EventSource` hears them by their types. An event `ping` keeps a quiet connection open, and tells that it is. A failure of the
+ * stream is an event `error`. When the reader goes away the stream of events is closed, and with it whatever the agent does then.
  *
  * @example
  * ```ts
@@ -17,11 +22,12 @@ const HEARTBEAT_MS = 15_000;
  *   return serverSentEvents(agent.stream(text, context));
  * }
  * ```
- * @param options `heartbeatMs`: milliseconds between comments, 15 000 by default; 0 sends none.
+ * @param events An agent's events, or what is to be sent as it is.
+ * @param options `heartbeatMs`: milliseconds between events `ping`, the first at once; 15 000 by default, 0 sends none.
  */
 export function serverSentEvents(
-  events: AsyncIterable<AgentEvent>,
-  { heartbeatMs = HEARTBEAT_MS }: { readonly heartbeatMs?: number } = {},
+  events: AsyncIterable<AgentEvent | SentEvent>,
+  { heartbeatMs = 15_000 }: { readonly heartbeatMs?: number } = {},
 ): Response {
   const iterator = events[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
@@ -29,21 +35,21 @@ export function serverSentEvents(
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       if (heartbeatMs === 0) return;
-      timer = setInterval(() => controller.enqueue(encoder.encode(': quiet\n\n')), heartbeatMs);
+      const ping = (retry = '') => controller.enqueue(encoder.encode(`${retry}event: ping\ndata:\n\n`));
+      ping('retry: 1000\n');
+      timer = setInterval(ping, heartbeatMs);
       timer.unref();
     },
     async pull(controller) {
-      const send = (type: string, data: unknown, id = '') =>
-        controller.enqueue(encoder.encode(`${id}event: ${type}\ndata: ${JSON.stringify(data)}\n\n`));
+      const send = ({ event, id, data }: SentEvent) => {
+        const head = `${id === undefined ? '' : `id: ${id}\n`}${event === undefined ? '' : `event: ${event}\n`}`;
+        controller.enqueue(encoder.encode(`${head}data: ${JSON.stringify(data)}\n\n`));
+      };
       try {
         const { done, value } = await iterator.next();
-        if (!done) {
-          const data = value.type === 'call.failed' ? { ...value, error: errorText(value.error) } : value;
-          send(value.type, data, `id: ${value.seq}\n`);
-          return;
-        }
+        if (!done) return send('data' in value ? value : sentOf(value));
       } catch (error) {
-        send('error', { message: errorText(error) });
+        send({ event: 'error', data: { message: errorText(error) } });
       }
       clearInterval(timer);
       controller.close();
@@ -56,4 +62,9 @@ export function serverSentEvents(
   return new Response(body, {
     headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-cache', 'x-accel-buffering': 'no' },
   });
+}
+
+function sentOf(event: AgentEvent): SentEvent {
+  const data = event.type === 'call.failed' ? { ...event, error: errorText(event.error) } : event;
+  return { event: event.type, id: event.seq, data };
 }

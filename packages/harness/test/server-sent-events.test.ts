@@ -60,3 +60,11 @@ it('tells of a failure of the stream, and closes the stream of a reader who goes
   await reader?.cancel();
   expect(closed).toBe(true);
 });
+
+it('begins with a sign of life, and sends what is no event of an agent as it is', async () => {
+  async function* events() {
+    yield { id: 'p-1', data: { type: 'todos.changed' } };
+  }
+  const text = await serverSentEvents(events()).text();
+  expect(text).toBe('retry: 1000\nevent: ping\ndata:\n\nid: p-1\ndata: {"type":"todos.changed"}\n\n');
+});

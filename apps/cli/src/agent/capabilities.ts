@@ -15,6 +15,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export interface Beside extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models'> {
   /** The content of `compaction.yaml`. */
   readonly compaction?: unknown;
+  /** The name of that file. */
+  readonly compactionFile?: string;
 }
 
 /** Who runs an agent in a terminal is one person: sessions without a user remember in common. */
@@ -30,9 +32,9 @@ const ofOnePerson = Object.fromEntries(
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { compaction, ...named }: Beside = {},
+  { compaction: file, compactionFile: fileName, ...named }: Beside = {},
 ): Readonly<Record<string, FileCapability>> {
-  const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file: compaction });
+  const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file, fileName });
   return {
     compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },

@@ -97,7 +97,10 @@ async function besideOf(
   directory: string,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Beside> {
-  const file = COMPACTION_FILES.map((name) => join(directory, name)).find((path) => existsSync(path));
+  const [file, other] = COMPACTION_FILES.filter((name) => existsSync(join(directory, name)));
+  if (other !== undefined) {
+    throw new UsageError(`${directory} holds ${file} and ${other}: one of them would not count. Delete one.`);
+  }
   const folder = join(directory, PROMPTS);
   const prompts: Record<string, string> = {};
   const agents: Record<string, NonNullable<Beside['agents']>[string]> = {};
@@ -111,7 +114,9 @@ async function besideOf(
     agents[name] = body === '' ? { model } : { model, summaryPrompt: body };
   }
   return {
-    ...(file === undefined ? {} : { compaction: await readYaml(file) }),
+    ...(file === undefined
+      ? {}
+      : { compaction: await readYaml(join(directory, file)), compactionFile: file }),
     prompts,
     agents,
     models: (id) => laterModel({ id }, environment),

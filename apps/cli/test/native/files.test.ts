@@ -116,12 +116,17 @@ describe('an agent file', () => {
     await expect(answer({ [name]: text }, 0)).rejects.toThrow(message);
   });
 
-  it('is told of mistakes where they stand', async () => {
-    const files = {
-      'agent.yaml': 'model: openai:gpt-5\ncapabilities: [compaction]',
-      'compaction.yml': 'keep_all: 1',
-    };
-    await expect(answer(files, 0)).rejects.toThrow(/compaction\.yaml.*keep_all|keep_all.*compaction\.yaml/s);
+  it.each(['compaction.yaml', 'compaction.yml'])('is told of a mistake in the %s beside it', async (name) => {
+    const files = { 'agent.yaml': 'model: openai:gpt-5\ncapabilities: [compaction]', [name]: 'keep_all: 1' };
+    await expect(answer(files, 0)).rejects.toThrow(
+      new RegExp(`Invalid ${name}:? .*keep_all: unknown key`, 's'),
+    );
+  });
+
+  it('is refused beside two files of one meaning', async () => {
+    const both = { 'compaction.yaml': 'model: null', 'compaction.yml': 'model: null' };
+    const files = { 'agent.yaml': 'model: openai:gpt-5', ...both };
+    await expect(answer(files, 0)).rejects.toThrow('compaction.yaml and compaction.yml');
   });
 });
 

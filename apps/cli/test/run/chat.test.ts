@@ -87,6 +87,7 @@ describe('a chat', () => {
     );
     expect(shown).toContain('[ ] Look around');
     expect(shown).toMatch(/Compacted: \d+ → \d+ messages/);
+    expect(shown).toMatch(/ {3}summarize: [\d.]+k? → [\d.]+k? tokens/);
     expect(shown).toContain('The context is as it was before.');
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('8 messages.');

@@ -76,7 +76,10 @@ describe('x run in a pipe', () => {
     const file = join(directory, 'compaction.yaml');
     writeFileSync(file, 'trigger: { messages: 3 }\nkeep: { messages: 1 }\nmodel: null\n');
     await run(answers, ['--session', 's-1', '--prompt', 'Look']);
-    await run(answers, ['--session', 's-1', '--prompt', 'Second']);
+    const second = await run(answers, ['--session', 's-1', '--prompt', 'Second']);
+    expect(second.stderr).toMatch(
+      /Context compacted · summarize · 3 → \d messages[^\n]*\n[^\n]* {3}[a-z_]+: /,
+    );
     expect(JSON.stringify(endpoint?.requests[1])).toMatch(/CONVERSATION_SUMMARY.*src\/login\.ts/);
     expect(endpoint?.requests[1]?.at(-1)?.content).toBe('Second');
 

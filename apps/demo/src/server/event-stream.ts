@@ -1,7 +1,5 @@
-import type { Context } from 'hono';
-import { streamSSE } from 'hono/streaming';
+import { type SentEvent, serverSentEvents } from '@x/harness';
 import type { Backend } from './backend.js';
-import type { StampedEvent } from './session-feed.js';
 
 /** Events that may wait for a reader before it is sent away; it comes back with `Last-Event-ID` and misses none. */
 const MAX_WAITING = 5_000;
@@ -11,7 +9,6 @@ const MAX_WAITING = 5_000;
  * `after` is for the first time. A `ping` tells the page that a quiet connection is alive.
  */
 export function eventStream(
-  context: Context,
   backend: Backend,
   sessionId: string,
   options: {
@@ -20,45 +17,45 @@ export function eventStream(
     readonly closing: AbortSignal;
   },
 ): Response {
-  return streamSSE(context, async (stream) => {
-    const waiting: StampedEvent[] = [];
-    let ended = false;
-    let wake = () => {};
-    const end = () => {
-      ended = true;
-      wake();
-    };
-    stream.onAbort(end);
-    options.closing.addEventListener('abort', end);
-    const unsubscribe = backend.subscribe(sessionId, options.after, (stamped) => {
-      waiting.push(stamped);
-      if (waiting.length > MAX_WAITING) end();
-      wake();
-    });
-    try {
-      // At once, so that the page knows that it is connected.
-      await stream.writeSSE({ event: 'ping', data: '', retry: 1_000 });
-      while (!ended && !options.closing.aborted) {
-        const stamped = waiting.shift();
-        if (stamped) await stream.writeSSE({ id: stamped.id, data: JSON.stringify(stamped.event) });
-        else if (!(await woken(options.heartbeatMs, (callback) => (wake = callback)))) {
-          await stream.writeSSE({ event: 'ping', data: '' });
-        }
-      }
-    } finally {
-      unsubscribe();
-      options.closing.removeEventListener('abort', end);
-    }
-  });
+  const { after, heartbeatMs, closing } = options;
+  let leave = () => {};
+  const sent = new ReadableStream<SentEvent>(
+    {
+      start(controller) {
+        let ended = false;
+        const end = () => {
+          ended = true;
+          leave();
+          controller.close();
+        };
+        const unsubscribe = backend.subscribe(sessionId, after, ({ id, event }) => {
+          if (ended) return;
+          controller.enqueue({ id, data: event });
+          if ((controller.desiredSize ?? 0) <= 0) end();
+        });
+        closing.addEventListener('abort', end);
+        leave = () => {
+          unsubscribe();
+          closing.removeEventListener('abort', end);
+        };
+        // Too many may have waited already.
+        if (ended) leave();
+        else if (closing.aborted) end();
+      },
+      cancel: () => leave(),
+    },
+    new CountQueuingStrategy({ highWaterMark: MAX_WAITING }),
+  );
+  return serverSentEvents(readerOf(sent), { heartbeatMs });
 }
 
-/** Waits to be woken, for a time at most. Resolves to false when the time is over. */
-function woken(timeoutMs: number, register: (wake: () => void) => void): Promise<boolean> {
-  return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(false), timeoutMs);
-    register(() => {
-      clearTimeout(timer);
-      resolve(true);
-    });
-  });
+/** Unlike a stream's own iterator, this one ends at once, also while it waits for an event. */
+function readerOf<Value>(stream: ReadableStream<Value>): AsyncIterable<Value> {
+  const reader = stream.getReader();
+  const next = async () => (await reader.read()) as IteratorResult<Value, undefined>;
+  const end = async () => {
+    await reader.cancel();
+    return { done: true, value: undefined } as const;
+  };
+  return { [Symbol.asyncIterator]: () => ({ next, return: end }) };
 }

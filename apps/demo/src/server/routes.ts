@@ -86,7 +86,7 @@ export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
 
   api.get('/sessions/:id/events', (context) => {
     const { after } = parseWith(eventsQuery, context.req.query(), 'query');
-    return eventStream(context, context.var.backend, sessionOf(context), {
+    return eventStream(context.var.backend, sessionOf(context), {
       ...options,
       after: context.req.header('last-event-id') ?? after,
     });

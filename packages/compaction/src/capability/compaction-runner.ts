@@ -77,6 +77,11 @@ export class CompactionRunner {
     return this.#tracker(state).meter.calibrated(calibrationOf(state, model));
   }
 
+  /** After a request that failed: what a provider refused may have been taken out of the conversation. */
+  recount(state: AgentState): void {
+    this.#tracker(state).recount();
+  }
+
   /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */
   async reduceIfDue(scope: ReasonScope): Promise<void> {
     const { state } = scope;

@@ -87,11 +87,16 @@ export class SessionTracker {
     return true;
   }
 
+  /** Counts anew next time: the conversation may have changed between its first message and its last. */
+  recount(): void {
+    this.#length = 0;
+  }
+
   /** The conversation was rewritten. */
   rewritten(): void {
     this.version++;
     this.ahead = undefined;
-    this.#length = 0;
+    this.recount();
     this.#settled = undefined;
     this.#checkedAt = 0;
   }

@@ -18,18 +18,18 @@ export interface CompactionFactoryOptions
  * Makes factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
  * otherwise the agent's own model summarizes. An agent's file is merged key by key with `file` and `defaults`.
  *
- * @throws {InvalidInputError} naming `compaction.yaml` and its bad keys when `file` is wrong.
+ * @throws {InvalidInputError} naming the file and its bad keys when `file` is wrong.
  */
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
-  const { file, defaults } = sources;
+  const { file, fileName, defaults } = sources;
   // A mistake in what holds for all is told at once, and not as one of an agent's file.
-  resolveCompactionConfig({ file, defaults });
+  resolveCompactionConfig({ file, fileName, defaults });
   return {
     compaction(config) {
       const frontMatter = { features: { compaction: config } };
-      return compactionOf(resolveCompactionConfig({ frontMatter, file, defaults }), sources);
+      return compactionOf(resolveCompactionConfig({ frontMatter, file, fileName, defaults }), sources);
     },
     tool_result_eviction: (config) =>
       toolResultEviction(

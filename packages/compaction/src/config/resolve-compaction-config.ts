@@ -7,14 +7,13 @@ export interface CompactionConfigSources {
   readonly frontMatter?: unknown;
   /** The content of `compaction.yaml`, for all agents. */
   readonly file?: unknown;
+  /** The name of that file in errors. Default `compaction.yaml`. */
+  readonly fileName?: string | undefined;
   /** The program's own values for keys that no file has. */
   readonly defaults?: unknown;
 }
 
 type Layer = Readonly<Record<string, unknown>>;
-
-/** How errors name the layers. */
-const SUBJECTS = ['compaction configuration', 'compaction.yaml', 'defaults of the compaction configuration'];
 
 /** Keys that say the same in different ways: whoever writes one of them says nothing about the others any more. */
 const ALTERNATIVES = [
@@ -38,18 +37,20 @@ const SIZES = ['share', 'tokens', 'messages'];
 export function resolveCompactionConfig({
   frontMatter,
   file,
+  fileName = 'compaction.yaml',
   defaults,
 }: CompactionConfigSources): ParsedCompactionConfig {
+  const subjects = ['compaction configuration', fileName, 'defaults of the compaction configuration'];
   const features = field(frontMatter, 'features', 'front matter');
   const layers = [field(features, 'compaction', 'features'), file, defaults].map((layer, index) =>
-    asLayer(configOf(layer), SUBJECTS[index] as string),
+    asLayer(configOf(layer), subjects[index] as string),
   );
   const preset = layers.find((layer) => Object.hasOwn(layer, 'preset'))?.preset;
   const firstNamed = layers.findIndex((layer) => Object.hasOwn(layer, 'preset'));
   const heard = layers.map((layer, index) => {
     const isOther = firstNamed !== -1 && index > firstNamed && layer.preset !== preset;
     // A layer is checked where it is written: beside others its mistakes would be theirs.
-    parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, SUBJECTS[index]);
+    parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, subjects[index]);
     return isOther ? {} : layer;
   });
   return parseCompactionConfig(heard.reduceRight(merged, {}));

@@ -24,6 +24,50 @@ const step = (capability: ReturnType<typeof compaction>, scope: TestScope, next 
   capability.aroundReason?.(scope, next) as Promise<ModelResponse>;
 const compacted = (scope: TestScope) => scope.events.filter((event) => event.type === 'context.compacted');
 
+describe('offloadBeforeCompact', () => {
+  const reduced = async (offloadBeforeCompact: boolean, append?: TestScope['log']['append']) => {
+    const scope = scopeOf(long());
+    let logged = 0;
+    scope.log.append = async (messages) => {
+      logged += messages.length;
+      await append?.(messages);
+    };
+    await step(compaction({ ...recorded, offloadBeforeCompact }), scope);
+    return {
+      status: compacted(scope)[0]?.status,
+      logged,
+      names: scope.state.summary?.includes('.log.jsonl'),
+    };
+  };
+
+  it('writes all messages to the log before they are reduced, and names the log; false does neither', async () => {
+    expect(await reduced(true)).toEqual({ status: 'applied', logged: 61, names: true });
+    expect(await reduced(false)).toEqual({ status: 'applied', logged: 0, names: false });
+  });
+
+  it('false does not wait for a log that cannot be written', async () => {
+    const fails = () => Promise.reject(new Error('disk full'));
+    expect(await reduced(true, fails)).toMatchObject({ status: 'failed' });
+    expect(await reduced(false, fails)).toMatchObject({ status: 'applied' });
+  });
+});
+
+it('counts anew what was taken out of the middle after a provider refused it', async () => {
+  const scope = scopeOf(long());
+  const list = scope.state.contextMutable();
+  list.splice(1, 0, assistantMessage([{ type: 'text', text: 'thought '.repeat(300) }]));
+  const before = meter.messages(list);
+  const capability = compaction({ model: null, trigger: { tokens: before + 100 } });
+  const refused = new Error('invalid_encrypted_content');
+  await expect(step(capability, scope, () => Promise.reject(refused))).rejects.toBe(refused);
+
+  list.splice(1, 1);
+  list.push(userMessage('word '.repeat(200)));
+  expect(meter.messages(list)).toBeLessThan(before);
+  await step(capability, scope);
+  expect(compacted(scope)).toHaveLength(0);
+});
+
 describe('compaction, before a model call', () => {
   it('does nothing, and says nothing, while no trigger is reached', async () => {
     const scope = scopeOf(rounds(5));

@@ -231,7 +231,7 @@ export class HarnessAgent {
   updateState(context: RuntimeContext, change: (state: AgentState) => void): Promise<AgentState> {
     return this.#turns.take(context, {}, async (call) => {
       const { state } = call.scope;
-      change(state);
+      call.change(change);
       AgentState.fromJSON(state.toJSON());
       await call.save();
       return state;

@@ -219,7 +219,8 @@ function settleEarlierCall(call: RunningCall): void {
   const context = state.contextMutable();
   call.add(errorResultsFor(abandonedCalls(state), 'crash', state.activeCall?.began));
   const repaired = repairPairing(context, waitingCalls(state).length > 0);
-  if (repaired !== context) call.replace(repaired);
+  if (repaired === context) return;
+  call.change((state) => void state.contextMutable().splice(0, context.length, ...repaired));
 }
 
 /** Ends an interrupted call in an orderly way. Stores the conversation, then throws any other error. */

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   type AgentEventBody,
+  type AgentState,
   addUsage,
   type CallScope,
   type Capability,
@@ -242,12 +243,12 @@ export class RunningCall {
     }
   }
 
-  /** Replaces the conversation. New messages in the list reach the log too. */
-  replace(messages: readonly Message[]): void {
-    const context = this.scope.state.contextMutable();
-    const known = new Set(context);
-    this.#unlogged.push(...messages.filter((message) => !known.has(message)));
-    context.splice(0, context.length, ...messages);
+  /** Changes the state. New messages of the conversation reach the log too. */
+  change(change: (state: AgentState) => void): void {
+    const { state } = this.scope;
+    const known = new Set(state.context);
+    change(state);
+    this.#unlogged.push(...state.context.filter((message) => !known.has(message)));
   }
 
   /**

@@ -1,6 +1,7 @@
 import {
   defineTool,
   InMemorySession,
+  type Message,
   RuntimeContext,
   type RuntimeIdentity,
   type SessionChange,
@@ -8,6 +9,7 @@ import {
   storageOf,
   textOf,
   toolResultsOf,
+  userMessage,
 } from '@x/core';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { type ScriptEntry, ScriptedModel } from '@x/testkit';
@@ -24,6 +26,21 @@ const echoing = { when: () => true, times: Number.POSITIVE_INFINITY, reply: echo
 function echo({ messages }: { readonly messages: readonly Parameters<typeof textOf>[0][] }) {
   return { text: `You said ${textOf(messages.at(-1) ?? [])}` };
 }
+
+it('logs the messages that a program puts into a conversation between two calls', async () => {
+  const agent = HarnessAgent.builder()
+    .model(new ScriptedModel([echoing]))
+    .workspace(scratch())
+    .build();
+  const context = contextOf('s');
+  await agent.call('Hi', context);
+  const note = userMessage('The shop is closed today.');
+  await agent.updateState(context, (state) => void state.contextMutable().push(note));
+  const logged: Message[] = [];
+  for await (const message of agent.log(context).read()) logged.push(message);
+  expect(logged).toEqual((await agent.state(context))?.context);
+  expect(logged.at(-1)).toEqual(note);
+});
 
 describe('sessions of one agent', () => {
   it('share nothing, whatever their ids, when all of them talk at once', async () => {

@@ -3,15 +3,16 @@ import { truncateArgs } from '../../reducers/truncate-args.js';
 import { countSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';
 
-/** Messages that AgentScope keeps. */
+/** Messages that AgentScope keeps, and tokens at which it reduces. */
 const KEPT = 20;
+const DUE_TOKENS = 80_000;
 
 /** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
 export const agentscopeShape = {
   /** Due at this many messages. */
   triggerMessages: countSchema.default(50),
-  /** Due at this many tokens. */
-  triggerTokens: countSchema.default(80_000),
+  /** Due at this many tokens. Default 80 000, or the window where that is smaller. */
+  triggerTokens: countSchema.optional(),
   /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
   keepMessages: countSchema.optional(),
   /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
@@ -44,8 +45,11 @@ export const agentscopeNames: Readonly<Record<string, string>> = {
 };
 
 /** Maps AgentScope's keys onto groups and stages. */
-export function fromAgentscope(config: z.output<z.ZodObject<typeof agentscopeShape>>): PresetSettings {
-  const { triggerMessages, triggerTokens, keepTokens, summaryPrompt, truncateArgs: args } = config;
+export function fromAgentscope(
+  config: z.output<z.ZodObject<typeof agentscopeShape>> & { readonly contextWindow?: number | undefined },
+): PresetSettings {
+  const { triggerMessages, keepTokens, summaryPrompt, truncateArgs: args } = config;
+  const { contextWindow = DUE_TOKENS, triggerTokens = Math.min(DUE_TOKENS, contextWindow) } = config;
   const kept = triggerMessages > 0 && triggerMessages <= KEPT ? Math.floor(triggerMessages / 2) : KEPT;
   return {
     trigger: { messages: triggerMessages, tokens: triggerTokens },
