@@ -1,16 +1,11 @@
-import { compactionConfigSchema, createCompactor } from '@x/compaction';
+import { createCompactor } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { withCompactor } from '@x/replay';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { figuresOf } from '../../src/replay/figures.js';
 import { reportReplay } from '../../src/replay/report.js';
 import { toJson } from '../../src/replay/report-json.js';
-import {
-  type ReplayedConversation,
-  runReplay,
-  SUMMARY_SHARE,
-  settingFor,
-} from '../../src/replay/run-replay.js';
+import { type ReplayedConversation, runReplay, settingFor } from '../../src/replay/run-replay.js';
 import { strategies } from '../../src/replay/strategies.js';
 import { syntheticRecordings } from '../../src/replay/synthetic-recordings.js';
 
@@ -65,7 +60,6 @@ describe('runReplay', () => {
       ...figures('ours'),
       milliseconds: 0,
     });
-    expect(compactionConfigSchema.parse({}).summary.record).toBe(SUMMARY_SHARE);
   });
 
   it('has probes of every kind that the conversations hold, and reports each', () => {

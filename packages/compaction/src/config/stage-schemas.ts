@@ -140,8 +140,8 @@ export const summaryShape = {
   preserve: z.array(z.string().min(1)).default(['decisions', 'files_modified', 'errors', 'current_plan']),
   /** The longest narrative to ask for, in tokens; a quarter of the target at most. */
   maxTokens: z.number().int().min(1).default(4_000),
-  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. */
-  record: shareSchema.default(0.25),
+  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.4. */
+  record: shareSchema.optional(),
   /** UTF-16 units of each tool result that the model sees. */
   toolResultLength: countSchema.default(2_000),
   /**

@@ -179,7 +179,8 @@ export function boilerplateOf(results: Iterable<ToolResultBlock>): Boilerplate {
       let end = lines.length;
       while (start < end && start < EDGE_LINES && isCommon(lines[start] ?? '', common)) start++;
       while (end > start && lines.length - end < 2 && isCommon(lines[end - 1] ?? '', common)) end--;
-      return lines.slice(start, end).join('\n');
+      // A result of such lines alone is the answer.
+      return start === end ? text : lines.slice(start, end).join('\n');
     },
   };
 }
@@ -189,10 +190,10 @@ function isCommon(line: string, common: ReadonlySet<string>): boolean {
   return shape === '' || common.has(shape);
 }
 
-/** A line without what differs from call to call: paths, and words with digits in them. */
+/** A number, or an id that a machine made. A name with a digit in it, such as that of an order, tells results apart. */
+const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,})(?![\w#/-])/g;
+
+/** A line without what differs from call to call. */
 function shapeOf(line: string): string {
-  return line
-    .slice(0, 200)
-    .replaceAll(/\S*[\d/]\S*/g, '0')
-    .trim();
+  return line.slice(0, 200).replaceAll(COUNTED, '0').trim();
 }

@@ -23,6 +23,8 @@ const WEIGHT = {
   /** Added for each message of the assistant that uses it, up to `mostUses`; a user's counts twice. */
   use: 0.5,
   mostUses: 3,
+  /** The message of the assistant that says a term first is no use of it yet. */
+  firstUse: 0.25,
   /** For a term that an earlier message said: it belongs to the message that it comes from. */
   old: 0.3,
   /** For a term in more than this share of all messages, whatever else is true of it. */
@@ -42,61 +44,78 @@ const STATEMENTS_SHARE = 0.4;
 const COST_EXPONENT = 0.9;
 
 /**
- * Chooses candidates of at most `room` tokens that together hold as much as can be of what the conversation relied on
- * later. Greedy maximization of a submodular coverage (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes
- * 2011), with lazy evaluation (Minoux 1978): a term counts fully once, more when it is rare, when it was new where it
- * stands, and when the assistant or the user came back to it.
- *
- * @param standing Terms that the reader sees anyway.
+ * Chooses candidates that together hold as much as can be of what the conversation relied on later. Greedy maximization
+ * of a submodular coverage (Nemhauser, Wolsey and Fisher 1978; for summaries Lin and Bilmes 2011), with lazy evaluation
+ * (Minoux 1978): a term counts fully once, more when it is rare, when it was new where it stands, and when the assistant
+ * or the user came back to it.
  */
-export function chooseExcerpts<Item extends Candidate>(
-  candidates: readonly Item[],
-  sayings: readonly Saying[],
-  standing: Iterable<Uint32Array>,
-  room: number,
-): readonly Item[] {
-  const vocabulary = new Vocabulary(sayings);
-  const covered = new Uint8Array(vocabulary.size + 1);
-  for (const terms of standing) for (const term of terms) covered[vocabulary.index(term)] = 1;
+export class Choice<Item extends Candidate> {
+  /** The best first. */
+  readonly chosen: Item[] = [];
+  readonly #candidates: readonly Item[];
+  readonly #vocabulary: Vocabulary;
+  /** By candidate, its terms as indices of the vocabulary. */
+  readonly #terms: readonly Uint32Array[];
+  readonly #covered: Uint8Array;
+  readonly #taken = new Map<number | string, number>();
+  readonly #queue: MaxQueue;
+  readonly #least: number;
+  #left = 0;
+  #forStatements = 0;
 
-  const terms = candidates.map(({ terms: own }) => Uint32Array.from(own, (term) => vocabulary.index(term)));
-  const taken = new Map<number | string, number>();
-  const shapes = candidates.map(({ at, text }) => `${at} ${shapeOf(text)}`);
-  const gain = (index: number): number => {
-    const { at, worth, cost } = candidates[index] as Item;
-    let sum = 0;
-    for (const term of terms[index] as Uint32Array) {
-      const weight = vocabulary.weight(term, at);
-      sum += covered[term] ? weight * WEIGHT.again : weight;
-    }
-    const more =
-      WEIGHT.more ** (taken.get(at) ?? 0) * WEIGHT.alike ** (taken.get(shapes[index] as string) ?? 0);
-    return (sum * worth * more) / cost ** COST_EXPONENT;
-  };
-
-  const queue = new MaxQueue(
-    candidates.map((_, index) => index),
-    gain,
-  );
-  const chosen: Item[] = [];
-  let left = room;
-  let forStatements = room * STATEMENTS_SHARE;
-  for (let index = queue.pop(); index !== undefined; index = queue.pop()) {
-    const candidate = candidates[index] as Item;
-    const { kind, cost } = candidate;
-    if (cost > left || (kind === 'said' && cost > forStatements)) continue;
-    chosen.push(candidate);
-    left -= cost;
-    if (kind === 'said') forStatements -= cost;
-    for (const term of terms[index] as Uint32Array) covered[term] = 1;
-    for (const key of [candidate.at, shapes[index] as string]) taken.set(key, (taken.get(key) ?? 0) + 1);
+  /** @param standing Terms that the reader sees anyway. */
+  constructor(candidates: readonly Item[], sayings: readonly Saying[], standing: Iterable<Uint32Array>) {
+    this.#candidates = candidates;
+    const vocabulary = new Vocabulary(sayings);
+    this.#vocabulary = vocabulary;
+    this.#covered = new Uint8Array(vocabulary.size);
+    for (const terms of standing) for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
+    this.#terms = candidates.map(({ terms }) => terms.map((term) => vocabulary.index(term)));
+    this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
+    this.#queue = new MaxQueue(candidates.length, (index) => this.#gain(index));
   }
-  return chosen;
+
+  /** Chooses more, of at most so many tokens beside those that are left. */
+  take(tokens: number): void {
+    this.#left += tokens;
+    this.#forStatements += tokens * STATEMENTS_SHARE;
+    const misfits: number[] = [];
+    while (this.#left >= this.#least) {
+      const index = this.#queue.pop();
+      if (index === undefined) break;
+      const candidate = this.#candidates[index] as Item;
+      const { kind, cost, at } = candidate;
+      if (cost > this.#left || (kind === 'said' && cost > this.#forStatements)) {
+        misfits.push(index);
+        continue;
+      }
+      this.chosen.push(candidate);
+      this.#left -= cost;
+      if (kind === 'said') this.#forStatements -= cost;
+      for (const term of this.#terms[index] as Uint32Array) this.#covered[term] = 1;
+      for (const key of [at, shapeOf(candidate)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
+    }
+    for (const index of misfits) this.#queue.push(index);
+  }
+
+  #gain(index: number): number {
+    const candidate = this.#candidates[index] as Item;
+    const { at, worth, cost } = candidate;
+    let sum = 0;
+    for (const term of this.#terms[index] as Uint32Array) {
+      const weight = this.#vocabulary.weight(term, at);
+      sum += this.#covered[term] ? weight * WEIGHT.again : weight;
+    }
+    const gain = (sum * worth) / cost ** COST_EXPONENT;
+    const more = this.#taken.get(at);
+    if (more === undefined) return gain;
+    return gain * WEIGHT.more ** more * WEIGHT.alike ** (this.#taken.get(shapeOf(candidate)) ?? 0);
+  }
 }
 
-/** A text without its numbers and names: rows of one table have the same. */
-function shapeOf(text: string): string {
-  return text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w');
+/** A message and a text without its numbers and names: rows of one table have the same. */
+function shapeOf({ at, text }: Candidate): string {
+  return `${at} ${text.slice(0, 80).replaceAll(/[\p{L}\p{N}_]+/gu, 'w')}`;
 }
 
 /** The terms of a conversation with their weights. Index 0 is for terms that no message has. */
@@ -104,36 +123,39 @@ class Vocabulary {
   readonly #indices = new Map<number, number>();
   /** By index: what the term counts where it was new, and the number of the message that it was new in. */
   readonly #weights: Float64Array;
-  readonly #first: Int32Array;
+  readonly #first: readonly number[];
 
   constructor(sayings: readonly Saying[]) {
-    for (const { terms } of sayings) {
-      for (const term of terms) if (!this.#indices.has(term)) this.#indices.set(term, this.#indices.size + 1);
-    }
-    const size = this.size + 1;
-    const inMessages = new Uint32Array(size);
-    const uses = new Uint32Array(size);
-    this.#first = new Int32Array(size);
+    const first: number[] = [0];
+    const inMessages: number[] = [0];
+    const uses: number[] = [0];
     for (const { at, terms, by } of sayings) {
+      const use = by === 'user' ? 2 : 1;
       for (const term of terms) {
-        const index = this.index(term);
-        if (inMessages[index] === 0) this.#first[index] = at;
+        let index = this.#indices.get(term);
+        const isNew = index === undefined;
+        if (index === undefined) {
+          index = first.push(at) - 1;
+          this.#indices.set(term, index);
+          inMessages.push(0);
+          uses.push(0);
+        }
         inMessages[index] = (inMessages[index] as number) + 1;
-        if (by !== 'tool') uses[index] = (uses[index] as number) + (by === 'user' ? 2 : 1);
+        if (by === 'tool') continue;
+        uses[index] = (uses[index] as number) + (isNew && by === 'assistant' ? WEIGHT.firstUse : use);
       }
     }
-    this.#weights = new Float64Array(size);
-    for (let index = 0; index < size; index++) {
-      const among = inMessages[index] as number;
+    this.#first = first;
+    this.#weights = Float64Array.from(inMessages, (among, index) => {
       const rarity = Math.log(1 + sayings.length / Math.max(1, among));
       const used = uses[index] as number;
       const use = used > 0 ? 1 + Math.min(WEIGHT.mostUses, used) * WEIGHT.use : WEIGHT.unused;
-      this.#weights[index] = among > sayings.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
-    }
+      return among > sayings.length * WEIGHT.commonShare ? WEIGHT.common : rarity * use;
+    });
   }
 
   get size(): number {
-    return this.#indices.size;
+    return this.#first.length;
   }
 
   index(term: number): number {
@@ -151,10 +173,25 @@ class MaxQueue {
   readonly #heap: { readonly index: number; value: number }[];
   readonly #worth: (index: number) => number;
 
-  constructor(indices: readonly number[], worth: (index: number) => number) {
+  /** Holds the indices below `size`. */
+  constructor(size: number, worth: (index: number) => number) {
     this.#worth = worth;
-    this.#heap = indices.map((index) => ({ index, value: worth(index) }));
-    for (let at = (this.#heap.length >> 1) - 1; at >= 0; at--) this.#sink(at);
+    this.#heap = Array.from({ length: size }, (_, index) => ({ index, value: worth(index) }));
+    for (let at = (size >> 1) - 1; at >= 0; at--) this.#sink(at);
+  }
+
+  push(index: number): void {
+    const heap = this.#heap;
+    const added = { index, value: this.#worth(index) };
+    let at = heap.push(added) - 1;
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      const parent = heap[above];
+      if (!parent || parent.value >= added.value) break;
+      heap[at] = parent;
+      at = above;
+    }
+    heap[at] = added;
   }
 
   pop(): number | undefined {

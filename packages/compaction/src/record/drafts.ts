@@ -1,13 +1,20 @@
-import { type Message, type Redact, type ToolDefinition, textOf, toolResultsOf } from '@x/core';
+import {
+  estimateCounter,
+  type Message,
+  type Redact,
+  type ToolDefinition,
+  textOf,
+  toolResultsOf,
+} from '@x/core';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutLine } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
-import { excerptsOf } from './excerpts.js';
+import { type Excerpt, excerptsOf } from './excerpts.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
-import { type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
+import { FAILED, type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
 
 const NO_TERMS = new Uint32Array();
 
@@ -42,7 +49,7 @@ const WORTH_OF_REQUEST = 4;
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
 const LONGEST_QUESTION = 160;
-/** UTF-16 units of the arguments of a call that changed nothing. */
+/** UTF-16 units of the arguments of a call that changed nothing, and of the answer that stands behind them. */
 const MOST_LOOKED = 50;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.35;
@@ -71,8 +78,9 @@ export interface Draft extends Candidate {
   readonly must: boolean;
 }
 /** Everything that may enter the record, in its order: calls and requests as long as there is room for them. */
-export function draftsOf(input: RecordInput, cost: (text: string) => number): readonly Draft[] {
-  const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), cost), cost);
+export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
+  const cost = (text: string) => costOf(estimateCounter.count(text));
+  const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), costOf), cost);
   const { room } = input;
   const calls = (lengths: CallLengths) => {
     let sum = 0;
@@ -132,10 +140,13 @@ export function isCall(kind: Entry['kind']): boolean {
 function allDrafts(
   { earlier, standing, redact }: RecordInput,
   turns: readonly Turn[],
-  cost: (text: string) => number,
+  costOf: (estimate: number) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
   const clean = (text: string) => (redact ? redact(text) : text);
+  const cost = (text: string) => costOf(estimateCounter.count(text));
+  const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
+    drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
   const add = (
     draft: Entry & { readonly worth?: number; readonly must: boolean; readonly terms?: Uint32Array },
   ) => {
@@ -176,29 +187,34 @@ function allDrafts(
     const { parts } = excerptsOf(message, redact);
     for (const part of parts) {
       if (part.kind !== 'said') continue;
-      add({ ...part, at, must: false });
+      addExcerpt(part, at);
       lastSaid = drafts.length - 1;
     }
     for (const call of calls) {
       const { use, result } = call;
       const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument);
+      const outcome = outcomeOf(call, CALL_LENGTHS[0].outcome, boilerplate);
+      // An answer to a look-up is chosen by its use, unless it is a word or two.
+      const told = !call.looks || outcome.length <= MOST_LOOKED || outcome.startsWith(FAILED);
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
-        text: clean(`${line}${outcomeOf(call, CALL_LENGTHS[0].outcome, boilerplate)}`),
+        text: clean(told ? `${line}${outcome}` : line),
         must: true,
       });
-      for (const part of parts)
-        if (part.kind === 'wrote' && part.callId === use.id) add({ ...part, at, must: false });
+      for (const part of parts) if (part.kind === 'wrote' && part.callId === use.id) addExcerpt(part, at);
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
-      const short = resultText(result.block).length <= CALL_LENGTHS[0].outcome;
+      const short = told && resultText(result.block).length <= CALL_LENGTHS[0].outcome;
       for (const part of excerptsOf(shown.message, redact).parts) {
         if (part.kind !== 'found' || part.callId !== use.id) continue;
         const text = boilerplate.strip(use.name, part.text);
         if (text.length > SHORTEST_EXCERPT && !(short && text.length <= CALL_LENGTHS[0].outcome)) {
-          add({ ...part, text, at: shown.at, must: false });
+          addExcerpt(
+            text === part.text ? part : { ...part, text, tokens: estimateCounter.count(text) },
+            shown.at,
+          );
         }
       }
     }

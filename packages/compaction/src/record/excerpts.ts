@@ -1,4 +1,11 @@
-import { type ContentBlock, type JsonValue, type Message, type Redact, textOf } from '@x/core';
+import {
+  type ContentBlock,
+  estimateCounter,
+  type JsonValue,
+  type Message,
+  type Redact,
+  textOf,
+} from '@x/core';
 import { redactMessage } from '../conversation/redaction.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
@@ -10,6 +17,8 @@ export interface Excerpt {
   readonly kind: EntryKind;
   readonly text: string;
   readonly terms: Uint32Array;
+  /** Estimated tokens. */
+  readonly tokens: number;
   /** Weight beside others of the same length. */
   readonly worth: number;
   /** The call that it belongs to: one that wrote it, or one whose result it is from. */
@@ -58,13 +67,13 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
 
 function extract(message: Message): Excerpts {
   const parts: Excerpt[] = [];
-  const said = textOf(message.content.filter((block) => block.type === 'text'));
+  const said = readable(within(textOf(message.content.filter((block) => block.type === 'text'))));
   const speaks = message.role === 'assistant';
   const calls = message.content.some((block) => block.type === 'tool_use');
   const terms: Uint32Array[] = [];
   const passed: string[] = [];
   const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
-    const part = { kind, text, worth, callId, terms: termsOf(text) };
+    const part = { kind, text, worth, callId, terms: termsOf(text), tokens: estimateCounter.count(text) };
     terms.push(part.terms);
     parts.push(part);
   };
@@ -74,7 +83,8 @@ function extract(message: Message): Excerpts {
       const edge = index === 0 || index === statements.length - 1;
       add('said', text, WORTH.said * (edge ? WORTH.ending : 1) * (calls ? 1 : WORTH.closing));
     }
-  } else terms.push(termsOf(within(said)));
+  } else terms.push(termsOf(said));
+  const printed = [said];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
       for (const text of longStringsIn(block.input)) {
@@ -84,21 +94,32 @@ function extract(message: Message): Excerpts {
       terms.push(termsOf(text));
       passed.push(text, ...longStringsIn(block.input).map(within));
     } else if (block.type === 'tool_result') {
-      const text = textOf([block]);
+      const text = resultText(block);
+      printed.push(text);
       const worth = Math.max(
         WORTH.found,
         WORTH.shortResult * Math.sqrt(SHORT_RESULT / Math.max(text.length, SHORT_RESULT)),
       );
-      for (const part of joinLines(splitLines(resultText(block)))) add('found', part, worth, block.toolUseId);
+      for (const part of joinLines(splitLines(text))) add('found', part, worth, block.toolUseId);
     }
   }
   return {
     message,
     parts,
     terms: union(terms),
-    names: namesIn(within(textOf(message)), false),
+    names: withoutKeys(namesIn(printed.join('\n'), false), textOf(message)),
     passed: namesIn(passed.join(' '), true),
   };
+}
+
+/** Keys of data. They are the same in every record of their kind, and name nothing. */
+const KEY = /([\w.$-]+)\\*":/g;
+
+function withoutKeys(names: readonly string[], text: string): readonly string[] {
+  if (names.length === 0 || !text.includes('":')) return names;
+  const keys = new Set<string>();
+  for (const [, key = ''] of within(text).matchAll(KEY)) keys.add(key);
+  return keys.size === 0 ? names : names.filter((name) => !keys.has(name));
 }
 
 function union(lists: readonly Uint32Array[]): Uint32Array {
@@ -116,7 +137,7 @@ function union(lists: readonly Uint32Array[]): Uint32Array {
 function sentencesOf(text: string): readonly string[] {
   const sentences: string[] = [];
   let short = false;
-  for (const line of readable(within(text)).split('\n')) {
+  for (const line of text.split('\n')) {
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
       const last = sentences.at(-1);

@@ -37,11 +37,14 @@ export function resultText(block: ToolResultBlock): string {
  * `variants 638452: resolution 30MP, available true`. Line breaks that another program escaped become line breaks.
  */
 export function readable(text: string, depth = 0): string {
-  const data = dataIn(text);
-  if (data) {
+  const parts = dataIn(text);
+  if (parts) {
     const lines: string[] = [];
-    addFacts(data.value, [], lines, depth);
-    return [data.before.trimEnd(), ...lines, data.after.trimStart()].filter(Boolean).join('\n');
+    for (const part of parts) {
+      if (typeof part === 'string') lines.push(part.trim());
+      else addFacts(part.length === 1 ? (part[0] as JsonValue) : part, [], lines, depth);
+    }
+    return lines.filter(Boolean).join('\n');
   }
   if (!escapedLines(text)) return text;
   const written = text.replaceAll(ESCAPED, (_, mark: string) => WRITTEN[mark] ?? mark);
@@ -65,28 +68,78 @@ function escapedLines(text: string): boolean {
   return escaped > lines;
 }
 
-interface Data {
-  readonly value: JsonValue;
-  readonly before: string;
-  readonly after: string;
+/** What a tool printed around data, or the data: several objects in a row are a list. */
+type Part = string | JsonValue[];
+
+/** The beginning of an object or a list. */
+const BEGINNINGS = /\{\s*["}]|\[\s*[\]{["\d-]/g;
+/** UTF-16 units beside the data of a text: so many, or this share of it. In a program data is part of the program. */
+const AROUND = 400;
+const SHARE_AROUND = 0.4;
+/** Beginnings that turn out to be none, after which a text is taken as it is. */
+const MOST_MISSES = 20;
+
+/** The objects and lists of a text that is mostly data, whole or cut off at either end, with what else it holds. */
+function dataIn(text: string): readonly Part[] | undefined {
+  const parts: Part[] = [];
+  const mostAround = Math.max(AROUND, text.length * SHARE_AROUND);
+  BEGINNINGS.lastIndex = 0;
+  let around = 0;
+  let end = 0;
+  let misses = 0;
+  for (let match = BEGINNINGS.exec(text); match; match = BEGINNINGS.exec(text)) {
+    const { index } = match;
+    if (around + index - end > mostAround) return undefined;
+    const data = dataAt(text, index);
+    if (!data) {
+      if (++misses === MOST_MISSES) return undefined;
+      BEGINNINGS.lastIndex = index + 1;
+      continue;
+    }
+    const between = text.slice(end, index);
+    const last = parts.at(-1);
+    if (typeof last === 'object' && /^[\s,[\]]*$/.test(between)) last.push(data.value);
+    else {
+      around += between.length;
+      parts.push(between, [data.value]);
+    }
+    end = data.end;
+    BEGINNINGS.lastIndex = end;
+  }
+  if (parts.length === 0 || around + text.length - end > mostAround) return undefined;
+  return [...parts, text.slice(end)];
 }
 
-/** UTF-16 units that may stand on either side of data: a line or two. */
-const AROUND = 400;
-
-/** The object or list of a text, with what a tool printed around it. Where its end is missing, the part that is there. */
-function dataIn(text: string): Data | undefined {
-  const start = text.slice(0, AROUND).search(/\{\s*["}]|\[\s*[\]{["\d-]/);
-  if (start === -1) return undefined;
-  const before = text.slice(0, start);
-  const end = text.lastIndexOf(text[start] === '{' ? '}' : ']') + 1;
-  const whole = end > start && text.length - end <= AROUND ? parsed(text.slice(start, end)) : undefined;
-  if (whole !== undefined) return { value: whole, before, after: text.slice(end) };
-  for (const closed of closings(text.slice(start))) {
-    const value = parsed(closed);
-    if (value !== undefined) return { value, before, after: '' };
+/** The data that begins at a place, and where it ends. Of data that is cut off, the part that is there. */
+function dataAt(
+  text: string,
+  start: number,
+): { readonly value: JsonValue; readonly end: number } | undefined {
+  const open: string[] = [];
+  let inString = false;
+  let members: string | undefined;
+  for (let at = start; at < text.length; at++) {
+    const unit = text[at];
+    if (inString) {
+      if (unit === '\\') at++;
+      else if (unit === '"') inString = false;
+    } else if (unit === '"') inString = true;
+    else if (unit === '{') open.push('}');
+    else if (unit === '[') open.push(']');
+    else if (unit === '}' || unit === ']') {
+      if (open.pop() !== unit) return undefined;
+      if (open.length > 0) continue;
+      const value = parsed(text.slice(start, at + 1));
+      return value === undefined ? undefined : { value, end: at + 1 };
+    } else if (unit === ',' && at > text.length - AROUND) {
+      members = text.slice(start, at) + open.toReversed().join('');
+    }
   }
-  return undefined;
+  const rest = text.slice(start);
+  const closers = open.toReversed().join('');
+  const cut = inString ? `${rest.replace(/\\(?:u[\da-f]{0,3})?$/i, '')}"` : rest;
+  const value = parsed(cut + closers) ?? (members === undefined ? undefined : parsed(members));
+  return value === undefined ? undefined : { value, end: text.length };
 }
 
 function parsed(text: string): JsonValue | undefined {
@@ -97,47 +150,29 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** Closes what a text that was cut off leaves open: behind its last unit, and behind its last whole member. */
-function closings(text: string): readonly string[] {
-  const open: string[] = [];
-  let inString = false;
-  let whole: string | undefined;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text[at];
-    if (inString) {
-      if (unit === '\\') at++;
-      else if (unit === '"') inString = false;
-    } else if (unit === '"') inString = true;
-    else if (unit === '{') open.push('}');
-    else if (unit === '[') open.push(']');
-    else if (unit === '}' || unit === ']') {
-      if (open.pop() !== unit) return [];
-    } else if (unit === ',' && at > text.length - AROUND)
-      whole = text.slice(0, at) + open.toReversed().join('');
-  }
-  if (open.length === 0) return [];
-  const closers = open.toReversed().join('');
-  const cut = inString ? `${text.replace(/\\(?:u[\da-f]{0,3})?$/i, '')}"${closers}` : text + closers;
-  return whole === undefined ? [cut] : [cut, whole];
-}
+/** Items of a list from which on what all of them have is said once. */
+const LEAST_ITEMS = 3;
 
 function addFacts(value: JsonValue, owners: readonly string[], lines: string[], depth: number): void {
   const label = owners.slice(-OWNERS).join(' ');
-  const add = (text: string) => text && lines.push(label ? `${label}: ${text}` : text);
+  const add = (text: string, owner = label) => text && lines.push(owner ? `${owner}: ${text}` : text);
   const short = inline(value, owners.at(-1));
   if (short !== undefined || depth > DEEPEST) {
     add(short ?? '');
   } else if (typeof value === 'string') {
     add(readable(value, depth + 1));
   } else if (Array.isArray(value)) {
-    for (const item of value) addFacts(item, [...owners, ...nameOf(item)], lines, depth + 1);
+    const nested = value.every((item) => Array.isArray(item) && item.every(isObject));
+    for (const item of withoutShared(nested ? value.flat() : value, add)) {
+      addFacts(item, [...owners, ...nameOf(item)], lines, depth + 1);
+    }
   } else {
     let line = '';
     const nested: (readonly [string, JsonValue])[] = [];
     for (const [key, item] of Object.entries(value as JsonObject)) {
       const fact = inline(item, owners.at(-1));
       if (fact === undefined) nested.push([key, item as JsonValue]);
-      else if (fact !== '') {
+      else if (fact !== '' && `${key} ${fact}` !== owners.at(-1)) {
         if (line && label.length + line.length + fact.length > LINE) {
           add(line);
           line = '';
@@ -150,18 +185,39 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
   }
 }
 
+/** The items of a list without the facts that all of them have, which are added once. */
+function withoutShared(items: readonly JsonValue[], add: (text: string) => void): readonly JsonValue[] {
+  const objects = items.flatMap((item) => (isObject(item) ? [item] : []));
+  if (items.length < LEAST_ITEMS || objects.length < items.length) return items;
+  const shared = new Map<string, string>();
+  for (const [key, value] of Object.entries(objects[0] ?? {})) {
+    const fact = inline(value);
+    if (fact && objects.every((item) => Object.hasOwn(item, key) && inline(item[key]) === fact))
+      shared.set(key, fact);
+  }
+  if (shared.size === 0) return items;
+  add(`all ${items.length}: ${[...shared].map(([key, fact]) => `${key} ${fact}`).join(', ')}`);
+  return objects.map((item) => Object.fromEntries(Object.entries(item).filter(([key]) => !shared.has(key))));
+}
+
 /** Keys whose values tell the items of a list apart, in this order; else the first value does. */
 const NAMES = /^(?:name|title|id|key)$/i;
 
 /** The name of an item that needs several lines, so that each says whose it is. */
 function nameOf(item: JsonValue): readonly string[] {
-  if (!isObject(item) || Object.values(item).every((value) => inline(value) !== undefined)) return [];
-  const values = Object.entries(item).filter(([, value]) => {
-    const short = inline(value);
-    return short && short.length <= LONGEST_OWNER && typeof value !== 'object';
-  });
-  const [, name] = values.find(([key]) => NAMES.test(key)) ?? values[0] ?? [];
-  return name === undefined ? [] : [String(name)];
+  if (!isObject(item)) return [];
+  const facts = Object.entries(item).map(([key, value]) => ({ key, value, short: inline(value) }));
+  if (
+    facts.every(({ short }) => short !== undefined) &&
+    facts.reduce((sum, { key, short = '' }) => sum + key.length + short.length + 3, 0) <= LINE
+  )
+    return [];
+  const names = facts.filter(
+    ({ value, short }) => short && short.length <= LONGEST_OWNER && typeof value !== 'object',
+  );
+  const name = names.find(({ key }) => NAMES.test(key)) ?? names[0];
+  if (name === undefined) return [];
+  return [NAMES.test(name.key) ? String(name.value) : `${name.key} ${name.short}`];
 }
 
 /**

@@ -69,6 +69,9 @@ function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (command !== undefined && pathOf(use) === undefined) return shellFiles(command).onlyReads;
   return effectOf(use.name, false) === 'read';
 }
+/** The beginning of {@link outcomeOf} for a call that failed. */
+export const FAILED = ' → failed';
+
 /** Says how a call ended, for its line in a record; nothing where it was simply done. */
 export function outcomeOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
   const outcome = outcomeText(result?.block, length, boilerplate);

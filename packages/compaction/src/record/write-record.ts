@@ -1,19 +1,20 @@
 import { estimateCounter, type Message, type Redact } from '@x/core';
 import type { Meter } from '../meter.js';
-import { chooseExcerpts, type Saying } from './choose-excerpts.js';
+import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
 import { NAME_WEIGHT, NameRanking, namesIn } from './names.js';
 import { termsOf } from './terms.js';
+import type { Numbered } from './turns.js';
 
 /** The share of a record for names that nothing else in it holds. */
 const NAMES_SHARE = 0.1;
 /** Tokens that an entry needs beside its text. */
 const FRAME = 4;
 
-/** Excerpts by which the tokens of all are estimated. */
-const SAMPLE = 200;
+/** Messages, and excerpts of each, by which the tokens of all are estimated. */
+const SAMPLE = 50;
 /** The share of a record that may stay empty before more is chosen. */
 const SPARE_SHARE = 0.04;
 
@@ -25,43 +26,34 @@ const SPARE_SHARE = 0.04;
 export function writeRecord(recorded: RecordInput): readonly Entry[] {
   const input = withoutSecrets(recorded);
   const { earlier, covered, staying, room, meter, redact } = input;
-  const messages = covered.map(({ message }) => message);
-  const ratio = tokensPerEstimate(messages, meter, redact);
-  const cost = (text: string) => estimateCounter.count(text) * ratio + FRAME;
+  const ratio = tokensPerEstimate(covered, meter, redact);
+  const cost = (estimate: number) => estimate * ratio + FRAME;
   const drafts = draftsOf(input, cost);
+  const termsIn = (message: Message) => excerptsOf(message, redact).terms;
 
   const calls = drafts.filter(({ must }) => must);
-  const sayings: Saying[] = [
-    ...earlier.map(({ at, text, kind }) => ({ at, terms: termsOf(text), by: speakerOf(kind) })),
-    ...covered.map(({ at, message }) => ({
-      at,
-      terms: excerptsOf(message, redact).terms,
-      by: byOf(message),
-    })),
-    ...staying.map((message) => ({
-      at: Number.POSITIVE_INFINITY,
-      terms: excerptsOf(message, redact).terms,
-      by: byOf(message),
-    })),
-  ];
-  const standing = [
+  const optional = drafts.filter(({ must }) => !must);
+  const sayings: Saying[] = earlier.map(({ at, text, kind }) => ({
+    at,
+    terms: termsOf(text),
+    by: speakerOf(kind),
+  }));
+  for (const { at, message } of covered) sayings.push({ at, terms: termsIn(message), by: byOf(message) });
+  for (const message of staying)
+    sayings.push({ at: Number.POSITIVE_INFINITY, terms: termsIn(message), by: byOf(message) });
+  const choice = new Choice(optional, sayings, [
     ...calls.map(({ text }) => termsOf(text)),
-    ...staying.map((message) => excerptsOf(message, redact).terms),
-    ...[...input.standing].map((message) => excerptsOf(message, redact).terms),
-  ];
+    ...[...staying, ...input.standing].map(termsIn),
+  ]);
   const most = room * (1 - NAMES_SHARE);
   const left = most - calls.reduce((sum, draft) => sum + draft.cost, 0);
-  const optional = drafts.filter(({ must }) => !must);
-  const choose = (tokens: number) => chooseExcerpts(optional, sayings, standing, tokens);
-  let chosen = choose(left);
-  const needed = meter.text(renderEntries(inOrder(drafts, new Set(chosen))));
+  choice.take(left);
+  const needed = meter.text(renderEntries(inOrder(drafts, new Set(choice.chosen))));
   // Costs are estimates: where the text is shorter than they say, there is room for more.
-  if (most - needed > room * SPARE_SHARE && chosen.length < optional.length) {
-    chosen = choose((left * most) / needed);
-  }
-  const entries = fitted(drafts, chosen, most, meter);
+  if (most - needed > room * SPARE_SHARE) choice.take(left * (most / needed - 1));
+  const entries = fitted(drafts, choice.chosen, most, meter);
   const unused = Math.min(room * NAMES_SHARE, room - meter.text(renderEntries(entries)));
-  return [...entries, ...namesBeside(entries, input, unused, cost)];
+  return [...entries, ...namesBeside(entries, input, unused, (text) => cost(estimateCounter.count(text)))];
 }
 
 /** Takes secrets out before anything is cut: nothing would recognize half of one. */
@@ -138,10 +130,14 @@ function fitted(
 }
 
 /** Tokens of the meter for each estimated one, by a sample of what may be recorded. */
-function tokensPerEstimate(messages: readonly Message[], meter: Meter, redact: Redact | undefined): number {
-  const parts = messages.flatMap((message) => excerptsOf(message, redact).parts);
-  const step = Math.max(1, Math.floor(parts.length / SAMPLE));
-  const text = parts.flatMap((part, index) => (index % step === 0 ? part.text : [])).join('\n');
+function tokensPerEstimate(covered: readonly Numbered[], meter: Meter, redact: Redact | undefined): number {
+  const step = Math.max(1, Math.floor(covered.length / SAMPLE));
+  const texts: string[] = [];
+  for (let index = 0; index < covered.length; index += step) {
+    const { parts } = excerptsOf((covered[index] as Numbered).message, redact);
+    texts.push(...parts.slice(0, SAMPLE).map(({ text }) => text));
+  }
+  const text = texts.join('\n');
   return text === '' ? meter.ratio : meter.text(text) / estimateCounter.count(text);
 }
 

@@ -15,8 +15,8 @@ import type { Meter } from '../meter.js';
 import { type Fate, type Reducer, unchanged, type View } from '../reducer.js';
 import { mediaReference, placesIn } from './stubs.js';
 
-/** The share of the room for messages that may be condensed: a summary needs some. */
-const REST_SHARE = 0.1;
+/** The share of the room for messages that may be condensed: for the user's words, and for a record that is of use. */
+const REST_SHARE = 0.35;
 /** Tokens that a cut result keeps at least. */
 const SHORTEST = 160;
 

@@ -1,7 +1,7 @@
 import { parseWith } from '@x/core';
 import type * as z from 'zod';
 import { summarizeOptionsSchema } from '../config/stage-schemas.js';
-import type { Reducer } from '../reducer.js';
+import { type Reducer, unchanged } from '../reducer.js';
 import { SummaryRun } from '../summary/summary-run.js';
 
 /**
@@ -14,7 +14,9 @@ export function nativeCompaction(options: z.input<typeof summarizeOptionsSchema>
   return {
     name: 'native',
     cost: 'llm',
-    reduce: (view, budget, context) =>
-      new SummaryRun(settings, view, budget, { ...context, summarizer: undefined }).runNative(),
+    reduce: async (view, budget, context) =>
+      context.model?.compact
+        ? new SummaryRun(settings, view, budget, { ...context, summarizer: undefined }).runNative()
+        : unchanged(view, 'the model offers no compaction of its own'),
   };
 }

@@ -68,13 +68,24 @@ export function budgetFor(
   };
 }
 
+/** The record's share of the trigger point where none is named; in a small window more, up to tokens in which much can be said. */
+const RECORD_SHARE = 0.25;
+const MOST_RECORD_SHARE = 0.4;
+const USEFUL_RECORD = 2_000;
+
+/** Tokens that a record may have. */
+export function recordTokens(share: number | undefined, dueTokens: number): number {
+  if (share !== undefined) return dueTokens * share;
+  return Math.max(dueTokens * RECORD_SHARE, Math.min(USEFUL_RECORD, dueTokens * MOST_RECORD_SHARE));
+}
+
 /** Tokens to aim for. The default makes room for what the user wants kept; never more than is enough. */
 function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   const most = Math.floor(dueTokens * ENOUGH_SHARE);
   if (typeof target === 'object') return Math.min(target.tokens, most);
   if (typeof target === 'number') return Math.floor(dueTokens * target);
   const kept = Math.min(keep.tokens ?? Infinity, dueTokens * (keep.share ?? Infinity));
-  const wanted = Number.isFinite(kept) ? kept + dueTokens * summary.record : 0;
+  const wanted = Number.isFinite(kept) ? kept + recordTokens(summary.record, dueTokens) : 0;
   return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE, wanted)));
 }
 

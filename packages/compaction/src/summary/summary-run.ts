@@ -17,6 +17,7 @@ import {
 } from '../reducer.js';
 import { savesEnough } from '../reducers/alter-messages.js';
 import { stayingTokens } from '../reducers/cut-unseen.js';
+import { recordTokens } from '../run/budget.js';
 import { askProvider } from './ask-provider.js';
 import { candidateCuts } from './cut.js';
 import { numbersOf } from './numbers.js';
@@ -137,7 +138,7 @@ export class SummaryRun {
    */
   async runNative(): Promise<Reduction> {
     const { model, system, tools = [], signal, instructions } = this.#context;
-    if (!model?.compact) return unchanged(this.#view, 'the model offers no compaction of its own');
+    if (!model) return unchanged(this.#view, '');
     const candidate = await this.#search();
     if (!candidate) return unchanged(this.#view, 'there is nothing older, or too little to be worth it');
     const { part } = candidate;
@@ -334,7 +335,7 @@ export class SummaryRun {
   }
 
   #maxRecord(): number {
-    return this.#settings.record * this.#budget.dueTokens;
+    return recordTokens(this.#settings.record, this.#budget.dueTokens);
   }
 
   #mayFallBack(): boolean {

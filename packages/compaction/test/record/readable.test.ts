@@ -28,7 +28,7 @@ describe('the text of a tool as a reader wants it', () => {
     const text = `Answer in 3 ms:\n${JSON.stringify({ content: [{ type: 'text', text: inner.padEnd(140) }] })}`;
     expect(readable(text).split('\n')).toEqual([
       'Answer in 3 ms:',
-      'text text: state done',
+      'type text text: state done',
       'log: first',
       'second',
     ]);
@@ -53,6 +53,46 @@ describe('the text of a tool as a reader wants it', () => {
     for (let end = 40; end < text.length; end += 7) {
       expect(readable(text.slice(0, end))).toContain('order_id #W53');
     }
+  });
+
+  it('says once what all items of a list have, and names the item in each of its lines', () => {
+    const flight = (number: string, seats: number) => ({
+      flight_number: number,
+      origin: 'ATL',
+      destination: 'SEA',
+      departure: `0${seats}:00:00`,
+      available_seats: { basic_economy: seats, premium_economy: 18, business: 17 },
+      prices: { basic_economy: 79, premium_economy: 158, business: 426 + seats },
+      remarks: 'x'.repeat(60),
+    });
+    const lines = readable(JSON.stringify([flight('HAT1', 1), flight('HAT2', 2), flight('HAT3', 3)])).split(
+      '\n',
+    );
+    expect(lines[0]).toBe(`all 3: origin ATL, destination SEA, remarks ${'x'.repeat(60)}`);
+    expect(lines.slice(1)).toEqual(
+      [1, 2, 3].map(
+        (seats) =>
+          `flight_number HAT${seats}, departure 0${seats}:00:00, available_seats (basic_economy ${seats}, ` +
+          `premium_economy 18, business 17), prices (basic_economy 79, premium_economy 158, business ${426 + seats})`,
+      ),
+    );
+    const long = { ...flight('HAT9', 9), aircraft: 'y'.repeat(60), gate: 'B7' };
+    for (const line of readable(JSON.stringify([long])).split('\n')) expect(line).toContain('HAT9');
+  });
+
+  it('reads the whole objects of data whose middle was cut out', () => {
+    const rows = Array.from({ length: 40 }, (_, id) => ({ id, name: `row ${id}`, note: 'n'.repeat(30) }));
+    const text = JSON.stringify(rows);
+    const cut = `${text.slice(0, 900)}\n[… 1 000 characters are left out …]\n${text.slice(1_900)}`;
+    const lines = readable(cut).split('\n');
+    expect(lines).toContain('(id 0, name row 0)');
+    expect(lines).toContain('(id 39, name row 39)');
+    expect(lines.filter((line) => line.includes('":')).length).toBeLessThanOrEqual(2);
+  });
+
+  it('leaves a program alone that has data inside', () => {
+    const program = `${'const one = 1;\n'.repeat(60)}const data = {"a": 1, "b": [1, 2]};\n`;
+    expect(readable(program)).toBe(program);
   });
 
   it('holds every key and every short value of any data', () => {

@@ -1,0 +1,36 @@
+import { type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/create-compactor.js';
+import { round } from '../build.js';
+
+/** A look-up whose answer holds facts that only the record can keep. */
+function lookUp(index: number): readonly Message[] {
+  const order = {
+    order: `W${1_000 + index}`,
+    item: `bookshelf ${index}`,
+    price: 100 + index,
+    status: 'delivered',
+  };
+  return round({ name: 'get_order', input: { order: order.order }, output: JSON.stringify(order) });
+}
+
+describe('the record in a small window', () => {
+  it('holds what was looked up, beside new results that fill the window', async () => {
+    const compactor = createCompactor({ model: null, contextWindow: 4_000 });
+    const orders = Array.from({ length: 20 }, (_, index) => lookUp(index)).flat();
+    const request = userMessage('Which of my orders can go back?');
+    const unseen = round({
+      name: 'search',
+      input: { query: 'all' },
+      output: 'a line of the catalog\n'.repeat(2_000),
+    });
+    const { messages } = await compactor.compact([request, ...orders, ...unseen], {
+      reason: 'proactive_budget',
+    });
+    const summary = messages.find(({ kind }) => kind === 'summary');
+    const held = Array.from({ length: 20 }, (_, index) => `bookshelf ${index}`).filter((item) =>
+      textOf(summary as Message).includes(item),
+    );
+    expect(held.length).toBeGreaterThanOrEqual(10);
+  });
+});
