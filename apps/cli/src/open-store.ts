@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { InvalidInputError } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import { type Option, UsageError } from './command.js';
@@ -8,6 +9,7 @@ import {
   type OpenSettings,
   type OpenStore,
   type StoreName,
+  sessionsFile,
   storeKind,
   storeNames,
 } from './stores.js';
@@ -36,13 +38,13 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
 /** Values of {@link storeOptions} and of `--workspace`. */
 export type StoreValues = { readonly workspace: string } & Readonly<Record<string, unknown>>;
 
-/** Tells whether the options name a store. Otherwise sessions are in the files of the workspace. */
+/** Tells whether the options name a store. Otherwise sessions are in the workspace. */
 export function namesStore(values: StoreValues): boolean {
   return storeNames.some((name) => values[name] !== undefined);
 }
 
 /**
- * Opens the store that the options name, or else that of the workspace's files.
+ * Opens the store that the options name, or else that of the workspace: see {@link sessionsFile}.
  *
  * @throws {UsageError} for options that do not go together or that the store refuses, or a driver that is not installed.
  * @throws {SessionStoreError} when the store cannot be reached.
@@ -53,6 +55,9 @@ export async function openStore(
 ): Promise<OpenStore> {
   const name = chosen(values);
   if (name === undefined) {
+    const file = sessionsFile(values.workspace);
+    const isMade = file !== undefined && (options.createTables || existsSync(file));
+    if (isMade) return storeKind('sqlite').open(file, options);
     return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
   }
   const { part, driver, open } = storeKind(name);

@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
-import { errorText, type SessionStore, SessionStoreError, type Workspace } from '@x/core';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { errorText, type SessionStore, SessionStoreError, STORAGE, type Workspace } from '@x/core';
 import { JsonSession } from '@x/core/node';
 
 /** A store, and how to let go of what was opened for it. */
@@ -159,6 +160,23 @@ export const stores = {
 export type StoreName = keyof typeof stores;
 
 export const storeNames = Object.keys(stores) as readonly StoreName[];
+
+/**
+ * Names the file of SQLite that holds the sessions of a workspace, which need not exist yet. `undefined` where only a release
+ * before it has kept sessions, in files: those stay in use until they are copied.
+ *
+ * @param workspace The workspace's directory.
+ */
+export function sessionsFile(workspace: string): string | undefined {
+  const storage = join(workspace, STORAGE);
+  const file = join(storage, 'sessions.db');
+  if (existsSync(file) || !existsSync(storage)) return file;
+  const names = readdirSync(storage, { recursive: true, encoding: 'utf8' });
+  return names.some((name) => KEPT_IN_FILES.test(name)) ? undefined : file;
+}
+
+/** A session of `WorkspaceSession`, below its tenant, user and agent. */
+const KEPT_IN_FILES = /(^|\/)context\/[^/]+\/head\.json$/;
 
 /** A store by the name of its option. */
 export function storeKind(name: StoreName): StoreKind {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { openSession, SessionKey, storageOf, userMessage } from '@x/core';
+import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
 import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { sessions } from '../src/commands/sessions/sessions.js';
@@ -244,6 +244,38 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   );
   await inProcess(['copy', '-w', directory, '--to', copy, '--move']);
   expect(await store.load(key)).toBeUndefined();
+});
+
+it('a workspace keeps its sessions in SQLite, and those of an earlier release in files until they are copied', async () => {
+  const key = SessionKey.of({ agentId: 'coder', sessionId: 's' });
+  const open = () => openStore({ workspace: directory }, { readOnly: false, createTables: true });
+  const say = async (store: SessionStore, text: string) => {
+    const session = await openSession(store, key);
+    session.state.contextMutable().push(userMessage(text));
+    await session.commit();
+  };
+  const files = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
+  await say(files, 'Of an earlier release');
+  const earlier = await open();
+  await say(earlier.store, 'Of this one');
+  await earlier.close();
+  expect((await files.load(key))?.messages).toHaveLength(2);
+
+  const database = join(directory, '.x/sessions.db');
+  expect(readdirSync(join(directory, '.x'))).not.toContain('sessions.db');
+  expect(await inProcess(['copy', '-w', directory, '--to', database])).toMatch(/^Copied 1/);
+  const now = await open();
+  await say(now.store, 'In SQLite');
+  expect((await now.store.load(key))?.messages).toHaveLength(3);
+  expect((await files.load(key))?.messages).toHaveLength(2);
+  await now.close();
+  expect(await inProcess(['list', '-w', directory])).toMatch(/^\S+ {2}v2 {2}s .*\n$/);
+
+  // Looking at a workspace without sessions makes no file.
+  const empty = join(directory, 'empty');
+  mkdirSync(empty);
+  expect(await inProcess(['list', '-w', empty])).not.toContain('v1');
+  expect(readdirSync(empty)).toEqual([]);
 });
 
 /** What a command on sessions writes. */

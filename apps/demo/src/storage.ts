@@ -1,7 +1,8 @@
 import { join } from 'node:path';
 import { fileSegment, type SessionStore, storageOf, type Workspace } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
-import { type StoreName, storeKind } from '../../cli/src/stores.js';
+import { SqliteSession } from '@x/session-sqlite';
+import { type StoreName, sessionsFile, storeKind } from '../../cli/src/stores.js';
 
 /** The storage of sessions, logs and reports. */
 export interface Storage {
@@ -46,15 +47,12 @@ export function userData(data: string, user: string): string {
   return join(data, 'users', fileSegment(user));
 }
 
-/** Everything in files of one directory. */
+/** Everything in one directory: sessions in a file of SQLite there, or in files where an earlier release kept them so. */
 export function openFiles(data: string): Storage {
   const workspace = localWorkspace(data);
-  return {
-    name: `files in ${data}`,
-    workspace,
-    store: new WorkspaceSession(storageOf(workspace)),
-    close: async () => {},
-  };
+  const file = sessionsFile(workspace.root);
+  const store = file === undefined ? new WorkspaceSession(storageOf(workspace)) : new SqliteSession({ file });
+  return { name: `files in ${data}`, workspace, store, close: () => store.close() };
 }
 
 function localWorkspace(data: string): LocalWorkspace {

@@ -174,7 +174,7 @@ export type {
   SessionStore,
   StoredSession,
 } from './sessions/session-store.js';
-export { type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
+export { LEASE_TTL_MS, type SessionTurn, type TakeTurnOptions, takeTurn } from './sessions/session-turn.js';
 export {
   type Committed,
   checkChange,
@@ -218,6 +218,7 @@ export {
   type HeldLock,
   pathSegments,
   readText,
+  STORAGE,
   type Workspace,
   type WorkspaceEntry,
 } from './workspace/workspace.js';

@@ -43,18 +43,17 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   const config = await readConfig(file);
   const directory = dirname(resolve(file));
   const closers: (() => Promise<void>)[] = [];
+  const open = async (values: StoreValues): Promise<SessionStore> => {
+    const { store, close } = await openStore(values, { readOnly: false, createTables: true });
+    closers.push(close);
+    return store;
+  };
   const builder = await agentFromConfig(
     model === undefined ? config : { ...config, model },
     {
       model: (reference) => chooseModel(reference, environment),
-      session: async (reference): Promise<SessionStore> => {
-        const { store, close } = await openStore(addressOf(reference), {
-          readOnly: false,
-          createTables: true,
-        });
-        closers.push(close);
-        return store;
-      },
+      session: (reference) => open(addressOf(reference)),
+      defaultSession: (workspace) => open({ workspace }),
       registry: createRegistry(environment, await besideOf(directory, environment)),
     },
     { environment, directory },
@@ -138,6 +137,6 @@ function addressOf(reference: PartReference): StoreValues {
   if (name !== undefined) return { workspace: '', [name]: url };
   const addresses = servers.map((known) => `${known}://…`).join(' or ');
   throw new InvalidInputError('session', [
-    { path: '', message: `must be ${addresses}; leave it out for files in the workspace` },
+    { path: '', message: `must be ${addresses}; leave it out for a file of SQLite in the workspace` },
   ]);
 }

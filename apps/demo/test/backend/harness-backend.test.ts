@@ -5,9 +5,15 @@ import {
   type AgentEvent,
   assistantMessage,
   estimateCounter,
+  LocalWorkspace,
   type Model,
+  openSession,
   RuntimeContext,
+  SessionKey,
+  storageOf,
   textOf,
+  userMessage,
+  WorkspaceSession,
 } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -78,6 +84,11 @@ const answered = (times: number) => (transcript: Transcript) =>
   transcript.totals.modelCalls === times && transcript.call === undefined;
 
 it('lists and serves the other sessions beside a damaged one', async () => {
+  // Where an earlier release kept one in files, all are.
+  const files = new WorkspaceSession(storageOf(new LocalWorkspace(join(data, 'workspace'))));
+  const earlier = await openSession(files, SessionKey.of({ agentId: 'other', sessionId: 'earlier' }));
+  earlier.state.contextMutable().push(userMessage('Hi'));
+  await earlier.commit();
   const backend = open(new ScriptedModel([{ text: 'Hello.' }, { text: 'Hello.' }]));
   for (const id of ['good', 'bad']) {
     await backend.send(id, 'Hi');

@@ -78,7 +78,7 @@ const schema = z.strictObject({
   fallback: z.array(model).default([]),
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
-  /** A session store by reference or address; without one, files in the workspace. */
+  /** A session store by reference or address; without one, what the program opens by default. */
   session: reference.optional(),
   capabilities: z.array(reference).default([]),
   /** By the name of a capability: `true`, or its configuration; the same as in `capabilities`. */

@@ -27,6 +27,8 @@ export interface PartProviders {
   readonly registry: CapabilityRegistry;
   /** Opens what `session` names. Without it, files cannot name a store. */
   session?(reference: PartReference): SessionStore | Promise<SessionStore>;
+  /** Opens the store of a file that names none, by the directory of its workspace. Default: files in the workspace. */
+  defaultSession?(workspace: string): SessionStore | Promise<SessionStore>;
   /** Opens a workspace that is no directory. */
   workspace?(reference: PartReference): Workspace | Promise<Workspace>;
 }
@@ -77,14 +79,18 @@ export async function agentFromConfig(
     await make(`fallback[${index}]`, async () => others.push(await parts.model(reference)));
   }
   await make('model', async () => builder.model(await parts.model(model), { fallback: others }));
+  const isDirectory = typeof workspace === 'string' && !workspace.includes('://');
+  const folder =
+    isDirectory || workspace === undefined ? resolve(directory, workspace ?? 'workspace') : undefined;
   await make('workspace', async () => {
-    if (workspace === undefined) builder.workspace(resolve(directory, 'workspace'));
-    else if (typeof workspace === 'string' && !workspace.includes('://')) {
-      builder.workspace(resolve(directory, workspace));
-    } else builder.workspace(await offered(parts.workspace, workspace, 'workspaces'));
+    if (folder !== undefined) builder.workspace(folder);
+    else if (workspace !== undefined)
+      builder.workspace(await offered(parts.workspace, workspace, 'workspaces'));
   });
   await make('session', async () => {
     if (session !== undefined) builder.session(await offered(parts.session, session, 'session stores'));
+    else if (folder !== undefined && parts.defaultSession)
+      builder.session(await parts.defaultSession(folder));
   });
   for (const [index, reference] of capabilities.entries()) {
     const place = places[index] ?? { path: 'capabilities', config: 'capabilities' };
