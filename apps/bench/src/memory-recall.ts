@@ -190,6 +190,7 @@ async function scan(turns: readonly Turn[]): Promise<Contender> {
       const input = { query: question, limit: LIMIT };
       const output = await tool?.run(input, {
         call: { type: 'tool_use', id: 'call', name: 'session_search', input },
+        idempotencyKey: 'key',
         runtime: RuntimeContext.of(identity),
         state: AgentState.create(identity),
         workspace,

@@ -15,8 +15,8 @@ const context = RuntimeContext.of({ sessionId: 's' });
 const PROGRAM = join(import.meta.dirname, 'children/paid-tools.ts');
 /** Processes of each store that are killed, each at another wait of its call: 0 for every wait that there is. */
 const KILLS = Number(process.env.X_KILLS ?? 2);
-/** Of a killed process until another one may go on; long enough for a process on a busy machine to renew it. */
-const LEASE_MS = 3_000;
+/** Until another process goes on where one was killed. */
+const TAKEOVER_MS = 3_000;
 
 function scratch(): string {
   const directory = mkdtempSync(join(tmpdir(), 'x-killed-'));
@@ -43,16 +43,7 @@ function storeIn(kind: TestedStore['kind'], directory: string): TestedStore {
 async function run(directory: string, at: number, store: TestedStore): Promise<string> {
   const child = spawn(
     process.execPath,
-    [
-      '--conditions=@x/source',
-      '--import',
-      'tsx',
-      PROGRAM,
-      directory,
-      String(at),
-      JSON.stringify(store),
-      String(LEASE_MS),
-    ],
+    ['--conditions=@x/source', '--import', 'tsx', PROGRAM, directory, String(at), JSON.stringify(store)],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
   const [said] = await Promise.all([text(child.stdout), once(child, 'exit')]);
@@ -81,7 +72,12 @@ it.each(kinds)(
       const { store, close } = await openTestedStore(tested);
       onTestFinished(close);
       const model = new ScriptedModel([{ text: 'I see.' }]);
-      const agent = HarnessAgent.builder().model(model).workspace(directory).session(store).build();
+      const agent = HarnessAgent.builder()
+        .model(model)
+        .workspace(directory)
+        .session(store)
+        .limits({ queueMs: TAKEOVER_MS })
+        .build();
       const state = await agent.state(context);
       if (state === undefined) {
         // Nothing was stored, so nothing may have been paid.

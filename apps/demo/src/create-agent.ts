@@ -48,8 +48,6 @@ const SUBAGENTS: readonly SubagentDefinition[] = [
 /** Share of the window that one tool result may fill before it is evicted, at about four characters a token. */
 const RESULT_SHARE = 0.25;
 const CHARS_PER_TOKEN = 4;
-/** Milliseconds after which another server takes over what one that died was doing. */
-const LEASE_TTL_MS = 5_000;
 
 export interface DemoAgent {
   readonly agent: HarnessAgent;
@@ -121,7 +119,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     .tokenCounter(counter)
     .checkpoint('step')
     .maxIterations(500)
-    .settings({ leaseTtlMs: LEASE_TTL_MS })
     // Tools of the demo's own go here, with `.tools(…)`. Without a key none is called: the guide's rules know only these.
     .use(
       toolResultEviction({ maxResultChars, previewChars: Math.min(2_000, Math.floor(maxResultChars / 16)) }),

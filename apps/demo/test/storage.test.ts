@@ -1,15 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  LocalWorkspace,
-  openSession,
-  SessionKey,
-  type SessionStore,
-  storageOf,
-  userMessage,
-  WorkspaceSession,
-} from '@x/core';
+import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openStorage } from '../src/storage.js';
 

@@ -75,8 +75,10 @@ export function scopedTools(
     files,
     async run(tool, input, signal) {
       const limit = tool.timeoutMs ? AbortSignal.timeout(tool.timeoutMs) : undefined;
+      const id = randomUUID();
       const context: ToolContext = {
-        call: { type: 'tool_use', id: randomUUID(), name: tool.definition.name, input },
+        call: { type: 'tool_use', id, name: tool.definition.name, input },
+        idempotencyKey: id,
         runtime: RuntimeContext.of(identity),
         state: AgentState.create(identity),
         workspace: files,

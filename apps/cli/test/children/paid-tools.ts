@@ -6,7 +6,7 @@ import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { openTestedStore } from '../support/tested-store.js';
 
-const [directory = '', at = '0', tested = '', leaseTtlMs = ''] = process.argv.slice(2);
+const [directory = '', at = '0', tested = ''] = process.argv.slice(2);
 let waits = 0;
 
 /** A wait of the call: before it and behind it the process may die. */
@@ -37,13 +37,7 @@ const model = new ScriptedModel([
   () => wait(async () => ({ toolCalls })),
   () => wait(async () => ({ text: 'Paid.' })),
 ]);
-const agent = HarnessAgent.builder()
-  .model(model)
-  .tools(pay)
-  .workspace(directory)
-  .session(store)
-  .settings({ leaseTtlMs: Number(leaseTtlMs) })
-  .build();
+const agent = HarnessAgent.builder().model(model).tools(pay).workspace(directory).session(store).build();
 await agent.call('Pay the three invoices', RuntimeContext.of({ sessionId: 's' }));
 console.log(`waits: ${waits}`);
 await agent.close();

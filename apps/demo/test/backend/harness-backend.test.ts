@@ -5,7 +5,6 @@ import {
   type AgentEvent,
   assistantMessage,
   estimateCounter,
-  LocalWorkspace,
   type Model,
   openSession,
   RuntimeContext,
@@ -13,8 +12,8 @@ import {
   storageOf,
   textOf,
   userMessage,
-  WorkspaceSession,
 } from '@x/core';
+import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';

@@ -14,6 +14,16 @@ export type ApprovalDecision = NonNullable<PendingApproval['decision']>;
 /** Surroundings of one tool run. */
 export interface ToolContext {
   readonly call: ToolUseBlock;
+  /**
+   * Names this call, 64 characters: the same when it is run again, by any process. Hand it to services that take an
+   * idempotency key, so that a payment is made once.
+   */
+  readonly idempotencyKey: string;
+  /**
+   * The fence of the lease under which the call runs; it grows with each lease of the session. A service that keeps the
+   * largest and refuses smaller ones is out of reach for a process that stood still. Left out without leases.
+   */
+  readonly fence?: number | undefined;
   readonly runtime: RuntimeContext;
   readonly state: AgentState;
   /** The files that the model may see. */

@@ -6,7 +6,9 @@ import type { SessionLease, SessionStore } from './session-store.js';
 import { leaseLost } from './store-rules.js';
 
 const FIRST_PAUSE_MS = 20;
-const LONGEST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 500;
+/** How long a lease lasts by default. With the longest pause of those who wait: another process takes over within 3 s. */
+export const LEASE_TTL_MS = 2_500;
 const NO_ANSWER = 'no answer';
 
 /** Options of `takeTurn`: waiting for a turn, and keeping it. */
@@ -15,7 +17,7 @@ export interface TakeTurnOptions {
   readonly turns?: 'queue' | 'reject' | undefined;
   /** Milliseconds to wait in line. Default 60 000. */
   readonly timeoutMs?: number | undefined;
-  /** Milliseconds after which the turn of a process that died is free again. Default 30 000. */
+  /** Milliseconds after which the turn of a process that died is free again. Default {@link LEASE_TTL_MS}. */
   readonly ttlMs?: number | undefined;
   /** Milliseconds between renewals. Default: a third of `ttlMs`. */
   readonly heartbeatMs?: number | undefined;
@@ -57,7 +59,7 @@ export async function takeTurn(
   key: SessionKey,
   options: TakeTurnOptions = {},
 ): Promise<SessionTurn> {
-  const { ttlMs = 30_000, clock = systemClock } = options;
+  const { ttlMs = LEASE_TTL_MS, clock = systemClock } = options;
   if (store.lease === undefined) {
     return { fence: undefined, lost: new AbortController().signal, release: async () => {} };
   }

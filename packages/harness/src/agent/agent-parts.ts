@@ -4,6 +4,7 @@ import {
   type Capability,
   estimateCounter,
   ISOLATIONS,
+  LEASE_TTL_MS,
   type Model,
   type SessionKey,
   type SessionStore,
@@ -33,8 +34,11 @@ export const settingsSchema = z.strictObject({
   onConflict: z.enum(['fail', 'merge']).default('fail'),
   /** The behavior of a call while another call of its session runs: wait for its turn, or fail. */
   turns: z.enum(['queue', 'reject']).default('queue'),
-  /** Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. */
-  leaseTtlMs: z.int().min(1).default(30_000),
+  /**
+   * Milliseconds after which the turn of a process that died is free again; it is renewed at a third of that. Longer, for
+   * a store that answers slowly or serves thousands of running calls, means a later takeover.
+   */
+  leaseTtlMs: z.int().min(1).default(LEASE_TTL_MS),
   /** Milliseconds between two looks of a running call for orders of other processes; 0 for none. */
   remoteControlMs: z.int().min(0).default(1_000),
   /** Attempts beyond the first for a model call that failed for a passing reason. */

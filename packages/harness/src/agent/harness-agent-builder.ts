@@ -117,6 +117,11 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
+  /** Shares sessions, turns and files with other machines by one backend, as `redisBackend` of `@x/session-redis` opens it. */
+  distributed({ session, workspace }: Pick<AgentParts, 'session' | 'workspace'>): this {
+    return this.session(session).workspace(workspace);
+  }
+
   /**
    * Says who have their files in common: the sessions of a `user` (default; calls without one work at the root), one
    * `session`, all of an `agent` in a tenant, or all (`shared`): a coding agent on one checkout.
@@ -270,19 +275,11 @@ export class HarnessAgentBuilder<Agent> {
       ...own.filter((tool) => tool !== undefined),
       ...found.flatMap((capability) => capability.tools ?? []),
     ];
-    issues.push(
-      ...duplicates(
-        'capabilities',
-        found.map((capability) => capability.name),
-      ),
-    );
-    issues.push(
-      ...duplicates(
-        'tools',
-        tools.map((tool) => tool.definition.name),
-      ),
-    );
-
+    const named = { capabilities: found, tools: tools.map(({ definition }) => definition) };
+    for (const [path, parts] of Object.entries(named)) {
+      const names = parts.map(({ name }) => name);
+      issues.push(...duplicates(path, names));
+    }
     for (const { definition, readOnly, destructive } of tools) {
       if (!readOnly || destructive !== true) continue;
       issues.push({

@@ -25,7 +25,7 @@ export const limitsSchema = z.strictObject({
   callMs: ms(0),
   /** Until a call has its session's turn: `lease_unavailable`. */
   queueMs: ms(600_000),
-  /** One request to the session store or the log, at most as long as the lease: `session_unavailable`. */
+  /** One request to the session store or the log: `session_unavailable`. */
   storeMs: ms(30_000),
   /** Work in the background that a capability began: a warning. */
   backgroundMs: ms(600_000),

@@ -68,9 +68,9 @@ export class SessionTurns {
     this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.storage);
-    const { limits, leaseTtlMs } = parts.settings;
+    const { limits } = parts.settings;
     this.#background = new BackgroundQueue(limits);
-    this.#store = boundedStore(parts.session, Math.min(limits.storeMs || leaseTtlMs, leaseTtlMs));
+    this.#store = boundedStore(parts.session, limits.storeMs);
   }
 
   /**
@@ -231,6 +231,7 @@ export class SessionTurns {
       parts: this.#parts,
       toolDefinitions: this.#tools.current().definitions,
       session,
+      fence: turn.fence,
       unstored,
       log: this.#logs.of(key),
       files: this.files(runtime),

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import {
   type AgentState,
   ApprovalRequiredError,
@@ -9,11 +9,13 @@ import {
   type Message,
   type PendingApproval,
   type Tool,
+  type ToolContext,
   type ToolOutputBlock,
   type ToolResultBlock,
   type ToolScope,
   type ToolUseBlock,
   toolResultBlock,
+  toolUsesOf,
 } from '@x/core';
 import { Interruption } from '../errors/interruption.js';
 import { prunePending, setPending } from './approvals.js';
@@ -153,6 +155,8 @@ async function runOne(
   const options = {
     defaultTimeoutMs: settings.limits.toolMs,
     toolNames: [...tools.keys()],
+    idempotencyKey: idempotencyKeyOf(call, use),
+    fence: call.options.fence,
     onUpdate: progress.update,
     decisions,
   };
@@ -173,6 +177,15 @@ async function runOne(
   const result = edited ? withNote(answer, edited) : answer;
   call.emit({ type: 'tool.result', result, durationMs: performance.now() - startedAt });
   return result;
+}
+
+/** Hashes where a call stands in its session: ids of calls alone may repeat. */
+function idempotencyKeyOf({ scope, options }: RunningCall, use: ToolUseBlock): string {
+  const step = scope.state.context.findLast(({ role }) => role === 'assistant');
+  const place = step && [step.id, toolUsesOf(step).indexOf(use)];
+  return createHash('sha256')
+    .update(JSON.stringify([options.session.key.toString(), place, use.id]))
+    .digest('hex');
 }
 
 /** What a tool, or a hook around it, answers in place of a result is told to the model, and never stored. */
@@ -260,8 +273,7 @@ async function runTool(
   options: Pick<Allowed, 'decisions'> & {
     readonly defaultTimeoutMs: number;
     readonly toolNames: readonly string[];
-    readonly onUpdate: (output: readonly ToolOutputBlock[]) => void;
-  },
+  } & Pick<ToolContext, 'idempotencyKey' | 'fence' | 'onUpdate'>,
 ): Promise<ToolResultBlock> {
   const { tool } = scope;
   if (tool === undefined) {
@@ -273,10 +285,12 @@ async function runTool(
   const { signal } = deadline;
   deadline.start(call.name, tool.timeoutMs === undefined ? 'limits.toolMs' : 'timeoutMs', timeoutMs);
   const { runtime, state, workspace, storage, log } = scope;
-  const { onUpdate, decisions } = options;
+  const { idempotencyKey, fence, onUpdate, decisions } = options;
   try {
     const run = tool.run(call.input, {
       call,
+      idempotencyKey,
+      fence,
       runtime,
       state,
       workspace,

@@ -38,6 +38,8 @@ export interface RunningCallOptions {
   readonly parts: AgentParts;
   readonly toolDefinitions: readonly ToolDefinition[];
   readonly session: Session;
+  /** The fence of the session's lease. */
+  readonly fence: number | undefined;
   /** Messages since the session was last stored. The call keeps the list up to date; the session reads it to merge. */
   readonly unstored: Message[];
   readonly log: SessionLog;

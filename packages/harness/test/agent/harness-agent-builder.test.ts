@@ -1,9 +1,16 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Capability, defineTool, InMemorySession, type Workspace } from '@x/core';
+import {
+  type Capability,
+  defineTool,
+  InMemorySession,
+  RuntimeContext,
+  storageOf,
+  type Workspace,
+} from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { CapabilityRegistry, HarnessAgent, HarnessConfigError } from '../../src/index.js';
 import { scratch } from '../support.js';
@@ -118,6 +125,15 @@ describe('build', () => {
     process.off('warning', listen);
     const ours = warnings.filter((warning) => (warning as { code?: string }).code === 'workspace_not_shared');
     expect(ours).toHaveLength(1);
+  });
+
+  it('takes sessions and files of a backend in one', async () => {
+    const [session, workspace] = [new InMemorySession(), new LocalWorkspace(scratch())];
+    const agent = base().distributed({ session, workspace }).build();
+    expect(agent.storage).toBe(storageOf(workspace));
+    const commit = vi.spyOn(session, 'commit');
+    await agent.call('Hi', RuntimeContext.of({ sessionId: 's' })).catch(() => {});
+    expect(commit).toHaveBeenCalled();
   });
 
   it('refuses a store of one machine for a workspace of many', () => {

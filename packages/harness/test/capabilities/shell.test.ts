@@ -27,6 +27,7 @@ async function execute(
   const input = { command, ...(options.timeoutMs === undefined ? {} : { timeoutMs: options.timeoutMs }) };
   const output = await tool?.run(input, {
     call: { type: 'tool_use', id: '1', name: 'execute', input },
+    idempotencyKey: 'key',
     runtime: RuntimeContext.empty(),
     state: AgentState.create({ sessionId: 's' }),
     workspace,

@@ -15,6 +15,7 @@ function tools(config?: Parameters<typeof workspaceTools>[0]) {
     if (!tool) throw new Error(`no tool ${name}`);
     const output = await tool.run(input, {
       call: { type: 'tool_use', id: '1', name, input },
+      idempotencyKey: 'key',
       runtime: RuntimeContext.empty(),
       state: AgentState.create({ sessionId: 's' }),
       workspace,

@@ -80,6 +80,7 @@ export function run(
   const workspace = new LocalWorkspace(scratch());
   const context: ToolContext = {
     call: { type: 'tool_use', id: 'c', name: tool.definition.name, input },
+    idempotencyKey: 'key',
     runtime: RuntimeContext.empty(),
     state: AgentState.create({ sessionId: 's' }),
     workspace,

@@ -44,6 +44,7 @@ export function toolContext(workspace: TestWorkspace, parts: SessionKeyParts): T
   const { tenantId, userId, sessionId } = parts;
   return {
     call: { type: 'tool_use', id: 'call', name: 'tool', input: {} },
+    idempotencyKey: 'key',
     runtime: RuntimeContext.of({ tenantId, userId, sessionId }),
     state: AgentState.create({ tenantId, userId, sessionId }),
     workspace,

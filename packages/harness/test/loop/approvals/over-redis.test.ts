@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { RuntimeContext } from '@x/core';
-import { RedisSession, RedisWorkspace } from '@x/session-redis';
+import { redisBackend } from '@x/session-redis';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
 import { pendingCalls } from '../../../src/index.js';
@@ -18,11 +18,7 @@ it('goes on with approvals on another machine that shares a Redis', async () => 
   const context = RuntimeContext.of({ userId: 'alice', sessionId: 's' });
   const machine = (script: Parameters<typeof node>[0]['script']) => {
     const client = connect();
-    const workspace = new RedisWorkspace({ client, keyPrefix });
-    return {
-      client,
-      ...node({ session: new RedisSession({ client, keyPrefix }), workspace, effects, script }),
-    };
+    return { client, ...node({ ...redisBackend({ client, keyPrefix }), effects, script }) };
   };
 
   const first = machine([FOUR]);
