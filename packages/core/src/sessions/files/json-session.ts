@@ -1,7 +1,8 @@
-import { rmdir } from 'node:fs/promises';
+import { rename, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
+import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { jsonObjectSchema } from '../../lib/json.js';
 import { readMessages } from '../../messages/check-messages.js';
@@ -19,7 +20,7 @@ import type {
   SessionStore,
   StoredSession,
 } from '../session-store.js';
-import { checkChange, checkCommit, lastOf, remember, tokenOf } from '../store-rules.js';
+import { checkChange, checkCommit, conflict, lastOf, remember, tokenOf } from '../store-rules.js';
 import { grantLease, newestFence } from './lease-file.js';
 import {
   asSessionStoreError,
@@ -59,6 +60,9 @@ interface Document extends Omit<StoredSession, 'token'> {
  * `<directory>/[tenants/<tenant>/][users/<user>/][agents/<agent>/]sessions/<session>.json`. Every commit writes the
  * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
  *
+ * A commit is decided by the exclusive creation of the document's successor, which then takes its place. The lock only keeps
+ * writers from trying in vain: one that stood still for so long that others took its lock overwrites nothing.
+ *
  * @example
  * ```ts
  * const store = new JsonSession({ directory: './sessions' });
@@ -88,7 +92,7 @@ export class JsonSession implements SessionStore {
 
   load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     return asSessionStoreError(key, async () => {
-      const document = await this.#read(pathOf(key), key);
+      const { document } = (await this.#read(pathOf(key), key)) ?? {};
       if (document === undefined) return undefined;
       const { version, head, updatedAt } = document;
       return {
@@ -103,9 +107,10 @@ export class JsonSession implements SessionStore {
 
   commit(key: SessionKey, change: SessionChange): Promise<number> {
     const path = pathOf(key);
-    return this.#locked(key, path, async (lock) => {
+    return this.#locked(key, path, async () => {
       checkChange(change);
-      const stored = await this.#read(path, key);
+      const read = await this.#read(path, key);
+      const stored = read?.document;
       const messages: readonly Message[] = stored?.messages ?? [];
       const fence = await newestFence({ workspace: this.#workspace, path: leaseOf(path) }, change);
       const applied = checkCommit(key, change, stored && { ...stored, messages: messages.length }, fence);
@@ -123,18 +128,21 @@ export class JsonSession implements SessionStore {
         head: change.head,
         messages: [...messages.slice(0, change.keep), ...change.append],
       };
-      await lock.check();
-      await this.#workspace.write(path, JSON.stringify(document));
+      await this.#replace(key, path, read, JSON.stringify(document), change);
       return document.version;
     });
   }
 
   delete(key: SessionKey): Promise<boolean> {
     const path = pathOf(key);
-    return this.#locked(key, path, async (lock) => {
-      await lock.check();
+    return this.#locked(key, path, async () => {
+      const leftovers = [leaseOf(path)];
+      // Looked for first: those of a session that is begun anew meanwhile are not among them.
+      for await (const file of this.#workspace.list(dirname(path))) {
+        if (file.path.startsWith(nextOf(path, ''))) leftovers.push(file.path);
+      }
       const existed = await this.#workspace.delete(path);
-      await this.#workspace.delete(leaseOf(path));
+      for (const leftover of leftovers) await this.#workspace.delete(leftover);
       await this.#prune(dirname(path));
       return existed;
     });
@@ -144,7 +152,7 @@ export class JsonSession implements SessionStore {
   async *list(scope: SessionScope = {}, options?: ListOptions): AsyncGenerator<SessionInfo, void, undefined> {
     const paths = listBelowPrefixes(this.#workspace, 'sessions', '.json', scope);
     yield* listSessions(paths, scope, options, async (path) => {
-      const document = await this.#read(path);
+      const { document } = (await this.#read(path)) ?? {};
       if (document === undefined) return undefined;
       const createdAt = document.createdAt ?? document.updatedAt;
       return describeSession(document.key, { ...document, createdAt });
@@ -172,15 +180,64 @@ export class JsonSession implements SessionStore {
     );
   }
 
-  async #read(path: string, owner?: SessionKey): Promise<Document | undefined> {
-    const text = await ifFound(readText(this.#workspace, path));
-    if (text === undefined) return undefined;
-    const file = join(this.#workspace.root, path);
-    const document = parse(file, text);
-    if (owner !== undefined && !document.key.equals(owner)) {
-      throw new DamagedFileError(file, `belongs to session ${document.key}`);
+  /** The document with its text, after its successor has taken its place where there is one. */
+  async #read(
+    path: string,
+    owner?: SessionKey,
+  ): Promise<{ readonly text: string; readonly document: Document } | undefined> {
+    for (;;) {
+      const text = await ifFound(readText(this.#workspace, path));
+      if (text === undefined) return undefined;
+      const file = join(this.#workspace.root, path);
+      const document = parse(file, text);
+      if (owner !== undefined && !document.key.equals(owner)) {
+        throw new DamagedFileError(file, `belongs to session ${document.key}`);
+      }
+      if (!(await this.#advance(nextOf(path, tokenOf(document)), path))) return { text, document };
     }
-    return document;
+  }
+
+  /**
+   * Puts a new document in the place of the one that was read.
+   *
+   * @throws {SessionConflictError} when another writer has done so.
+   */
+  async #replace(
+    key: SessionKey,
+    path: string,
+    read: { readonly text: string; readonly document: Document } | undefined,
+    text: string,
+    change: SessionChange,
+  ): Promise<void> {
+    const next = read === undefined ? path : nextOf(path, tokenOf(read.document));
+    try {
+      await this.#workspace.write(next, text, { ifAbsent: true });
+    } catch (error) {
+      if (!WorkspaceError.isInstance(error) || error.code !== 'already_exists') throw error;
+      throw conflict(key, change.expected, (await this.#read(path))?.document.version ?? 0);
+    }
+    if (read === undefined) return;
+    // The name was free again when others had put their successors in place, and it means nothing then.
+    const current = await ifFound(readText(this.#workspace, path));
+    if (current === read.text) await this.#advance(next, path);
+    else {
+      const newest = (await this.#read(path))?.document;
+      if (newest?.operations.some((known) => change.operation.startsWith(known))) return;
+      await this.#workspace.delete(next);
+      throw conflict(key, change.expected, newest?.version ?? 0);
+    }
+  }
+
+  /** Moves a successor into its place. Answers whether there was one. */
+  async #advance(next: string, path: string): Promise<boolean> {
+    const { root } = this.#workspace;
+    try {
+      await rename(join(root, next), join(root, path));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+      throw error;
+    }
   }
 
   /** Removes directories that are empty now, from `path` upwards. */
@@ -197,6 +254,11 @@ export class JsonSession implements SessionStore {
 
 function pathOf(key: SessionKey): string {
   return `${sessionPrefix(key)}sessions/${key.path.sessionId}.json`;
+}
+
+/** The successor of the document of this token, beside it. No document's name begins so: a segment has no tilde. */
+function nextOf(path: string, token: string): string {
+  return `${path.slice(0, -'.json'.length)}~${token}`;
 }
 
 /** Beside the document. No document's name ends like this. */

@@ -1,14 +1,34 @@
-import { describe, expect, test } from 'vitest';
-import { openSession, SessionConflictError, SessionKey, type Workspace } from '../../../src/index.js';
-import { LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
+import { describe, expect, test, vi } from 'vitest';
+import {
+  openSession,
+  SessionConflictError,
+  SessionKey,
+  type SessionStore,
+  type Workspace,
+} from '../../../src/index.js';
+import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../../src/node.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
+
+/** What stands between a store and the workspace that it opens itself. */
+const opened = vi.hoisted((): { through?: ((workspace: Workspace) => Workspace) | undefined } => ({}));
+vi.mock(import('../../../src/workspace/local-workspace.js'), async (original) => {
+  const module = await original();
+  class Watched extends module.LocalWorkspace {
+    constructor(...given: ConstructorParameters<typeof module.LocalWorkspace>) {
+      super(...given);
+      // biome-ignore lint/correctness/noConstructorReturn: a store that opens its own workspace gets one without exclusion.
+      if (opened.through !== undefined) return opened.through(this) as this;
+    }
+  }
+  return { ...module, LocalWorkspace: Watched };
+});
 
 const key = SessionKey.of({ userId: 'u', sessionId: 's' });
 const OPERATIONS = ['read', 'write', 'append', 'stat', 'delete'] as const;
 
 /** What others do while a writer stands still, as all of them find its lock abandoned. */
-const meanwhile: Readonly<Record<string, (store: WorkspaceSession) => Promise<unknown>>> = {
+const meanwhile: Readonly<Record<string, (store: SessionStore) => Promise<unknown>>> = {
   'adds a turn': (store) => addTurn(store, 'b1'),
   'adds three turns': async (store) => {
     for (const turn of ['b1', 'b2', 'b3']) await addTurn(store, turn);
@@ -25,7 +45,7 @@ const meanwhile: Readonly<Record<string, (store: WorkspaceSession) => Promise<un
   },
 };
 
-async function addTurn(store: WorkspaceSession, turn: string): Promise<void> {
+async function addTurn(store: SessionStore, turn: string): Promise<void> {
   const session = await openSession(store, key);
   session.state.contextMutable().push(...numbered(2, `${turn}-`));
   await session.commit();
@@ -37,7 +57,13 @@ function unlocked(workspace: Workspace, beforeEach: () => Promise<void>): Worksp
   const same = Object.create(workspace, { lock: { value: lock } });
   for (const name of OPERATIONS) {
     const operation = workspace[name].bind(workspace) as (...values: unknown[]) => Promise<unknown>;
-    const value = (...values: unknown[]) => beforeEach().then(() => operation(...values));
+    const value = async (...values: unknown[]) => {
+      await beforeEach();
+      const result = await operation(...values);
+      // Between a look and what is done about it.
+      if (name === 'read') await beforeEach();
+      return result;
+    };
     Object.defineProperty(same, name, { value });
   }
   Object.defineProperty(same, 'list', {
@@ -49,24 +75,37 @@ function unlocked(workspace: Workspace, beforeEach: () => Promise<void>): Worksp
   return same;
 }
 
-describe.each(Object.entries(meanwhile))('a writer that stands still while another one %s', (_, others) => {
+const kinds: Readonly<Record<string, (root: string, beforeEach: () => Promise<void>) => SessionStore>> = {
+  WorkspaceSession: (root, beforeEach) =>
+    new WorkspaceSession(unlocked(new LocalWorkspace(root), beforeEach)),
+  JsonSession(directory, beforeEach) {
+    opened.through = (workspace) => unlocked(workspace, beforeEach);
+    const store = new JsonSession({ directory });
+    opened.through = undefined;
+    return store;
+  },
+};
+const cases = Object.keys(kinds).flatMap((kind) => Object.keys(meanwhile).map((event) => [kind, event]));
+
+describe.each(cases)('a writer to a %s that stands still while another one %s', (kind = '', event = '') => {
   test('overwrites nothing, wherever it stands', async () => {
+    const [open, others] = [kinds[kind] ?? expect.fail(), meanwhile[event] ?? expect.fail()];
     let isStopped = true;
     for (let stop = 1; isStopped; stop++) {
-      const workspace = new LocalWorkspace(await temporaryDirectory());
-      const other = new WorkspaceSession(unlocked(workspace, async () => {}));
+      const root = await temporaryDirectory();
+      const other = open(root, async () => {});
       await addTurn(other, 'a0');
       let operations = 0;
       isStopped = false;
       let afterOthers: readonly string[] = [];
       const idsNow = async () => (await other.load(key))?.messages.map(({ id }) => id) ?? [];
-      const pausing = unlocked(workspace, async () => {
+      const pausing = open(root, async () => {
         if (++operations !== stop) return;
         isStopped = true;
         await others(other);
         afterOthers = await idsNow();
       });
-      const paused = await openSession(new WorkspaceSession(pausing), key);
+      const paused = await openSession(pausing, key);
       operations = 0;
       isStopped = false;
       paused.state.contextMutable().push(...numbered(2, 'late-'));
