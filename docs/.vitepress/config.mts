@@ -77,6 +77,7 @@ export default defineConfig({
           page('Deploy', '/deploy'),
           page('Many machines', '/many-machines'),
           page('Operations', '/operations'),
+          page('Upgrading', '/upgrading'),
           page('Telemetry', '/telemetry'),
           page('Security', '/security'),
         ],
