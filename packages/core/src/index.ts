@@ -52,23 +52,18 @@ export {
   toSnakeCase,
 } from './config/file-config.js';
 export { formatPath, parseWith } from './config/parse.js';
-export { ApprovalRequiredError } from './errors/approval-required-error.js';
-export { CapabilityError } from './errors/capability-error.js';
+export { ApprovalRequiredError, CapabilityError, StopCallError } from './errors/call-errors.js';
 export {
   classifyModelError,
   isContextOverflow,
   type ModelErrorFacts,
   modelErrorFacts,
 } from './errors/classify-model-error.js';
-export { ContextOverflowError } from './errors/context-overflow-error.js';
 export { InvalidInputError, type Issue } from './errors/invalid-input-error.js';
-export { ModelError, type ModelErrorKind } from './errors/model-error.js';
-export { SessionConflictError } from './errors/session-conflict-error.js';
-export { SessionLeaseError } from './errors/session-lease-error.js';
-export { SessionStoreError } from './errors/session-store-error.js';
-export { StopCallError } from './errors/stop-call-error.js';
+export { ContextOverflowError, ModelError, type ModelErrorKind } from './errors/model-error.js';
+export { SessionConflictError, SessionLeaseError, SessionStoreError } from './errors/session-errors.js';
 export { WorkspaceError, type WorkspaceErrorCode } from './errors/workspace-error.js';
-export { hasBrand, XError } from './errors/x-error.js';
+export { XError } from './errors/x-error.js';
 export { type Clock, systemClock } from './lib/clock.js';
 export { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from './lib/deadline.js';
 export { digest, randomHex } from './lib/digest.js';

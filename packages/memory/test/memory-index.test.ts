@@ -231,7 +231,7 @@ describe('open', () => {
     const directory = await temporaryDirectory();
     const text = join(directory, 'notes.txt');
     await writeFile(text, 'my notes, which are no database at all');
-    await expect(MemoryIndex.open(text)).rejects.toSatisfy(MemoryIndexError.isInstance);
+    await expect(MemoryIndex.open(text)).rejects.toBeInstanceOf(MemoryIndexError);
     expect(await readFile(text, 'utf8')).toBe('my notes, which are no database at all');
 
     const foreign = join(directory, 'app.db');

@@ -176,8 +176,8 @@ describe.each([
     expect(await open().getItems()).toEqual([user('once')]);
     const other = { type: 'append_items' as const, items: [user('twice')] };
     const refusal = (operationId: string, refused: SessionHistoryTransaction) =>
-      expect(open().applyHistoryTransaction({ operationId, transaction: refused })).rejects.toSatisfy(
-        InvalidInputError.isInstance,
+      expect(open().applyHistoryTransaction({ operationId, transaction: refused })).rejects.toBeInstanceOf(
+        InvalidInputError,
       );
     await refusal('op-1', other);
     await refusal('op-2', { type: 'replace_suffix', expectedSuffix: [user('other')], replacement: [] });
@@ -247,7 +247,7 @@ it('refuses a session that another agent has written, and leaves it alone', asyn
   session.state.contextMutable().push(userMessage('Hi'));
   await session.commit();
   const ours = new AgentsSession({ store, key });
-  await expect(ours.getItems()).rejects.toSatisfy(SessionStoreError.isInstance);
+  await expect(ours.getItems()).rejects.toBeInstanceOf(SessionStoreError);
   await expect(ours.popItem()).rejects.toThrow('a key of its own');
   expect((await store.load(key))?.version).toBe(1);
 });
@@ -258,7 +258,7 @@ it('gives up when others win every time', async () => {
     throw new SessionConflictError({ sessionKey: 'k', expected: 'token', actualVersion: 2 });
   };
   const session = new AgentsSession({ store, key });
-  await expect(session.addItems([user('Hi')])).rejects.toSatisfy(SessionConflictError.isInstance);
+  await expect(session.addItems([user('Hi')])).rejects.toBeInstanceOf(SessionConflictError);
 });
 
 it('reads nothing in order to add, as long as it is alone', async () => {

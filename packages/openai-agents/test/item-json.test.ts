@@ -59,7 +59,7 @@ it.each(refused)('refuses %s before anything is stored, and quotes nothing of it
       }),
     ),
   ]) {
-    expect(error).toSatisfy(InvalidInputError.isInstance);
+    expect(error).toBeInstanceOf(InvalidInputError);
     expect(String(error)).toContain('providerData.nested[0].value');
     expect(String(error)).not.toContain(SECRET);
   }
@@ -83,5 +83,5 @@ it.each([
   const error = await failure(
     open().applyHistoryTransaction({ operationId: 'op-1', transaction: transaction as never }),
   );
-  expect(error).toSatisfy(InvalidInputError.isInstance);
+  expect(error).toBeInstanceOf(InvalidInputError);
 });

@@ -27,7 +27,7 @@ describe('a connection that breaks', () => {
         status: 'rejected',
         reason: { code: 'session_unavailable', cause: expect.any(Error) },
       });
-      expect((result as PromiseRejectedResult).reason).toSatisfy(SessionStoreError.isInstance);
+      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(SessionStoreError);
     }
   });
 
@@ -157,7 +157,7 @@ describe('what is too large for the server', () => {
       { head: { text }, append: [] },
     ]) {
       const refused = commitAt(store, key, { expectedVersion: 1, keep: 1, ...change });
-      await expect(refused).rejects.toSatisfy(SessionStoreError.isInstance);
+      await expect(refused).rejects.toBeInstanceOf(SessionStoreError);
       await expect(refused).rejects.toThrow(/max_allowed_packet.*\d+ bytes/);
     }
     expect(await store.load(key)).toMatchObject({ version: 1, messages: [{}] });

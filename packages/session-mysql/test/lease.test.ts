@@ -68,7 +68,7 @@ describe('a lease', () => {
     await expire(pool, table);
     const current = await granted(second);
     await expect(old.renew()).rejects.toMatchObject({ code: 'lease_lost', sessionKey: key.toString() });
-    await expect(old.renew()).rejects.toSatisfy(SessionLeaseError.isInstance);
+    await expect(old.renew()).rejects.toBeInstanceOf(SessionLeaseError);
     await old.release();
     expect(await first.lease(key, { ttlMs })).toBeUndefined();
     await current.renew();
@@ -145,7 +145,7 @@ describe('a commit under a lease', () => {
       append: messages(1),
       fence: old.fence,
     });
-    await expect(late).rejects.toSatisfy(SessionLeaseError.isInstance);
+    await expect(late).rejects.toBeInstanceOf(SessionLeaseError);
     await expect(late).rejects.toMatchObject({ code: 'lease_lost', sessionKey: key.toString() });
     expect(await first.load(key)).toEqual(before);
     const [rows] = await pool.query<RowDataPacket[]>(`SELECT COUNT(*) AS count FROM ${table}_messages`);

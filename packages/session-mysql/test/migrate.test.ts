@@ -46,7 +46,7 @@ describe('migrate', () => {
     const { pool, table, store } = await testStore();
     await pool.query(`UPDATE ${table}_schema SET version = 99`);
     const refused = store.migrate();
-    await expect(refused).rejects.toSatisfy(SessionStoreError.isInstance);
+    await expect(refused).rejects.toBeInstanceOf(SessionStoreError);
     await expect(refused).rejects.toThrow('upgrade @x/session-mysql');
   });
 

@@ -49,7 +49,7 @@ describe('MysqlSession', () => {
     const before = await store.load(key);
     for (const expectedVersion of [1, 'latest'] as const) {
       const refused = commitAt(store, key, { expectedVersion, head: {}, keep, append: messages(1) });
-      await expect(refused).rejects.toSatisfy(InvalidInputError.isInstance);
+      await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
       await expect(refused).rejects.toMatchObject({ issues: [{ path: 'keep' }] });
     }
     expect(await store.load(key)).toEqual(before);
@@ -67,7 +67,7 @@ describe('MysqlSession', () => {
     const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
     expect(lost).toHaveLength(7);
     for (const error of lost) {
-      expect(error).toSatisfy(SessionConflictError.isInstance);
+      expect(error).toBeInstanceOf(SessionConflictError);
       expect(error).toMatchObject({ actualVersion: expectedVersion + 1 });
     }
     expect((await store.load(key))?.messages).toHaveLength(2);

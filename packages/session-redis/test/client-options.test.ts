@@ -59,6 +59,6 @@ it('a session says its format, and one of a newer release is told apart from dam
   await client.hset(name, 'format', '3');
   await expect(store.load(key)).rejects.toMatchObject({ code: 'session_newer', outcome: 'none' });
   const commit = commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [] });
-  await expect(commit).rejects.toSatisfy(SessionStoreError.isInstance);
+  await expect(commit).rejects.toBeInstanceOf(SessionStoreError);
   await expect(commit).rejects.toMatchObject({ code: 'session_newer' });
 });

@@ -27,7 +27,7 @@ describe('a connection that breaks', () => {
         status: 'rejected',
         reason: { code: 'session_unavailable', cause: expect.any(Error) },
       });
-      expect((result as PromiseRejectedResult).reason).toSatisfy(SessionStoreError.isInstance);
+      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(SessionStoreError);
     }
   });
 

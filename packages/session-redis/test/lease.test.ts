@@ -60,7 +60,7 @@ describe('a lease', () => {
     expect(heir.fence).toBeGreaterThan(crashed.fence);
     const late = commitAt(store, key, { ...change, head: { late: true }, fence: crashed.fence });
     const error = await late.catch((reason: unknown) => reason);
-    expect(error).toSatisfy(SessionLeaseError.isInstance);
+    expect(error).toBeInstanceOf(SessionLeaseError);
     expect(error).toMatchObject({ code: 'lease_lost', sessionKey: key.toString() });
     expect(await store.load(key)).toMatchObject({ version: 1, head: {} });
     expect(await commitAt(other, key, { ...change, expectedVersion: 1, fence: heir.fence })).toBe(2);

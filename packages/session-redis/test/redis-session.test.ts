@@ -14,7 +14,7 @@ describe('RedisSession', () => {
     await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(5) });
     const before = await dump(client, keyPrefix);
     const refused = commitAt(store, key, { expectedVersion: 1, head: {}, keep, append: messages(1) });
-    await expect(refused).rejects.toSatisfy(InvalidInputError.isInstance);
+    await expect(refused).rejects.toBeInstanceOf(InvalidInputError);
     expect(await dump(client, keyPrefix)).toEqual(before);
   });
 
@@ -30,7 +30,7 @@ describe('RedisSession', () => {
     const lost = results.filter((result) => result.status === 'rejected').map(({ reason }) => reason);
     expect(lost).toHaveLength(7);
     for (const error of lost) {
-      expect(error).toSatisfy(SessionConflictError.isInstance);
+      expect(error).toBeInstanceOf(SessionConflictError);
       expect(error).toMatchObject({ actualVersion: 2, sessionKey: key.toString() });
     }
     expect((await store.load(key))?.messages).toHaveLength(2);

@@ -1,7 +1,8 @@
-import { hasBrand, XError } from '@x/core';
+import { XError } from '@x/core';
 
 /** A scripted model was asked fewer times than its script says. */
 export class IncompleteScriptError extends XError {
+  static override readonly brand = 'IncompleteScriptError';
   readonly modelId: string;
   /** Replies that nobody asked for. */
   readonly remaining: number;
@@ -12,13 +13,8 @@ export class IncompleteScriptError extends XError {
       'incomplete_script',
       `Model ${modelId} was called ${calls} time${calls === 1 ? '' : 's'} and ${remaining} of its scripted replies ` +
         `were never asked for (${left}). Remove them, or find out why the calls were not made.`,
-      { brands: ['IncompleteScriptError'] },
     );
     this.modelId = modelId;
     this.remaining = remaining;
-  }
-
-  static override isInstance(error: unknown): error is IncompleteScriptError {
-    return hasBrand(error, 'IncompleteScriptError');
   }
 }

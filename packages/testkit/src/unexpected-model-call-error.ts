@@ -1,8 +1,9 @@
-import { hasBrand, type ModelRequest, XError } from '@x/core';
+import { type ModelRequest, XError } from '@x/core';
 import { describeRequest } from './describe-request.js';
 
 /** A scripted model was called although its script holds no answer to that request. */
 export class UnexpectedModelCallError extends XError {
+  static override readonly brand = 'UnexpectedModelCallError';
   readonly modelId: string;
   readonly request: ModelRequest;
   /** Which call of the model it was, from 1. */
@@ -14,15 +15,10 @@ export class UnexpectedModelCallError extends XError {
       'unexpected_model_call',
       `Model ${modelId} was called for the ${ordinal(call)} time and its script has no answer (left: ${left}). Add an ` +
         `entry for this request, or find out why it was made:\n  ${describeRequest(request)}`,
-      { brands: ['UnexpectedModelCallError'] },
     );
     this.modelId = modelId;
     this.request = request;
     this.call = call;
-  }
-
-  static override isInstance(error: unknown): error is UnexpectedModelCallError {
-    return hasBrand(error, 'UnexpectedModelCallError');
   }
 }
 

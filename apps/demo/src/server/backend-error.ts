@@ -1,4 +1,4 @@
-import { hasBrand, XError } from '@x/core';
+import { XError } from '@x/core';
 
 export type BackendErrorCode =
   | 'session_not_found'
@@ -11,11 +11,9 @@ export type BackendErrorCode =
 
 /** The backend cannot do what the page asks for. */
 export class BackendError extends XError {
-  constructor(code: BackendErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(code, message, { cause: options.cause, brands: ['BackendError'] });
-  }
+  static override readonly brand = 'BackendError';
 
-  static override isInstance(error: unknown): error is BackendError {
-    return hasBrand(error, 'BackendError');
+  constructor(code: BackendErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(code, message, options);
   }
 }

@@ -83,7 +83,7 @@ it('loses nothing that two append at once', async () => {
 it('refuses what is no UI message, and stores nothing of it', async () => {
   const chats = new UIMessageStore({ store: new InMemorySession() });
   const wrong = chats.save('c', [says('a', 'user', 'Hi'), { role: 'user', content: 'Hi' } as never]);
-  await expect(wrong).rejects.toSatisfy(InvalidInputError.isInstance);
+  await expect(wrong).rejects.toBeInstanceOf(InvalidInputError);
   expect(await chats.load('c')).toEqual([]);
   expect(() => new UIMessageStore({ stor: 1 } as never)).toThrow('stor');
 });

@@ -1,5 +1,5 @@
-import { ContextOverflowError } from './context-overflow-error.js';
 import type { ModelErrorKind } from './model-error.js';
+import { ContextOverflowError } from './model-error.js';
 
 /** Codes that mean an overflow of the context window, and nothing else. */
 const OVERFLOW_CODES: ReadonlySet<string> = new Set([

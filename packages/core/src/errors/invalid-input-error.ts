@@ -1,4 +1,4 @@
-import { hasBrand, XError } from './x-error.js';
+import { XError } from './x-error.js';
 
 /** One thing wrong with a value: where, and what. */
 export interface Issue {
@@ -9,6 +9,7 @@ export interface Issue {
 
 /** A value that does not have the shape it must have: a configuration, a stored state, an argument. */
 export class InvalidInputError extends XError {
+  static override readonly brand = 'InvalidInputError';
   /** The subject that was being read, for example `AgentState`. */
   readonly subject: string;
   readonly issues: readonly Issue[];
@@ -18,13 +19,8 @@ export class InvalidInputError extends XError {
     const remedy = options.remedy ? ` ${options.remedy}` : '';
     super('invalid_input', `Invalid ${subject}: ${list.join('; ')}.${remedy}`, {
       cause: options.cause,
-      brands: ['InvalidInputError'],
     });
     this.subject = subject;
     this.issues = issues;
-  }
-
-  static override isInstance(error: unknown): error is InvalidInputError {
-    return hasBrand(error, 'InvalidInputError');
   }
 }

@@ -1,4 +1,5 @@
-import { hasBrand, XError } from './x-error.js';
+import type { ContextUsage } from '../agent/agent-event.js';
+import { XError } from './x-error.js';
 
 /**
  * The reason for which a provider refused a request. `overflow`: it does not fit the context window. `rate_limit`: too much in a span of
@@ -22,6 +23,7 @@ export type ModelErrorKind =
  * (`retryable`: rate limits, overload, dropped connections), so that the harness knows when to try again.
  */
 export class ModelError extends XError {
+  static override readonly brand = 'ModelError';
   readonly modelId: string | undefined;
   readonly retryable: boolean;
   /** HTTP status, where there was one. */
@@ -39,14 +41,42 @@ export class ModelError extends XError {
       cause?: unknown;
     } = {},
   ) {
-    super('model_error', message, { cause: details.cause, brands: ['ModelError'] });
+    super('model_error', message, details);
     this.modelId = details.modelId;
     this.retryable = details.retryable ?? false;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
   }
+}
 
-  static override isInstance(error: unknown): error is ModelError {
-    return hasBrand(error, 'ModelError');
+/**
+ * A request did not fit the model's context window. Adapters throw it when they recognize the provider's own error
+ * (kept as `cause`), or when the reported input exceeds the window.
+ */
+export class ContextOverflowError extends XError {
+  static override readonly brand = 'ContextOverflowError';
+  readonly modelId: string | undefined;
+  /** Tokens of the request, where known. */
+  readonly inputTokens: number | undefined;
+  /** The model's window in tokens, where known. */
+  readonly contextWindow: number | undefined;
+  /** Estimated parts of the request; left out when the thrower does not know them. */
+  readonly usage: ContextUsage | undefined;
+
+  constructor(
+    message = 'The request does not fit the model’s context window. Compact the conversation or use a larger window.',
+    details: {
+      cause?: unknown;
+      modelId?: string;
+      inputTokens?: number | undefined;
+      contextWindow?: number | undefined;
+      usage?: ContextUsage;
+    } = {},
+  ) {
+    super('context_overflow', message, details);
+    this.modelId = details.modelId;
+    this.inputTokens = details.inputTokens;
+    this.contextWindow = details.contextWindow;
+    this.usage = details.usage;
   }
 }

@@ -1,4 +1,4 @@
-import { hasBrand, XError } from './x-error.js';
+import { XError } from './x-error.js';
 
 /** The reason for which a path was refused, or could not be read or written. */
 export type WorkspaceErrorCode =
@@ -14,15 +14,12 @@ export type WorkspaceErrorCode =
 
 /** A workspace refused a path or could not read or write it. */
 export class WorkspaceError extends XError {
+  static override readonly brand = 'WorkspaceError';
   /** The path as it was given. */
   readonly path: string;
 
   constructor(code: WorkspaceErrorCode, path: string, message: string, options: { cause?: unknown } = {}) {
-    super(code, message, { cause: options.cause, brands: ['WorkspaceError'] });
+    super(code, message, options);
     this.path = path;
-  }
-
-  static override isInstance(error: unknown): error is WorkspaceError {
-    return hasBrand(error, 'WorkspaceError');
   }
 }

@@ -1,31 +1,40 @@
-const BRAND = Symbol.for('@x/error');
+const BRANDS = Symbol.for('@x/error');
 
 /**
- * The base of every error that an `@x` package throws on purpose.
- *
- * `code` is stable and meant for programs; `message` says what happened and what to do about it.
- * `isInstance` recognizes errors across two installed copies of `@x/core`, where `instanceof` would not.
+ * The base of every error that an `@x` package throws on purpose. `code` is stable and meant for programs. `message` says
+ * what happened and what to do about it.
  */
 export class XError extends Error {
+  /** The name of the class where bundlers shorten names and two copies of the package meet. Default: the class's own name. */
+  static readonly brand: string = 'XError';
   readonly code: string;
-  /** Marks the error and its ancestors by name, so that `isInstance` holds across copies of the package. */
-  readonly [BRAND]: readonly string[];
+  /** The brands of the class and its ancestors. */
+  readonly [BRANDS]: readonly string[];
 
-  constructor(code: string, message: string, options: { cause?: unknown; brands?: readonly string[] } = {}) {
-    super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = new.target.name;
+  constructor(code: string, message: string, options: { readonly cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : options);
+    this.name = brandOf(new.target);
     this.code = code;
-    this[BRAND] = ['XError', ...(options.brands ?? [])];
+    this[BRANDS] = brandsOf(new.target);
   }
 
-  static isInstance(error: unknown): error is XError {
-    return hasBrand(error, 'XError');
+  /** Tests whether this class, of this or another copy of the package, made `error`: `instanceof` knows one copy. */
+  static isInstance<Made extends XError>(this: ErrorClass<Made>, error: unknown): error is Made {
+    const brands = (error as { readonly [BRANDS]?: unknown } | null | undefined)?.[BRANDS];
+    return Array.isArray(brands) && brands.includes(brandOf(this));
   }
 }
 
-/** Tests whether the class of that name made `error`, in this or another copy of the package. */
-export function hasBrand(error: unknown, brand: string): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  const brands = (error as { [BRAND]?: unknown })[BRAND];
-  return Array.isArray(brands) && brands.includes(brand);
+interface ErrorClass<Made = XError> {
+  readonly prototype: Made;
+  readonly brand: string;
+  readonly name: string;
+}
+
+function brandOf(type: ErrorClass): string {
+  return Object.hasOwn(type, 'brand') ? type.brand : type.name;
+}
+
+function brandsOf(type: ErrorClass): readonly string[] {
+  return type === XError ? [brandOf(type)] : [brandOf(type), ...brandsOf(Object.getPrototypeOf(type))];
 }

@@ -1,25 +1,20 @@
-import { hasBrand, XError } from '../errors/x-error.js';
+import { XError } from '../errors/x-error.js';
 
 /** The longest delay that `setTimeout` holds: beyond it, it fires at once. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /** A wait was longer than its limit allows. */
 export class TimeLimitError extends XError {
+  static override readonly brand = 'TimeLimitError';
   /** The setting, for example `limits.modelIdleMs`. */
   readonly limit: string;
   readonly ms: number;
 
   /** @param subject The one that was waited for, as the beginning of a sentence. */
   constructor(subject: string, limit: string, ms: number) {
-    super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`, {
-      brands: ['TimeLimitError'],
-    });
+    super('timed_out', `${subject} timed out after ${ms} ms (${limit}; 0 for no limit).`);
     this.limit = limit;
     this.ms = ms;
-  }
-
-  static override isInstance(error: unknown): error is TimeLimitError {
-    return hasBrand(error, 'TimeLimitError');
   }
 }
 

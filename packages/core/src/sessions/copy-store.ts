@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { SessionConflictError } from '../errors/session-conflict-error.js';
+import { SessionConflictError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 import { isOperation, operationId } from './store-rules.js';

@@ -1,4 +1,4 @@
-import { SessionStoreError } from '../errors/session-store-error.js';
+import { SessionStoreError } from '../errors/session-errors.js';
 import { isObject, type JsonObject } from '../lib/json.js';
 import { readMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';

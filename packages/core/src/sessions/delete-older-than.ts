@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
-import { SessionStoreError } from '../errors/session-store-error.js';
+import { SessionStoreError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
 

@@ -1,6 +1,5 @@
 import { AgentState } from '../agent/agent-state.js';
-import { SessionConflictError } from '../errors/session-conflict-error.js';
-import { SessionStoreError } from '../errors/session-store-error.js';
+import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
 import { systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';

@@ -1,4 +1,4 @@
-import { SessionLeaseError } from '../errors/session-lease-error.js';
+import { SessionLeaseError } from '../errors/session-errors.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import { errorText } from '../lib/text.js';
 import type { SessionKey } from './session-key.js';

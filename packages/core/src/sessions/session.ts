@@ -1,7 +1,6 @@
 import { AGENT_STATE_VERSION, AgentState } from '../agent/agent-state.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { SessionConflictError } from '../errors/session-conflict-error.js';
-import { SessionStoreError } from '../errors/session-store-error.js';
+import { SessionConflictError, SessionStoreError } from '../errors/session-errors.js';
 import { XError } from '../errors/x-error.js';
 import type { JsonObject } from '../lib/json.js';
 import { checkMessages, readMessages } from '../messages/check-messages.js';

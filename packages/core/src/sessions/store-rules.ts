@@ -1,8 +1,7 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { SessionConflictError } from '../errors/session-conflict-error.js';
-import { SessionLeaseError } from '../errors/session-lease-error.js';
+import { SessionConflictError, SessionLeaseError } from '../errors/session-errors.js';
 import { base64url } from '../lib/base64.js';
 import { jsonFault, jsonObjectSchema } from '../lib/json.js';
 import { checkMessages } from '../messages/check-messages.js';

@@ -1,4 +1,4 @@
-import { SessionStoreError } from '../errors/session-store-error.js';
+import { SessionStoreError } from '../errors/session-errors.js';
 import { letEnd, systemClock } from '../lib/clock.js';
 import type { JsonValue } from '../lib/json.js';
 import { ItemLog } from './item-log.js';

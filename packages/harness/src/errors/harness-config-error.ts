@@ -1,7 +1,8 @@
-import { hasBrand, type Issue, XError } from '@x/core';
+import { type Issue, XError } from '@x/core';
 
 /** The parts of an agent do not fit together, or one of them is missing or malformed. */
 export class HarnessConfigError extends XError {
+  static override readonly brand = 'HarnessConfigError';
   /** The problems, each with its builder method or configuration key. */
   readonly issues: readonly Issue[];
 
@@ -9,12 +10,7 @@ export class HarnessConfigError extends XError {
     const list = issues.map((issue) => `${issue.path}: ${issue.message}`).join('; ');
     super('invalid_config', `The agent cannot be built: ${list}`, {
       cause: options.cause,
-      brands: ['HarnessConfigError'],
     });
     this.issues = issues;
-  }
-
-  static override isInstance(error: unknown): error is HarnessConfigError {
-    return hasBrand(error, 'HarnessConfigError');
   }
 }

@@ -1,4 +1,4 @@
-import { hasBrand, type SessionKey, SessionLeaseError, XError } from '@x/core';
+import { type SessionKey, SessionLeaseError, XError } from '@x/core';
 
 export type HarnessErrorCode =
   | 'agent_closed'
@@ -9,12 +9,10 @@ export type HarnessErrorCode =
 
 /** A refusal of the agent, or of a tool of the harness, in the present state. */
 export class HarnessError extends XError {
-  constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
-    super(code, message, { cause: options.cause, brands: ['HarnessError'] });
-  }
+  static override readonly brand = 'HarnessError';
 
-  static override isInstance(error: unknown): error is HarnessError {
-    return hasBrand(error, 'HarnessError');
+  constructor(code: HarnessErrorCode, message: string, options: { cause?: unknown } = {}) {
+    super(code, message, options);
   }
 }
 

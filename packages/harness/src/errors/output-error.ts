@@ -1,7 +1,8 @@
-import { hasBrand, type InvalidInputError, type Issue, XError } from '@x/core';
+import { type InvalidInputError, type Issue, XError } from '@x/core';
 
 /** The model did not give an answer of the form that was asked for, however often it was told what was wrong. */
 export class OutputError extends XError {
+  static override readonly brand = 'OutputError';
   /** The last answer. */
   readonly text: string;
   /** Answers that were refused. */
@@ -14,14 +15,10 @@ export class OutputError extends XError {
       'output_invalid',
       `The model gave no valid answer in ${attempts} attempts. ${cause.message} The conversation is stored; allow more ` +
         'repairs (outputRepairs), describe the fields in the schema, or use a stronger model.',
-      { cause, brands: ['OutputError'] },
+      { cause },
     );
     this.text = text;
     this.attempts = attempts;
     this.issues = cause.issues;
-  }
-
-  static override isInstance(error: unknown): error is OutputError {
-    return hasBrand(error, 'OutputError');
   }
 }

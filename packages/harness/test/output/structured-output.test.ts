@@ -80,7 +80,7 @@ describe.each(WAYS)('an answer by $way', ({ structuredOutput, answer }) => {
     const { agent, session } = start([answer({}), answer({}), answer({})]);
     const call = agent.call('Weather?', context, { output: Weather });
     await expect(call).rejects.toMatchObject({ code: 'output_invalid', attempts: 3 });
-    await expect(call).rejects.toSatisfy(OutputError.isInstance);
+    await expect(call).rejects.toBeInstanceOf(OutputError);
     expect((await agent.state(context))?.context).toHaveLength(6);
     expect(session.reach).toBe('process');
   });
@@ -238,7 +238,7 @@ describe('a schema', () => {
   it('that cannot be told to a model is refused before anything is stored', async () => {
     const { agent } = setUp([]);
     const call = agent.call('?', context, { output: z.object({ at: z.date() }) });
-    await expect(call).rejects.toSatisfy(InvalidInputError.isInstance);
+    await expect(call).rejects.toBeInstanceOf(InvalidInputError);
     expect(await agent.state(context)).toBeUndefined();
   });
 });

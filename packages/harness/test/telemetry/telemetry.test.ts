@@ -415,7 +415,7 @@ describe('telemetry', () => {
     };
     const { agent, points } = setUp([between], { session: withoutLease(session), onConflict });
     const call = agent.call('Hi', context);
-    if (onConflict === 'fail') await expect(call).rejects.toSatisfy(SessionConflictError.isInstance);
+    if (onConflict === 'fail') await expect(call).rejects.toBeInstanceOf(SessionConflictError);
     else await call;
     expect(await points('x.agent.session.conflicts')).toMatchObject([
       { attributes: { 'x.session.conflict.outcome': onConflict === 'fail' ? 'failed' : 'merged' }, value: 1 },
@@ -476,7 +476,7 @@ describe('telemetry', () => {
     expect(() => telemetry({ tracer: {} as never })).toThrow(
       'tracer: must be a tracer of @opentelemetry/api',
     );
-    expect(() => telemetry({ tracer: {} as never })).toThrow(expect.toSatisfy(InvalidInputError.isInstance));
+    expect(() => telemetry({ tracer: {} as never })).toThrow(expect.any(InvalidInputError));
   });
 });
 

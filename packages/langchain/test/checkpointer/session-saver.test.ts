@@ -203,7 +203,7 @@ it('keeps threads of any name apart, whatever their namespaces', async () => {
       expect(found).toMatchObject([config.configurable]);
     }
   }
-  await expect(put('', '')).rejects.toSatisfy(InvalidInputError.isInstance);
+  await expect(put('', '')).rejects.toBeInstanceOf(InvalidInputError);
   expect(() => new SessionSaver({ store: {} } as never)).toThrow('must be a SessionStore');
 });
 

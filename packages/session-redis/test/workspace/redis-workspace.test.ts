@@ -157,7 +157,7 @@ describe('a lock of a RedisWorkspace', () => {
         status: 'rejected',
         reason: { code: 'workspace_io', cause: expect.any(Error) },
       });
-      expect((result as PromiseRejectedResult).reason).toSatisfy(WorkspaceError.isInstance);
+      expect((result as PromiseRejectedResult).reason).toBeInstanceOf(WorkspaceError);
     }
   });
 });

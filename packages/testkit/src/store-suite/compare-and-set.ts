@@ -158,7 +158,7 @@ export function compareAndSet(suite: StoreSuite): void {
             () => undefined,
             (reason: unknown) => reason,
           );
-          expect(error, path).toSatisfy(InvalidInputError.isInstance);
+          expect(error, path).toSatisfy((error) => InvalidInputError.isInstance(error));
           expect((error as InvalidInputError).issues.map((issue) => issue.path).join()).toContain(path);
         }
         expect(await store.load(key)).toEqual(before);

@@ -26,7 +26,8 @@ export function faults(suite: StoreSuite): void {
           await commitAt(store, key, first);
           await connection.cut(when);
           const failure = await commitAt(store, key, second).then(() => undefined, toError);
-          if (failure !== undefined) expect(failure).toSatisfy(SessionStoreError.isInstance);
+          if (failure !== undefined)
+            expect(failure).toSatisfy((error) => SessionStoreError.isInstance(error));
           const stored = await eventuallyLoaded(store);
           expect(stored).toSatisfy(isBeforeOrAfter);
           if (failure === undefined) expect(stored.version).toBe(2);
@@ -54,7 +55,8 @@ export function faults(suite: StoreSuite): void {
           await commitAt(store, key, first);
           await connection.cut(when);
           const answer = await store.load(key).catch(toError);
-          if (answer instanceof Error) expect(answer).toSatisfy(SessionStoreError.isInstance);
+          if (answer instanceof Error)
+            expect(answer).toSatisfy((error) => SessionStoreError.isInstance(error));
           else expect(answer).toMatchObject({ version: 1, messages: first.append });
           await assertRepeatable(store);
         });
@@ -88,7 +90,7 @@ function isBeforeOrAfter(stored: StoredSession | undefined): boolean {
 /** The same commit again succeeds, or has happened: either way it is there once. */
 async function assertRepeatable(store: SessionStore): Promise<void> {
   const failure = await commitAt(store, key, second).then(() => undefined, toError);
-  if (failure !== undefined) expect(failure).toSatisfy(SessionConflictError.isInstance);
+  if (failure !== undefined) expect(failure).toSatisfy((error) => SessionConflictError.isInstance(error));
   expect(await store.load(key)).toMatchObject({
     version: 2,
     head: { n: 2 },

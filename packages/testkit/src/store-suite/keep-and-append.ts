@@ -51,14 +51,18 @@ export function keepAndAppend(suite: StoreSuite): void {
       const before = await store.load(key);
       for (const expectedVersion of [1, 'latest'] as const) {
         const change = { expectedVersion, head: { n: 2 }, keep: 4, append: numbered(1, 'n') };
-        await expect(commitAt(store, key, change)).rejects.toSatisfy(InvalidInputError.isInstance);
+        await expect(commitAt(store, key, change)).rejects.toSatisfy((error) =>
+          InvalidInputError.isInstance(error),
+        );
       }
       expect(await store.load(key)).toEqual(before);
     });
 
     suite.test('to keep something of an absent session is refused', async (store) => {
       const change = { expectedVersion: 0, head: {}, keep: 1, append: numbered(1) };
-      await expect(commitAt(store, key, change)).rejects.toSatisfy(InvalidInputError.isInstance);
+      await expect(commitAt(store, key, change)).rejects.toSatisfy((error) =>
+        InvalidInputError.isInstance(error),
+      );
       expect(await store.load(key)).toBeUndefined();
     });
   });

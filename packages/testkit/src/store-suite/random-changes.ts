@@ -33,7 +33,9 @@ export function randomChanges(suite: StoreSuite): void {
               break;
             case 1: {
               const stale = { expectedVersion: version + 1, head: { step }, keep: 0, append: [] };
-              await expect(commitAt(store, key, stale)).rejects.toSatisfy(SessionConflictError.isInstance);
+              await expect(commitAt(store, key, stale)).rejects.toSatisfy((error) =>
+                SessionConflictError.isInstance(error),
+              );
               break;
             }
             default: {

@@ -1,4 +1,4 @@
-import { SessionStoreError } from '../../errors/session-store-error.js';
+import { SessionStoreError } from '../../errors/session-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { fileSegment } from '../../lib/encode-segment.js';
 import type { Workspace } from '../../workspace/workspace.js';

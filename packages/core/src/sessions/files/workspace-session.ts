@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
-import { CapabilityError } from '../../errors/capability-error.js';
+import { CapabilityError } from '../../errors/call-errors.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';

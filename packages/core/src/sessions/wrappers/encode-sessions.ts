@@ -2,7 +2,7 @@ import { concatBytes } from '@noble/hashes/utils.js';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { InvalidInputError } from '../../errors/invalid-input-error.js';
-import { SessionStoreError } from '../../errors/session-store-error.js';
+import { SessionStoreError } from '../../errors/session-errors.js';
 import { base64, fromBase64 } from '../../lib/base64.js';
 import type { JsonObject } from '../../lib/json.js';
 import { checkMessages, readMessages } from '../../messages/check-messages.js';

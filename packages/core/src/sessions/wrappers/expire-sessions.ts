@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
-import { SessionConflictError } from '../../errors/session-conflict-error.js';
+import { SessionConflictError } from '../../errors/session-errors.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { deleteOlderThan } from '../delete-older-than.js';
 import type { SessionStore } from '../session-store.js';

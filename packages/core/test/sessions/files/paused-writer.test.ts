@@ -115,8 +115,7 @@ describe.each(cases)('a writer to a %s that stands still while another one %s', 
       );
       const ids = await idsNow();
       if (!isStopped) break;
-      if (failure !== undefined)
-        expect(failure, `stopped at ${stop}`).toSatisfy(SessionConflictError.isInstance);
+      if (failure !== undefined) expect(failure, `stopped at ${stop}`).toBeInstanceOf(SessionConflictError);
       // What the others have stored stays; the late turn is there only where it came before, or was told to have failed.
       if (failure === undefined && ids.includes('late-0')) expect(afterOthers).toContain('late-0');
       expect(ids, `stopped at ${stop}`).toEqual(afterOthers);

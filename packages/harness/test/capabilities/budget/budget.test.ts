@@ -170,6 +170,6 @@ describe('a budget', () => {
     ['an unknown key', { maxTokens: 1 }, 'maxTokens: unknown key'],
   ])('refuses %s', (_, config, message) => {
     expect(() => budget(config as BudgetConfig)).toThrow(message);
-    expect(() => budget(config as BudgetConfig)).toThrow(expect.toSatisfy(InvalidInputError.isInstance));
+    expect(() => budget(config as BudgetConfig)).toThrow(expect.any(InvalidInputError));
   });
 });

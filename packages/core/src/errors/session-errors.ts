@@ -1,0 +1,80 @@
+import { XError } from './x-error.js';
+
+/**
+ * A session store could not do its work: what it stores is damaged (`session_corrupt`) or was written by a newer release
+ * (`session_newer`), or its backend is out of reach or refuses (`session_unavailable`). A load that fails this way must
+ * fail the call: it never means "new session".
+ */
+export class SessionStoreError extends XError {
+  static override readonly brand = 'SessionStoreError';
+  /**
+   * Whether anything was written: `none`, or `unknown` where a reply was lost. A commit with an unknown outcome is sent
+   * again as it is, with its operation; it is applied once.
+   */
+  readonly outcome: 'none' | 'unknown';
+  /** The session's key, encoded, where the failure concerns one session. */
+  readonly sessionKey: string | undefined;
+
+  constructor(
+    code: 'session_corrupt' | 'session_newer' | 'session_unavailable' | 'stream_stalled',
+    message: string,
+    details: { sessionKey?: string; cause?: unknown; outcome?: 'none' | 'unknown' } = {},
+  ) {
+    super(code, message, details);
+    this.outcome = details.outcome ?? (code === 'session_unavailable' ? 'unknown' : 'none');
+    this.sessionKey = details.sessionKey;
+  }
+}
+
+/** Somebody else committed to the session since it was loaded, or deleted it. Nothing was written. */
+export class SessionConflictError extends XError {
+  static override readonly brand = 'SessionConflictError';
+  /** The session's key, encoded. */
+  readonly sessionKey: string;
+  /** The token that the change was made for; `undefined` for a new session. */
+  readonly expected: string | undefined;
+  /** The version found; 0 when the session does not exist. */
+  readonly actualVersion: number;
+
+  constructor(details: {
+    sessionKey: string;
+    expected: string | undefined;
+    actualVersion: number;
+    cause?: unknown;
+  }) {
+    const { sessionKey, expected, actualVersion, cause } = details;
+    super(
+      'session_conflict',
+      `Session ${sessionKey} ${whatHappened(expected, actualVersion)}. Nothing was written; load the session again and retry.`,
+      { cause },
+    );
+    this.sessionKey = sessionKey;
+    this.expected = expected;
+    this.actualVersion = actualVersion;
+  }
+}
+
+function whatHappened(expected: string | undefined, actualVersion: number): string {
+  if (actualVersion === 0) return 'does not exist any more: it was deleted, or it expired';
+  if (expected === undefined) return `exists already, at version ${actualVersion}`;
+  return `has been changed by another writer and is at version ${actualVersion}`;
+}
+
+/**
+ * The right to run a session's turns could not be had (`lease_unavailable`: another process has it) or is gone
+ * (`lease_lost`: it expired and somebody else took it, so that a commit under it was refused; nothing was written).
+ */
+export class SessionLeaseError extends XError {
+  static override readonly brand = 'SessionLeaseError';
+  /** The session's key, encoded. */
+  readonly sessionKey: string;
+
+  constructor(
+    code: 'lease_unavailable' | 'lease_lost',
+    message: string,
+    details: { readonly sessionKey: string; readonly cause?: unknown },
+  ) {
+    super(code, message, details);
+    this.sessionKey = details.sessionKey;
+  }
+}
