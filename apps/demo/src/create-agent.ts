@@ -11,6 +11,7 @@ import {
 } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import {
+  findSandbox,
   HarnessAgent,
   planMode,
   type SubagentDefinition,
@@ -73,6 +74,8 @@ interface CreateAgentOptions {
   readonly background?: Model | null | undefined;
   /** The directory of this machine's files. */
   readonly data: string;
+  /** True where several users share this machine: none of them runs commands outside of a sandbox. Default false. */
+  readonly shared?: boolean | undefined;
   /** The storage of sessions, logs and reports. Default: files in `data`. */
   readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
@@ -85,7 +88,8 @@ interface CreateAgentOptions {
 
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
-  const { model, embedded, data, repo, onEvent, unattended = false, storage = openFiles(data) } = options;
+  const { model, embedded, data, repo, onEvent, shared = false, unattended = false } = options;
+  const { storage = openFiles(data) } = options;
   // The guide can write neither: its record is the summary, and facts are found by rule.
   const { background = embedded ? null : undefined } = options;
   const { store } = storage;
@@ -108,6 +112,11 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     ...(background === undefined ? {} : { model: background }),
   });
 
+  // The demo's data may lie in the repository: commands are not to read it, other users' least of all.
+  const hidden = dataWithin(repo, data).map((name) => join(repo, name));
+  const commands =
+    shared && findSandbox() === undefined ? [] : [shell({ cwd: repo, sandbox: 'auto', hidden })];
+
   const agent = HarnessAgent.builder()
     .name(AGENT)
     .systemPrompt(SYSTEM_PROMPT)
@@ -128,7 +137,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
-      shell({ cwd: repo, sandbox: 'auto' }),
+      ...commands,
       remembering,
       ...(embedded ? [] : [planMode(), subagents(SUBAGENTS)]),
       sessionHistory({ withoutUser: 'shared' }),

@@ -38,7 +38,8 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
   const data = user === undefined ? settings.data : userData(settings.data, user);
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ ...choice, data, repo: settings.repo, storage, unattended, onEvent });
+  const shared = user !== undefined;
+  const demo = createAgent({ ...choice, data, repo: settings.repo, shared, storage, unattended, onEvent });
   const { storage: workspace, memoryIndex, triggerTokens, compaction } = demo;
   const memory = new WorkspaceMemory({ workspace, index: memoryIndex, userId: user });
   backend = new HarnessBackend({

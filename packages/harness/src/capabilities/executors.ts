@@ -3,6 +3,9 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, lstatSync, readlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
+/** The directory of a workspace that holds what the harness keeps. */
+export const STORAGE = '.x';
+
 /** A program to start in place of a command line, and one that stops what killing it leaves behind. */
 export interface Execution {
   readonly file: string;
@@ -13,14 +16,18 @@ export interface Execution {
 /** A place in which `execute` runs commands. */
 export interface Executor {
   readonly name: string;
-  /** Says how to run a line for `sh -c` in `cwd`. The environment of the program is the command's own. */
-  execution(line: string, cwd: string): Execution;
+  /**
+   * Says how to run a line for `sh -c` in `cwd`. The environment of the program is the command's own.
+   *
+   * @param hidden Directories below `cwd` that the command must not see. They may not exist.
+   */
+  execution(line: string, cwd: string, hidden?: readonly string[]): Execution;
 }
 
-/** Arguments that lay an empty directory over what the harness keeps below `cwd`. */
-function withoutStorage(cwd: string): readonly string[] {
-  const storage = join(cwd, '.x');
-  return existsSync(storage) ? ['--tmpfs', storage] : [];
+/** Makes arguments that lay an empty directory over what the harness keeps below `cwd`, and over what else is hidden. */
+function masks(cwd: string, hidden: readonly string[] = []): readonly string[] {
+  const places = new Set([join(cwd, STORAGE), ...hidden].filter((place) => existsSync(place)));
+  return [...places].flatMap((place) => ['--tmpfs', place]);
 }
 
 /** Runs commands as the user of this process: they can do what it can, and read its environment. */
@@ -71,7 +78,7 @@ export function bubblewrap(
   const mounts = ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', ...system, ...visible];
   return {
     name: 'bubblewrap',
-    execution: (line, cwd) => ({
+    execution: (line, cwd, hidden) => ({
       file: 'bwrap',
       args: [
         ...isolated,
@@ -80,7 +87,7 @@ export function bubblewrap(
           '--bind',
           cwd,
           cwd,
-          ...withoutStorage(cwd),
+          ...masks(cwd, hidden),
           '--chdir',
           cwd,
           '--setenv',
@@ -110,7 +117,7 @@ export function container(options: {
   const { image, program = 'docker', network = true } = options;
   return {
     name: `container ${image}`,
-    execution(line, cwd) {
+    execution(line, cwd, hidden) {
       const name = `x-${randomBytes(8).toString('hex')}`;
       const limits = ['--rm', '--init', '--name', name, ...(network ? [] : ['--network', 'none'])];
       return {
@@ -120,7 +127,7 @@ export function container(options: {
           ...limits,
           '-v',
           `${cwd}:${cwd}`,
-          ...withoutStorage(cwd),
+          ...masks(cwd, hidden),
           '-w',
           cwd,
           image,

@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { join, resolve, sep } from 'node:path';
 import {
   type Capability,
   defineTool,
@@ -11,7 +13,7 @@ import {
   WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
-import { type Execution, type Executor, findSandbox, localExecutor } from './executors.js';
+import { type Execution, type Executor, findSandbox, localExecutor, STORAGE } from './executors.js';
 
 /** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
 const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
@@ -24,6 +26,8 @@ const LEFT_RUNNING =
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
+  /** Directories that commands in a sandbox do not see, beside the `.x/` of the working directory and of the workspace. */
+  hidden: z.array(z.string().min(1)).default([]),
   /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
   timeoutMs: z.int().min(1).default(60_000),
   maxTimeoutMs: z.int().min(1).default(600_000),
@@ -85,7 +89,8 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       timeoutMs: z.int().min(1).max(settings.maxTimeoutMs).optional().describe('Milliseconds it may take'),
     }),
     async execute({ command, timeoutMs = settings.timeoutMs }, { workspace, signal }) {
-      const cwd = settings.cwd ?? (workspace as { readonly root?: unknown }).root;
+      const { root } = workspace as { readonly root?: unknown };
+      const cwd = settings.cwd ?? root;
       if (typeof cwd !== 'string') {
         throw new WorkspaceError(
           'workspace_io',
@@ -93,9 +98,31 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
           'This workspace has no local directory; configure shell({ cwd }).',
         );
       }
-      return run(executor.execution(command, cwd), { cwd, timeoutMs, signal, settings });
+      const execution = executor.execution(command, cwd, hiddenFrom(cwd, settings, root));
+      return run(execution, { cwd, timeoutMs, signal, settings });
     },
   });
+}
+
+/**
+ * Finds the directories below the working directory that commands are not to see.
+ *
+ * @throws {WorkspaceError} `outside_workspace` for a configured working directory within a storage.
+ */
+function hiddenFrom(
+  cwd: string,
+  settings: z.output<typeof shellConfigSchema>,
+  root: unknown,
+): readonly string[] {
+  const isKept = (path: string) => path.split(sep).includes(STORAGE);
+  if (settings.cwd !== undefined && existsSync(cwd) && isKept(realpathSync(cwd))) {
+    const message = `Commands do not run in ${cwd}: it is in a directory ${STORAGE}, where agents keep what is of all users.`;
+    throw new WorkspaceError('outside_workspace', cwd, message);
+  }
+  const storage =
+    typeof root === 'string' ? join(root.split(`${sep}${STORAGE}${sep}`)[0] ?? root, STORAGE) : [];
+  const places = [storage, settings.hidden].flat().map((place) => resolve(cwd, place));
+  return places.filter((place) => place.startsWith(join(cwd, sep)));
 }
 
 interface RunOptions {

@@ -133,6 +133,9 @@ function pinsOf(state: AgentState): JsonObject {
   return isObject(pins) ? pins : {};
 }
 
+/** Milliseconds in which the schemas of a server are compiled and tried, which blocks the process. */
+const MAX_CHECK_MS = 2_000;
+
 /** The tools of one server that the agent gets, always in the same order: a changed order costs the prompt cache. */
 function offered(
   { name: server, connection }: Server,
@@ -167,8 +170,11 @@ function offered(
     server,
     kept.map((tool) => tool.name),
   );
+  let spentMs = 0;
   return kept.flatMap((tool): readonly Tool[] => {
+    const began = performance.now();
     try {
+      if (spentMs > MAX_CHECK_MS) throw new Error('the schemas before it took too long to be checked');
       return [
         toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal }) => {
           const result = await connection.callTool(tool.name, { ...input }, signal);
@@ -184,6 +190,8 @@ function offered(
     } catch (error) {
       warn(`Tool "${tool.name}" of MCP server "${server}" is left out: ${errorText(error)}`);
       return [];
+    } finally {
+      spentMs += performance.now() - began;
     }
   });
 }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeContext } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
@@ -84,6 +84,35 @@ describe('an executor', () => {
     for (const place of places) {
       const { args } = place.execution('ls', cwd);
       expect(args[args.indexOf(join(cwd, '.x')) - 1]).toBe('--tmpfs');
+    }
+  });
+
+  it('is told of the storage of a workspace further down, and of what the program hides', async () => {
+    const cwd = scratch();
+    const root = join(cwd, 'data');
+    const told: (readonly string[] | undefined)[] = [];
+    const executor: Executor = {
+      name: 'own',
+      execution(_, __, hidden) {
+        told.push(hidden);
+        return { file: 'true', args: [] };
+      },
+    };
+    await run('ls', root, { executor, cwd, hidden: ['secrets', '/elsewhere'] });
+    expect(told).toEqual([[join(root, '.x'), join(cwd, 'secrets')]]);
+    for (const place of [bubblewrap(), container({ image: 'node:22' })]) {
+      mkdirSync(join(cwd, 'secrets'), { recursive: true });
+      expect(place.execution('ls', cwd, [join(cwd, 'secrets')]).args).toContain(join(cwd, 'secrets'));
+    }
+  });
+
+  it('is not reached from a working directory within a storage, by a link either', async () => {
+    const root = scratch();
+    mkdirSync(join(root, '.x/files/users'), { recursive: true });
+    symlinkSync(join(root, '.x/files'), join(root, 'link'));
+    for (const cwd of ['.x', '.x/files/users', 'link']) {
+      const { result } = await run('ls', root, { cwd: join(root, cwd) });
+      expect(result, cwd).toContain('is in a directory .x');
     }
   });
 

@@ -97,6 +97,32 @@ describe('what a server sends is bounded', () => {
     expect(offered).toHaveLength(5);
   });
 
+  it('by the time that the schemas of all its tools take to be tried', async () => {
+    // Each part asks for the next one twice: 2^40 of them.
+    const $defs = Object.fromEntries(
+      Array.from({ length: 40 }, (_, at) => {
+        const next = { $ref: `#/$defs/p${at + 1}` };
+        return [`p${at}`, { allOf: [next, next] }];
+      }),
+    );
+    const inputSchema = { type: 'object', allOf: [{ $ref: '#/$defs/p0' }], $defs: { ...$defs, p40: {} } };
+    const tools = Array.from({ length: 40 }, (_, index) => ({ name: `tool${index}`, inputSchema }));
+    const client = { listTools: async () => ({ tools }), callTool: async () => ({}) };
+    const capability = await mcp({ servers: { slow: { client } } });
+    const warnings: string[] = [];
+    const agent = HarnessAgent.builder()
+      .model(new ScriptedModel([{ text: 'ok' }]))
+      .workspace(scratch())
+      .use(capability)
+      .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
+      .build();
+    await agent.call('Go', context);
+    await agent.close();
+    const late = warnings.filter((warning) => warning.includes('took too long'));
+    expect(late.length + (capability.tools ?? []).length).toBeGreaterThanOrEqual(35);
+    expect(late.length).toBeGreaterThan(0);
+  });
+
   it('by the bytes of all files of a result', () => {
     const image = { type: 'image', mimeType: 'image/png', data: 'A'.repeat(4_000) };
     const output = toOutput(

@@ -48,36 +48,43 @@ function deny(reason: string): Objection {
 }
 
 /**
- * The narrowest rule that allows this call: this tool with this command or path, or with these arguments. None if none would:
- * a rule for whatever the tool may be given is for a human to write.
+ * The narrowest rule that allows this call: this tool with this command, with these paths, or with these arguments. None if
+ * none would: a rule for whatever the tool may be given is for a human to write.
  */
 function suggestionFor(judged: JudgedCall): PermissionRule | undefined {
   const { call, tool } = judged;
-  const main = mainArgument(judged);
   const only = (name: string) => {
     const texts = textsOf(call, name) ?? [];
     return texts.length === 1 ? texts[0] : undefined;
   };
-  const text = main === undefined ? undefined : only(main);
-  const given = Object.keys(isObject(call.input) ? call.input : {});
+  const name = mainArgument(judged);
+  const main = name === undefined ? undefined : only(name);
+  // The line says all that a command does, and declared paths say which files are used: what is left may change.
+  const isTold = main !== undefined && (name === 'command' || tool?.paths !== undefined);
   const { properties } = tool?.definition.inputSchema ?? {};
   // Arguments that were left out may say anything the next time.
-  const isWhole = Object.keys(isObject(properties) ? properties : {}).every((name) => given.includes(name));
-  const input = given.flatMap((name) => {
-    const value = only(name);
-    return value === undefined ? [] : [[name, escapeWildcards(value)] as const];
+  const all = isTold
+    ? (tool?.paths ?? {})
+    : { ...(isObject(properties) && properties), ...(isObject(call.input) && call.input) };
+  const rest = Object.keys(all).filter((each) => main === undefined || each !== name);
+  const input = rest.flatMap((each) => {
+    const value = only(each);
+    return value === undefined ? [] : [[each, escapeWildcards(formatArgument(each, value, judged))] as const];
   });
-  if (text === undefined && (!isWhole || input.length < given.length)) return undefined;
+  if (input.length < rest.length) return undefined;
   const rule: PermissionRule = {
     tool: escapeWildcards(call.name),
     ...(tool?.fingerprint === undefined ? {} : { fingerprint: tool.fingerprint }),
-    ...(text !== undefined
-      ? { match: escapeWildcards(main === 'command' ? text.trim() : formatPath(text)) }
-      : input.length > 0
-        ? { input: Object.fromEntries(input) }
-        : {}),
+    ...(main === undefined
+      ? {}
+      : { match: escapeWildcards(name === 'command' ? main.trim() : formatPath(main)) }),
+    ...(input.length > 0 ? { input: Object.fromEntries(input) } : {}),
   };
   return covers([rule], judged) ? rule : undefined;
+}
+
+function formatArgument(name: string, value: string, { paths }: JudgedCall): string {
+  return paths.has(name) ? formatPath(value) : value;
 }
 
 /** Without the `/` at the end that would mean all that is in a directory. */

@@ -31,6 +31,8 @@ const TOOLS = {
   execute: looseTool('execute', {}, ['command']),
   send_mail: looseTool('send_mail'),
   todo_write: looseTool('todo_write', { sessionOnly: true }),
+  move: looseTool('move', { paths: { from: 'edit', to: 'write' } }),
+  mcp__files__move: looseTool('mcp__files__move', {}, ['path', 'target']),
   mcp__files__write: looseTool('mcp__files__write', {}, ['path']),
 };
 type ToolName = keyof typeof TOOLS;
@@ -243,6 +245,35 @@ describe('the suggestion for always', () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  it('keeps all files of a call, and of a tool that declares none all arguments', async () => {
+    for (const [name, input, others] of [
+      [
+        'move',
+        { from: 'a', to: 'b' },
+        [
+          { from: 'a', to: 'c' },
+          { from: 'c', to: 'b' },
+        ],
+      ],
+      [
+        'mcp__files__move',
+        { path: 'a', target: 'b' },
+        [
+          { path: 'a', target: 'c' },
+          { path: 'c', target: 'b' },
+        ],
+      ],
+    ] as const) {
+      const rule = await suggest(name, input);
+      const allow = rule === undefined ? [] : [rule];
+      expect(await verdict({ allow }, name, input), name).toBe('allow');
+      for (const other of others) expect(await verdict({ allow }, name, other), name).toBe('ask');
+    }
+    // The destination may be any the next time.
+    expect(await suggest('move', { from: 'a' })).toBeUndefined();
+    expect(await suggest('mcp__files__move', { path: 'a' })).toBeUndefined();
   });
 
   it('is these arguments where there is no such argument, and none where no rule could be kept', async () => {
