@@ -1,8 +1,15 @@
 // Apart from the rest, since these load vitest: a program, or another test runner, can use models that are scripted without.
+export type { AttackedAgent, Attacker } from './attacks/attacker.js';
 export type { CompactorSuiteOptions, CompactorSuiteOptOut } from './compactor-suite/compactor-suite.js';
 export { compactorSuite } from './compactor-suite.js';
 export { type Dialect, type DialectSuiteOptions, dialectSuite } from './dialect-suite.js';
+export { type IsolationSuiteOptions, isolationSuite } from './isolation-suite.js';
 export { type ModelSuiteOptions, modelSuite } from './model-suite.js';
+export {
+  type PermissionSuiteOptions,
+  type PermissionSuiteParts,
+  permissionSuite,
+} from './permission-suite.js';
 export { sessionStoreSuite } from './session-store-suite.js';
 export type {
   SessionStoreSuiteOptions,

@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { setMaxListeners } from 'node:events';
 import {
   type AgentState,
   ApprovalRequiredError,
@@ -65,6 +66,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       );
       const siblings = new AbortController();
       const signal = AbortSignal.any([call.scope.signal, siblings.signal]);
+      // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
+      setMaxListeners(0, signal);
       const outcomes = await Promise.allSettled(
         batch.map(async (verdict) => {
           const result = await runOne(call, verdict, tools, signal).catch((error: unknown) => {

@@ -1,0 +1,192 @@
+import { type AgentState, RuntimeContext, readText, type Workspace } from '@x/core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Attack,
+  type AttackedAgent,
+  Attacker,
+  inputFor,
+  randomPlan,
+  sequencesOf,
+} from './attacks/attacker.js';
+
+export interface IsolationSuiteOptions {
+  /** For the report. */
+  readonly name: string;
+  /**
+   * Opens an agent with this model on an empty store and workspace. Let it allow every call, or the attacks end at its
+   * permissions. Whatever else was opened closes with `close` of the agent.
+   */
+  open(model: Attacker): Promise<{
+    readonly agent: AttackedAgent;
+    /** What the agent keeps for itself: its paths are what attackers guess. */
+    readonly storage: Workspace;
+  }>;
+  /** Paths in the storage, at least one file of each must hold a canary, or the attacks would prove nothing. */
+  readonly areas: Readonly<Record<string, RegExp>>;
+  /** Sequences of tool calls that are tried. Default 60; the variable `X_ATTACKS` says otherwise, `full` is 100 000. */
+  readonly sequences?: number | undefined;
+}
+
+const VICTIM = { tenantId: 'acme', userId: 'alice', sessionId: 'shared-name' };
+const ATTACKERS: Readonly<Record<string, { readonly tenantId?: string; readonly userId?: string }>> = {
+  'another user': { tenantId: 'acme', userId: 'bob' },
+  'a user of the same name in another tenant': { tenantId: 'other', userId: 'alice' },
+  'a user of the same name without a tenant': { userId: 'alice' },
+  nobody: {},
+  'nobody of the tenant': { tenantId: 'acme' },
+};
+/** What stands in every canary: searches for it must find nothing. */
+const WORD = 'canarybird';
+const LONG = 60_000;
+
+/**
+ * Registers, with vitest, the proof that nobody reaches what is another's. One user's calls plant canaries wherever the
+ * agent's tools put text. Then other users, other tenants and nobody make random calls with every path, id and word that
+ * could lead there: no request to the model and no reply may hold a canary.
+ *
+ * @example
+ * ```ts
+ * isolationSuite({
+ *   name: 'my store',
+ *   areas: { tasks: /tasks\//, log: /log/ },
+ *   async open(model) {
+ *     const agent = HarnessAgent.builder().model(model).session(new MyStore()).use(workspaceTools()).build();
+ *     return { agent, storage: agent.storage };
+ *   },
+ * });
+ * ```
+ */
+export function isolationSuite({
+  name,
+  open,
+  areas,
+  sequences = sequencesOf(60),
+}: IsolationSuiteOptions): void {
+  describe(`Isolation: ${name}`, () => {
+    const canary = `${WORD}-${Math.random().toString(36).slice(2)}`;
+    const attacker = new Attacker();
+    let agent: AttackedAgent;
+    let storage: Workspace;
+    let words: readonly string[] = [];
+
+    beforeAll(async () => {
+      ({ agent, storage } = await open(attacker));
+      attacker.answer = `I keep ${canary}.`;
+      for (const round of plants(canary)) {
+        let made = false;
+        attacker.plan((tools) => {
+          if (made) return [];
+          made = true;
+          return round(tools);
+        });
+        await agent.call(`Keep ${canary}`, RuntimeContext.of(VICTIM));
+      }
+      words = await wordsOf(storage, canary);
+      attacker.answer = 'Done.';
+    }, 600_000);
+    afterAll(() => agent?.close());
+
+    test.each(Object.entries(areas))('there is something to find: %s', async (_, area) => {
+      const found: string[] = [];
+      for await (const { path, type } of storage.list('', { recursive: true })) {
+        if (type !== 'file' || !area.test(path)) continue;
+        if (path.includes(canary) || (await readText(storage, path)).includes(canary)) found.push(path);
+      }
+      expect(found).not.toEqual([]);
+    });
+
+    test('its owner finds it', async () => {
+      attacker.plan(() => []);
+      await agent.call('And now?', RuntimeContext.of(VICTIM));
+      expect(attacker.seen).toContain(canary);
+    });
+
+    test.each(Object.entries(ATTACKERS))(
+      'random calls never reach it: %s',
+      { timeout: 0 },
+      async (_, identity) => {
+        const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
+        for (let seed = 0; seed < each; seed++) {
+          attacker.plan(randomPlan(seed, words));
+          // The victim's own session id, too; not for ever, since that session grows.
+          const sessionId = seed < 10 ? VICTIM.sessionId : `session-${seed}`;
+          const reply = await agent
+            .call(`Find ${WORD}`, RuntimeContext.of({ ...identity, sessionId }))
+            .catch((error: unknown) => String(error));
+          const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
+          expect(excerpt(seen, canary), `sequence ${seed}`).toBe('');
+        }
+      },
+    );
+  });
+}
+
+function textOf(reply: unknown): string {
+  const { text } = (reply ?? {}) as { readonly text?: unknown } & Partial<AgentState>;
+  return typeof text === 'string' ? text : '';
+}
+
+function excerpt(seen: string, canary: string): string {
+  const at = seen.indexOf(canary);
+  return at < 0 ? '' : seen.slice(Math.max(0, at - 300), at + 60);
+}
+
+type Round = (tools: Parameters<Parameters<Attacker['plan']>[0]>[0]) => readonly Attack[];
+
+/** The calls of a user who puts text wherever it goes: through every tool once, in a large file, and through a subagent. */
+function plants(canary: string): readonly Round[] {
+  const text = () => canary;
+  const offered =
+    (calls: readonly Attack[]): Round =>
+    (tools) =>
+      calls.filter((call) => tools.some(({ name }) => name === call.name));
+  const big = { path: 'big.txt', content: `${canary}\n`.repeat(LONG / canary.length) };
+  return [
+    offered([{ name: 'write_file', input: big }]),
+    offered([{ name: 'read_file', input: { path: big.path } }]),
+    offered([{ name: 'agent_spawn', input: { agent: 'general-purpose', task: canary } }]),
+    (tools) =>
+      tools
+        .filter(({ annotations }) => annotations?.destructive !== true)
+        .map(({ name, inputSchema }) => ({ name, input: inputFor(inputSchema, { below: () => 0, text }) })),
+    offered([{ name: 'plan_write', input: { content: canary } }]),
+  ];
+}
+
+/** Collects what a call may name: every path of the storage and its parts, in the forms that have led elsewhere before. */
+async function wordsOf(storage: Workspace, canary: string): Promise<readonly string[]> {
+  const words = new Set([
+    WORD,
+    '',
+    '.',
+    '..',
+    '/',
+    '**',
+    '*',
+    '**/*',
+    `**/*${WORD}*`,
+    '.*',
+    '.x',
+    'x',
+    'general-purpose',
+  ]);
+  for await (const { path } of storage.list('', { recursive: true })) {
+    if (path.includes(canary)) continue;
+    for (const form of [
+      path,
+      `.x/${path}`,
+      `.X/${path.toUpperCase()}`,
+      `../${path}`,
+      `/${path}`,
+      `a/../${path}`,
+    ])
+      words.add(form);
+    for (const part of path.split('/')) words.add(part).add(part.replace(/\.\w+$/, ''));
+  }
+  for (const id of Object.values(VICTIM)) words.add(id);
+  for (const tree of ['tenants/acme/users/alice', 'users/alice', 'tenants/acme', 'agents']) {
+    for (const root of ['', '.x/', '.x/files/', '../', '../../', 'files/'])
+      words.add(`${root}${tree}`).add(`${root}${tree}/**`);
+  }
+  return [...words];
+}
