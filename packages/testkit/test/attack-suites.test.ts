@@ -1,0 +1,29 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { brokenAgents, looseAgents } from './broken-agents/broken-agents.js';
+import { runBroken } from './suite-report.js';
+
+let statuses: Awaited<ReturnType<typeof runBroken>>;
+
+beforeAll(async () => {
+  statuses = await runBroken('broken-agents');
+}, 600_000);
+
+describe('isolationSuite', () => {
+  test.each(brokenAgents)('finds who comes through: %s', (name, _, through) => {
+    const found = statuses(`Isolation: ${name}`);
+    expect(found.get('there is something to find: logs')).toBe('passed');
+    for (const attacker of through)
+      expect(found.get(`random calls never reach it: ${attacker}`)).toBe('failed');
+    if (through.length === 0) expect(new Set(found.values())).toEqual(new Set(['passed']));
+  });
+});
+
+describe('permissionSuite', () => {
+  test.each(looseAgents)('finds what is not allowed: %s', (name) => {
+    const found = statuses(`Permissions: ${name}`);
+    expect(found.get('what is allowed can be done, or nothing would be proven')).toBe('passed');
+    expect(found.get('random calls do nothing that is not allowed')).toBe(
+      name === 'Strict' ? 'passed' : 'failed',
+    );
+  });
+});

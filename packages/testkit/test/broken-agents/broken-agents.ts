@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  assistantMessage,
+  isObject,
+  type Message,
+  type ToolDefinition,
+  toolResultMessage,
+  userMessage,
+} from '@x/core';
+import type { PermissionSuiteParts } from '../../src/suites.js';
+import type { Holes } from './small-agent.js';
+
+/** An agent for each hole, and the attackers who come through it. */
+export const brokenAgents: readonly (readonly [name: string, holes: Holes, through: readonly string[]])[] = [
+  ['Sound', {}, []],
+  ['SessionsOfAll', { sessionsOfAll: true }, ['another user', 'nobody']],
+  [
+    'SearchesAll',
+    { searchesAll: true },
+    ['another user', 'a user of the same name in another tenant', 'nobody'],
+  ],
+  ['Tenantless', { tenantless: true }, ['a user of the same name in another tenant']],
+  ['OpensStorage', { opensStorage: true }, ['another user', 'nobody']],
+];
+
+const schema = (...names: readonly string[]) => ({
+  type: 'object',
+  properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  required: [...names],
+});
+const definition = (name: string, ...names: readonly string[]): ToolDefinition => ({
+  name,
+  description: name,
+  inputSchema: schema(...names),
+});
+
+type Act = (parts: PermissionSuiteParts, input: Record<string, string>) => unknown;
+
+const isAllowed = (path: string) => /^notes\/(first|second)\.md$/.test(path);
+const READ: Act = ({ directory }, { path = '' }) => {
+  if (!isAllowed(path)) throw new Error('Denied.');
+  return readFileSync(join(directory, path), 'utf8');
+};
+const WRITE: Act = ({ directory }, { path = '', content = '' }) => {
+  if (!isAllowed(path)) throw new Error('Denied.');
+  writeFileSync(join(directory, path), content);
+};
+
+/** Agents that ask nobody, each with one act in which it is wrong. */
+export const looseAgents: readonly (readonly [
+  string,
+  (parts: PermissionSuiteParts) => Promise<ReturnType<typeof loose>>,
+])[] = (
+  [
+    ['Strict', {}],
+    // The name is judged, and not the file.
+    [
+      'FollowsLinks',
+      {
+        read_file: ({ directory }, { path = '' }) =>
+          /\.env|environ/i.test(path) ? 'Denied.' : readFileSync(join(directory, path), 'utf8'),
+      },
+    ],
+    [
+      'WritesAnywhere',
+      { write_file: ({ directory }, { path = '' }) => writeFileSync(join(directory, path), 'x') },
+    ],
+    [
+      'TrustsCommands',
+      {
+        execute: ({ directory }, { command = '' }) =>
+          command.startsWith('echo') &&
+          execFileSync('sh', ['-c', command], { cwd: directory, encoding: 'utf8', stdio: 'pipe' }),
+      },
+    ],
+    ['BelievesServers', { mcp: ({ client }) => client.callTool({ name: 'wipe' }) }],
+    ['RunsAll', { pay: ({ tool }, input) => tool.run(input, {} as never) }],
+  ] as readonly (readonly [string, Readonly<Record<string, Act>>])[]
+).map(([name, acts]) => [name, async (parts) => loose(parts, acts)]);
+
+function loose(parts: PermissionSuiteParts, acts: Readonly<Record<string, Act>>) {
+  const tools = [
+    definition('read_file', 'path'),
+    definition('write_file', 'path', 'content'),
+    definition('execute', 'command'),
+    definition('mcp'),
+    definition('pay'),
+  ];
+  const all: Readonly<Record<string, Act>> = { read_file: READ, write_file: WRITE, ...acts };
+  return {
+    async call(text: string) {
+      const messages: Message[] = [userMessage(text)];
+      for (;;) {
+        const { content } = await parts.model.generate({ messages, tools });
+        messages.push(assistantMessage([...content]));
+        const uses = content.filter((block) => block.type === 'tool_use');
+        if (uses.length === 0) return;
+        for (const use of uses) {
+          const input = (isObject(use.input) ? use.input : {}) as Record<string, string>;
+          const run = async () => String(await all[use.name]?.(parts, input));
+          messages.push(toolResultMessage(use, await run().catch(String)));
+        }
+      }
+    },
+    close: async () => {},
+  };
+}

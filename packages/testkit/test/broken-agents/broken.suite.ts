@@ -1,0 +1,21 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { LocalWorkspace } from '@x/core/node';
+import { isolationSuite, permissionSuite } from '../../src/suites.js';
+import { brokenAgents, looseAgents } from './broken-agents.js';
+import { smallAgent } from './small-agent.js';
+
+for (const [name, holes] of brokenAgents) {
+  isolationSuite({
+    name,
+    areas: { logs: /log-/, files: /big\.txt$/ },
+    sequences: 60,
+    async open(model) {
+      const storage = new LocalWorkspace(mkdtempSync(join(tmpdir(), 'x-broken-')));
+      return { agent: smallAgent(model, storage, holes), storage };
+    },
+  });
+}
+
+for (const [name, open] of looseAgents) permissionSuite({ name, open, sequences: 300 });

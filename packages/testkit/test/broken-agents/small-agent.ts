@@ -1,0 +1,91 @@
+import {
+  assistantMessage,
+  isObject,
+  type JsonObject,
+  type Message,
+  type Model,
+  type RuntimeContext,
+  readText,
+  type ToolDefinition,
+  type ToolUseBlock,
+  toolResultMessage,
+  userMessage,
+  type Workspace,
+  WorkspaceError,
+} from '@x/core';
+
+/** What is wrong with an agent; without any it is sound. */
+export interface Holes {
+  /** Sessions are told by their id alone. */
+  readonly sessionsOfAll?: boolean;
+  /** Searches look into the notes of all users. */
+  readonly searchesAll?: boolean;
+  /** Tenants are left out of paths. */
+  readonly tenantless?: boolean;
+  /** A path that begins with `.x/` is one of the storage. */
+  readonly opensStorage?: boolean;
+}
+
+const text = (...names: readonly string[]): JsonObject => ({
+  type: 'object',
+  properties: Object.fromEntries(names.map((name) => [name, { type: 'string' }])),
+  required: [...names],
+});
+const TOOLS: readonly ToolDefinition[] = [
+  { name: 'write_file', description: 'Writes', inputSchema: text('path', 'content') },
+  { name: 'read_file', description: 'Reads', inputSchema: text('path') },
+  { name: 'search', description: 'Searches', inputSchema: text('word') },
+];
+
+/** The smallest agent that keeps sessions and files: the suite has to tell its holes from what is sound. */
+export function smallAgent(model: Model, storage: Workspace, holes: Holes = {}) {
+  const sessions = new Map<string, Message[]>();
+  const ownerOf = ({ tenantId = '-', userId = '-' }: RuntimeContext) =>
+    `${holes.tenantless ? '' : `tenants/${tenantId}/`}users/${userId}/`;
+
+  async function run({ name, input }: ToolUseBlock, owner: string): Promise<string> {
+    const { path = '', content = '', word = '' } = (isObject(input) ? input : {}) as Record<string, string>;
+    if (name === 'write_file') await storage.write(`${owner}${path}`, content);
+    if (name === 'read_file') {
+      const opened = holes.opensStorage && path.startsWith('.x/') ? path.slice(3) : `${owner}${path}`;
+      // A path is joined by its text: the workspace refuses what leads out, and `..` must not lead to another.
+      if (opened.split('/').includes('..')) throw new Error('No.');
+      return readText(storage, opened);
+    }
+    if (name !== 'search') return 'Done.';
+    const found: string[] = [];
+    for await (const entry of storage.list('', { recursive: true })) {
+      if (entry.type !== 'file' || !(holes.searchesAll || entry.path.startsWith(owner))) continue;
+      const whole = await readText(storage, entry.path);
+      if (word !== '' && whole.includes(word)) found.push(whole);
+    }
+    return found.map((each) => each.slice(0, 200)).join('\n');
+  }
+
+  return {
+    async call(input: string, context: RuntimeContext): Promise<unknown> {
+      const owner = ownerOf(context);
+      const key = `${holes.sessionsOfAll ? '' : owner}${context.sessionId}`;
+      const messages = sessions.get(key) ?? [];
+      sessions.set(key, messages);
+      messages.push(userMessage(input));
+      for (;;) {
+        const { content } = await model.generate({ messages, tools: TOOLS });
+        messages.push(assistantMessage([...content]));
+        const uses = content.filter((block) => block.type === 'tool_use');
+        if (uses.length === 0) break;
+        for (const use of uses) {
+          const output = await run(use, owner).catch((error: unknown) => {
+            if (WorkspaceError.isInstance(error) || error instanceof Error) return error.message;
+            throw error;
+          });
+          messages.push(toolResultMessage(use, output));
+        }
+      }
+      const last = JSON.stringify(messages);
+      await storage.write(`${owner}log-${context.sessionId}.json`, last);
+      return { text: 'Done.' };
+    },
+    close: async () => {},
+  };
+}
