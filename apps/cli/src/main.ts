@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { XError } from '@x/core';
 import { asksForHelp, type Command, columns, helpOf, UsageError } from './command.js';
+import { acp } from './commands/acp.js';
 import { count } from './commands/count.js';
 import { doctor } from './commands/doctor.js';
 import { replay } from './commands/replay/replay.js';
@@ -13,10 +13,12 @@ import { users } from './commands/users.js';
 import { completion } from './completion.js';
 import { withoutSecrets } from './stores.js';
 import { printable } from './terminal/style.js';
+import { version } from './version.js';
 
 const commands: readonly Command[] = [
   replay,
   run,
+  acp,
   sessions,
   users,
   { ...show, name: 'show' },
@@ -47,10 +49,6 @@ async function main(args: readonly string[]): Promise<void> {
   if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
   if (asksForHelp(rest)) return void print(helpOf(command, rest));
   await command.run(rest, process.stdout);
-}
-
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')).version;
 }
 
 // A reader that has seen enough (`x show … | head`) is no failure. An agent that runs stores its session first.

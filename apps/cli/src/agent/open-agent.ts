@@ -22,6 +22,10 @@ export interface OpenAgent {
 export interface OpenAgentOptions {
   /** In place of the model that the file names. */
   readonly model?: string | undefined;
+  /** The directory to work in where the file names no workspace: a project that sessions have in common. */
+  readonly project?: string | undefined;
+  /** MCP servers beside those of the file, which go before them. */
+  readonly servers?: Readonly<Record<string, object>> | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -39,8 +43,18 @@ const PROMPTS = 'prompts';
  * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
  */
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
-  const { model, environment = process.env } = options;
-  const config = await readConfig(file);
+  const { model, project, servers = {}, environment = process.env } = options;
+  const written = await readConfig(file);
+  const added = Object.keys(servers).length > 0 && {
+    mcp_servers: { ...servers, ...Object(written.mcp_servers) },
+  };
+  const config = {
+    ...(project === undefined || written.workspace !== undefined
+      ? {}
+      : { workspace: project, isolation: 'shared' }),
+    ...written,
+    ...added,
+  };
   const directory = dirname(resolve(file));
   const closers: (() => Promise<void>)[] = [];
   const open = async (values: StoreValues): Promise<SessionStore> => {

@@ -1,0 +1,209 @@
+import { randomUUID } from 'node:crypto';
+import {
+  type AgentApp,
+  type AgentContext,
+  agent as agentApp,
+  type McpServer,
+  methods,
+  PROTOCOL_VERSION,
+  type PromptResponse,
+  RequestError,
+  type RequestPermissionRequest,
+  type SessionUpdate,
+} from '@agentclientprotocol/sdk';
+import { errorText, type PendingCall, RuntimeContext, userMessage } from '@x/core';
+import { type CallStream, type Decisions, formatRule, type HarnessAgent } from '@x/harness';
+import { blocksOf, planOf, replayOf, STOPPED, toolCall, updatesOf } from './updates.js';
+
+/** Opens the agent that works in an editor's project, with the MCP servers of the editor. */
+type OpenInProject = (directory: string, servers: readonly McpServer[]) => Promise<HarnessAgent>;
+
+interface Session {
+  readonly agent: HarnessAgent;
+  readonly directory: string;
+  readonly context: RuntimeContext;
+  /** The todos that the editor was shown last, as JSON. */
+  plan: string;
+  /** True from a `session/cancel` on, until the next prompt. */
+  cancelled: boolean;
+}
+
+/**
+ * An agent as editors speak to it, by version 1 of the Agent Client Protocol: sessions in the project that is open, their loading,
+ * prompts, cancelling, permissions, and todos as plans.
+ *
+ * @param info Name and version, which editors show.
+ * @param userId The user whose sessions they are.
+ */
+export function acpAgent(
+  open: OpenInProject,
+  info: { readonly name: string; readonly version: string },
+  userId?: string,
+): AgentApp {
+  const sessions = new Map<string, Session>();
+
+  async function begin(
+    sessionId: string,
+    directory: string,
+    servers: readonly McpServer[],
+  ): Promise<Session> {
+    const agent = await open(directory, servers);
+    const context = RuntimeContext.of({ sessionId, userId });
+    const session = { agent, directory, context, plan: '[]', cancelled: false };
+    sessions.set(sessionId, session);
+    return session;
+  }
+
+  function sessionOf(sessionId: string): Session {
+    const session = sessions.get(sessionId);
+    if (session === undefined) throw RequestError.sessionNotFound(sessionId);
+    return session;
+  }
+
+  return agentApp({ name: info.name })
+    .onRequest(methods.agent.initialize, () => ({
+      protocolVersion: PROTOCOL_VERSION,
+      agentInfo: info,
+      agentCapabilities: {
+        loadSession: true,
+        promptCapabilities: { image: true, audio: true, embeddedContext: true },
+        mcpCapabilities: { http: true },
+      },
+    }))
+    .onRequest(methods.agent.session.new, async ({ params }) => {
+      const sessionId = randomUUID();
+      await begin(sessionId, params.cwd, params.mcpServers);
+      return { sessionId };
+    })
+    .onRequest(methods.agent.session.load, async ({ params, client }) => {
+      const session = await begin(params.sessionId, params.cwd, params.mcpServers);
+      if ((await session.agent.state(session.context)) === undefined) {
+        sessions.delete(params.sessionId);
+        throw RequestError.sessionNotFound(params.sessionId);
+      }
+      for await (const message of session.agent.log(session.context).read()) {
+        await tell(client, session, replayOf(message, session.directory));
+      }
+      await tellPlan(client, session);
+      return {};
+    })
+    .onNotification(methods.agent.session.cancel, ({ params }) => {
+      const session = sessionOf(params.sessionId);
+      session.cancelled = true;
+      session.agent.interrupt(session.context);
+    })
+    .onRequest(methods.agent.session.prompt, ({ params, client }) => {
+      const session = sessionOf(params.sessionId);
+      session.cancelled = false;
+      const message = userMessage(blocksOf(params.prompt, session.directory));
+      return turn(client, session, session.agent.stream(message, session.context));
+    });
+}
+
+/** Tells the editor what happens until the turn is over; asks it about calls that wait for a decision. */
+async function turn(client: AgentContext, session: Session, stream: CallStream): Promise<PromptResponse> {
+  let pending: readonly PendingCall[] = [];
+  try {
+    for await (const event of stream) {
+      await tell(client, session, updatesOf(event, session.directory));
+      if (event.type === 'tool.result') await tellPlan(client, session);
+      if (event.type === 'permission.required') pending = event.calls;
+    }
+    const { stopReason } = await stream.reply;
+    const decisions = pending.length > 0 ? await decided(client, session, pending) : undefined;
+    if (session.cancelled) return { stopReason: 'cancelled' };
+    if (decisions)
+      return await turn(client, session, session.agent.resumeStream(session.context, { decisions }));
+    const stopped = STOPPED[stopReason];
+    if (stopped) return { stopReason: stopped };
+    throw RequestError.internalError({ stopReason }, 'the turn took longer than its limit');
+  } catch (error) {
+    if (session.cancelled) return { stopReason: 'cancelled' };
+    throw error instanceof RequestError ? error : RequestError.internalError(undefined, errorText(error));
+  }
+}
+
+/** Asks the editor about each call; none that was left open goes on. */
+async function decided(
+  client: AgentContext,
+  session: Session,
+  calls: readonly PendingCall[],
+): Promise<Decisions> {
+  const decisions: Record<string, Decisions[string]> = {};
+  for (const call of calls) {
+    const { suggestion, reason } = call;
+    const always = suggestion && {
+      kind: 'allow_always' as const,
+      name: `Always allow ${formatRule(suggestion)}`,
+    };
+    const question: RequestPermissionRequest = {
+      sessionId: session.context.sessionId ?? '',
+      toolCall: {
+        ...toolCall(call, session.directory),
+        status: 'pending',
+        content: reason === undefined ? [] : [{ type: 'content', content: { type: 'text', text: reason } }],
+      },
+      options: [
+        { optionId: 'allow', kind: 'allow_once', name: 'Allow' },
+        ...(always ? [{ optionId: 'always', ...always }] : []),
+        { optionId: 'reject', kind: 'reject_once', name: 'Reject' },
+      ],
+    };
+    const { outcome } = await client.request(methods.client.session.requestPermission, question);
+    if (outcome.outcome === 'cancelled') {
+      session.cancelled = true;
+      break;
+    }
+    decisions[call.approvalId] =
+      outcome.optionId === 'reject'
+        ? { type: 'deny' }
+        : { type: 'approve', always: outcome.optionId === 'always' };
+  }
+  return decisions;
+}
+
+async function tell(
+  client: AgentContext,
+  { context }: Session,
+  updates: readonly SessionUpdate[],
+): Promise<void> {
+  for (const update of updates) {
+    await client.notify(methods.client.session.update, { sessionId: context.sessionId ?? '', update });
+  }
+}
+
+/** Sends the todos where they are others than the editor was shown. */
+async function tellPlan(client: AgentContext, session: Session): Promise<void> {
+  const { todos = [] } = (await session.agent.state(session.context))?.tasksContext ?? {};
+  const plan = JSON.stringify(todos);
+  if (plan === session.plan) return;
+  session.plan = plan;
+  await tell(client, session, [planOf(todos)]);
+}
+
+/**
+ * Writes an editor's MCP servers as an agent's file has them. What looks like a variable stays a text.
+ *
+ * @throws {RequestError} for a server of the transport that was given up.
+ */
+export function mcpServersOf(servers: readonly McpServer[]): Readonly<Record<string, object>> {
+  const plain = (text: string) => text.replaceAll('${', () => '$${');
+  const table = (pairs: readonly { readonly name: string; readonly value: string }[]) =>
+    Object.fromEntries(pairs.map(({ name, value }) => [name, plain(value)]));
+  return Object.fromEntries(
+    servers.map((server) => {
+      const name = server.name.replaceAll(/[^\w-]/g, '_').slice(0, 32);
+      if ('command' in server) {
+        const { command, args, env } = server;
+        return [name, { command: plain(command), args: args.map(plain), env: table(env), required: false }];
+      }
+      if (server.type !== 'http') {
+        throw RequestError.invalidParams(
+          undefined,
+          `${server.name}: servers of type ${server.type} are not spoken to`,
+        );
+      }
+      return [name, { url: plain(server.url), headers: table(server.headers), required: false }];
+    }),
+  );
+}

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { ndJsonStream } from '@agentclientprotocol/sdk';
+import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
+import { type OpenAgent, openAgent } from '../agent/open-agent.js';
+import { command } from '../command.js';
+import { version } from '../version.js';
+import { DEFAULT_AGENT_FILE } from './run.js';
+
+/** Makes the agent of a file an agent of editors, over standard input and output. */
+export const acp = command({
+  name: 'acp',
+  takes: '[agent.yaml]',
+  options: {
+    user: { type: 'string', short: 'u', value: 'ID', help: 'The user whose sessions they are.' },
+    model: {
+      type: 'string',
+      short: 'm',
+      value: 'PROVIDER:MODEL',
+      help: "A model in place of the file's, as openai:gpt-5.",
+    },
+  },
+  summary: 'Makes the agent of a file an agent of editors such as Zed (ACP).',
+  examples: ['x acp agent.yaml'],
+  async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
+    const opened = new Map<string, Promise<OpenAgent>>();
+    const app = acpAgent(
+      async (directory, editors) => {
+        const servers = mcpServersOf(editors);
+        const key = JSON.stringify([directory, servers]);
+        const one =
+          opened.get(key) ?? openAgent(file, { model: values.model, project: resolve(directory), servers });
+        opened.set(key, one);
+        // What could not be opened is tried again: the file may have been mended.
+        one.catch(() => opened.delete(key));
+        return (await one).agent;
+      },
+      { name: 'x', version: version() },
+      values.user,
+    );
+    const input = Readable.toWeb(process.stdin) as ReadableStream<Uint8Array>;
+    const { closed } = app.connect(
+      ndJsonStream(Writable.toWeb(output as Writable) as WritableStream<Uint8Array>, input),
+    );
+    await closed;
+    for (const one of opened.values()) await one.then(({ close }) => close());
+  },
+});

@@ -1,0 +1,275 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import {
+  type ClientContext,
+  client,
+  methods,
+  ndJsonStream,
+  type RequestPermissionRequest,
+  type RequestPermissionResponse,
+  type SessionUpdate,
+  type Stream,
+} from '@agentclientprotocol/sdk';
+import { defineTool, InMemorySession, type Model } from '@x/core';
+import { HarnessAgent, permissions, todoList, workspaceTools } from '@x/harness';
+import { type ScriptEntry, ScriptedModel } from '@x/testkit';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { acpAgent, mcpServersOf } from '../../src/acp/acp-agent.js';
+import { fakeEndpoint } from '../run/fake-endpoint.js';
+import { main } from '../support/run-command.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-acp-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+
+type Answer = (request: RequestPermissionRequest) => RequestPermissionResponse;
+const select =
+  (optionId: string): Answer =>
+  () => ({ outcome: { outcome: 'selected', optionId } });
+
+/** What an editor does over a stream, with all that it was told. */
+async function edit<Value>(
+  stream: Stream,
+  work: (agent: ClientContext, updates: SessionUpdate[]) => Promise<Value>,
+  answer: Answer = select('allow'),
+) {
+  const updates: SessionUpdate[] = [];
+  const asked: RequestPermissionRequest[] = [];
+  const value = await client({ name: 'editor' })
+    .onNotification(methods.client.session.update, ({ params }) => void updates.push(params.update))
+    .onRequest(methods.client.session.requestPermission, ({ params }) => {
+      asked.push(params);
+      return answer(params);
+    })
+    .connectWith(stream, (agent) => work(agent, updates));
+  return { value, updates, asked };
+}
+
+const store = () => new InMemorySession();
+
+/** An agent of these answers at the other end of a pipe. */
+function piped(model: Model, session = store()): Stream {
+  const [there, back] = [new TransformStream(), new TransformStream()];
+  const agent = HarnessAgent.builder()
+    .model(model)
+    .workspace(directory)
+    .session(session)
+    .settings({ isolation: 'shared', maxIterations: 6 })
+    .use(permissions(), todoList(), workspaceTools())
+    .tools(
+      defineTool({
+        name: 'hang',
+        description: 'Waits',
+        input: z.object({}),
+        readOnly: true,
+        execute: (_, { signal }) =>
+          new Promise<string>((_resolve, reject) =>
+            signal.addEventListener('abort', () => reject(signal.reason)),
+          ),
+      }),
+    )
+    .build();
+  acpAgent(async () => agent, { name: 'x', version: '1' }).connect(
+    ndJsonStream(back.writable, there.readable),
+  );
+  return ndJsonStream(there.writable, back.readable);
+}
+
+const begin = async (agent: ClientContext) => {
+  await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+  const { sessionId } = await agent.request(methods.agent.session.new, { cwd: directory, mcpServers: [] });
+  return sessionId;
+};
+const prompt = (agent: ClientContext, sessionId: string, text = 'Go') =>
+  agent.request(methods.agent.session.prompt, { sessionId, prompt: [{ type: 'text', text }] });
+const turn = async (agent: ClientContext) => prompt(agent, await begin(agent));
+const textIn = (updates: readonly SessionUpdate[], kind: SessionUpdate['sessionUpdate']) =>
+  updates
+    .flatMap((update) =>
+      update.sessionUpdate === kind && 'content' in update && update.content && 'text' in update.content
+        ? [update.content.text]
+        : [],
+    )
+    .join('');
+
+const write: ScriptEntry = {
+  toolCalls: [{ id: 'c-1', name: 'write_file', input: { path: 'note.txt', content: 'Hi' } }],
+};
+
+describe('an agent in an editor', () => {
+  it('says what it can, answers, and ends its turn', async () => {
+    const { value, updates } = await edit(piped(new ScriptedModel([{ text: 'Bern.' }])), async (agent) => {
+      const said = await agent.request(methods.agent.initialize, {
+        protocolVersion: 1,
+        clientCapabilities: {},
+      });
+      expect(said).toMatchObject({ protocolVersion: 1, agentCapabilities: { loadSession: true } });
+      return turn(agent);
+    });
+    expect(value.stopReason).toBe('end_turn');
+    expect(textIn(updates, 'agent_message_chunk')).toBe('Bern.');
+  });
+
+  it('asks before it changes something, and shows the call with its file', async () => {
+    const { value, updates, asked } = await edit(piped(new ScriptedModel([write, { text: 'Done.' }])), turn);
+    expect(value.stopReason).toBe('end_turn');
+    expect(asked[0]?.options.map(({ kind }) => kind)).toEqual(['allow_once', 'allow_always', 'reject_once']);
+    expect(asked[0]?.toolCall).toMatchObject({
+      toolCallId: 'c-1',
+      kind: 'edit',
+      locations: [{ path: join(directory, 'note.txt') }],
+    });
+    expect(existsSync(join(directory, 'note.txt'))).toBe(true);
+    const of = updates.filter((update) => 'toolCallId' in update && update.toolCallId === 'c-1');
+    expect(of.at(-1)).toMatchObject({ sessionUpdate: 'tool_call_update', status: 'completed' });
+  });
+
+  it('asks once where the editor allows always, and changes nothing where it rejects or cancels', async () => {
+    const again: ScriptEntry = {
+      toolCalls: [{ name: 'write_file', input: { path: 'note.txt', content: 'Ho' } }],
+    };
+    const always = await edit(
+      piped(new ScriptedModel([write, again, { text: 'Done.' }])),
+      turn,
+      select('always'),
+    );
+    expect(always.asked).toHaveLength(1);
+    rmSync(join(directory, 'note.txt'));
+
+    const rejected = await edit(
+      piped(new ScriptedModel([write, { text: 'Then not.' }])),
+      turn,
+      select('reject'),
+    );
+    expect(rejected.value.stopReason).toBe('end_turn');
+    const cancel: Answer = () => ({ outcome: { outcome: 'cancelled' } });
+    const cancelled = await edit(piped(new ScriptedModel([write])), turn, cancel);
+    expect(cancelled.value.stopReason).toBe('cancelled');
+    expect(existsSync(join(directory, 'note.txt'))).toBe(false);
+  });
+
+  it('stops when the editor cancels, and goes on with the next prompt', async () => {
+    const model = new ScriptedModel([{ toolCalls: [{ name: 'hang', input: {} }] }, { text: 'Here again.' }]);
+    const { value } = await edit(piped(model), async (agent, updates) => {
+      const sessionId = await begin(agent);
+      const stopped = prompt(agent, sessionId);
+      await until(() => updates.some(({ sessionUpdate }) => sessionUpdate === 'tool_call'));
+      await agent.notify(methods.agent.session.cancel, { sessionId });
+      return [await stopped, await prompt(agent, sessionId)].map(({ stopReason }) => stopReason);
+    });
+    expect(value).toEqual(['cancelled', 'end_turn']);
+  });
+
+  it('shows todos as a plan', async () => {
+    const todos = [{ content: 'Look around', status: 'in_progress' }];
+    const model = new ScriptedModel([
+      { toolCalls: [{ name: 'todo_write', input: { todos } }] },
+      { text: 'Ok.' },
+    ]);
+    const { updates } = await edit(piped(model), turn);
+    expect(updates.filter(({ sessionUpdate }) => sessionUpdate === 'plan')).toEqual([
+      { sessionUpdate: 'plan', entries: [{ ...todos[0], priority: 'medium' }] },
+    ]);
+  });
+
+  it.each([
+    [{ text: 'Half', finishReason: 'length' }, 'max_tokens'],
+    [{ text: '', finishReason: 'content-filter' }, 'refusal'],
+  ] as const)('ends %j with %s', async (answer, stopReason) => {
+    const { value } = await edit(piped(new ScriptedModel([answer])), turn);
+    expect(value).toEqual({ stopReason });
+  });
+
+  it('ends a turn of too many steps with max_turn_requests', async () => {
+    const look: ScriptEntry = { toolCalls: [{ name: 'list_files', input: { path: '.' } }] };
+    const { value } = await edit(piped(new ScriptedModel(Array.from({ length: 6 }, () => look))), turn);
+    expect(value.stopReason).toBe('max_turn_requests');
+  });
+
+  it('loads a session with all that was said and done, and refuses one that there is not', async () => {
+    const session = store();
+    let sessionId = '';
+    const first = await edit(piped(new ScriptedModel([write, { text: 'Done.' }]), session), async (agent) => {
+      sessionId = await begin(agent);
+      return prompt(agent, sessionId, 'Write it down');
+    });
+    expect(first.value.stopReason).toBe('end_turn');
+    const load = { cwd: directory, mcpServers: [] };
+    const { updates } = await edit(piped(new ScriptedModel([]), session), async (agent) => {
+      await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+      await agent.request(methods.agent.session.load, { ...load, sessionId });
+      await expect(
+        agent.request(methods.agent.session.load, { ...load, sessionId: 'none' }),
+      ).rejects.toThrow();
+    });
+    expect(textIn(updates, 'user_message_chunk')).toBe('Write it down');
+    expect(textIn(updates, 'agent_message_chunk')).toBe('Done.');
+    const of = updates.flatMap((update) => ('toolCallId' in update ? [update.status] : []));
+    expect(of).toEqual(['pending', 'completed']);
+  });
+
+  it('names attached files to the model by their paths in the project', async () => {
+    const model = new ScriptedModel([{ text: 'Seen.' }]);
+    await edit(piped(model), async (agent) => {
+      const sessionId = await begin(agent);
+      const uri = `file://${directory}/src/a.ts`;
+      return agent.request(methods.agent.session.prompt, {
+        sessionId,
+        prompt: [
+          { type: 'text', text: 'Look at ' },
+          { type: 'resource_link', name: 'a.ts', uri },
+          { type: 'resource', resource: { uri, text: 'let a = 1;', mimeType: 'text/typescript' } },
+        ],
+      });
+    });
+    const asked = JSON.stringify(model.requests[0]?.messages);
+    expect(asked).toContain('[a.ts](src/a.ts)');
+    expect(asked).toContain('src/a.ts:\\nlet a = 1;');
+  });
+});
+
+it('hands the editor’s MCP servers on as they are, what looks like a variable too', () => {
+  const env = [{ name: 'KEY', value: '${HOME}' }];
+  expect(mcpServersOf([{ name: 'my server', command: 'npx', args: ['-y', 'x'], env }])).toEqual({
+    my_server: { command: 'npx', args: ['-y', 'x'], env: { KEY: '$${HOME}' }, required: false },
+  });
+  expect(() => mcpServersOf([{ type: 'sse', name: 'old', url: 'https://a.b', headers: [] }])).toThrow('sse');
+});
+
+it('x acp speaks the protocol alone on standard output, works in the project, and ends with its input', async () => {
+  const endpoint = await fakeEndpoint([
+    { call: 'write_file', input: { path: 'note.txt', content: 'Hi' } },
+    { text: 'Done.' },
+  ]);
+  const file = join(directory, 'agent.yaml');
+  const project = mkdtempSync(join(tmpdir(), 'x-acp-project-'));
+  writeFileSync(file, 'model: compatible:fake\ncapabilities: [workspace_tools]\n');
+  const env = { ...process.env, OPENAI_BASE_URL: endpoint.url, OPENAI_API_KEY: 'key' };
+  const child = spawn(process.execPath, [main, 'acp', file], { env, stdio: ['pipe', 'pipe', 'inherit'] });
+  const ended = new Promise((resolve) => child.on('close', resolve));
+  const stream = ndJsonStream(
+    Writable.toWeb(child.stdin),
+    Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
+  );
+  const { value } = await edit(stream, async (agent) => {
+    await agent.request(methods.agent.initialize, { protocolVersion: 1, clientCapabilities: {} });
+    const { sessionId } = await agent.request(methods.agent.session.new, { cwd: project, mcpServers: [] });
+    return prompt(agent, sessionId);
+  });
+  expect(value.stopReason).toBe('end_turn');
+  expect(existsSync(join(project, 'note.txt'))).toBe(true);
+  child.stdin.end();
+  expect(await ended).toBe(0);
+  await endpoint.close();
+  rmSync(project, { recursive: true, force: true, maxRetries: 20 });
+});
+
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
