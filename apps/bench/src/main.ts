@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { benchHarness } from './harness.js';
 import { benchMemory } from './memory-recall.js';
 import { benchReader } from './reader.js';
+import { benchScale } from './scale.js';
 import { benchSessions } from './sessions.js';
 
 const { positionals: wanted, values } = parseArgs({
@@ -12,12 +13,14 @@ const { positionals: wanted, values } = parseArgs({
     recordings: { type: 'string' },
     questions: { type: 'string' },
     out: { type: 'string' },
+    sessions: { type: 'string' },
   },
 });
 
 const BENCHMARKS: Readonly<Record<string, () => Promise<unknown>>> = {
   harness: () => benchHarness({ withNode22: values['with-node22'] }),
   sessions: benchSessions,
+  scale: () => benchScale(values),
   memory: () => benchMemory(values),
   reader: () => benchReader(values),
 };

@@ -4,10 +4,13 @@ import { join } from 'node:path';
 import { operationId, SessionKey, type SessionStore, type Workspace } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
+import { PostgresSession } from '@x/session-postgres';
 import { RedisSession } from '@x/session-redis';
+import { SqliteSession } from '@x/session-sqlite';
 import type { Redis } from 'ioredis';
 import type { Pool } from 'mysql2/promise';
-import { bytesReceived, bytesToDisk } from './sessions-bytes.js';
+import type { Pool as Pg } from 'pg';
+import { bytesLogged, bytesOfProcess, bytesReceived, bytesToDisk } from './sessions-bytes.js';
 import { type Contender, someHead, someMessages, someTurn } from './sessions-conversation.js';
 
 let sessions = 0;
@@ -39,6 +42,30 @@ export async function mysqlSession(pool: Pool): Promise<Contender> {
     'MysqlSession',
     appending(store, () => bytesReceived(pool)),
   );
+}
+
+export async function postgresSession(pool: Pg): Promise<Contender> {
+  const store = new PostgresSession({ pool, table: 'ours' });
+  await store.migrate();
+  return contender(
+    'PostgresSession',
+    appending(store, () => bytesLogged(pool)),
+  );
+}
+
+export function sqliteSession(): Contender & { close(): Promise<void> } {
+  const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
+  const store = new SqliteSession({ file: join(directory, 'sessions.db') });
+  return {
+    ...contender(
+      'SqliteSession (fsync)',
+      appending(store, async () => bytesOfProcess()),
+    ),
+    async close() {
+      await store.close();
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
 }
 
 export function workspaceSession(): Contender & { close(): void } {

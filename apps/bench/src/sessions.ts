@@ -1,11 +1,20 @@
 import { Redis } from 'ioredis';
 import { createPool } from 'mysql2/promise';
+import pg from 'pg';
 import { durableMariadb } from '../../../tooling/services/mariadb.js';
+import { durablePostgres } from '../../../tooling/services/postgres.js';
 import { durableRedis } from '../../../tooling/services/redis.js';
 import { resolve } from '../../../tooling/services/resolve.js';
 import { ownServers } from '../../../tooling/services/strategies.js';
 import { type Contender, neededBytes } from './sessions-conversation.js';
-import { mysqlSession, redisSession, redisSessionLoaded, workspaceSession } from './sessions-ours.js';
+import {
+  mysqlSession,
+  postgresSession,
+  redisSession,
+  redisSessionLoaded,
+  sqliteSession,
+  workspaceSession,
+} from './sessions-ours.js';
 import { langGraphMemory, langGraphSqlite, naiveReplace, naiveSet } from './sessions-peers.js';
 import { besideMysql, besideRedis, type Comparison, timed } from './sessions-raw.js';
 import { median } from './statistics.js';
@@ -22,12 +31,14 @@ interface TurnCost {
 
 /**
  * What it costs to keep a conversation, turn by turn, beside peers and raw commands. On servers of its own: a Redis that
- * appends to its file and syncs it every second, and a MariaDB that syncs at every commit.
+ * appends to its file and syncs it every second, and a MariaDB and a PostgreSQL that sync at every commit.
  */
 export async function benchSessions(): Promise<void> {
   const redisServer = await resolve(durableRedis, ownServers);
   const databaseServer = await resolve(durableMariadb, ownServers);
+  const postgresServer = await resolve(durablePostgres, ownServers);
   const client = new Redis(redisServer.address);
+  const postgres = new pg.Pool({ connectionString: postgresServer.address });
   const pool = createPool(databaseServer.address);
   try {
     await client.config('SET', 'appendfsync', 'everysec');
@@ -35,11 +46,14 @@ export async function benchSessions(): Promise<void> {
     await client.config('SET', 'auto-aof-rewrite-percentage', '0');
     reportComparisons(await compare(client, pool));
     const files = workspaceSession();
+    const ours = sqliteSession();
     const sqlite = langGraphSqlite();
     try {
       await reportTurns([
         redisSession(client),
         await mysqlSession(pool),
+        await postgresSession(postgres),
+        ours,
         files,
         redisSessionLoaded(client),
         naiveSet(client),
@@ -49,12 +63,15 @@ export async function benchSessions(): Promise<void> {
       ]);
     } finally {
       files.close();
+      await ours.close();
       sqlite.close();
     }
   } finally {
     client.disconnect();
     await pool.end();
+    await postgres.end();
     await redisServer.stop();
+    await postgresServer.stop();
     await databaseServer.stop();
   }
 }

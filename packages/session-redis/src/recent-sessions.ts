@@ -26,7 +26,9 @@ export async function* recentSessions(
   const indexes = names.map((name): Index => ({ name, ahead: [], behind, isRead: false }));
   for (;;) {
     const empty = indexes.filter(({ ahead, isRead }) => ahead.length === 0 && !isRead);
-    await Promise.all(empty.map((index) => readOn(client, index, size)));
+    // The slots of a Cluster are on several machines, anything else answers in one round trip.
+    const together = client.isCluster === false ? [empty] : empty.map((index) => [index]);
+    await Promise.all(together.map((group) => readOn(client, group, size)));
     let newest: Index | undefined;
     for (const index of indexes) {
       const next = index.ahead.at(-1);
@@ -38,20 +40,24 @@ export async function* recentSessions(
   }
 }
 
-async function readOn(client: RedisClient, index: Index, size: number): Promise<void> {
-  const { behind } = index;
+async function readOn(client: RedisClient, indexes: readonly Index[], size: number): Promise<void> {
+  let left = indexes;
   // Those of the same millisecond are read again, and left out.
-  for (let offset = 0; index.ahead.length === 0 && !index.isRead; offset += size) {
-    const from = behind === undefined ? '+inf' : String(behind.time);
-    const reply = await runScript(client, recentScript, [index.name], [from, String(offset), String(size)]);
-    const texts = (reply as unknown[]).map(String);
-    for (let at = 0; at < texts.length; at += 2) {
-      const entry = { id: texts[at] ?? '', time: Number(texts[at + 1]) };
-      if (behind === undefined || isBehind(entry, behind)) index.ahead.unshift(entry);
+  for (let offset = 0; left.length > 0; offset += size) {
+    const names = left.map(({ name }) => name);
+    const from = left.map(({ behind }) => (behind === undefined ? '+inf' : String(behind.time)));
+    const reply = await runScript(client, recentScript, names, [String(offset), String(size), ...from]);
+    for (const [number, index] of left.entries()) {
+      const texts = ((reply as unknown[][])[number] ?? []).map(String);
+      for (let at = 0; at < texts.length; at += 2) {
+        const entry = { id: texts[at] ?? '', time: Number(texts[at + 1]) };
+        if (index.behind === undefined || isBehind(entry, index.behind)) index.ahead.unshift(entry);
+      }
+      index.isRead = texts.length < 2 * size;
     }
-    index.isRead = texts.length < 2 * size;
+    left = left.filter(({ ahead, isRead }) => ahead.length === 0 && !isRead);
   }
-  index.behind = index.ahead[0];
+  for (const index of indexes) index.behind = index.ahead[0];
 }
 
 /** Tests whether an entry comes after another one; nothing comes after all. */

@@ -18,9 +18,14 @@ if redis.call('EXISTS', KEYS[6]) == 0 then redis.call('UNLINK', KEYS[5]) end
 return removed
 `);
 
-/** Reads an index, the newest first. Keys: index. Values: the latest time, how many to leave out, and to read. */
+/** Reads indexes, the newest first. Keys: indexes. Values: how many to leave out of each, and to read; the latest time of each. */
 export const recentScript = script(`
-return redis.call('ZREVRANGEBYSCORE', KEYS[1], ARGV[1], '-inf', 'WITHSCORES', 'LIMIT', ARGV[2], ARGV[3])
+local found = {}
+for number, index in ipairs(KEYS) do
+  found[number] =
+    redis.call('ZREVRANGEBYSCORE', index, ARGV[number + 2], '-inf', 'WITHSCORES', 'LIMIT', ARGV[1], ARGV[2])
+end
+return found
 `);
 
 /** Takes a session that has expired out of the indexes. Keys: session, indexes. Values: member. */
