@@ -76,6 +76,7 @@ export default defineConfig({
           page('Serve an agent', '/serve-an-agent'),
           page('Deploy', '/deploy'),
           page('Many machines', '/many-machines'),
+          page('Scale', '/scale'),
           page('Operations', '/operations'),
           page('Upgrading', '/upgrading'),
           page('Telemetry', '/telemetry'),

@@ -51,6 +51,7 @@ export async function benchScale({
     const filled = await open();
     try {
       rows[name] = await measure(filled, count);
+      console.log(name, JSON.stringify(rows[name]));
     } finally {
       await filled.close();
     }

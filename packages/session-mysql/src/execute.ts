@@ -1,4 +1,5 @@
 import type { Pool, PoolConnection, QueryResult, RowDataPacket } from 'mysql2/promise';
+import { checkPool } from './check-pool.js';
 import { isReadOnly } from './store-error.js';
 
 const SHAPE = { rowsAsArray: false, nestTables: false, namedPlaceholders: false, typeCast: true } as const;
@@ -39,6 +40,7 @@ async function onConnection<T>(
   task: (connection: PoolConnection) => Promise<T>,
 ): Promise<T> {
   if (!isPool(runner)) return task(runner);
+  await checkPool(runner);
   const connection = await runner.getConnection();
   let isUsable = true;
   try {

@@ -1,4 +1,5 @@
 import type { Pool, PoolConnection } from 'mysql2/promise';
+import { checkPool } from './check-pool.js';
 import { isReadOnly } from './store-error.js';
 
 /** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
@@ -6,6 +7,7 @@ export async function inTransaction<T>(
   pool: Pool,
   task: (connection: PoolConnection) => Promise<T>,
 ): Promise<T> {
+  await checkPool(pool);
   const connection = await pool.getConnection();
   try {
     await connection.beginTransaction();

@@ -1,6 +1,7 @@
 import { SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
+import { checkPool } from './check-pool.js';
 import { migrations } from './migrations.js';
 
 /** The column or the index is there already, or gone already. */
@@ -16,6 +17,7 @@ const LOCK_SECONDS = 60;
  * connection and ends with it.
  */
 export async function migrateTables(pool: Pool, table: string): Promise<void> {
+  await checkPool(pool);
   const connection = await pool.getConnection();
   try {
     const name = await lock(connection, table);

@@ -166,3 +166,29 @@ async function winning(store: MysqlSession, key: SessionKey): Promise<number> {
     }
   }
 }
+
+it.each([
+  ['autocommit = 0', 'autocommit = 1'],
+  ['SESSION TRANSACTION ISOLATION LEVEL READ UNCOMMITTED', 'transaction_isolation'],
+])('refuses a pool whose connections have %s, and writes nothing', async (setting, remedy) => {
+  const { table, store } = await testStore();
+  const key = SessionKey.of('s-1');
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: messages(1) });
+  const pool = testPool();
+  pool.pool.on('connection', (connection) => connection.query(`SET ${setting}`));
+  const refusing = new MysqlSession({ pool, table });
+  const operations = [
+    () => refusing.migrate(),
+    () => refusing.load(key),
+    () => refusing.delete(key),
+    () => refusing.lease(key, { ttlMs: 1000 }),
+    () => commitAt(refusing, key, { expectedVersion: 1, head: {}, keep: 1, append: [] }),
+  ];
+  for (const operation of operations) {
+    await expect(operation()).rejects.toMatchObject({
+      code: 'invalid_input',
+      message: expect.stringContaining(remedy),
+    });
+  }
+  expect(await store.load(key)).toMatchObject({ version: 1 });
+});

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
@@ -140,4 +140,12 @@ describe('SqliteSession', () => {
     expect(() => new SqliteSession({ file: garbage })).toThrow(/is damaged/);
     expect(() => new SqliteSession({ file: '' })).toThrow(/file/);
   });
+});
+
+it('takes less than twice what the messages have, at the sizes that most of them have', async () => {
+  const store = new SqliteSession({ file: fresh() });
+  const append = Array.from({ length: 400 }, () => userMessage('m'.repeat(1_400)));
+  await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append });
+  await store.close();
+  expect(statSync(last()).size).toBeLessThan(2 * Buffer.byteLength(JSON.stringify(append)));
 });
