@@ -208,6 +208,7 @@ async function expire(pool: Pool, table: string): Promise<void> {
 
 function poolOf(connection: Awaited<ReturnType<typeof createConnection>>): Pool {
   const execute = connection.execute.bind(connection);
-  const runner = { execute, getConnection: async () => ({ execute, release: () => {}, destroy: () => {} }) };
-  return runner as unknown as Pool;
+  const query = connection.query.bind(connection);
+  const same = { query, execute, release: () => {}, destroy: () => {} };
+  return { execute, getConnection: async () => same } as unknown as Pool;
 }
