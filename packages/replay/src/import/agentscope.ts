@@ -2,7 +2,7 @@ import { AgentState, type ContentBlock, parseWith } from '@x/core';
 import * as z from 'zod';
 import { asJson, inlineFile, outputText, parseArguments, text } from './blocks.js';
 import { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 
 const message = z.looseObject({
   role: z.enum(['USER', 'ASSISTANT', 'SYSTEM', 'TOOL']),
@@ -14,38 +14,30 @@ const message = z.looseObject({
 type Block = Readonly<Record<string, unknown>> & { readonly type: string };
 
 /** Messages of AgentScope, as its session files and the `context` of its agent state hold them. */
-export const agentscope: Importer = {
+export const agentscope = importerOf({
   format: 'agentscope',
   describes: 'agent state and session files of AgentScope (JSON, JSONL)',
-  recognizes: (entry) => message.safeParse(entry).success,
-  read(entries, builder) {
-    for (const entry of entries) {
-      const parsed = message.safeParse(entry).data;
-      if (parsed === undefined) {
-        builder.unread('entry of another shape');
-        continue;
-      }
-      const { role, content, timestamp } = parsed;
-      const time = Date.parse(`${timestamp?.replace(' ', 'T')}Z`);
-      const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
-      const blocks: readonly Block[] =
-        typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-      const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(readBlock);
-      if (role === 'SYSTEM')
-        builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
-      else if (role === 'ASSISTANT') builder.assistant(said, placed);
-      else if (said.length > 0) builder.user(said, placed);
-      for (const block of blocks) {
-        if (block.type !== 'tool_result') continue;
-        const output = Array.isArray(block.output)
-          ? block.output.flatMap(readOutput)
-          : outputText(block.output);
-        const isError = ['error', 'denied', 'interrupted'].includes(String(block.state));
-        builder.result(String(block.id), output, { ...placed, isError });
-      }
+  entry: message,
+  readEntry({ role, content, timestamp }, builder) {
+    const time = Date.parse(`${timestamp?.replace(' ', 'T')}Z`);
+    const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
+    const blocks: readonly Block[] =
+      typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(readBlock);
+    if (role === 'SYSTEM')
+      builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+    else if (role === 'ASSISTANT') builder.assistant(said, placed);
+    else if (said.length > 0) builder.user(said, placed);
+    for (const block of blocks) {
+      if (block.type !== 'tool_result') continue;
+      const output = Array.isArray(block.output)
+        ? block.output.flatMap(readOutput)
+        : outputText(block.output);
+      const isError = ['error', 'denied', 'interrupted'].includes(String(block.state));
+      builder.result(String(block.id), output, { ...placed, isError });
     }
   },
-};
+});
 
 function readBlock(block: Block): readonly ContentBlock[] {
   const { type, id, name, input, thinking, data, media_type: media = 'image/png' } = block;

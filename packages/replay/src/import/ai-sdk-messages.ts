@@ -2,7 +2,7 @@ import type { ContentBlock, ToolOutputBlock } from '@x/core';
 import * as z from 'zod';
 import { asJson, fileAt, inlineFile, outputText, text } from './blocks.js';
 import type { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 
 const modelPart = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), text: z.string() }),
@@ -26,29 +26,22 @@ const modelMessage = z.looseObject({
 const output = z.looseObject({ type: z.string(), value: z.unknown().optional() });
 
 /** `ModelMessage`s of the AI SDK, what `result.response.messages` holds. */
-export const aiSdkModelMessages: Importer = {
+export const aiSdkModelMessages = importerOf({
   format: 'ai-sdk-model-messages',
   describes: 'ModelMessage arrays of the AI SDK (JSON)',
+  entry: modelMessage,
   recognizes: (value) => {
     const content = modelMessage.safeParse(value).data?.content;
     return Array.isArray(content) && content.some((part) => isToolPart(part));
   },
-  read(values, builder) {
-    for (const [index, value] of values.entries()) {
-      const message = modelMessage.safeParse(value).data;
-      if (message === undefined) {
-        builder.unread('message of another shape');
-        continue;
-      }
-      const parts =
-        typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content;
-      const blocks = parts.flatMap((part) => readModelPart(part, builder));
-      if (message.role === 'assistant') builder.assistant(blocks, { answer: `answer-${index}` });
-      else if (message.role === 'user') builder.user(blocks);
-      else if (message.role === 'system') builder.system(textsOf(blocks));
-    }
+  readEntry({ role, content }, builder, index) {
+    const parts = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+    const blocks = parts.flatMap((part) => readModelPart(part, builder));
+    if (role === 'assistant') builder.assistant(blocks, { answer: `answer-${index}` });
+    else if (role === 'user') builder.user(blocks);
+    else if (role === 'system') builder.system(textsOf(blocks));
   },
-};
+});
 
 function isToolPart(value: unknown): boolean {
   const type = modelPart.safeParse(value).data?.type;
@@ -103,35 +96,28 @@ const uiMessage = z.looseObject({
 });
 
 /** `UIMessage`s of the AI SDK, what `useChat` keeps. Each `step-start` begins another model call. */
-export const aiSdkUiMessages: Importer = {
+export const aiSdkUiMessages = importerOf({
   format: 'ai-sdk-ui-messages',
   describes: 'UIMessage arrays of the AI SDK (JSON)',
-  recognizes: (value) => uiMessage.safeParse(value).success,
-  read(values, builder) {
-    for (const [index, value] of values.entries()) {
-      const message = uiMessage.safeParse(value).data;
-      if (message === undefined) {
-        builder.unread('message of another shape');
-        continue;
-      }
-      let step = 0;
-      const blocks: ContentBlock[] = [];
-      const add = () => {
-        if (message.role === 'assistant') builder.assistant(blocks, { answer: `answer-${index}-${step}` });
-        else if (message.role === 'user') builder.user(blocks);
-        else builder.system(textsOf(blocks));
-        blocks.length = 0;
-      };
-      for (const part of message.parts) {
-        if (part.type === 'step-start') {
-          add();
-          step++;
-        } else blocks.push(...readUiPart(part, builder));
-      }
-      add();
+  entry: uiMessage,
+  readEntry({ role, parts }, builder, index) {
+    let step = 0;
+    const blocks: ContentBlock[] = [];
+    const add = () => {
+      if (role === 'assistant') builder.assistant(blocks, { answer: `answer-${index}-${step}` });
+      else if (role === 'user') builder.user(blocks);
+      else builder.system(textsOf(blocks));
+      blocks.length = 0;
+    };
+    for (const part of parts) {
+      if (part.type === 'step-start') {
+        add();
+        step++;
+      } else blocks.push(...readUiPart(part, builder));
     }
+    add();
   },
-};
+});
 
 function readUiPart(value: { readonly type: string }, builder: ConversationBuilder): readonly ContentBlock[] {
   const part = uiPart.safeParse(value).data;

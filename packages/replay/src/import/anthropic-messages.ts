@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { readAnthropicContent } from './anthropic-content.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 
 const messageSchema = z.looseObject({
   role: z.enum(['user', 'assistant']),
@@ -8,9 +8,10 @@ const messageSchema = z.looseObject({
 });
 
 /** Messages of Anthropic's Messages API. */
-export const anthropicMessages: Importer = {
+export const anthropicMessages = importerOf({
   format: 'anthropic-messages',
   describes: "messages of Anthropic's Messages API (JSON array or JSONL)",
+  entry: messageSchema,
   recognizes: (value) => {
     const message = messageSchema.safeParse(value).data;
     return (
@@ -18,17 +19,10 @@ export const anthropicMessages: Importer = {
       message.content.some(({ type }) => type === 'tool_use' || type === 'tool_result')
     );
   },
-  read(values, builder) {
-    for (const [index, value] of values.entries()) {
-      const message = messageSchema.safeParse(value).data;
-      if (message === undefined) {
-        builder.unread('message of another shape');
-        continue;
-      }
-      const { blocks, results } = readAnthropicContent(message.content);
-      for (const { callId, output, isError } of results) builder.result(callId, output, { isError });
-      if (message.role === 'user') builder.user(blocks);
-      else builder.assistant(blocks, { answer: `answer-${index}` });
-    }
+  readEntry({ role, content }, builder, index) {
+    const { blocks, results } = readAnthropicContent(content);
+    for (const { callId, output, isError } of results) builder.result(callId, output, { isError });
+    if (role === 'user') builder.user(blocks);
+    else builder.assistant(blocks, { answer: `answer-${index}` });
   },
-};
+});

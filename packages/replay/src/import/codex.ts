@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { text } from './blocks.js';
 import type { ConversationBuilder } from './conversation-builder.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 import { readResponsesItem } from './openai-responses.js';
 
 const lineSchema = z.looseObject({
@@ -32,18 +32,12 @@ type Line = z.output<typeof lineSchema>;
  * Rollout files of the Codex CLI, `~/.codex/sessions/<year>/<month>/<day>/rollout-….jsonl`: `response_item` lines are what
  * went to and came from the model; events repeat that for display and add what was billed.
  */
-export const codex: Importer = {
+export const codex = importerOf({
   format: 'codex',
   describes: 'Codex CLI rollout files (JSONL)',
-  recognizes: (value) => lineSchema.safeParse(value).success,
-  read(values, builder) {
-    for (const value of values) {
-      const line = lineSchema.safeParse(value).data;
-      if (line === undefined) builder.unread('line of another shape');
-      else readers[line.type](line, builder);
-    }
-  },
-};
+  entry: lineSchema,
+  readEntry: (line, builder) => readers[line.type](line, builder),
+});
 
 const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationBuilder) => void>> = {
   session_meta({ payload }, builder) {

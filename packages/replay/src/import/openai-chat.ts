@@ -1,7 +1,7 @@
 import type { ToolOutputBlock } from '@x/core';
 import * as z from 'zod';
 import { fileAt, outputText, parseArguments, text } from './blocks.js';
-import type { Importer } from './importer.js';
+import { importerOf } from './importer.js';
 
 const call = z.looseObject({
   id: z.string(),
@@ -29,53 +29,34 @@ const part = z.union([
 ]);
 
 /** Messages of OpenAI's Chat Completions API, which most other providers take too. */
-export const openaiChat: Importer = {
+export const openaiChat = importerOf({
   format: 'openai-chat',
   describes: 'messages of the Chat Completions API (JSON array or JSONL)',
-  recognizes: (value) => messageSchema.safeParse(value).success,
-  read(values, builder) {
-    for (const [index, value] of values.entries()) {
-      const message = messageSchema.safeParse(value).data;
-      // Answers that follow each other are two here: the format has one message for each.
-      const answer = `answer-${index}`;
-      if (message === undefined) {
-        builder.unread('message of another shape');
-        continue;
+  entry: messageSchema,
+  readEntry(message, builder, index) {
+    const said = readParts(message.content);
+    switch (message.role) {
+      case 'user':
+        return builder.user(said);
+      case 'assistant': {
+        const { reasoning_content: thinking, tool_calls: calls } = message;
+        const blocks = [
+          ...(thinking ? [{ type: 'thinking' as const, thinking }] : []),
+          ...said,
+          ...(calls ?? []).map(({ id, function: { name, arguments: input } }) => {
+            return { type: 'tool_use' as const, id, name, input: parseArguments(input) };
+          }),
+        ];
+        // Answers that follow each other are two here: the format has one message for each.
+        return builder.assistant(blocks, { answer: `answer-${index}` });
       }
-      switch (message.role) {
-        case 'user':
-          builder.user(readParts(message.content));
-          break;
-        case 'assistant':
-          builder.assistant(
-            [
-              ...(message.reasoning_content
-                ? [{ type: 'thinking' as const, thinking: message.reasoning_content }]
-                : []),
-              ...readParts(message.content),
-              ...(message.tool_calls ?? []).map(({ id, function: { name, arguments: input } }) => ({
-                type: 'tool_use' as const,
-                id,
-                name,
-                input: parseArguments(input),
-              })),
-            ],
-            { answer },
-          );
-          break;
-        case 'tool':
-          builder.result(message.tool_call_id, readParts(message.content));
-          break;
-        default:
-          builder.system(
-            readParts(message.content)
-              .map((block) => (block.type === 'text' ? block.text : ''))
-              .join('\n'),
-          );
-      }
+      case 'tool':
+        return builder.result(message.tool_call_id, said);
+      default:
+        builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
     }
   },
-};
+});
 
 function readParts(value: z.output<typeof content>): readonly ToolOutputBlock[] {
   if (!Array.isArray(value)) return text(value);
