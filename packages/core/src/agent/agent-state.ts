@@ -119,12 +119,6 @@ export type ToolGroupContext = z.infer<typeof toolContextSchema>;
 /** A call that has begun and not ended: its process may have died. */
 export type ActiveCall = NonNullable<z.infer<typeof headSchema>['activeCall']>;
 
-/** A step from one stored version to the next. */
-type Migration = (state: Record<string, unknown>) => Record<string, unknown>;
-
-/** `migrations[n]` turns version n into version n + 1. Version 1 is the first there is. */
-const migrations: Readonly<Record<number, Migration>> = {};
-
 /**
  * State of an agent in one session: the current conversation, and the state of its capabilities. Serializable
  * whole with `JSON.stringify`; stores keep `head()` and the context apart.
@@ -190,13 +184,13 @@ export class AgentState {
   }
 
   /**
-   * Reads what `JSON.stringify(state)` wrote, by this or an older version of the package.
+   * Reads what `JSON.stringify(state)` wrote, by this or an earlier release of the package.
    *
    * @throws {InvalidInputError} naming the path of every bad field, or saying that a newer version wrote it.
    */
   static fromJSON(json: unknown): AgentState {
     const { context: messages, ...stored } = asRecord(json);
-    const head = parseWith(headSchema, migrate(stored, migrations, AGENT_STATE_VERSION), 'AgentState');
+    const head = parseWith(headSchema, ofThisVersion(stored), 'AgentState');
     const { context } = parseWith(contextSchema, { context: messages }, 'AgentState');
     checkMessages(context, 'AgentState', 'context');
     return new AgentState(head, context);
@@ -209,8 +203,7 @@ export class AgentState {
    * @throws {InvalidInputError} see {@link AgentState.fromJSON}.
    */
   static fromParts(head: unknown, context: readonly Message[]): AgentState {
-    const migrated = migrate(asRecord(head), migrations, AGENT_STATE_VERSION);
-    const { known, later } = withoutLater(migrated);
+    const { known, later } = withoutLater(ofThisVersion(asRecord(head)));
     return new AgentState(parseWith(headSchema, known, 'AgentState'), context, later);
   }
 
@@ -270,34 +263,16 @@ export class AgentState {
   }
 }
 
-/**
- * Brings a stored form up to `target`, one version at a time.
- *
- * @throws {InvalidInputError} at `schemaVersion` when it is no version, unknown, or newer than `target`.
- */
-export function migrate(
-  state: Record<string, unknown>,
-  steps: Readonly<Record<number, Migration>>,
-  target: number,
-): Record<string, unknown> {
-  let current = state;
-  for (;;) {
-    const version = current.schemaVersion;
-    if (version === target) return current;
-    if (typeof version !== 'number' || !Number.isInteger(version)) {
-      throw badVersion(`must be a whole number, not ${JSON.stringify(version) ?? 'missing'}`);
-    }
-    if (version > target) {
-      throw badVersion(`is ${version}, newer than this package writes (${target}); upgrade @x/core`);
-    }
-    const step = steps[version];
-    if (step === undefined) throw badVersion(`is ${version}, which this package cannot read`);
-    current = { ...step(current), schemaVersion: version + 1 };
-  }
-}
-
-function badVersion(message: string): InvalidInputError {
-  return new InvalidInputError('AgentState', [{ path: 'schemaVersion', message }]);
+/** @throws {InvalidInputError} at `schemaVersion` when it is not the version that this package reads. */
+function ofThisVersion(state: Record<string, unknown>): Record<string, unknown> {
+  const { schemaVersion: version } = state;
+  if (version === AGENT_STATE_VERSION) return state;
+  const message = !Number.isInteger(version)
+    ? `must be a whole number, not ${JSON.stringify(version) ?? 'missing'}`
+    : Number(version) > AGENT_STATE_VERSION
+      ? `is ${version}, newer than this package writes (${AGENT_STATE_VERSION}); upgrade @x/core`
+      : `is ${version}, which this package cannot read`;
+  throw new InvalidInputError('AgentState', [{ path: 'schemaVersion', message }]);
 }
 
 function asRecord(json: unknown): Record<string, unknown> {

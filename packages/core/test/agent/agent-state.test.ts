@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { migrate } from '../../src/agent/agent-state.js';
 import {
   AGENT_STATE_VERSION,
   AgentState,
@@ -176,45 +175,19 @@ describe('AgentState as JSON', () => {
   });
 });
 
-describe('migrate', () => {
-  const steps = {
-    1: ({ name, ...rest }: Record<string, unknown>) => ({ ...rest, sessionId: name }),
-    2: (state: Record<string, unknown>) => ({ ...state, todos: [] }),
-  };
-
-  test('runs every step from the stored version to the target, in order', () => {
-    expect(migrate({ schemaVersion: 1, name: 's' }, steps, 3)).toEqual({
-      schemaVersion: 3,
-      sessionId: 's',
-      todos: [],
-    });
-    expect(migrate({ schemaVersion: 2, sessionId: 's' }, steps, 3)).toEqual({
-      schemaVersion: 3,
-      sessionId: 's',
-      todos: [],
-    });
-  });
-
-  test('leaves the current version as it is, and the old one unchanged', () => {
-    const current = { schemaVersion: 3, sessionId: 's' };
-    expect(migrate(current, steps, 3)).toBe(current);
-    const old = Object.freeze({ schemaVersion: 1, name: 's' });
-    migrate(old, steps, 3);
-    expect(old).toEqual({ schemaVersion: 1, name: 's' });
-  });
-
-  test.each([
-    [{ schemaVersion: 4 }, 'newer'],
-    [{ schemaVersion: 0 }, 'cannot read'],
-    [{ schemaVersion: -1 }, 'cannot read'],
-    [{ schemaVersion: 1.5 }, 'must be a whole number, not 1.5'],
-    [{ schemaVersion: null }, 'must be a whole number, not null'],
-    [{}, 'must be a whole number, not missing'],
-  ])('refuses %j', (state, message) => {
-    const error = errorOf(() => migrate(state, steps, 3));
-    expect(InvalidInputError.isInstance(error) && error.issues[0]?.path).toBe('schemaVersion');
-    expect(error.message).toContain(message);
-  });
+test.each([
+  [AGENT_STATE_VERSION + 1, 'newer'],
+  [0, 'cannot read'],
+  [-1, 'cannot read'],
+  [1.5, 'must be a whole number, not 1.5'],
+  [null, 'must be a whole number, not null'],
+  [undefined, 'must be a whole number, not missing'],
+])('refuses a state of version %j', (schemaVersion, message) => {
+  const state = { ...stored(fullState()), schemaVersion };
+  for (const read of [() => AgentState.fromJSON(state), () => AgentState.fromParts(state, [])]) {
+    expect(pathsOf(read)).toEqual(['schemaVersion']);
+    expect(errorOf(read).message).toContain(message);
+  }
 });
 
 describe('renderTodos', () => {
