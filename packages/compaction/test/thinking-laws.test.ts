@@ -6,7 +6,6 @@ import {
   createCompactor,
   maskOutputs,
   previewArgs,
-  referenceMedia,
   truncateArgs,
 } from '../src/index.js';
 import { conversation } from './arbitraries.js';
@@ -38,7 +37,6 @@ const signed = conversation.map((messages) =>
 const stages = [
   truncateArgs({ triggerMessages: 1, triggerTokens: 1, keepMessages: 0, maxArgLength: 40 }),
   previewArgs({ mode: 'compaction', argThreshold: 0, protectPercent: 0 }),
-  referenceMedia({ keepUserTurns: 0 }),
 ];
 const masked = maskOutputs({ keepRecentToolOutputs: 0 });
 

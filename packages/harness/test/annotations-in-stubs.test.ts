@@ -16,21 +16,20 @@ const tool = (name: string, says: { readonly readOnly?: boolean; readonly destru
     ...says,
   });
 
-it('masked calls say what their tools say of themselves: not to be repeated, or replaced by a newer one', async () => {
+it('masked calls say what their tools say of themselves: not to be repeated', async () => {
   const call = (name: string, input: { path?: string } = {}) => ({ toolCalls: [{ name, input }] });
-  const asked = call('weather', { path: 'rain.csv' });
   const model = new ScriptedModel(
-    [call('drop_tables'), asked, call('tidy'), asked, { text: 'done' }, { text: 'yes' }],
+    [call('drop_tables'), call('tidy'), { text: 'done' }, { text: 'yes' }],
     { contextWindow: 100_000 },
   );
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(scratch())
-    .tools(tool('drop_tables', { destructive: true }), tool('weather', { readOnly: true }), tool('tidy', {}))
+    .tools(tool('drop_tables', { destructive: true }), tool('tidy', {}))
     .use(
       compaction({
         model: null,
-        stages: ['mask_superseded', maskOutputs({ keepRecentToolOutputs: 0 }), 'drop_oldest'],
+        stages: [maskOutputs({ keepRecentToolOutputs: 0 }), 'drop_oldest'],
       }),
     )
     .build();
@@ -39,11 +38,10 @@ it('masked calls say what their tools say of themselves: not to be repeated, or 
   await agent.compact(context);
   await agent.call('Still there?', context);
 
-  const [dropped, older, tidied] = (model.requests.at(-1)?.messages ?? [])
+  const [dropped, tidied] = (model.requests.at(-1)?.messages ?? [])
     .filter(({ role }) => role === 'tool')
     .map((message) => textOf(message));
   expect(dropped).toMatch(/^\[drop_tables → ok, 41 lines, .*; done, do not repeat; /);
-  expect(older).toMatch(/^\[weather rain.csv → ok; superseded by the newer call /);
   expect(tidied).toMatch(/^\[tidy → ok, 41 lines, \d+ bytes; full text: recall r\d+\]$/);
   await agent.close();
 });

@@ -43,7 +43,6 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
     const { counted, version } = runner.measure(scope);
     const response = await next();
-    recall?.answered(scope.state);
     if (response.usage && runner.measure(scope).version === version) {
       calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
     }

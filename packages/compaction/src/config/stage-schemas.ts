@@ -52,18 +52,6 @@ export const previewArgsSchema = z.strictObject({
   protectPercent: shareSchema.default(0.3),
 });
 
-/** Replaces old files by a text that says what they were. */
-export const referenceMediaSchema = z.strictObject({
-  /** The newest turns, each begun by a user's request, whose files stay. */
-  keepUserTurns: countSchema.default(2),
-});
-
-/** Replaces tool outputs that a newer one makes redundant. */
-export const maskSupersededSchema = z.strictObject({
-  /** Tools whose outputs stay whole; a name may end in `*`. */
-  excludeTools: z.array(z.string().min(1)).default([]),
-});
-
 /** Replaces old tool outputs by a line that says what they were. */
 export const maskOutputsSchema = z.strictObject({
   keepRecentToolOutputs: countSchema.default(5),

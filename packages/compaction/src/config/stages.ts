@@ -2,10 +2,8 @@ import type { Reducer } from '../reducer.js';
 import { cutUnseen } from '../reducers/cut-unseen.js';
 import { dropOldest } from '../reducers/drop-oldest.js';
 import { maskOutputs } from '../reducers/mask-outputs.js';
-import { maskSuperseded } from '../reducers/mask-superseded.js';
 import { nativeCompaction } from '../reducers/native-compaction.js';
 import { previewArgs } from '../reducers/preview-args.js';
-import { referenceMedia } from '../reducers/reference-media.js';
 import { summarize } from '../reducers/summarize.js';
 import { trimSynthetic } from '../reducers/trim-synthetic.js';
 import { truncateArgs } from '../reducers/truncate-args.js';
@@ -22,8 +20,6 @@ export const STAGES = {
   truncate_args: () => truncateArgs(),
   trim_synthetic: () => trimSynthetic(),
   preview_args: () => previewArgs(),
-  reference_media: () => referenceMedia(),
-  mask_superseded: () => maskSuperseded({ onlyForTokens: true }),
   mask_outputs: () => maskOutputs({ onlyForTokens: true }),
   native: ({ summary, keep, saving, redact }) => nativeCompaction({ ...summary, keep, saving, redact }),
   summarize: ({ summary, keep, saving, redact }) => summarize({ ...summary, keep, saving, redact }),

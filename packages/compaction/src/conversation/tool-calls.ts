@@ -14,8 +14,6 @@ const PATH_KEYS = [
   'paths',
   'files',
 ];
-/** The most files to remember of one call. */
-const MOST_PATHS = 20;
 const RANGE_KEYS = [
   'offset',
   'limit',
@@ -30,21 +28,23 @@ const RANGE_KEYS = [
 const COMMAND_KEYS = ['command', 'cmd', 'script'];
 
 /** The file that a tool call is about, judged by the usual names of arguments; of several the first. */
-export function pathOf(call: Pick<ToolUseBlock, 'input'>): string | undefined {
-  return pathsOf(call)[0];
-}
-
-/** The files that a tool call is about. */
-function pathsOf({ input }: Pick<ToolUseBlock, 'input'>): readonly string[] {
-  if (!isObject(input)) return [];
+export function pathOf({ input }: Pick<ToolUseBlock, 'input'>): string | undefined {
+  if (!isObject(input)) return undefined;
   for (const key of PATH_KEYS) {
     const value = input[key];
-    if (typeof value === 'string' && value.trim()) return [value];
-    if (!Array.isArray(value) || value.length === 0) continue;
-    const paths = value.filter((path) => typeof path === 'string');
-    if (paths.length === value.length) return paths.slice(0, MOST_PATHS);
+    const paths = Array.isArray(value) ? value : [value];
+    const [path] = paths;
+    if (typeof path === 'string' && path.trim() && paths.every((other) => typeof other === 'string'))
+      return path;
   }
-  return [];
+  return undefined;
+}
+
+/** Tests a tool's name against patterns: a name, or a beginning followed by `*`. */
+export function matchesTool(patterns: readonly string[], name: string): boolean {
+  return patterns.some((pattern) =>
+    pattern.endsWith('*') ? name.startsWith(pattern.slice(0, -1)) : name === pattern,
+  );
 }
 
 /** The part of a file that a tool call asks for, by the usual names of arguments: `(offset 10, limit 50)`. */
@@ -74,7 +74,7 @@ export function commandOf(call: Pick<ToolUseBlock, 'input'>): string | undefined
 }
 
 /** The end of a tool call. */
-export interface CommandOutcome {
+interface CommandOutcome {
   readonly failed: boolean;
   readonly exitCode?: number | undefined;
 }

@@ -11,9 +11,9 @@ import {
 } from '@x/core';
 import { startOfUnseen } from '../conversation/regions.js';
 import { errorLine } from '../conversation/text.js';
+import { matchesTool } from '../conversation/tool-calls.js';
 import { Meter } from '../meter.js';
 import { capOfUnseen, cutMessage, fileOf, tokensOf } from '../reducers/cut-unseen.js';
-import { matchesTool } from '../reducers/select-tools.js';
 import { FALLBACK_CONTEXT_WINDOW, mostTokensOf } from '../run/budget.js';
 import { evictedPath, evictText, previewBlock } from './evict-text.js';
 import { type EvictionConfig, evictionConfigSchema, type ResolvedEvictionConfig } from './eviction-config.js';

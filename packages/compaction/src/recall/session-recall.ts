@@ -12,8 +12,8 @@ const SHARE_OF_FREE = 0.2;
 /** The recall of one session. */
 interface Session {
   readonly recall: SourceRecall;
-  /** The message that the last reminder was made for, and whether a model has answered it. */
-  reminder: { readonly key: string; readonly message: Message | undefined; answered: boolean } | undefined;
+  /** The last reminder, with the id of the request that it was made for. */
+  reminder: { readonly key: string; readonly message: Message | undefined } | undefined;
 }
 
 /** The part of a hook's or a tool's scope that recall needs. */
@@ -40,7 +40,8 @@ export class SessionRecall {
   }
 
   /**
-   * The reminder for the newest request of the user, until a model has answered it; none where nothing was summarized.
+   * The reminder for the newest request of the user, until a model has answered it, so that a waiting call resumes without
+   * one; none where nothing was summarized.
    *
    * @param free Tells the free window in tokens, and 0 where so many more would make a reduction due.
    */
@@ -50,24 +51,19 @@ export class SessionRecall {
     free: (more: number) => number,
   ): Promise<Message | undefined> {
     const { context } = scope.state;
-    const request = context[latestUserRequest(context)];
+    const latest = latestUserRequest(context);
+    const request = context[latest];
     const summary = context.findLast(({ kind }) => kind === 'summary');
-    if (!request || !summary) return undefined;
+    if (!request || !summary || context.findLastIndex(({ role }) => role === 'assistant') > latest)
+      return undefined;
     const session = this.#session(scope);
     const key = request.id;
-    if (session.reminder?.key === key)
-      return session.reminder.answered ? undefined : session.reminder.message;
+    if (session.reminder?.key === key) return session.reminder.message;
     const tokens = Math.floor(Math.min(MOST_TOKENS, free(0) * SHARE_OF_FREE));
     if (tokens < FEWEST_TOKENS || free(tokens) === 0) return undefined;
     const message = await session.recall.remind(context, tokens, meter);
-    session.reminder = { key, message, answered: false };
+    session.reminder = { key, message };
     return message;
-  }
-
-  /** A model has seen the reminder: it is not sent with every further step. */
-  answered(state: AgentState): void {
-    const reminder = this.#sessions.get(state)?.reminder;
-    if (reminder) reminder.answered = true;
   }
 
   #session({ state, log }: RecallScope): Session {

@@ -242,12 +242,16 @@ function countOldest(
   const start = drafts.findIndex(({ kind }) => isCall(kind));
   if (excess <= 0 || start === -1) return drafts;
   const counts = new Map<string, number>();
-  const rest = drafts.filter((draft) => {
-    if (excess <= 0 || !isCall(draft.kind)) return true;
-    excess -= draft.cost;
-    for (const [name, count] of countsIn(draft.text)) counts.set(name, (counts.get(name) ?? 0) + count);
-    return false;
-  });
+  let rest = drafts;
+  // A failure is counted last: a number does not say that there was one.
+  for (const failed of [false, true]) {
+    rest = rest.filter(({ kind, text, cost: tokens }) => {
+      if (excess <= 0 || !isCall(kind) || text.includes(FAILED) !== failed) return true;
+      excess -= tokens;
+      for (const [name, count] of countsIn(text)) counts.set(name, (counts.get(name) ?? 0) + count);
+      return false;
+    });
+  }
   const text = [...counts].map(([name, count]) => `${name} ×${count}`).join(', ');
   const counted = {
     kind: 'did',

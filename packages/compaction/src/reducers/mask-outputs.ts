@@ -11,11 +11,10 @@ import * as z from 'zod';
 import { countSchema, maskOutputsSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
-import { pathOf, rangeOf } from '../conversation/tool-calls.js';
+import { matchesTool, pathOf, rangeOf } from '../conversation/tool-calls.js';
 import { evictedPath } from '../eviction/evict-text.js';
 import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
-import { matchesTool, toolsThat } from './select-tools.js';
 import { observationStub, placesIn } from './stubs.js';
 
 const optionsSchema = maskOutputsSchema.extend({
@@ -41,7 +40,9 @@ export function maskOutputs(options: z.input<typeof optionsSchema> = {}): Reduce
       }
       const maskable = findMaskable(view.messages, settings);
       const calls = new Map<string, ToolUseBlock>();
-      const destructive = toolsThat('destructive', context.tools);
+      const destructive = new Set(
+        context.tools?.flatMap(({ name, annotations }) => (annotations?.destructive ? [name] : [])),
+      );
       const placeOf = placesIn(view.messages, context);
       const alteration = alterMessages(view.messages, 'masked', context, (message) => {
         for (const call of toolUsesOf(message)) calls.set(call.id, call);

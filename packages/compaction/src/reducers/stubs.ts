@@ -1,12 +1,4 @@
-import {
-  digest,
-  type FileBlock,
-  type FileSource,
-  headOf,
-  type Message,
-  type ToolResultBlock,
-  textOf,
-} from '@x/core';
+import { type FileBlock, type FileSource, headOf, type Message, type ToolResultBlock, textOf } from '@x/core';
 import { failureLine, outcomeOf } from '../conversation/tool-calls.js';
 import type { ReducerContext } from '../reducer.js';
 import { numbersOf } from '../summary/numbers.js';
@@ -100,20 +92,6 @@ function lineCount(text: string): number {
 }
 
 const LONGEST_NAME = 120;
-
-const digests = new WeakMap<FileBlock, string>();
-
-/** The same for files with the same content, as far as can be told without reading them. Computed once per block. */
-export function contentKey(file: FileBlock): string {
-  let key = digests.get(file);
-  if (key === undefined) {
-    const { source } = file;
-    const content = source.type === 'base64' ? source.data : JSON.stringify(source);
-    key = digest(`${source.type}${content}`);
-    digests.set(file, key);
-  }
-  return key;
-}
 
 /**
  * Writes the stub of a file that was taken out: media type, size where it is known, name, and where it is now.

@@ -1,7 +1,7 @@
 import { type Message, textOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { createCompactor } from '../../src/index.js';
-import { at, lines, rounds } from '../build.js';
+import { at, lines, round, rounds } from '../build.js';
 
 const summaryOf = (messages: readonly Message[]) =>
   textOf(messages.find(({ kind }) => kind === 'summary') ?? []);
@@ -39,5 +39,24 @@ describe('calls of which only the number is told', () => {
     );
     const staying = messages.filter(({ role }) => role === 'assistant').length;
     expect(count + told.length + staying).toBe(made);
+  });
+
+  it('are those that went well: a failure keeps its line', async () => {
+    const compactor = createCompactor({ contextWindow: 8_000 });
+    const failing = round({
+      name: 'deploy',
+      input: { path: 'site' },
+      output: 'Error: no such host',
+      isError: true,
+    });
+    const { messages } = await compactor.compact([
+      userMessage('Do it'),
+      ...failing,
+      ...edits(0),
+      ...edits(60),
+    ]);
+    const record = summaryOf(messages);
+    expect(record).toMatch(/ ×\d/);
+    expect(record).toMatch(/^\* r2 deploy .*→ failed: Error: no/m);
   });
 });

@@ -1,7 +1,7 @@
 import { assistantMessage, type JsonValue, type Message, textOf, toolResultsOf, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { outcomeOf } from '../../src/conversation/tool-calls.js';
-import { createCompactor, maskOutputs, maskSuperseded, toolResultEviction } from '../../src/index.js';
+import { createCompactor, maskOutputs, toolResultEviction } from '../../src/index.js';
 import { at, lines, reduceWith, round, rounds } from '../build.js';
 import { toolScopeOf } from '../scope.js';
 
@@ -39,11 +39,7 @@ describe('how a command ended', () => {
     },
   );
 
-  it('is known of a superseded and of an evicted result', async () => {
-    const messages = [userMessage('go'), ...failing(), ...failing(), assistantMessage('ok')];
-    const { messages: superseded } = await reduceWith(maskSuperseded(), messages);
-    expect(outcomeIn(stored(superseded))).toEqual({ failed: true, exitCode: 1 });
-
+  it('is known of an evicted result', async () => {
     const [call, result] = failing();
     const use = call.content.find((block) => block.type === 'tool_use');
     if (!use) throw new Error('there is no call');

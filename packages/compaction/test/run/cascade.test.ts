@@ -11,15 +11,7 @@ const ladder = fc.constantFrom<CompactionSettings['stages']>(
   undefined,
   ['native', 'summarize', 'drop_oldest'],
   ['mask_outputs', 'drop_oldest'],
-  [
-    'truncate_args',
-    'trim_synthetic',
-    'reference_media',
-    'mask_superseded',
-    'mask_outputs',
-    'summarize',
-    'drop_oldest',
-  ],
+  ['truncate_args', 'trim_synthetic', 'mask_outputs', 'summarize', 'drop_oldest'],
 );
 const window = fc.oneof(
   fc.constantFrom(8, 100, 1_000, 4_000, 32_000, 2_000_000),

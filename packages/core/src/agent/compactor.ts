@@ -15,8 +15,6 @@ export type MessageFate =
   | 'summarized'
   | 'merged'
   | 'masked'
-  | 'superseded'
-  | 'referenced'
   | 'truncated'
   | 'previewed'
   | 'trimmed'
