@@ -44,6 +44,7 @@ export default defineConfig({
           page('Only the memory', '/only-the-memory'),
           page('Only the sessions', '/only-the-sessions'),
           page('Replay your own logs', '/replay'),
+          page('Can somebody go on?', '/reading'),
         ],
       },
       {

@@ -85,8 +85,11 @@ function targetOf({ target, keep, summary }: Sizes, dueTokens: number): number {
   if (typeof target === 'object') return Math.min(target.tokens, most);
   if (typeof target === 'number') return Math.floor(dueTokens * target);
   const kept = Math.min(keep.tokens ?? Infinity, dueTokens * (keep.share ?? Infinity));
-  const wanted = Number.isFinite(kept) ? kept + recordTokens(summary.record, dueTokens) : 0;
-  return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE, wanted)));
+  const record = recordTokens(summary.record, dueTokens);
+  const wanted = Number.isFinite(kept) ? kept + record : 0;
+  // The larger record of a small window takes nothing from what stays verbatim.
+  const more = summary.record === undefined ? record - dueTokens * RECORD_SHARE : 0;
+  return Math.min(most, Math.floor(Math.max(dueTokens * TARGET_SHARE + more, wanted)));
 }
 
 /**
