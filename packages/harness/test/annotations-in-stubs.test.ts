@@ -18,10 +18,9 @@ const tool = (name: string, says: { readonly readOnly?: boolean; readonly destru
 
 it('masked calls say what their tools say of themselves: not to be repeated', async () => {
   const call = (name: string, input: { path?: string } = {}) => ({ toolCalls: [{ name, input }] });
-  const model = new ScriptedModel(
-    [call('drop_tables'), call('tidy'), { text: 'done' }, { text: 'yes' }],
-    { contextWindow: 100_000 },
-  );
+  const model = new ScriptedModel([call('drop_tables'), call('tidy'), { text: 'done' }, { text: 'yes' }], {
+    contextWindow: 100_000,
+  });
   const agent = HarnessAgent.builder()
     .model(model)
     .workspace(scratch())

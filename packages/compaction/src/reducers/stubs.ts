@@ -60,7 +60,7 @@ export function placesIn(
 }
 
 /** The end of a stub, where there is a place to name. */
-export function fullText(where: string | undefined): string {
+function fullText(where: string | undefined): string {
   return where === undefined ? '' : `; full text: ${where}`;
 }
 
