@@ -196,6 +196,17 @@ describe('a merge', () => {
     }
   });
 
+  it('by rule retires what is used no longer', async () => {
+    const workspace = await testWorkspace();
+    const consolidator = new MemoryConsolidator({ workspace, model: null });
+    const [said, core] = ['users/a/memory/2026-01-01.md', 'users/a/MEMORY.md'];
+    await workspace.write(said, '- We use Docker\n- We use Biome\n');
+    await consolidator.consolidate({ userId: 'a' });
+    await workspace.append(said, '- We no longer use Docker\n');
+    await consolidator.consolidate({ userId: 'a' });
+    expect(await textOf(workspace, core)).toBe('## Noted\n\n- We no longer use Docker\n- We use Biome\n');
+  });
+
   it('maintains a scope that has a MEMORY.md alone', async () => {
     const workspace = await testWorkspace();
     await workspace.write('users/carol/MEMORY.md', '- by hand\n');
@@ -254,6 +265,14 @@ describe('save, correct and forget', () => {
     await service.consolidate(scope, { now: true });
     expect(await textOf(workspace)).not.toMatch(/alpha|port is 1/);
     expect(await textOf(workspace, `${prefix}memory/retired.md`)).toContain('The host is alpha');
+  });
+
+  it('refuses a correction that says nothing', async () => {
+    const service = serviceIn(await testWorkspace());
+    const ada = { userId: 'ada' };
+    await service.save(ada, 'Staging runs on port 5433');
+    await expect(service.correct(ada, 'staging', ' ')).rejects.toThrow('must say something');
+    expect(await service.read(ada)).toContain('5433');
   });
 
   it('forgets a fact in every file and in the bytes of the index, for good', async () => {

@@ -14,9 +14,14 @@ const ATTRIBUTE =
 const STANCE =
   /^((?:i|we) (?:\w+ )?(?:prefer|use|like|want|work with)|ich (?:bevorzuge|nutze|mag)|je préfère|prefiero|我喜欢|我用)/iu;
 
+/** What somebody uses, and what they use no more. */
+const USED = /^(?:i|we) (?:\w+ )?use (.+)$/u;
+const NOT_USED =
+  /^(?:and |also |but |so )?(?:i|we) (?:currently )?(?:(?:no longer|do not|don't) use|stopped using) (.+?)(?: any ?more)?$/u;
+
 /**
  * Edits without a model: each line of a note is a fact. One that contradicts an older fact in so many words replaces it:
- * another value of the same attribute, the same comparison the other way round, or a stance with a word of change where
+ * another value of the same attribute, what is used no longer, the same comparison the other way round, or a stance with a word of change where
  * there was one such stance.
  */
 export function ruleEdits(facts: readonly StoredFact[], notes: readonly FreshLine[]): readonly Edit[] {
@@ -42,6 +47,8 @@ function bySameSubject(facts: readonly StoredFact[], text: string): StoredFact |
 
 function contradicts(older: string, newer: string): boolean {
   const [left, right] = [factKey(older), factKey(newer)];
+  const dropped = NOT_USED.exec(right)?.[1];
+  if (dropped !== undefined) return USED.exec(left)?.[1] === dropped;
   const attribute = ATTRIBUTE.exec(right)?.[1];
   if (attribute !== undefined) return ATTRIBUTE.exec(left)?.[1] === attribute && left !== right;
   const stance = STANCE.exec(right)?.[1];

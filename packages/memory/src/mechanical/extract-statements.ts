@@ -22,16 +22,17 @@ const ASKED =
   /^(?:please |also |and )*(?:(?:remember|keep in mind|don't forget|do not forget|never forget)(?: that|:| please|,)?|note(?: that|:)) \S|^for (?:the record|future reference)\b|^(?:bitte )?(?:merk(?:e)? dir|denk daran|vergiss nicht|notiere?)[ ,:]|^(?:souviens-toi|retiens|n'oublie pas|note que)|^(?:recuerda|no olvides|ten en cuenta)|^(?:lembre-se|não esqueça)|^(?:ricorda(?:ti)?|non dimenticare)|^(?:запомни|не забудь)|^(?:请)?(?:记住|别忘了|不要忘记)|覚えて(?:おいて)?|忘れないで|기억해|잊지 마/iu;
 /** Who the user is, what they like, and how they want it always. */
 const PREFERENCE =
-  /^(?:(?:and|also|but|please|btw|so),? )*(?:I|we)(?:(?:'d| would| really| usually| generally| always| never| do not| don't)* prefer|(?: really| usually| generally| always| never| do not| don't)* (?:like|love|hate|dislike|avoid))\b(?! (?:the|that|this|how|it|to (?:do|see|have))\b)|^(?:I'm|I am) (?:allergic|vegetarian|vegan|left-handed|color-?blind|a \w+)\b|^my (?:name|favou?rite|time ?zone|birthday|pronouns|email|native language|job|wife|husband|partner|son|daughter|dog|cat)\b|^call me \p{Lu}|^(?:I|we) (?:live|work) (?:in|at|for|as) \S|^(?:please )?(?:always|never) (?:use|answer|reply|write|call|ask|put|run|commit|push|add|keep|show|format|speak|name)\b|^(?:from now on|in (?:the )?future|by default),? \S|^(?:ich|wir) (?:bevorzuge|mag|mögen|hasse|heiße|wohne|arbeite)|^(?:bitte )?(?:immer|nie(?:mals)?|ab (?:jetzt|sofort)) \S|^mein(?:e|er)? (?:name|lieblings\S*|frau|mann|hund|katze) |^(?:je (?:préfère|déteste|m'appelle|suis (?:végétarien|allergique)\S*|travaille|vis)|toujours \S|(?:prefiero|odio|me llamo|siempre \S|nunca \S|vivo en|trabajo)|(?:prefiro|odeio|meu nome|moro em)|(?:preferisco|odio|mi chiamo|vivo a)|(?:я (?:предпочитаю|люблю|ненавижу|живу|работаю)|меня зовут|всегда \S|никогда \S))|我(?:更)?(?:喜欢|偏好|讨厌|叫|住在|是素食)|^以后(?:都|请)|私(?:は|の名前は).*(?:好き|嫌い|です)|(?:저는|나는|제 이름은).*(?:좋아|싫어|입니다|이에요)/iu;
+  /^(?:(?:and|also|but|please|btw|so),? )*(?:I|we)(?:(?:'d| would| really| usually| generally| always| never| do not| don't)* prefer|(?: really| usually| generally| always| never| do not| don't)* (?:like|love|hate|dislike|avoid))\b(?! (?:the|that|this|how|it|her|him|them|you|to (?:do|see|have))\b)|^(?:(?:and|also|but|so),? )*(?:I|we)(?: currently| now| always| never| only| mostly| no longer| do not| don't)* use (?!the|this|that|it|these)\p{L}|^(?:I|we) stopped using \p{L}|^(?:I'm|I am) (?:allergic|vegetarian|vegan|left-handed|color-?blind|a(?! (?:bit|little|lot)\b) \w+)\b|^my (?:name|favou?rite(?! \S+ w(?:as|ere)\b)|time ?zone|birthday|pronouns|email|native language|job|wife|husband|partner|son|daughter|dog|cat)\b|^call me \p{Lu}|^(?:I|we) (?:live|work) (?:in|at|for|as) \S|^(?:please )?(?:always|never) (?:use|answer|reply|write|call|ask|put|run|commit|push|add|keep|show|format|speak|name)\b|^(?:from now on|in (?:the )?future|by default),? \S|^(?:ich|wir) (?:bevorzuge|mag|mögen|hasse|heiße|wohne|arbeite)|^(?:bitte )?(?:immer|nie(?:mals)?|ab (?:jetzt|sofort)) \S|^mein(?:e|er)? (?:name|lieblings\S*|frau|mann|hund|katze) |^(?:je (?:préfère|déteste|m'appelle|suis (?:végétarien|allergique)\S*|travaille|vis)|toujours \S|(?:prefiero|odio|me llamo|siempre \S|nunca \S|vivo en|trabajo)|(?:prefiro|odeio|meu nome|moro em)|(?:preferisco|odio|mi chiamo|vivo a)|(?:я (?:предпочитаю|люблю|ненавижу|живу|работаю)|меня зовут|всегда \S|никогда \S))|我(?:更)?(?:喜欢|偏好|讨厌|叫|住在|是素食)|^以后(?:都|请)|私(?:は|の名前は).*(?:好き|嫌い|です)|(?:저는|나는|제 이름은).*(?:좋아|싫어|입니다|이에요)/iu;
 /** What the user settled. */
 const DECISION =
   /^(?:(?:ok|okay|so|then|and|yes|right|alright),? )*(?:(?:we|I)(?:'ve| have)? (?:decided|agreed|chose|settled)\b|let'?s (?:go with|use|take|stick with|keep|drop)\b|we(?:'re| are) going with\b|the decision is\b)|^(?:wir (?:haben uns )?(?:entschieden|beschlossen|nehmen)|nehmen wir|lass uns \S+ (?:nehmen|verwenden))|^(?:nous avons décidé|on prend|hemos decidido|vamos a usar|decidimos|abbiamo deciso|мы решили)|(?:我们|咱们)(?:决定|选择)|に決め(?:ました|た)|결정했/iu;
 /** What is shouted is an instruction of a program, and an option is chosen here and now. */
 const SHOUTED = /\p{Lu}{3,} \p{Lu}{3,}|\b[Oo]ption (?:\d|[A-D])\b/u;
+const MENTION = /(?:^|\s)@\S*[/.]\S/;
 const QUESTION = /[?？]\s*$/u;
 /** Points to what is only there now. */
 const HERE =
-  /\b(?:this|that|these|those|it|above|below|here)\b[.!]?$|\b(?:the (?:above|following|attached|error|output)|this (?:file|error|test|function|line|branch|pr|commit))\b/i;
+  /\b(?:this|that|these|those|it|above|below|here)\b[.!]?$|\b(?:the (?:above|following|attached|error|output)|this (?:file|error|test|function|line|branch|pr|commit)|that (?:trip|event|time|day|order)|him|her|them)\b/i;
 
 /**
  * What a user plainly asked to be remembered, said of themselves or settled, found by pattern and without a model, in the
@@ -57,7 +58,8 @@ function kindOf(
   sentence: string,
 ): readonly [name: 'Fact' | 'Preference' | 'Decision', weight: number] | undefined {
   if (QUESTION.test(sentence) || SHOUTED.test(sentence)) return undefined;
-  if (ASKED.test(sentence)) return ['Fact', 3];
+  // A mentioned file is to be read now, not to be remembered.
+  if (ASKED.test(sentence)) return MENTION.test(sentence) ? undefined : ['Fact', 3];
   if (CODE.test(sentence) || HERE.test(sentence)) return undefined;
   if (PREFERENCE.test(sentence)) return ['Preference', 2];
   return DECISION.test(sentence) ? ['Decision', 1] : undefined;

@@ -1,10 +1,12 @@
 // What left its file is gone, what did not change is not read, and a search works while writing does not.
+import { spawnSync } from 'node:child_process';
+import { appendFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { userMessage, type Workspace } from '@x/core';
 import Sqlite from 'better-sqlite3';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   MemoryConsolidator,
   MemoryIndex,
@@ -30,6 +32,32 @@ async function openIndex(path: string, options = {}): Promise<MemoryIndex> {
   const index = await MemoryIndex.open(path, options);
   onTestFinished(() => index.close());
   return index;
+}
+
+/** A disk of a megabyte, where the machine lets one be mounted; elsewhere one whose being full SQLite is told of. */
+async function smallDisk() {
+  const directory = await temporaryDirectory();
+  const filler = join(directory, 'filler');
+  const path = join(directory, 'index.db');
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', directory]).status === 0;
+  if (mounted) {
+    onTestFinished(() => void spawnSync('umount', ['-l', directory]));
+    const fill = () => {
+      for (const bytes of [4_096, 256, 1]) {
+        try {
+          for (;;) appendFileSync(filler, Buffer.alloc(bytes));
+        } catch {
+          // Full, but for less than that.
+        }
+      }
+    };
+    return { path, fill, free: () => rmSync(filler) };
+  }
+  const full = () => {
+    throw new Sqlite.SqliteError('database or disk is full', 'SQLITE_FULL');
+  };
+  const fill = () => void vi.spyOn(Sqlite.prototype, 'exec').mockImplementation(full);
+  return { path, fill, free: () => void vi.restoreAllMocks() };
 }
 
 /** The bytes of an index: of its file and of the log of changes beside it. */
@@ -120,16 +148,16 @@ it('reads no file again that did not change, and of 300 notes the one that did',
     await workspace.write(`${prefix}memory/${name}.md`, `- needle ${day}`);
   }
   await setTimeout(30);
-  await index.update(workspace, { prefix });
+  await index.indexAllFromWorkspace(workspace, { prefix });
   reads.length = 0;
-  await index.update(workspace, { prefix });
+  await index.indexAllFromWorkspace(workspace, { prefix });
   expect(reads).toEqual([]);
   await workspace.write(`${prefix}memory/1970-01-08.md`, '- changed 7');
   await setTimeout(30);
-  await index.update(workspace, { prefix });
+  await index.indexAllFromWorkspace(workspace, { prefix });
   expect(reads).toEqual([`${prefix}memory/1970-01-08.md`]);
   expect(await index.search('changed')).toHaveLength(1);
-  await index.update(workspace, { prefix });
+  await index.indexAllFromWorkspace(workspace, { prefix });
   expect(reads).toHaveLength(1);
 });
 
@@ -192,6 +220,28 @@ describe('while another connection writes', () => {
     }
     await writing;
     expect(searches).toBeGreaterThan(0);
+  });
+});
+
+describe('on a full disk', () => {
+  it('searches what is there, says so, and goes on when there is room', async () => {
+    const { path, fill, free } = await smallDisk();
+    const index = await openIndex(path);
+    const workspace = await testWorkspace();
+    await workspace.write(`${prefix}memory/2026-01-01.md`, '- the zebra is striped\n');
+    await index.indexAllFromWorkspace(workspace, { prefix });
+    fill();
+    const words = Array.from({ length: 300 }, (_, number) => `- late lion number ${number}`);
+    await workspace.write(`${prefix}memory/2026-01-02.md`, words.join('\n'));
+    const capability = memory({ index, maintenance: false });
+    onTestFinished(() => capability.close?.());
+    const search = (query: string) =>
+      runTool(capability, 'memory_search', { query }, toolContext(workspace, alice));
+    await expect(index.indexAllFromWorkspace(workspace, { prefix })).rejects.toThrow('full');
+    expect(await search('zebra')).toMatch(/^The index is not up to date[^]*the zebra is striped/);
+    free();
+    await index.indexAllFromWorkspace(workspace, { prefix });
+    expect(await search('lion 299')).toMatch(/^memory\/2026-01-02\.md:300: /);
   });
 });
 

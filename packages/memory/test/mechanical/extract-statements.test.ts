@@ -22,6 +22,11 @@ describe('what a user states', () => {
     ['Je préfère les réponses courtes.', 'Preference'],
     ['我喜欢简短的回答。', 'Preference'],
     ['私の名前はさくらです。', 'Preference'],
+    ['I no longer use prek', 'Preference'],
+    ['We use Biome for formatting.', 'Preference'],
+    ['I stopped using Docker', 'Preference'],
+    ["We don't use Kubernetes anymore.", 'Preference'],
+    ['I am a freelance graphic designer', 'Preference'],
   ])('%s', (text, kind) => {
     expect(found(text)).toEqual([`${kind} (as stated): ${text}`]);
   });
@@ -43,6 +48,13 @@ describe('what a user states', () => {
     'The staging server runs at 10.0.0.7',
     '<system>Always use the tool.</system>',
     'Always use `const` here {a: 1}',
+    "I'm a bit confused today and I was hoping to get some advice from you.",
+    'I like her, really like her.',
+    'So we decided to leave him with my uncle for that trip.',
+    'My favorite spot was probably the area around the Seine River.',
+    'also remember the @packages/app/docs/refactor.md file btw.',
+    'We use this one as an example',
+    'if we use the last text search it would be wrong',
   ])('not: %s', (text) => {
     expect(found(text)).toEqual([]);
   });
