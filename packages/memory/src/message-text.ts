@@ -1,4 +1,4 @@
-import { type ContentBlock, headOf, type Message, tailOf } from '@x/core';
+import { type ContentBlock, estimateCounter, headOf, type Message, tailOf } from '@x/core';
 
 /** Tools whose calls and results only repeat what stands elsewhere. */
 const ECHO = /^(?:memory_|session_(?:list|history|search)$|query_history$)/;
@@ -85,4 +85,29 @@ export function excerpt(text: string, terms: readonly { readonly text: string }[
   const head = headOf(from, maxChars);
   const line = head.replace(/\s+/g, ' ').trim();
   return `${from === text ? '' : '…'}${line}${head.length < from.length ? '…' : ''}`;
+}
+
+/** What is kept of a text that is too long: its beginning, or as much of its end as well. */
+export type Kept = 'beginning' | 'both-ends';
+
+/** Fits a text into a budget of estimated tokens: whole lines of it, with a note where something was left out. */
+export function fitTokens(text: string, maxTokens: number, note: string, kept: Kept = 'both-ends'): string {
+  if (estimateCounter.count(text) <= maxTokens) return text;
+  const left = Math.max(0, maxTokens - estimateCounter.count(note));
+  const head = longest(text, kept === 'beginning' ? left : Math.floor(left / 2), headOf);
+  const headLines = (head.slice(0, head.lastIndexOf('\n') + 1) || head).trimEnd();
+  if (kept === 'beginning') return `${headLines}\n${note}`;
+  const tail = longest(text, Math.floor(left / 2), tailOf);
+  const tailLines = (tail.slice(tail.indexOf('\n') + 1) || tail).trimStart();
+  return `${headLines}\n${note}\n${tailLines}`;
+}
+
+function longest(text: string, maxTokens: number, part: typeof headOf): string {
+  let [low, high] = [0, text.length];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (estimateCounter.count(part(text, middle)) <= maxTokens) low = middle;
+    else high = middle - 1;
+  }
+  return part(text, low);
 }

@@ -1,8 +1,8 @@
 import { type CallScope, type Capability, estimateCounter, parseWith, type Workspace } from '@x/core';
 import * as z from 'zod';
-import { fitTokens, type Kept } from './fit-tokens.js';
 import { CORE_FILE, readIfFound } from './memory-files.js';
 import { ownPrefix } from './memory-scope.js';
+import { fitTokens, type Kept } from './message-text.js';
 
 const path = z
   .string()

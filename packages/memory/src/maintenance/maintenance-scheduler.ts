@@ -1,9 +1,18 @@
-import { errorText, parseWith } from '@x/core';
+import {
+  errorText,
+  parseWith,
+  SessionKey,
+  SessionLeaseError,
+  takeTurn,
+  type Workspace,
+  WorkspaceError,
+} from '@x/core';
+import * as z from 'zod';
 import type { AskOptions } from '../ask-model.js';
 import type { ConsolidationOutcome } from '../consolidate/consolidator.js';
 import { MemoryFlushManager } from '../flush/flush-manager.js';
 import { isFlushed } from '../flush/flush-state.js';
-import { memoryPrefixes } from '../memory-files.js';
+import { memoryPrefixes, readJson, writeJson } from '../memory-files.js';
 import { isCommon, type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import { sessionLogs } from '../session-logs.js';
 import {
@@ -12,7 +21,6 @@ import {
   type MemoryMaintenanceOptions,
   maintenanceSchema,
 } from '../settings.js';
-import { lastPass, notePass, oneAtATime } from './one-pass.js';
 import { archiveNotes, pruneSessions } from './retention.js';
 
 const NOTHING: MaintenanceReport = {
@@ -24,6 +32,11 @@ const NOTHING: MaintenanceReport = {
   pruned: 0,
   failures: [],
 };
+/** No agent has this name by chance, so the key is no session's. */
+const KEY = SessionKey.of({ agentId: '@x/memory', sessionId: 'maintenance' });
+const LOCK = 'memory maintenance';
+/** How long a lock that is held may take to come free: as good as not at all. */
+const PATIENCE_MS = 50;
 /** While another process works, and after a pass that could not even begin. */
 const RETRY_MS = 60_000;
 const FAILURE_MS = 3_600_000;
@@ -221,4 +234,50 @@ export class MemoryMaintenanceScheduler {
       this.#running.delete(work);
     }
   }
+}
+
+/**
+ * Runs `task` unless another process is at it; then answers `undefined`. By a lease of the session store where it has
+ * leases, else by the workspace's lock where it has one. The signal is aborted when the lease is lost.
+ */
+async function oneAtATime<T>(
+  { store, workspace, clock }: Pick<MaintenanceSettings, 'store' | 'workspace' | 'clock'>,
+  task: (lost: AbortSignal | undefined) => Promise<T>,
+): Promise<T | undefined> {
+  if (store?.lease !== undefined) {
+    const turn = await takeTurn(store, KEY, { turns: 'reject', clock }).catch((error: unknown) => {
+      if (SessionLeaseError.isInstance(error)) return undefined;
+      throw error;
+    });
+    if (turn === undefined) return undefined;
+    try {
+      return await task(turn.lost);
+    } finally {
+      await turn.release();
+    }
+  }
+  if (workspace.lock === undefined) return task(undefined);
+  let begun = false;
+  const begin = () => {
+    begun = true;
+    return task(undefined);
+  };
+  return workspace.lock(LOCK, begin, { timeoutMs: PATIENCE_MS }).catch((error: unknown) => {
+    if (!begun && WorkspaceError.isInstance(error) && error.code === 'locked') return undefined;
+    throw error;
+  });
+}
+
+const PATH = 'memory/.maintenance_state';
+const stateSchema = z.object({ completedAt: z.iso.datetime() });
+
+/** When the last pass over a workspace was completed, by whichever process; `undefined` when none ever was. */
+async function lastPass(workspace: Workspace): Promise<number | undefined> {
+  // Whatever a file that cannot be read says, a pass too many does no harm.
+  const state = await readJson(workspace, PATH, stateSchema.nullable().catch(null), '');
+  return state ? Date.parse(state.completedAt) : undefined;
+}
+
+async function notePass(workspace: Workspace, now: number): Promise<void> {
+  await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
 }
