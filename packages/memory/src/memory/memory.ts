@@ -17,8 +17,8 @@ import { WorkQueue } from '../work-queue.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
 
-/** Sessions that are flushed at a time, and that may wait for it. */
-const QUEUE = { concurrency: 2, maxWaiting: 1_000 };
+/** Sessions that are flushed at a time. */
+const CONCURRENCY = 2;
 /** Warns whoever runs the agent: nothing else tells of it. */
 const NO_USER =
   "memory() keeps nothing of a call without a user: name one in its context, or set withoutUser: 'shared' for a program of one person.";
@@ -122,7 +122,7 @@ interface AgentParts {
 class MemoryKeeper {
   readonly service: MemoryService;
   readonly #settings: MemorySettings;
-  readonly #queue = new WorkQueue(QUEUE);
+  readonly #queue = new WorkQueue(CONCURRENCY);
   /** By session, what flushes it without regard to the throttle. */
   readonly #left = new Map<string, () => Promise<void>>();
 
@@ -139,11 +139,9 @@ class MemoryKeeper {
     // Not before there was a call: an agent that is built and not used leaves no trace.
     this.service.start(scope.emit);
     if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
-    scope.background('memory', async (signal) => {
-      await this.#queue
-        .add(scope.log.location, reason, () => this.#work(scope, reason, signal))
-        .catch((error: unknown) => fail(scope, 'flush', error));
-    });
+    scope.background('memory', (signal) =>
+      this.#queue.add(scope.log.location, reason, () => this.#work(scope, reason, signal)),
+    );
   }
 
   /** Erases a user, and flushes none of the user's sessions later. */
@@ -169,7 +167,8 @@ class MemoryKeeper {
     const model = this.#settings.model === undefined ? scope.model : this.#settings.model;
     const options = { model, signal, emit: scope.emit };
     try {
-      const place = placeOfLog(memoryPrefix(scope), fileSegment(scope.state.sessionId));
+      const { sessionId: session } = scope.state;
+      const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
       const { status } = await this.service.flush(place, { ...options, reason });
       this.#leave(scope, status === 'throttled');
       if (reason === 'compaction') return;
