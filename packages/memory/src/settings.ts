@@ -46,7 +46,6 @@ const secretPattern = z.custom<SecretPattern>(
     typeof value === 'object' && value !== null && 'pattern' in value && value.pattern instanceof RegExp,
   'must be { kind, pattern }',
 );
-/** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
 const redact = z.union([z.boolean(), z.strictObject({ patterns: z.array(secretPattern) })]).default(true);
 
 /** Makes the function that a setting asks for. */
@@ -63,13 +62,8 @@ function isTimeZone(zone: string): boolean {
   }
 }
 
-/** The IANA time zone whose days the notes are named after. */
 const timeZone = z.string().refine(isTimeZone, 'must be a time zone, as Asia/Tokyo').default('UTC');
 
-/**
- * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
- * all of an agent remember in common, as a program for one person wants it.
- */
 export const withoutUser = z.enum(['private', 'shared']).default('private');
 
 const flushShape = {
@@ -78,10 +72,13 @@ const flushShape = {
    * and never left out.
    */
   flush: z.enum(['always', 'never', 'throttled']).default('always'),
+  /** Milliseconds between two flushes of a session, where they are throttled. */
   flushGapMs: whole(0, 5 * MINUTE_MS),
   /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
   maxBatchTokens: whole(1, 12_000),
+  /** The IANA time zone whose days the notes are named after. */
   timeZone,
+  /** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
   redact,
 };
 
@@ -100,14 +97,13 @@ const passShape = {
   /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
   pruneSessionsAfterDays: z.number().min(0).default(180),
 };
-/** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
 const consolidationGapMs = whole(0, 30 * MINUTE_MS);
 
 /** What those share that work on the memory in a storage. */
 const managerShape = {
   /** The tree that holds memory and logs: of an agent's workspace, `storageOf(workspace)`. */
   workspace: workspaceSchema,
-  /** Reads conversations and merges notes; `null`, the default, for none: both are done by rule. */
+  /** Reads conversations and merges notes; `null` for none: both are done by rule. Default: the agent's own, none without an agent. */
   model: model.default(null),
   clock,
 };
@@ -151,6 +147,10 @@ export interface MaintenanceReport {
 
 /** Settings that an agent's memory and a `MemoryService` share. */
 const memoryShape = {
+  /**
+   * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
+   * all of an agent remember in common, as a program for one person wants it.
+   */
   withoutUser,
   /**
    * Where the index lives: the path of its file, or an index that is open already and stays the caller's. Default
@@ -160,6 +160,7 @@ const memoryShape = {
   ...flushShape,
   /** Merge notes into MEMORY.md after a flush, at most once in `consolidationGapMs` for each user and agent. */
   consolidate: z.boolean().default(true),
+  /** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
   consolidationGapMs,
   ...consolidationShape,
   /** The passes over the whole workspace; `false` when something else runs them. */
@@ -179,7 +180,6 @@ export const memoryServiceSchema = z.strictObject({
 
 export const memoryConfigSchema = z.strictObject({
   ...memoryShape,
-  /** Reads conversations and merges notes. Default: the agent's own; `null`: none, both are done by rule. */
   model: model.optional(),
   /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
   maxPromptTokens: whole(0, 4_000),
