@@ -20,6 +20,14 @@ export const unit = {
   },
 } satisfies ViteUserConfig;
 
+/**
+ * The same with one copy of the modules for all files of a worker: loading them anew for each takes as long as the tests.
+ * For packages whose tests put back what they change in globals and prototypes.
+ */
+export function together(config: ViteUserConfig): ViteUserConfig {
+  return { ...config, test: { ...config.test, isolate: false } };
+}
+
 type ServiceName = 'redis' | 'redis-cluster' | 'mariadb' | 'postgres' | 'chromium';
 
 /** The same, with services whose addresses the tests `inject`, by the keys of `ProvidedContext`. */

@@ -1,7 +1,4 @@
 import { defineConfig } from 'vitest/config';
-import { unitWith } from '../../tooling/vitest.js';
+import { together, unitWith } from '../../tooling/vitest.js';
 
-const config = unitWith('redis');
-
-// No test changes what modules share, so the files share them: loading them anew would take as long as the tests.
-export default defineConfig({ ...config, test: { ...config.test, isolate: false } });
+export default defineConfig(together(unitWith('redis')));
