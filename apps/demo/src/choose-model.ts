@@ -1,14 +1,35 @@
-import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { InvalidInputError, type Model } from '@x/core';
+import { chooseModel as chooseProvider } from '../../cli/src/agent/choose-model.js';
 import { GuideModel } from './guide/guide-model.js';
 
 /** Small enough that the embedded guide's survey must be compacted several times. */
 const GUIDE_WINDOW = 16_000;
-const DEFAULT_OPENAI = { model: 'gpt-5', contextWindow: 400_000 };
-const DEFAULT_ANTHROPIC = { model: 'claude-sonnet-4-5', contextWindow: 200_000 };
-/** Tokens assumed for a compatible endpoint unless X_CONTEXT_WINDOW says otherwise. */
-const UNKNOWN_WINDOW = 32_000;
+
+/** Providers in the order in which the environment is asked for them, by the variable that names them. */
+const PROVIDERS = [
+  {
+    variable: 'OPENAI_BASE_URL',
+    provider: 'compatible',
+    modelVariable: 'OPENAI_MODEL',
+    model: undefined,
+    contextWindow: 32_000,
+  },
+  {
+    variable: 'OPENAI_API_KEY',
+    provider: 'openai',
+    modelVariable: 'OPENAI_MODEL',
+    model: 'gpt-5',
+    contextWindow: 400_000,
+  },
+  {
+    variable: 'ANTHROPIC_API_KEY',
+    provider: 'anthropic',
+    modelVariable: 'ANTHROPIC_MODEL',
+    model: 'claude-sonnet-4-5',
+    contextWindow: 200_000,
+  },
+] as const;
 
 export interface ModelChoice {
   readonly model: Model;
@@ -17,8 +38,7 @@ export interface ModelChoice {
 }
 
 /**
- * The model that the environment names: a compatible endpoint, OpenAI, Anthropic, or else the embedded guide. Only the
- * chosen provider's library is loaded.
+ * Chooses the model that the environment names: a compatible endpoint, OpenAI, Anthropic, or else the embedded guide.
  *
  * @throws {InvalidInputError} when an endpoint is set without a model.
  */
@@ -26,57 +46,26 @@ export async function chooseModel(
   environment: Readonly<Record<string, string | undefined>>,
   options: { readonly contextWindow?: number | undefined; readonly paceMs?: number | undefined },
 ): Promise<ModelChoice> {
-  const { OPENAI_BASE_URL, OPENAI_API_KEY, OPENAI_MODEL, ANTHROPIC_API_KEY, ANTHROPIC_MODEL } = environment;
-  const isNative = environment.X_NATIVE_COMPACTION === 'auto';
-  type Options = NonNullable<Parameters<typeof fromAiSdk>[1]>;
-  const external = (
-    languageModel: Parameters<typeof fromAiSdk>[0],
-    contextWindow: number,
-    compact?: Options['compact'],
-  ): ModelChoice => ({
-    model: fromAiSdk(languageModel, {
-      contextWindow: options.contextWindow ?? contextWindow,
-      ...(compact ? { compact } : {}),
-    }),
-    embedded: false,
-  });
-  if (OPENAI_BASE_URL) {
-    if (!OPENAI_MODEL) {
-      throw new InvalidInputError('environment', [
-        { path: 'OPENAI_MODEL', message: `must name a model that ${OPENAI_BASE_URL} serves` },
-      ]);
-    }
-    const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
-    const provider = createOpenAICompatible({
-      name: 'openai-compatible',
-      baseURL: OPENAI_BASE_URL,
-      includeUsage: true,
-      ...(OPENAI_API_KEY ? { apiKey: OPENAI_API_KEY } : {}),
-    });
-    return external(provider(OPENAI_MODEL), UNKNOWN_WINDOW);
+  const { contextWindow, paceMs = 0 } = options;
+  const chosen = PROVIDERS.find(({ variable }) => environment[variable]);
+  if (chosen === undefined) {
+    const counter = tiktokenCounter();
+    const model = new GuideModel({ contextWindow: contextWindow ?? GUIDE_WINDOW, counter, paceMs });
+    return { model, embedded: true };
   }
-  if (OPENAI_API_KEY) {
-    const { createOpenAI } = await import('@ai-sdk/openai');
-    const compact = isNative ? openaiCompaction() : undefined;
-    const provider = createOpenAI({ apiKey: OPENAI_API_KEY, ...(compact ? { fetch: compact.fetch } : {}) });
-    return external(provider(OPENAI_MODEL ?? DEFAULT_OPENAI.model), DEFAULT_OPENAI.contextWindow, compact);
+  const name = environment[chosen.modelVariable] || chosen.model;
+  if (name === undefined) {
+    const message = `must name a model that ${environment[chosen.variable]} serves`;
+    throw new InvalidInputError('environment', [{ path: chosen.modelVariable, message }]);
   }
-  if (ANTHROPIC_API_KEY) {
-    const { createAnthropic } = await import('@ai-sdk/anthropic');
-    const compact = isNative ? anthropicCompaction() : undefined;
-    const provider = createAnthropic({
-      apiKey: ANTHROPIC_API_KEY,
-      ...(compact ? { fetch: compact.fetch } : {}),
-    });
-    const model = provider(ANTHROPIC_MODEL ?? DEFAULT_ANTHROPIC.model);
-    return external(model, DEFAULT_ANTHROPIC.contextWindow, compact);
-  }
-  return {
-    model: new GuideModel({
-      contextWindow: options.contextWindow ?? GUIDE_WINDOW,
-      counter: tiktokenCounter(),
-      ...(options.paceMs === undefined ? {} : { paceMs: options.paceMs }),
-    }),
-    embedded: true,
-  };
+  const nativeCompaction = environment.X_NATIVE_COMPACTION === 'auto' ? ('auto' as const) : undefined;
+  const model = await chooseProvider(
+    {
+      id: `${chosen.provider}:${name}`,
+      contextWindow: contextWindow ?? chosen.contextWindow,
+      ...(nativeCompaction && { nativeCompaction }),
+    },
+    environment,
+  );
+  return { model, embedded: false };
 }

@@ -1,6 +1,7 @@
 import { RuntimeContext, textOf } from '@x/core';
+import { EventPrinter } from '../../cli/src/terminal/event-printer.js';
+import { styleFor } from '../../cli/src/terminal/style.js';
 import { AGENT, type DemoAgent } from './create-agent.js';
-import { ProgressLine } from './progress-line.js';
 
 interface OnceOptions {
   readonly prompt: string;
@@ -17,24 +18,16 @@ export async function once(demo: DemoAgent, { prompt, session, output }: OnceOpt
   const sessionId =
     session ?? unfinished ?? `${PREFIX}${new Date().toISOString().replace(/\D/g, '').slice(0, 17)}`;
   const context = RuntimeContext.of({ sessionId });
-  output.write(
-    unfinished ? `Resuming session ${sessionId} at its last checkpoint.\n` : `Session ${sessionId}\n`,
-  );
-
-  const progress = new ProgressLine(output);
+  const printer = new EventPrinter({ reply: output, progress: output, style: styleFor(output) });
+  printer.note(unfinished ? `Resuming session ${sessionId} at its last checkpoint.` : `Session ${sessionId}`);
   const events = unfinished ? demo.agent.resumeStream(context) : demo.agent.stream(prompt, context);
-  let answer = '';
   let stopReason = '';
   for await (const event of events) {
-    progress.show(event);
-    if (event.type === 'model.completed') answer = textOf(event.message);
+    printer.print(event);
     if (event.type === 'call.completed') stopReason = event.stopReason;
   }
-  progress.end();
-  output.write(`\n${answer}\n\n`);
-  output.write(`${progress.summary()}\n`);
   if (stopReason !== 'completed')
-    output.write(`Stopped: ${stopReason}. Run the same command again to go on.\n`);
+    printer.note(`Stopped: ${stopReason}. Run the same command again to go on.`);
   return stopReason === 'completed';
 }
 

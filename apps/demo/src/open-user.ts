@@ -1,7 +1,7 @@
 import { tiktokenCounter } from '@x/compaction/tiktoken';
 import type { AgentEvent } from '@x/core';
+import { modelPrices } from '../../cli/src/model-prices.js';
 import { HarnessBackend } from './backend/harness-backend.js';
-import { WorkspaceMemory } from './backend/workspace-memory.js';
 import type { ModelChoice } from './choose-model.js';
 import { createAgent, type DemoAgent } from './create-agent.js';
 import type { Starter } from './server/backend.js';
@@ -40,22 +40,23 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
   const shared = user !== undefined;
   const demo = createAgent({ ...choice, data, repo: settings.repo, shared, storage, unattended, onEvent });
-  const { storage: workspace, memoryIndex, triggerTokens, compaction } = demo;
-  const memory = new WorkspaceMemory({ workspace, index: memoryIndex, userId: user });
+  const { triggerTokens, compaction } = demo;
   backend = new HarnessBackend({
     demo,
     counter: tiktokenCounter(),
-    memory,
     userId: user,
     info: {
       version,
-      model: { id: choice.model.id, embedded: choice.embedded },
+      model: {
+        id: choice.model.id,
+        embedded: choice.embedded,
+        prices: choice.embedded ? undefined : modelPrices(choice.model.id),
+      },
       contextWindow: choice.model.contextWindow ?? 0,
       triggerTokens,
       compaction,
-      strategy: 'auto',
       workspace: storage.name,
-      abilities: { undo: true, decide: true, plan: !choice.embedded, memory: true },
+      plans: !choice.embedded,
       starters,
     },
   });
@@ -68,7 +69,6 @@ export async function openUser(options: OpenUserOptions): Promise<OpenedUser> {
     async closeAgent() {
       await demo.agent.close();
       await opened.close();
-      await memory.close();
     },
     closeStorage: () => storage.close(),
   };

@@ -6,29 +6,36 @@ import {
   SessionKey,
   SessionStoreError,
   type TokenCounter,
-  textOf,
 } from '@x/core';
 import { type Decisions, pendingCalls } from '@x/harness';
 import { AGENT, type DemoAgent } from '../create-agent.js';
-import type { Backend, BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../server/backend.js';
-import { BackendError } from '../server/backend-error.js';
-import type { CompactionPreview, WindowView } from '../server/inspection.js';
-import type { MemoryShelf } from '../server/memory-shelf.js';
+import type {
+  Backend,
+  BackendInfo,
+  CompactionPreview,
+  ExpandedMessage,
+  FileInfo,
+  FilePart,
+  RequestView,
+  SessionSummary,
+} from '../server/backend.js';
+import { BackendError } from '../server/errors.js';
 import type { SessionSnapshot, StampedEvent } from '../server/session-feed.js';
+import { previewCompaction, requestView } from './inspect.js';
 import { LiveSession } from './live-session.js';
-import { previewCompaction } from './preview-compaction.js';
-import { windowView } from './window-view.js';
+import { WorkspaceMemory } from './workspace-memory.js';
 
 interface HarnessBackendOptions {
   readonly demo: DemoAgent;
   readonly counter: TokenCounter;
   readonly info: BackendInfo;
-  readonly memory?: MemoryShelf | undefined;
   /** Whose sessions these are; none where there is one user alone. */
   readonly userId?: string | undefined;
 }
 
 const decoder = new TextDecoder();
+/** Files that the page lists at most. */
+const MAX_FILES = 50;
 /** How often other servers' sessions are looked at. */
 const WATCH_INTERVAL_MS = 1_000;
 /** Milliseconds of a lease that only probes whether another process holds one. */
@@ -36,7 +43,7 @@ const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
-  readonly memory: MemoryShelf | undefined;
+  readonly memory: WorkspaceMemory;
   readonly #userId: string | undefined;
   readonly #demo: DemoAgent;
   readonly #counter: TokenCounter;
@@ -47,8 +54,8 @@ export class HarnessBackend implements Backend {
   /** By session and version: what a list shows of a session changes only when it is stored anew. */
   readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
 
-  constructor({ demo, counter, info, memory, userId }: HarnessBackendOptions) {
-    this.memory = memory;
+  constructor({ demo, counter, info, userId }: HarnessBackendOptions) {
+    this.memory = new WorkspaceMemory({ workspace: demo.storage, index: demo.memoryIndex, userId });
     this.#userId = userId;
     this.#demo = demo;
     this.#counter = counter;
@@ -126,8 +133,11 @@ export class HarnessBackend implements Backend {
 
   async sessions(): Promise<readonly SessionSummary[]> {
     const summaries: SessionSummary[] = [];
-    for await (const { key, version, updatedAt } of this.#sessions()) {
-      summaries.push(await this.#summarize(key.parts.sessionId, version, updatedAt));
+    const damaged = new Set<string>();
+    for await (const info of this.#sessions(damaged)) summaries.push(await this.#summarize(info));
+    for (const id of damaged) {
+      const title = `Damaged: ${id}`;
+      summaries.push({ id, title, updatedAt: '', running: false, messageCount: 0, damaged: true });
     }
     summaries.push(...(await this.#begun(new Set(summaries.map(({ id }) => id)))));
     return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
@@ -140,6 +150,8 @@ export class HarnessBackend implements Backend {
   }
 
   async send(sessionId: string, text: string): Promise<void> {
+    const live = await this.#open(sessionId);
+    if (live.busy && !live.ending && (await this.#demo.agent.steer(this.#context(sessionId), text))) return;
     await this.#start(sessionId, () => drain(this.#demo.agent.stream(text, this.#context(sessionId))));
   }
 
@@ -178,9 +190,16 @@ export class HarnessBackend implements Backend {
     );
   }
 
-  async windowView(sessionId: string): Promise<WindowView> {
-    const { state, usage } = await this.#stored(sessionId);
-    return windowView(state, usage, this.#counter);
+  async request(sessionId: string, step?: number): Promise<RequestView> {
+    const { state, usage, live } = await this.#stored(sessionId);
+    if (step === undefined) {
+      const messages = [...state.context];
+      return requestView({ messages, before: messages, usage }, this.#counter);
+    }
+    await live.settled();
+    const pair = await live.journal.request(step);
+    if (!pair) throw new BackendError('not_found', `The session has made no request ${step}.`);
+    return requestView(pair, this.#counter);
   }
 
   async preview(
@@ -246,6 +265,16 @@ export class HarnessBackend implements Backend {
     return { original, current: state?.context.find((message) => message.id === messageId) };
   }
 
+  async files(): Promise<readonly FileInfo[]> {
+    const files: FileInfo[] = [];
+    for await (const { path, type, size, modifiedAt } of this.#demo.agent
+      .files(this.#context('any'))
+      .list('')) {
+      if (type === 'file') files.push({ path, size, modifiedAt });
+    }
+    return files.sort((left, right) => right.modifiedAt.localeCompare(left.modifiedAt)).slice(0, MAX_FILES);
+  }
+
   async readFile(
     path: string,
     { offset, length }: { readonly offset: number; readonly length: number },
@@ -257,12 +286,13 @@ export class HarnessBackend implements Backend {
     const bytes = await files.read(path, { offset, length });
     const size = (await files.stat(path))?.size ?? bytes.length;
     const next = offset + bytes.length;
-    return { path, text: decoder.decode(bytes), size, offset, ...(next < size ? { nextOffset: next } : {}) };
+    return { path, text: decoder.decode(bytes), size, nextOffset: next < size ? next : undefined };
   }
 
   /** Waits until everything that was told has been stored. */
   async close(): Promise<void> {
     for (const session of this.#live.values()) await (await session).settled();
+    await this.memory.close();
   }
 
   async #start(sessionId: string, run: () => Promise<unknown>): Promise<void> {
@@ -288,8 +318,8 @@ export class HarnessBackend implements Backend {
     await done;
   }
 
-  /** Lists the stored sessions of this user only. Damaged ones are left out with a warning. */
-  async *#sessions(): AsyncIterable<SessionInfo> {
+  /** Lists the stored sessions of this user only. A damaged one is left out with a warning, and named in `damaged`. */
+  async *#sessions(damaged?: Set<string>): AsyncIterable<SessionInfo> {
     const userId = this.#userId;
     try {
       for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
@@ -299,6 +329,8 @@ export class HarnessBackend implements Backend {
       // A store tells of them when it has listed all others.
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
       warn(error);
+      const key = error.sessionKey && SessionKey.parse(error.sessionKey);
+      if (key && key.parts.userId === userId) damaged?.add(key.parts.sessionId);
     }
   }
 
@@ -336,7 +368,8 @@ export class HarnessBackend implements Backend {
     const state = await this.#demo.agent.state(this.#context(sessionId));
     // A session that has only just begun has no state to count.
     if (!state) throw new BackendError('session_not_found', 'Nothing of this session has been stored yet.');
-    return { state, usage: (await this.#open(sessionId)).feed.transcript.context };
+    const live = await this.#open(sessionId);
+    return { state, usage: live.feed.transcript.context, live };
   }
 
   async #requireSession(sessionId: string): Promise<void> {
@@ -352,25 +385,28 @@ export class HarnessBackend implements Backend {
       if (live === undefined || stored.has(id) || !live.busy) continue;
       const { title, entries, call } = live.feed.transcript;
       const updatedAt = call?.startedAt ?? new Date().toISOString();
-      begun.push({ id, title: title || id, updatedAt, running: true, messageCount: entries.length });
+      const messageCount = entries.filter(({ type }) => type === 'message').length;
+      begun.push({ id, title: title || id, updatedAt, running: true, messageCount });
     }
     return begun;
   }
 
-  async #summarize(sessionId: string, version: number, updatedAt: string): Promise<SessionSummary> {
-    const live = await this.#live.get(sessionId)?.catch(() => undefined);
-    const known = this.#summaries.get(sessionId);
-    if (known?.version === version) return { ...known.summary, running: live?.busy ?? false };
-    const state = await this.#demo.agent.state(this.#context(sessionId)).catch(warn);
-    const asked = state?.context.find((message) => message.role === 'user' && message.kind === undefined);
-    const summary: SessionSummary = {
-      id: sessionId,
-      title: live?.feed.transcript.title || (asked ? textOf(asked).slice(0, 120) : sessionId),
+  async #summarize({ key, version, updatedAt, title }: SessionInfo): Promise<SessionSummary> {
+    const id = key.parts.sessionId;
+    const live = await this.#live.get(id)?.catch(() => undefined);
+    const running = live?.busy ?? false;
+    const known = this.#summaries.get(id);
+    if (known?.version === version) return { ...known.summary, running };
+    let messageCount = 0;
+    for await (const _ of this.#demo.agent.log(this.#context(id)).read()) messageCount++;
+    const summary = {
+      id,
+      title: live?.feed.transcript.title || title || id,
       updatedAt,
-      running: live?.busy ?? false,
-      messageCount: live ? live.feed.transcript.entries.length : (state?.context.length ?? 0),
+      running,
+      messageCount,
     };
-    this.#summaries.set(sessionId, { version, summary });
+    this.#summaries.set(id, { version, summary });
     return summary;
   }
 }

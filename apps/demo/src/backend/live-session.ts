@@ -1,21 +1,23 @@
 import { isDeepStrictEqual } from 'node:util';
-import type {
-  AgentEvent,
-  AgentState,
-  ManifestEntry,
-  RuntimeContext,
-  SessionKey,
-  TokenCounter,
-  Workspace,
+import {
+  type AgentEvent,
+  type AgentState,
+  errorText,
+  type ManifestEntry,
+  type Message,
+  type RuntimeContext,
+  type SessionKey,
+  type TokenCounter,
+  type Workspace,
+  XError,
 } from '@x/core';
 import { type HarnessAgent, pendingCalls, type WorkspaceTaskRepository } from '@x/harness';
-import { contextAfter } from '../server/context-after.js';
 import { foldEvent } from '../server/fold-event.js';
-import { type CompactionDetails, type PageEvent, toPageEvent } from '../server/page-event.js';
 import { SessionFeed } from '../server/session-feed.js';
-import { stubsAfter } from '../server/stubs-after.js';
+import type { CompactionDetails, ErrorInfo, PageEvent } from '../server/transcript.js';
 import { emptyTranscript, type Transcript } from '../server/transcript.js';
 import { EventJournal } from './event-journal.js';
+import { contextAfter, stubsAfter } from './inspect.js';
 import { neverStored } from './never-stored.js';
 import { readSideWork } from './side-work.js';
 
@@ -89,7 +91,7 @@ export class LiveSession {
     const at = new Date().toISOString();
     const event = { type: 'context.restored', compactionId, ...(context ? { context } : {}), at } as const;
     this.feed.publish(event);
-    this.journal.append({ ...event, sessionId: this.feed.sessionId });
+    this.journal.append({ ...event, sessionId: this.feed.sessionId }, state && this.#viewOf(state));
   }
 
   /** Tells the page what has become of plan and tasks, if anything has. */
@@ -108,13 +110,15 @@ export class LiveSession {
   }
 
   async #tell(event: AgentEvent): Promise<void> {
+    // As it is now: the call goes on meanwhile.
+    const state = event.type === 'context.compacted' ? await this.#state() : undefined;
     const page = toPageEvent(
       event,
-      event.type === 'context.compacted' ? await this.#details(event.manifest) : {},
+      event.type === 'context.compacted' && state ? this.#details(event.manifest, state) : {},
     );
     if (page.type === 'call.completed' || page.type === 'call.failed') this.ending = true;
     this.feed.publish(page);
-    this.journal.append(page);
+    this.journal.append(page, state && this.#viewOf(state));
     if (event.type === 'tool.result' && event.result.toolName === 'todo_write') {
       const todos = (await this.#state())?.tasksContext.todos ?? [];
       this.feed.publish({ type: 'todos.changed', todos });
@@ -122,10 +126,18 @@ export class LiveSession {
     if (changesSideWork(page)) await this.refreshWork();
   }
 
-  async #details(manifest: readonly ManifestEntry[]): Promise<CompactionDetails> {
-    const state = await this.#state();
+  /** The conversation as the journal keeps it: without what was said after the events told so far. */
+  #viewOf({ context }: AgentState): readonly (string | Message)[] {
+    const { entries, fates } = this.feed.transcript;
+    const told = new Set(entries.map(({ id }) => id));
+    const end = context.findLastIndex(({ id, kind }) => kind === 'summary' || told.has(id)) + 1;
+    return context
+      .slice(0, end)
+      .map((message) => (told.has(message.id) && !fates[message.id] ? message.id : message));
+  }
+
+  #details(manifest: readonly ManifestEntry[], state: AgentState): CompactionDetails {
     const before = this.feed.transcript.context;
-    if (!state) return {};
     return {
       summary: state.summary,
       stubs: stubsAfter(manifest, state.context),
@@ -163,4 +175,17 @@ async function readTranscript(options: LiveSessionOptions, journal: EventJournal
     call: undefined,
     compacting: undefined,
   };
+}
+
+/** The agent's event for the page; `details` adds to `context.compacted` what only the backend knows. */
+function toPageEvent(event: AgentEvent, details: CompactionDetails = {}): PageEvent {
+  if (event.type === 'call.failed') return { ...event, error: toErrorInfo(event.error) };
+  if (event.type === 'context.compacted') return { ...event, ...details };
+  return event;
+}
+
+/** An error for people: its own code where it has one, never a stack. */
+function toErrorInfo(error: unknown): ErrorInfo {
+  if (XError.isInstance(error)) return { code: error.code, message: error.message };
+  return { code: 'internal', message: errorText(error) };
 }

@@ -1,8 +1,8 @@
 import { readText, SessionKey, sessionPrefix, type Workspace } from '@x/core';
 import { MemoryService } from '@x/memory';
 import { AGENT } from '../create-agent.js';
-import { BackendError } from '../server/backend-error.js';
-import type { MemoryFileInfo, MemoryLine, MemoryOverview, MemoryShelf } from '../server/memory-shelf.js';
+import type { MemoryFileInfo, MemoryLine, MemoryOverview, MemoryShelf } from '../server/backend.js';
+import { BackendError } from '../server/errors.js';
 
 const CORE = 'MEMORY.md';
 const NOTE = /^memory\/\d{4}-\d{2}-\d{2}\.md$/;

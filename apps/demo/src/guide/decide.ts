@@ -1,8 +1,6 @@
 import { answer } from './answer.js';
-import { type Decision, say } from './decision.js';
 import { survey } from './survey/survey.js';
-import type { View } from './view.js';
-import { writeDown } from './write-down.js';
+import { act, type Decision, say, type View } from './view.js';
 
 const GREETING = /^(?:hi|hello|hey|help|what can you do)\b/i;
 
@@ -20,4 +18,17 @@ export function decide(view: View): Decision {
   if (/\bsurvey\b/i.test(view.request) && !view.request.endsWith('?')) return survey(view);
   if (view.request === '' || GREETING.test(view.request)) return say(ABOUT_ME);
   return writeDown(view) ?? answer(view);
+}
+
+/** As in “write ideas.md: look at the stores first”. */
+const WRITE = /^(?:please )?write (?:to )?[`"']?([\w./-]+\.\w+)[`"']?\s*[:,]\s*([\s\S]+)$/i;
+
+/** Writes a file that the user names, or nothing when that is not what was asked for. */
+function writeDown(view: View): Decision | undefined {
+  const [, path, content] = WRITE.exec(view.request) ?? [];
+  if (path === undefined || content === undefined) return undefined;
+  const wish = { name: 'write_file', input: { path, content: `${content.trim()}\n` } };
+  const result = view.result(wish.name, wish.input);
+  if (result === undefined) return act(`I will write that to ${path}.`, wish);
+  return say(result.isError ? `I did not write ${path}. ${result.text}` : `Done. ${result.text}`);
 }

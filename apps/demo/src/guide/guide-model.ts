@@ -13,7 +13,7 @@ import {
 import { decide } from './decide.js';
 import { readView } from './view.js';
 
-export interface GuideOptions {
+interface GuideOptions {
   readonly contextWindow: number;
   readonly counter: TokenCounter;
   /** Milliseconds between two words of an answer, so that a person can follow. Default 0. */

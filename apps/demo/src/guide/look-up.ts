@@ -1,6 +1,6 @@
-import { act, type Decision, say, type Wish } from './decision.js';
 import { REPO, stats } from './survey/facts.js';
 import type { View } from './view.js';
+import { act, type Decision, say, type Wish } from './view.js';
 
 /** As in “where is openSession defined?”. */
 const WHERE = /\bwhere\b.*?\b(?:is|are|do|does)\b\s+(?:the\s+|you\s+)?[`"']?([A-Za-z_$][\w$.-]*)/i;

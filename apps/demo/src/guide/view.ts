@@ -1,4 +1,5 @@
 import {
+  type JsonObject,
   type JsonValue,
   type Message,
   type ModelRequest,
@@ -9,7 +10,7 @@ import {
 } from '@x/core';
 
 /** The result of a tool, as far as the view still shows it. */
-export interface SeenResult {
+interface SeenResult {
   readonly text: string;
   readonly isError: boolean;
 }
@@ -94,4 +95,24 @@ function readTodos(text: string): Todo[] {
 
 function signature(name: string, input: JsonValue): string {
   return `${name} ${JSON.stringify(input)}`;
+}
+
+/** A tool call that the guide wants. */
+export interface Wish {
+  readonly name: string;
+  readonly input: JsonObject;
+}
+
+/** The next text and calls of the guide; without calls its turn is over. */
+export interface Decision {
+  readonly text: string;
+  readonly calls: readonly Wish[];
+}
+
+export function say(text: string): Decision {
+  return { text, calls: [] };
+}
+
+export function act(text: string, ...calls: readonly Wish[]): Decision {
+  return { text, calls };
 }

@@ -1,12 +1,12 @@
-import type { Message } from '@x/core';
+import type { CompactionOutcome, Message } from '@x/core';
 import type { Decisions } from '@x/harness';
-import type { CompactionPreview, WindowView } from './inspection.js';
-import type { MemoryShelf } from './memory-shelf.js';
+import type { Prices, ReplayReport } from '@x/replay';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
 
 /**
  * The agent as the server sees it. Every method may reject with an `XError`, whose code and message reach the page;
- * `BackendError` has the codes that the page and the status line of the answer know.
+ * `BackendError` has the codes that the page and the status line of the answer know. Where a session is named that does not
+ * exist, that is `session_not_found`; while a call or a compaction runs, what changes the session is `session_busy`.
  *
  * Sessions are named by the page: `send` to an id that does not exist yet creates it.
  */
@@ -14,27 +14,18 @@ export interface Backend {
   info(): Promise<BackendInfo>;
   /** All sessions, the most recently used first. */
   sessions(): Promise<readonly SessionSummary[]>;
-  /**
-   * All that the page shows, as of one event.
-   *
-   * @throws {BackendError} `session_not_found`.
-   */
+  /** All that the page shows, as of one event. */
   transcript(sessionId: string): Promise<SessionSnapshot>;
   /**
-   * Starts a call with a message of the user. Resolves once the call is accepted; events tell the rest.
-   *
-   * @throws {BackendError} `session_busy` while a call or a compaction runs.
+   * Says something: to the running call, whose model reads it at its next step, or with a new call. Resolves once it is
+   * accepted; events tell the rest.
    */
   send(sessionId: string, text: string): Promise<void>;
   /** Interrupts the running call or compaction, if any. Resolves once the interruption is requested. */
   stop(sessionId: string): Promise<void>;
-  /**
-   * Starts a compaction and resolves once it has been accepted; `context.compacted` tells the outcome, also a bad one.
-   *
-   * @throws {BackendError} `session_not_found`, `session_busy`.
-   */
+  /** Starts a compaction and resolves once it is accepted; `context.compacted` tells the outcome, also a bad one. */
   compact(sessionId: string, instructions?: string): Promise<void>;
-  /** Deletes the session, its log included, and stops what runs in it. @throws {BackendError} `session_not_found`. */
+  /** Deletes the session, its log included, and stops what runs in it. */
   remove(sessionId: string): Promise<void>;
   /**
    * Calls `listener` with every event after `afterEventId`, first those that are still held, then live; synchronously, in
@@ -49,57 +40,54 @@ export interface Backend {
     listener: (event: StampedEvent) => void,
   ): () => void;
   /**
-   * A message as the log has it, and as the model sees it now.
+   * Returns a message as the log has it, and as the model sees it now.
    *
-   * @throws {BackendError} `session_not_found`, `message_not_found`.
+   * @throws {BackendError} `message_not_found`.
    */
   expand(sessionId: string, messageId: string): Promise<ExpandedMessage>;
   /**
-   * A part of a text file in the workspace, for results that were too large for the window. The backend confines the path.
+   * Reads a part of a text file in the workspace. The backend confines the path.
    *
    * @throws {WorkspaceError} `not_found`, `outside_workspace`, ….
    */
   readFile(path: string, range: { readonly offset: number; readonly length: number }): Promise<FilePart>;
+  /** Lists the files that the agent has written, the newest first. */
+  files(): Promise<readonly FileInfo[]>;
   /**
-   * Takes back the last compaction. Left out by backends that cannot.
+   * Takes back the last compaction.
    *
-   * @throws {BackendError} `session_not_found`, `session_busy`, `nothing_to_undo`.
+   * @throws {BackendError} `nothing_to_undo`.
    */
-  undo?(sessionId: string, compactionId: string): Promise<void>;
+  undo(sessionId: string, compactionId: string): Promise<void>;
   /**
-   * Shows the next request to the model, message by message.
+   * Shows the request of a step, from 1, as the model was sent it; without a step, the next request.
    *
-   * @throws {BackendError} `session_not_found`.
+   * @throws {BackendError} `not_found` for a step that was not made.
    */
-  windowView(sessionId: string): Promise<WindowView>;
+  request(sessionId: string, step?: number): Promise<RequestView>;
   /**
    * Previews a compaction with these settings. Calls no model and changes nothing. `force` previews one although none is due.
    *
    * @throws {InvalidInputError} naming every setting that cannot be.
-   * @throws {BackendError} `session_not_found`.
    */
   preview(
     sessionId: string,
     settings: Readonly<Record<string, unknown>>,
     force: boolean,
   ): Promise<CompactionPreview>;
-  /** The memory over all sessions. Left out by backends without one. */
-  readonly memory?: MemoryShelf | undefined;
+  /** The memory over all sessions. */
+  readonly memory: MemoryShelf;
+  /** Begins or ends plan mode: while it is on, the agent may only read. */
+  setPlanMode(sessionId: string, active: boolean): Promise<void>;
   /**
-   * Begins or ends plan mode: while it is on, the agent may only read. Left out by backends without it.
+   * Answers for tool calls that wait for permission and goes on with the call.
    *
-   * @throws {BackendError} `session_not_found`, `session_busy`.
+   * @throws {BackendError} `not_pending`.
    */
-  setPlanMode?(sessionId: string, active: boolean): Promise<void>;
-  /**
-   * Answers for tool calls that wait for permission and goes on with the call. Left out by backends that never ask.
-   *
-   * @throws {BackendError} `session_not_found`, `session_busy`, `not_pending`.
-   */
-  decide?(sessionId: string, decisions: Decisions): Promise<void>;
+  decide(sessionId: string, decisions: Decisions): Promise<void>;
 }
 
-/** The model, the window and the abilities behind the page. */
+/** The model and the window behind the page. */
 export interface BackendInfo {
   /** The version of the demo, for example `0.1.0`. */
   readonly version: string;
@@ -107,26 +95,18 @@ export interface BackendInfo {
     readonly id: string;
     /** True for the demo's own guide: rules, no LLM. */
     readonly embedded: boolean;
-    /** Prices per million tokens, where known; the page then says what a reply cost. */
-    readonly pricing?: Pricing | undefined;
+    /** US dollars for a million tokens, where known; the page then says what a reply cost. */
+    readonly prices?: Prices | undefined;
   };
   /** Tokens. */
   readonly contextWindow: number;
   /** Tokens at which a compaction begins by itself; 0 when none does. */
   readonly triggerTokens: number;
-  /** How it compacts, as far as the page can try other settings. */
   readonly compaction: CompactionSettings;
-  /** As configured, for example `auto`. */
-  readonly strategy: string;
   /** The place where the agent works, for people. */
   readonly workspace: string;
-  /** The optional methods that the backend has. */
-  readonly abilities: {
-    readonly undo: boolean;
-    readonly decide: boolean;
-    readonly plan: boolean;
-    readonly memory: boolean;
-  };
+  /** Whether the agent can plan. */
+  readonly plans: boolean;
   /** Suggestions on an empty page. */
   readonly starters: readonly Starter[];
 }
@@ -145,16 +125,8 @@ export interface CompactionSettings {
   readonly record: number;
 }
 
-export interface Pricing {
-  /** ISO 4217, for example `USD`. */
-  readonly currency: string;
-  readonly inputPerMillion: number;
-  readonly cachedInputPerMillion: number;
-  readonly outputPerMillion: number;
-}
-
 export interface Starter {
-  readonly icon: 'survey' | 'ask' | 'find' | 'compact' | 'write';
+  readonly icon: 'survey' | 'ask' | 'write';
   readonly title: string;
   readonly description: string;
   /** The message that a click sends. */
@@ -169,6 +141,8 @@ export interface SessionSummary {
   readonly updatedAt: string;
   readonly running: boolean;
   readonly messageCount: number;
+  /** True when what is stored cannot be read; the rest of the list can. */
+  readonly damaged?: boolean;
 }
 
 export interface ExpandedMessage {
@@ -177,13 +151,83 @@ export interface ExpandedMessage {
   readonly current?: Message | undefined;
 }
 
+export interface FileInfo {
+  readonly path: string;
+  /** Bytes. */
+  readonly size: number;
+  /** ISO 8601, UTC. */
+  readonly modifiedAt: string;
+}
+
 export interface FilePart {
   readonly path: string;
   readonly text: string;
   /** Bytes of the whole file. */
   readonly size: number;
-  /** Bytes; where this part begins. */
-  readonly offset: number;
   /** Bytes; where the next part begins, absent at the end. */
   readonly nextOffset?: number | undefined;
+}
+
+/** A request to the model, message by message, and what changed since the request before. */
+export interface RequestView {
+  readonly messages: readonly RequestMessage[];
+  /** Messages that the request before had and this one lacks. */
+  readonly removed: readonly RequestMessage[];
+  /** Tokens around the conversation. */
+  readonly system: number;
+  readonly tools: number;
+  readonly reminders: number;
+}
+
+export interface RequestMessage {
+  readonly id: string;
+  readonly source: 'summary' | 'conversation' | 'toolResults';
+  readonly tokens: number;
+  readonly text: string;
+  /** What became of it since the request before; absent when nothing did. */
+  readonly change?: 'added' | 'altered' | undefined;
+}
+
+/** The result that a compaction with other settings would have now. */
+export type CompactionPreview = Omit<CompactionOutcome, 'messages'>;
+
+/** The memory of a user over all sessions: `MEMORY.md`, the notes of days, and earlier versions. Reads nothing else. */
+export interface MemoryShelf {
+  overview(): Promise<MemoryOverview>;
+  /** @throws {BackendError} `not_found` for anything that is no memory file of this user, whatever the path. */
+  read(path: string): Promise<string>;
+  /** Finds the best lines. Any text is a query. */
+  search(query: string): Promise<readonly MemoryLine[]>;
+  /**
+   * Puts an earlier `MEMORY.md` back; what it replaces becomes a version itself.
+   *
+   * @throws {InvalidInputError} when there is no such version.
+   */
+  restore(versionId: string): Promise<void>;
+}
+
+export interface MemoryOverview {
+  readonly files: readonly MemoryFileInfo[];
+  /** Earlier versions of `MEMORY.md`, the newest first. */
+  readonly versions: readonly { readonly id: string; readonly replacedAt: string }[];
+}
+
+/** A memory file; `path` as people and `read` name it: `MEMORY.md`, `memory/2026-01-31.md`. */
+export interface MemoryFileInfo extends FileInfo {
+  readonly kind: 'core' | 'note' | 'other';
+}
+
+export interface MemoryLine {
+  readonly path: string;
+  /** From 1. */
+  readonly lineNumber: number;
+  /** So much of the line as fits, around the match. */
+  readonly snippet: string;
+}
+
+/** The result of replaying a log. */
+export interface ReplayAnswer {
+  readonly report: ReplayReport;
+  /** Tokens of every request, strategy by strategy. */
+  readonly requests: readonly { readonly strategy: string; readonly tokens: readonly number[] }[];
 }

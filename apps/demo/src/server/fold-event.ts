@@ -1,8 +1,15 @@
-import type { ContentBlock, Message, Usage } from '@x/core';
-import { withCompaction, withoutCompaction } from './fold-compaction.js';
-import type { PageEvent } from './page-event.js';
-import type { Entry, Notice, RunningCall, RunningCompaction, ToolRun, Transcript } from './transcript.js';
-import { holds, sampled } from './transcript-entries.js';
+import type { ContentBlock, ContextUsage, Message, Usage } from '@x/core';
+import type {
+  CompactionRecord,
+  Entry,
+  Fate,
+  Notice,
+  PageEvent,
+  RunningCall,
+  TimelinePoint,
+  ToolRun,
+  Transcript,
+} from './transcript.js';
 
 /**
  * The transcript after an event. Pure, and free of anything but types, since the server and the page both use it.
@@ -18,8 +25,7 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
       return withCall(
         {
           ...transcript,
-          context: event.context,
-          timeline: sampled(transcript, { type: 'step', at: event.at, context: event.context }),
+          ...withPoint(transcript, event.at, event.context, 1),
         },
         { step: event.step, text: '', thinking: '', retry: undefined },
       );
@@ -64,11 +70,13 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
         message: `A message of ${event.chars} characters was written to ${event.path}; the model sees its beginning and end.`,
       });
     case 'context.compacting':
-      return { ...transcript, compacting: compactionOf(event) };
+      return { ...transcript, compacting: { messagesBefore: event.messagesBefore } };
     case 'context.compacted':
       return withCompaction(transcript, event);
     case 'context.restored':
       return withoutCompaction(transcript, event);
+    case 'usage.reported':
+      return event.source === 'compaction' ? withCompactionUsage(transcript, event.usage) : transcript;
     case 'todos.changed':
       return { ...transcript, todos: event.todos };
     case 'work.changed':
@@ -108,6 +116,10 @@ export function foldEvent(transcript: Transcript, event: PageEvent): Transcript 
 
 /** Notices for calls that ended without an answer, by stop reason. */
 const endings: Readonly<Record<string, string | undefined>> = {
+  truncated: 'The answer was cut off at the limit of output tokens. Say “go on” to continue.',
+  refused: 'The model declined to answer.',
+  filtered: 'The provider withheld the answer.',
+  timed_out: 'A limit of time ran out. What was done up to here is kept; say “go on” to continue.',
   interrupted: 'Stopped. What the agent had done up to here is kept.',
   max_iterations: 'The agent used up the steps that one call may take. Say “go on” to continue.',
   budget_exceeded: 'The call used up its budget. What was done up to here is kept.',
@@ -132,11 +144,6 @@ function decisionInWords({ call, decision, rule }: Decided): string {
     case 'superseded':
       return `You went on without deciding on ${call.name}; it was not run.`;
   }
-}
-
-function compactionOf(event: RunningCompaction): RunningCompaction {
-  const { at, reason, strategy, messagesBefore, tokensBefore } = event;
-  return { at, reason, strategy, messagesBefore, tokensBefore };
 }
 
 function newCall(callId: string, startedAt: string): RunningCall {
@@ -196,4 +203,77 @@ function added(totals: Transcript['totals'], usage: Usage | undefined): Transcri
       reasoningTokens: sum('reasoningTokens'),
     },
   };
+}
+
+/** The transcript after a compaction, whatever its outcome. */
+function withCompaction(
+  transcript: Transcript,
+  event: Extract<PageEvent, { readonly type: 'context.compacted' }>,
+): Transcript {
+  const { type: _, sessionId: __, context, ...figures } = event;
+  const id = `compaction-${event.at}`;
+  if (holds(transcript, id)) return transcript;
+  const compaction: CompactionRecord = { ...figures, id, undone: false };
+  const window = context ?? transcript.context;
+  const applied = event.status === 'applied';
+  const mark = { id, status: event.status, tokensBefore: event.tokensBefore };
+  return {
+    ...transcript,
+    entries: [...transcript.entries, { type: 'compaction', id, compaction }],
+    fates: applied ? { ...transcript.fates, ...fatesOf(compaction) } : transcript.fates,
+    ...(window && withPoint(transcript, event.at, window, 0, mark)),
+    compacting: undefined,
+  };
+}
+
+/** A model wrote the summary of the last compaction. */
+function withCompactionUsage(transcript: Transcript, usage: Usage): Transcript {
+  const at = transcript.entries.findLastIndex(({ type }) => type === 'compaction');
+  const entry = transcript.entries[at];
+  if (entry?.type !== 'compaction' || entry.compaction.usage) return transcript;
+  const entries = transcript.entries.with(at, { ...entry, compaction: { ...entry.compaction, usage } });
+  return { ...transcript, entries, totals: added(transcript.totals, usage) };
+}
+
+/** The transcript after a compaction has been taken back. */
+function withoutCompaction(
+  transcript: Transcript,
+  event: Extract<PageEvent, { readonly type: 'context.restored' }>,
+): Transcript {
+  const entries = transcript.entries.map((entry) =>
+    entry.type === 'compaction' && entry.id === event.compactionId
+      ? { ...entry, compaction: { ...entry.compaction, undone: true } }
+      : entry,
+  );
+  const standing = entries.flatMap((entry) =>
+    entry.type === 'compaction' && entry.compaction.status === 'applied' && !entry.compaction.undone
+      ? [fatesOf(entry.compaction)]
+      : [],
+  );
+  const context = event.context ?? transcript.context;
+  const point = context && withPoint(transcript, event.at, context, 0);
+  return { ...transcript, entries, fates: Object.assign({}, ...standing), ...point };
+}
+
+function fatesOf(compaction: CompactionRecord): Record<string, Fate> {
+  return Object.fromEntries(
+    compaction.manifest.map(({ messageId, fate }) => [messageId, { fate, compactionId: compaction.id }]),
+  );
+}
+
+/** Tells whether an entry is there already. Repeated entries are recent, so the search begins at the end. */
+export function holds(transcript: Transcript, id: string): boolean {
+  return transcript.entries.findLastIndex((entry) => entry.id === id) >= 0;
+}
+
+/** The window as it is now, and the time line with that point: a request, or what a compaction left. */
+function withPoint(
+  { timeline }: Transcript,
+  at: string,
+  context: ContextUsage,
+  requests: 0 | 1,
+  compaction?: TimelinePoint['compaction'],
+): Pick<Transcript, 'context' | 'timeline'> {
+  const step = (timeline.at(-1)?.step ?? 0) + requests;
+  return { context, timeline: [...timeline, { at, context, step, compaction }] };
 }

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
-import { apiError } from './api-error.js';
+import { apiError } from './errors.js';
 
 const COOKIE = 'x_demo_token';
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];

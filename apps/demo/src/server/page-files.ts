@@ -24,7 +24,7 @@ const types: Readonly<Record<string, string>> = {
 };
 
 /** Answers a request for a file of the page, or nothing when there is no such file. */
-export type PageFiles = (context: Context) => Response | undefined;
+type PageFiles = (context: Context) => Response | undefined;
 
 /**
  * Reads the built page once. It is small, and what is not in this map does not exist: no path of a request ever reaches

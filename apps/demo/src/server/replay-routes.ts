@@ -13,8 +13,8 @@ import {
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
-import { apiError } from './api-error.js';
-import type { ReplayAnswer } from './replay-answer.js';
+import type { ReplayAnswer } from './backend.js';
+import { apiError } from './errors.js';
 
 const MAX_LOG_BYTES = 32 * 1_048_576;
 

@@ -2,9 +2,7 @@ import { InvalidInputError, jsonValueSchema, parseWith } from '@x/core';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from './backend.js';
-import { BackendError } from './backend-error.js';
 import { eventStream } from './event-stream.js';
-import type { MemoryShelf } from './memory-shelf.js';
 
 const sessionId = z.string().min(1).max(200);
 const id = z.string().min(1).max(500);
@@ -35,9 +33,10 @@ const previewBody = z.strictObject({
   }),
   force: z.boolean().default(false),
 });
+const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optional() });
 const planBody = z.strictObject({ active: z.boolean() });
 const fileQuery = z.strictObject({
-  path: z.string().min(1).max(4_096),
+  path,
   offset: z.coerce.number().int().min(0).default(0),
   length: z.coerce.number().int().min(1).max(256_000).default(64_000),
 });
@@ -62,12 +61,6 @@ interface RouteOptions {
 /** Makes the routes of the page: JSON under `/api`. */
 export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
   const api = new Hono();
-  const memoryOf = (context: Context): MemoryShelf => {
-    const { memory } = context.var.backend;
-    if (!memory) throw notSupported('remember');
-    return memory;
-  };
-
   api.use(async (context, next) => {
     context.set('backend', await backendOf(context.var.user));
     return next();
@@ -115,24 +108,21 @@ export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
   });
 
   api.delete('/sessions/:id/compactions/:compaction', async (context) => {
-    const { backend } = context.var;
-    if (!backend.undo) throw notSupported('take a compaction back');
     const compactionId = parseWith(id, context.req.param('compaction'), 'compaction id');
-    await backend.undo(sessionOf(context), compactionId);
+    await context.var.backend.undo(sessionOf(context), compactionId);
     return context.body(null, 204);
   });
 
   api.post('/sessions/:id/decisions', async (context) => {
-    const { backend } = context.var;
-    if (!backend.decide) throw notSupported('decide on tool calls');
     const { decisions } = await bodyOf(context, decisionBody);
-    await backend.decide(sessionOf(context), decisions);
+    await context.var.backend.decide(sessionOf(context), decisions);
     return context.body(null, 202);
   });
 
-  api.get('/sessions/:id/window', async (context) =>
-    context.json(await context.var.backend.windowView(sessionOf(context))),
-  );
+  api.get('/sessions/:id/request', async (context) => {
+    const { step } = parseWith(requestQuery, context.req.query(), 'query');
+    return context.json(await context.var.backend.request(sessionOf(context), step));
+  });
 
   api.post('/sessions/:id/preview', async (context) => {
     const { settings, force } = await bodyOf(context, previewBody);
@@ -141,31 +131,31 @@ export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
     );
   });
 
-  api.get('/memory', async (context) => context.json(await memoryOf(context).overview()));
+  api.get('/memory', async (context) => context.json(await context.var.backend.memory.overview()));
 
   api.get('/memory/file', async (context) => {
     const { path } = parseWith(memoryFileQuery, context.req.query(), 'query');
-    return context.json({ path, text: await memoryOf(context).read(path) });
+    return context.json({ path, text: await context.var.backend.memory.read(path) });
   });
 
   api.get('/memory/search', async (context) => {
     const { query } = parseWith(searchQuery, context.req.query(), 'query');
-    return context.json(await memoryOf(context).search(query));
+    return context.json(await context.var.backend.memory.search(query));
   });
 
   api.post('/memory/restore', async (context) => {
     const { version } = await bodyOf(context, restoreBody);
-    await memoryOf(context).restore(version);
+    await context.var.backend.memory.restore(version);
     return context.body(null, 204);
   });
 
   api.put('/sessions/:id/plan', async (context) => {
-    const { backend } = context.var;
-    if (!backend.setPlanMode) throw notSupported('plan');
     const { active } = await bodyOf(context, planBody);
-    await backend.setPlanMode(sessionOf(context), active);
+    await context.var.backend.setPlanMode(sessionOf(context), active);
     return context.body(null, 204);
   });
+
+  api.get('/files', async (context) => context.json(await context.var.backend.files()));
 
   api.get('/file', async (context) => {
     const { path, ...range } = parseWith(fileQuery, context.req.query(), 'query');
@@ -198,8 +188,4 @@ async function bodyOf<Schema extends z.ZodType>(context: Context, schema: Schema
 /** The page's flat settings as a compactor takes them; what a field may be, the compactor says. */
 function toCompactionConfig({ trigger, target, keep, users, record }: Readonly<Record<string, unknown>>) {
   return { trigger: { share: trigger }, target, keep: { share: keep, users }, summary: { record } };
-}
-
-function notSupported(what: string): BackendError {
-  return new BackendError('not_supported', `This agent cannot ${what}.`);
 }

@@ -1,16 +1,15 @@
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { InvalidInputError, XError } from '@x/core';
-import { Hono } from 'hono';
+import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
-import { apiError, thrownError } from './api-error.js';
 import type { Backend } from './backend.js';
+import { apiError, thrownError } from './errors.js';
 import { type Access, bearer, isLoopback, sameOrigin } from './guard.js';
 import { loadPageFiles } from './page-files.js';
 import { replayRoutes } from './replay-routes.js';
 import { apiRoutes, type BackendOf } from './routes.js';
-import { securityHeaders } from './security-headers.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 
@@ -130,4 +129,30 @@ function accessesOf({ token, users = {} }: ServerOptions): readonly Access[] {
 
 function always(backend: Backend): BackendOf {
   return () => backend;
+}
+
+/** Lets the page run its own files and talk to its own server only, and forbids framing it. */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+function securityHeaders(): MiddlewareHandler {
+  return async (context, next) => {
+    await next();
+    const { headers } = context.res;
+    headers.set('Content-Security-Policy', contentSecurityPolicy);
+    headers.set('X-Content-Type-Options', 'nosniff');
+    headers.set('X-Frame-Options', 'DENY');
+    headers.set('Referrer-Policy', 'no-referrer');
+    headers.set('Cross-Origin-Opener-Policy', 'same-origin');
+    headers.set('Cross-Origin-Resource-Policy', 'same-origin');
+    if (context.req.path.startsWith('/api/')) headers.set('Cache-Control', 'no-store');
+  };
 }

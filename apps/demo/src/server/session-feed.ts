@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { EventBuffer, type Reset, type Stamped } from './event-buffer.js';
 import { foldEvent } from './fold-event.js';
-import type { PageEvent, PageEventBody } from './page-event.js';
-import { emptyTranscript, type Transcript } from './transcript.js';
+import { emptyTranscript, type PageEvent, type PageEventBody, type Transcript } from './transcript.js';
 
 export type StampedEvent = Stamped<PageEvent | Reset>;
 
@@ -58,5 +56,78 @@ export class SessionFeed {
   /** See `Backend.subscribe`. */
   subscribe(afterEventId: string | undefined, listener: (event: StampedEvent) => void): () => void {
     return this.#buffer.subscribe(afterEventId, listener);
+  }
+}
+
+/** An event with the id under which it can be resumed after. */
+interface Stamped<Event> {
+  readonly id: string;
+  readonly event: Event;
+}
+
+/** Told in place of events that are no longer held. */
+interface Reset {
+  readonly type: 'reset';
+}
+
+type Listener<Event> = (stamped: Stamped<Event | Reset>) => void;
+
+/**
+ * The last events of a session, so that a page that was away for a moment misses none. Ids name the process they were
+ * given in: an id of an earlier process is recognized as one that cannot be resumed after.
+ */
+export class EventBuffer<Event> {
+  readonly #epoch: string;
+  readonly #capacity: number;
+  readonly #events: Stamped<Event>[] = [];
+  readonly #listeners = new Set<Listener<Event>>();
+  #count = 0;
+
+  /** `epoch` must differ between processes. `capacity` is how many events are held, by default 4 096. */
+  constructor(epoch: string, capacity = 4_096) {
+    this.#epoch = epoch;
+    this.#capacity = capacity;
+  }
+
+  /** The id of the last event, or one that stands before the first. */
+  get lastId(): string {
+    return `${this.#epoch}-${this.#count}`;
+  }
+
+  publish(event: Event): void {
+    this.#count++;
+    const stamped = { id: this.lastId, event };
+    this.#events.push(stamped);
+    // In batches: to shift at every event would move the whole array each time.
+    if (this.#events.length >= this.#capacity * 2) this.#events.splice(0, this.#capacity);
+    for (const listener of [...this.#listeners]) listener(stamped);
+  }
+
+  /** Forgets what was published: those who listen, and those who come back, are told to begin anew. */
+  reset(): void {
+    this.#count++;
+    this.#events.length = 0;
+    for (const listener of [...this.#listeners]) listener({ id: this.lastId, event: { type: 'reset' } });
+  }
+
+  /** Calls `listener` with what came after `afterId`, then with what comes. Returns a function that ends it. */
+  subscribe(afterId: string | undefined, listener: Listener<Event>): () => void {
+    if (afterId !== undefined) {
+      const missed = this.#after(afterId);
+      if (missed === undefined) listener({ id: this.lastId, event: { type: 'reset' } });
+      else for (const stamped of missed) listener(stamped);
+    }
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Returns the events after an event, or `undefined` when they are not held any more. */
+  #after(id: string): readonly Stamped<Event>[] | undefined {
+    const separator = id.lastIndexOf('-');
+    const position = Number(id.slice(separator + 1));
+    if (id.slice(0, separator) !== this.#epoch || !Number.isInteger(position)) return undefined;
+    const first = this.#count - this.#events.length;
+    if (position < first || position > this.#count) return undefined;
+    return this.#events.slice(position - first);
   }
 }

@@ -1,7 +1,6 @@
 import type {
-  CompactionReason,
+  AgentEventBody,
   CompactionStatus,
-  CompactionStep,
   ContextUsage,
   ManifestEntry,
   Message,
@@ -9,6 +8,7 @@ import type {
   Todo,
   Usage,
 } from '@x/core';
+import type { TaskRecord } from '@x/harness';
 
 /** Everything that the page shows of one session. It is a fold over the session's events: see `fold-event.ts`. */
 export interface Transcript {
@@ -25,17 +25,18 @@ export interface Transcript {
   readonly toolRuns: Readonly<Record<string, ToolRun>>;
   /** The content of the model's window by source; absent before the first model call. */
   readonly context?: ContextUsage | undefined;
-  /** The window over time, oldest first, bounded. */
+  /** The window over time, oldest first. */
   readonly timeline: readonly TimelinePoint[];
   readonly todos: readonly Todo[];
   /** Tool calls that wait for the user's permission, in the order in which they were made. */
   readonly pending: readonly PendingCall[];
   readonly work: SideWork;
-  readonly totals: Totals;
+  /** Sums over all model calls of the session. */
+  readonly totals: { readonly modelCalls: number; readonly usage: Usage };
   /** The call that runs now. */
   readonly call?: RunningCall | undefined;
   /** The compaction that runs now, within a call or by itself. */
-  readonly compacting?: RunningCompaction | undefined;
+  readonly compacting?: { readonly messagesBefore: number } | undefined;
 }
 
 export type Entry =
@@ -51,28 +52,15 @@ export interface Fate {
 }
 
 /** One compaction, whatever its outcome. */
-export interface CompactionRecord {
-  readonly id: string;
-  readonly at: string;
-  readonly reason: CompactionReason;
-  readonly status: CompactionStatus;
-  /** Why the outcome is what it is, in words. */
-  readonly detail: string;
-  readonly strategyUsed: string;
-  readonly messagesBefore: number;
-  readonly messagesAfter: number;
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
-  readonly durationMs: number;
-  readonly steps: readonly CompactionStep[];
-  readonly manifest: readonly ManifestEntry[];
-  /** What the model saw right after it of altered messages that stayed, by message id. */
-  readonly stubs?: Readonly<Record<string, string>> | undefined;
-  /** The summary in place of the removed messages, where one was written. */
-  readonly summary?: string | undefined;
-  /** True once it was undone. */
-  readonly undone: boolean;
-}
+export type CompactionRecord = Omit<AgentBody<'context.compacted'>, 'type'> &
+  Omit<CompactionDetails, 'context'> & {
+    readonly id: string;
+    readonly at: string;
+    /** The tokens of the model that wrote the summary; absent when rules wrote it. */
+    readonly usage?: Usage | undefined;
+    /** True once it was undone. */
+    readonly undone: boolean;
+  };
 
 /** Something to tell the user that is no message. */
 export interface Notice {
@@ -98,17 +86,14 @@ export interface Plan {
   readonly text?: string | undefined;
 }
 
-export interface BackgroundTask {
-  readonly taskId: string;
-  readonly subagent: string;
-  /** The beginning of the message that it was given. */
-  readonly task: string;
-  readonly status: 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
-  readonly createdAt: string;
-  readonly endedAt?: string | undefined;
+/** A task of a subagent; `task` is the beginning of the message that it was given. */
+export type BackgroundTask = Pick<
+  TaskRecord,
+  'taskId' | 'subagent' | 'task' | 'status' | 'createdAt' | 'endedAt'
+> & {
   /** The beginning of its answer, or why it failed. */
   readonly outcome?: string | undefined;
-}
+};
 
 export interface ReplyFigures {
   readonly usage?: Usage | undefined;
@@ -125,23 +110,20 @@ export interface ToolRun {
 }
 
 /** One model call, or one compaction, on the time line of the window. */
-export type TimelinePoint =
-  | { readonly type: 'step'; readonly at: string; readonly context: ContextUsage }
-  | {
-      readonly type: 'compaction';
-      readonly at: string;
-      readonly compactionId: string;
-      readonly status: CompactionStatus;
-      /** Tokens in the window before, all sources together. */
-      readonly tokensBefore: number;
-      /** The window after it. */
-      readonly context: ContextUsage;
-    };
-
-/** Sums over all model calls of the session. */
-export interface Totals {
-  readonly modelCalls: number;
-  readonly usage: Usage;
+export interface TimelinePoint {
+  readonly at: string;
+  /** The window in it; of a compaction, after it. */
+  readonly context: ContextUsage;
+  /** The number of the request, from 1. Of a compaction or an undo, that of the request before it. */
+  readonly step: number;
+  readonly compaction?:
+    | {
+        readonly id: string;
+        readonly status: CompactionStatus;
+        /** Tokens in the window before, all sources together. */
+        readonly tokensBefore: number;
+      }
+    | undefined;
 }
 
 export interface RunningCall {
@@ -154,14 +136,6 @@ export interface RunningCall {
   readonly thinking: string;
   /** Set while a failed model call waits to be made again. */
   readonly retry?: { readonly attempt: number; readonly error: string } | undefined;
-}
-
-export interface RunningCompaction {
-  readonly at: string;
-  readonly reason: CompactionReason;
-  readonly strategy: string;
-  readonly messagesBefore: number;
-  readonly tokensBefore: number;
 }
 
 /** A session in which nothing has happened yet. */
@@ -179,4 +153,37 @@ export function emptyTranscript(sessionId: string): Transcript {
     work: { plan: { active: false }, tasks: [] },
     totals: { modelCalls: 0, usage: { inputTokens: 0, outputTokens: 0 } },
   };
+}
+
+type AgentBody<Type extends AgentEventBody['type']> = Extract<AgentEventBody, { readonly type: Type }>;
+
+/**
+ * An event for the page: the agent's events as plain JSON, with the summary and the window after a compaction, and events of
+ * a session outside a call.
+ */
+export type PageEventBody =
+  | Exclude<AgentEventBody, AgentBody<'call.failed'> | AgentBody<'context.compacted'>>
+  | { readonly type: 'call.failed'; readonly callId: string; readonly error: ErrorInfo }
+  | (AgentBody<'context.compacted'> & CompactionDetails)
+  | { readonly type: 'context.restored'; readonly compactionId: string; readonly context?: ContextUsage }
+  | { readonly type: 'work.changed'; readonly work: SideWork }
+  | { readonly type: 'todos.changed'; readonly todos: readonly Todo[] };
+
+export type PageEvent = PageEventBody & {
+  readonly sessionId: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+};
+
+/** An error as the page shows it: a stable code, and the problem and the remedy for people. */
+export type ErrorInfo = Pick<Notice, 'code' | 'message'>;
+
+/** Facts of a compaction that the agent's `context.compacted` event lacks. */
+export interface CompactionDetails {
+  /** The summary that was written, if any. */
+  readonly summary?: string | undefined;
+  /** What the model saw right after it of altered messages that stayed, by message id. */
+  readonly stubs?: Readonly<Record<string, string>> | undefined;
+  /** The window after the compaction, by source. Without it the next step tells. */
+  readonly context?: ContextUsage | undefined;
 }

@@ -7,9 +7,8 @@ export const info: BackendInfo = {
   model: { id: 'scripted', embedded: false },
   contextWindow: 16_000,
   triggerTokens: 13_600,
-  strategy: 'auto',
   compaction: compactionSettings,
   workspace: '',
-  abilities: { undo: true, decide: true, plan: true, memory: true },
+  plans: true,
   starters: [],
 };

@@ -1,18 +1,17 @@
-import { type AgentState, estimateCounter } from '@x/core';
+import { estimateCounter } from '@x/core';
 import type { Decisions } from '@x/harness';
-import { previewCompaction } from '../../src/backend/preview-compaction.js';
-import { windowView } from '../../src/backend/window-view.js';
+import { previewCompaction, requestView } from '../../src/backend/inspect.js';
 import type {
   Backend,
   BackendInfo,
   ExpandedMessage,
   FilePart,
+  RequestView,
   SessionSummary,
 } from '../../src/server/backend.js';
-import { BackendError } from '../../src/server/backend-error.js';
-import type { WindowView } from '../../src/server/inspection.js';
-import type { PageEventBody } from '../../src/server/page-event.js';
+import { BackendError } from '../../src/server/errors.js';
 import { SessionFeed, type SessionSnapshot, type StampedEvent } from '../../src/server/session-feed.js';
+import type { PageEventBody } from '../../src/server/transcript.js';
 import { compactionSettings } from '../compaction-settings.js';
 import { FakeMemory } from './fake-memory.js';
 import { allSourcesOf } from './repository-text.js';
@@ -78,10 +77,9 @@ export class FakeBackend implements Backend {
       model: this.model,
       contextWindow: WINDOW,
       triggerTokens: WINDOW * 0.8,
-      strategy: 'auto',
       compaction: compactionSettings,
       workspace: '~/projects/x',
-      abilities: { undo: true, decide: true, plan: true, memory: true },
+      plans: true,
       starters: [
         {
           icon: 'survey',
@@ -96,7 +94,7 @@ export class FakeBackend implements Backend {
           prompt: 'How does a compaction work?',
         },
         {
-          icon: 'compact',
+          icon: 'write',
           title: 'Watch a compaction',
           description: 'Reads more than fits, and shows what was removed and what it cost.',
           prompt: 'Survey this repository until the window is full',
@@ -153,15 +151,16 @@ export class FakeBackend implements Backend {
     this.#start(session, session.stage.decide(decisions));
   }
 
-  async windowView(sessionId: string): Promise<WindowView> {
+  async request(sessionId: string): Promise<RequestView> {
     const { stage } = this.#find(sessionId);
-    return windowView({ context: stage.context } as unknown as AgentState, stage.usage(), estimateCounter);
+    const { context: messages } = stage;
+    return requestView({ messages, before: messages.slice(0, -1), usage: stage.usage() }, estimateCounter);
   }
 
   async preview(sessionId: string, settings: Readonly<Record<string, unknown>>, force: boolean) {
     const { stage } = this.#find(sessionId);
     return previewCompaction({
-      state: { context: stage.context } as unknown as AgentState,
+      state: stage,
       usage: stage.usage(),
       settings,
       force,
@@ -198,6 +197,10 @@ export class FakeBackend implements Backend {
     return { original, current: stage.context.find((message) => message.id === messageId) };
   }
 
+  async files() {
+    return [{ path: 'REPORT.md', size: 4_200, modifiedAt: '2026-11-20T12:00:00.000Z' }];
+  }
+
   async readFile(path: string, range: { offset: number; length: number }): Promise<FilePart> {
     const whole = Buffer.from(allSourcesOf('packages/core/src'));
     const end = Math.min(whole.length, range.offset + range.length);
@@ -206,7 +209,6 @@ export class FakeBackend implements Backend {
       path,
       text,
       size: whole.length,
-      offset: range.offset,
       nextOffset: end < whole.length ? end : undefined,
     };
   }

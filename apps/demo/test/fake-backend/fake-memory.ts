@@ -1,5 +1,5 @@
-import { BackendError } from '../../src/server/backend-error.js';
-import type { MemoryLine, MemoryOverview, MemoryShelf } from '../../src/server/memory-shelf.js';
+import type { MemoryLine, MemoryOverview, MemoryShelf } from '../../src/server/backend.js';
+import { BackendError } from '../../src/server/errors.js';
 
 const BEFORE = '# Memory\n\n- The user prefers tabs.\n';
 

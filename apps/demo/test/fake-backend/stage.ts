@@ -18,9 +18,8 @@ import {
   userMessage,
 } from '@x/core';
 import type { Decisions } from '@x/harness';
-import { contextAfter } from '../../src/server/context-after.js';
-import type { PageEventBody } from '../../src/server/page-event.js';
-import { stubsAfter } from '../../src/server/stubs-after.js';
+import { contextAfter, stubsAfter } from '../../src/backend/inspect.js';
+import type { PageEventBody } from '../../src/server/transcript.js';
 
 /** What a scenario does next: an event, or a point where a test may hold the play. */
 export type Beat =

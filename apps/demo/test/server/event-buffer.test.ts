@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EventBuffer } from '../../src/server/event-buffer.js';
+import { EventBuffer } from '../../src/server/session-feed.js';
 
 describe('EventBuffer', () => {
   it('gives everybody who comes back exactly what they missed, or says that it cannot', () => {

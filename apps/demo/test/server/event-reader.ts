@@ -1,4 +1,4 @@
-import type { PageEvent } from '../../src/server/page-event.js';
+import type { PageEvent } from '../../src/server/transcript.js';
 
 interface ServerSentEvent {
   readonly event?: string;

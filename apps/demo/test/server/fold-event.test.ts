@@ -2,7 +2,7 @@ import { estimateCounter } from '@x/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { foldEvent } from '../../src/server/fold-event.js';
-import type { PageEvent } from '../../src/server/page-event.js';
+import type { PageEvent } from '../../src/server/transcript.js';
 import { emptyTranscript, type Transcript } from '../../src/server/transcript.js';
 import { chat, longSession, manualCompaction, outage, survey } from '../fake-backend/scenarios.js';
 import { type Beat, Stage } from '../fake-backend/stage.js';

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ApiErrorBody } from '../../src/server/api-error.js';
-import type { CompactionPreview, WindowView } from '../../src/server/inspection.js';
-import type { MemoryLine, MemoryOverview } from '../../src/server/memory-shelf.js';
-import type { ReplayAnswer } from '../../src/server/replay-answer.js';
+import type {
+  CompactionPreview,
+  MemoryLine,
+  MemoryOverview,
+  ReplayAnswer,
+  RequestView,
+} from '../../src/server/backend.js';
+import type { ApiErrorBody } from '../../src/server/errors.js';
 import { longSession, survey } from '../fake-backend/scenarios.js';
 import { startServer } from './running-server.js';
 
@@ -19,7 +23,7 @@ const read = async <Answer>(response: Response) => (await response.json()) as An
 
 describe('the window', () => {
   it('is told message by message, in tokens', async () => {
-    const view = await read<WindowView>(await server.ask('/api/sessions/long/window'));
+    const view = await read<RequestView>(await server.ask('/api/sessions/long/request'));
     expect(new Set(view.messages.map(({ source }) => source))).toEqual(
       new Set(['summary', 'conversation', 'toolResults']),
     );

@@ -1,6 +1,6 @@
 import { assistantMessage, toolResultMessage, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { stubsAfter } from '../../src/server/stubs-after.js';
+import { stubsAfter } from '../../src/backend/inspect.js';
 
 describe('stubsAfter', () => {
   const call = { type: 'tool_use', id: 'c', name: 'grep', input: { pattern: 'x' } } as const;

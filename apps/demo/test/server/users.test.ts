@@ -5,7 +5,7 @@ import { tiktokenCounter } from '@x/compaction/tiktoken';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GuideModel } from '../../src/guide/guide-model.js';
 import { type OpenedUser, openUser } from '../../src/open-user.js';
-import type { MemoryOverview } from '../../src/server/memory-shelf.js';
+import type { MemoryOverview } from '../../src/server/backend.js';
 import { createServer, type DemoServer } from '../../src/server/server.js';
 import { readSettings } from '../../src/settings.js';
 import { FakeBackend } from '../fake-backend/fake-backend.js';

@@ -1,6 +1,5 @@
 import './styles/tokens.css';
 import './styles/base.css';
-import './styles/sources.css';
 import { render } from 'preact';
 import { App } from './components/app.js';
 import { loadInfo } from './state/info.js';

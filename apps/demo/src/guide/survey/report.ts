@@ -1,4 +1,4 @@
-import type { Wish } from '../decision.js';
+import type { Wish } from '../view.js';
 import type { AreaStats } from './facts.js';
 
 export const REPORT = 'REPORT.md';

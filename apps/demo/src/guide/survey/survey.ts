@@ -1,6 +1,6 @@
 import type { Todo } from '@x/core';
-import { act, type Decision, say, type Wish } from '../decision.js';
 import type { View } from '../view.js';
+import { act, type Decision, say, type Wish } from '../view.js';
 import {
   areas,
   exported,

@@ -1,14 +1,12 @@
-import './window-treemap.css';
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { hierarchy, treemap, treemapSquarify } from 'd3-hierarchy';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import type { WindowView } from '../../../src/server/inspection.js';
+import type { RequestView } from '../../../src/server/backend.js';
+import { firstLine } from '../../../src/server/message-text.js';
 import { exactCount, share } from '../lib/format.js';
 import { type SourceKey, sources } from '../lib/sources.js';
-import { ApiError, api } from '../state/api.js';
-import { hoveredSource } from '../state/hovered-source.js';
-import { busy, sessionId, timeline } from '../state/session.js';
 import { showMessage } from '../state/show-message.js';
+import { hoveredSource } from '../state/view.js';
 
 interface Cell {
   readonly key: string;
@@ -26,32 +24,14 @@ interface Node {
 
 const HEIGHT = 280;
 
-/** What the model sees now, as areas: by source, then by message. */
-export function WindowTreemap() {
-  const loaded = useSignal<WindowView | undefined>(undefined);
-  const failure = useSignal('');
+/** A request as areas: by source, then by message. */
+export function WindowTreemap({ view }: { readonly view: RequestView | undefined }) {
   const pointed = useSignal<Cell | undefined>(undefined);
-  useSignalEffect(() => {
-    // Counted anew when something has happened, but not while words come.
-    timeline.value;
-    if (busy.value) return;
-    api
-      .windowView(sessionId.value)
-      .then((view) => {
-        loaded.value = view;
-        failure.value = '';
-      })
-      .catch((error: unknown) => {
-        if (!(error instanceof ApiError)) throw error;
-        failure.value = error.message;
-      });
-  });
-  const cells = useComputed(() => (loaded.value ? cellsOf(loaded.value) : [])).value;
+  const cells = view ? cellsOf(view) : [];
   const total = cells.reduce((sum, { tokens }) => sum + tokens, 0);
   const cell = pointed.value;
   return (
     <>
-      {failure.value && <p class="view-failure">{failure.value}</p>}
       <Areas
         cells={cells}
         onPoint={(at) => {
@@ -59,7 +39,7 @@ export function WindowTreemap() {
           hoveredSource.value = at?.source;
         }}
       />
-      <p class="chart-readout">
+      <p class="chart-readout quiet small">
         {cell ? (
           <>
             <strong>
@@ -117,7 +97,7 @@ function Areas({
         <button
           key={cell.key}
           type="button"
-          class={`treemap-cell ${classOf(cell.source)}`}
+          class={`treemap-cell label ${classOf(cell.source)}`}
           style={{ left: `${left}px`, top: `${top}px`, width: `${wide}px`, height: `${height}px` }}
           tabIndex={index === 0 ? 0 : -1}
           aria-label={`${nameOf(cell.source)}: ${cell.label}, ${exactCount(cell.tokens)} tokens`}
@@ -127,24 +107,24 @@ function Areas({
           onBlur={() => onPoint(undefined)}
           onClick={() => cell.messageId && showMessage(cell.messageId)}
         >
-          {wide > 64 && height > 24 && <span>{cell.label}</span>}
+          {wide > 64 && height > 24 && <span class="clip">{cell.label}</span>}
         </button>
       ))}
     </div>
   );
 }
 
-function cellsOf({ messages, ...frame }: WindowView): readonly Cell[] {
+function cellsOf({ messages, ...frame }: RequestView): readonly Cell[] {
   const around = (['system', 'tools', 'reminders'] as const).map((source) => ({
     key: source,
     source,
     label: nameOf(source),
     tokens: frame[source],
   }));
-  const said = messages.map(({ id, source, label, tokens }) => ({
+  const said = messages.map(({ id, source, text, tokens }) => ({
     key: id,
     source,
-    label,
+    label: firstLine(text, 120),
     tokens,
     messageId: id,
   }));

@@ -1,13 +1,14 @@
 import './app.css';
-import { useLayoutEffect } from 'preact/hooks';
+import { type Signal, signal } from '@preact/signals';
+import { X } from 'lucide-preact';
+import type { ComponentChildren, ComponentType } from 'preact';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { announcement } from '../state/announcer.js';
 import { type View, view } from '../state/route.js';
 import { drawerOpen, sheetOpen, showsPanel, showsSessions } from '../state/view.js';
 import { ContextPanel } from './context-panel.js';
-import { ConversationColumn } from './conversation-column.js';
+import { ConversationColumn } from './conversation.js';
 import { startKeyboard } from './keyboard.js';
-import { lazyView } from './lazy-view.js';
-import { Overlay } from './overlay.js';
 import { SessionsColumn } from './sessions-column.js';
 
 const InspectView = lazyView('Inspector', async () => (await import('./inspect-view.js')).InspectView);
@@ -56,4 +57,83 @@ function Middle() {
     case 'replay':
       return <ReplayView />;
   }
+}
+
+/** A part of the page that is fetched when it is first shown. */
+function lazyView(title: string, load: () => Promise<ComponentType>): ComponentType {
+  const loaded = signal<{ readonly View: ComponentType } | undefined>(undefined);
+  const failed = signal(false);
+  const fetchIt = () => {
+    failed.value = false;
+    load().then(
+      (View) => {
+        loaded.value = { View };
+      },
+      () => {
+        failed.value = true;
+      },
+    );
+  };
+  return function LazyView() {
+    useEffect(() => {
+      if (!loaded.peek()) fetchIt();
+    }, []);
+    if (loaded.value) return <loaded.value.View />;
+    return (
+      <main class="column" aria-label={title} aria-busy={!failed.value}>
+        {failed.value && (
+          <div class="view-content" role="alert">
+            <p>This part of the page could not be fetched. Nothing is lost.</p>
+            <button type="button" class="button" onClick={fetchIt}>
+              Try again
+            </button>
+          </div>
+        )}
+      </main>
+    );
+  };
+}
+
+interface OverlayProps {
+  readonly open: Signal<boolean>;
+  readonly side: 'left' | 'bottom';
+  readonly label: string;
+  readonly children: ComponentChildren;
+}
+
+/** A drawer or a sheet. The browser's own dialog: it keeps the focus inside, and Escape closes it. */
+function Overlay({ open, side, label, children }: OverlayProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const shown = open.value;
+  useEffect(() => {
+    if (shown) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [shown]);
+  const close = () => {
+    open.value = false;
+  };
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: a click beside it closes it; with keys it is Escape, by the browser.
+    <dialog
+      ref={dialog}
+      class={`overlay overlay-${side}`}
+      aria-label={label}
+      onClose={close}
+      onClick={(event) => event.target === dialog.current && close()}
+    >
+      {shown && (
+        <div class="overlay-content">
+          {children}
+          <button
+            type="button"
+            class="icon-button overlay-close"
+            aria-label={`Close ${label}`}
+            onClick={close}
+          >
+            <X size={16} />
+          </button>
+        </div>
+      )}
+    </dialog>
+  );
 }

@@ -1,9 +1,7 @@
-import './approval.css';
 import { useSignal } from '@preact/signals';
-import type { JsonValue, PendingCall } from '@x/core';
+import type { JsonValue, PendingCall, PermissionRule } from '@x/core';
 import { Hand } from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { ruleInWords } from '../lib/rule-in-words.js';
 import { busy, decide } from '../state/session.js';
 import { CodeBlock } from './code-block.js';
 
@@ -16,16 +14,16 @@ export function Approval({ call }: { readonly call: PendingCall }) {
   };
   return (
     <section class="block approval" data-turn tabIndex={-1} aria-label={`Approve ${call.name}?`}>
-      <h3>
-        <Hand size={16} aria-hidden="true" />
+      <h3 class="row">
+        <Hand class="accent" size={16} aria-hidden="true" />
         <span>
           Approve <code>{call.name}</code>?
         </span>
       </h3>
-      {call.reason && <p>{call.reason}</p>}
+      {call.reason && <p class="quiet small">{call.reason}</p>}
       {step.value !== 'edit' && <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />}
       {step.value === 'ask' && (
-        <div class="approval-buttons">
+        <div class="row wrap">
           <button
             type="button"
             class="button button-main"
@@ -56,7 +54,7 @@ export function Approval({ call }: { readonly call: PendingCall }) {
       {step.value === 'edit' && <EditForm call={call} onBack={back} />}
       {step.value === 'deny' && <DenyForm call={call} onBack={back} />}
       {step.value === 'ask' && suggestion && (
-        <p class="approval-rule">
+        <p class="quiet small">
           Always keeps <code>{suggestion}</code> for this conversation.
         </p>
       )}
@@ -82,12 +80,12 @@ function EditForm({ call, onBack }: FormProps) {
     } else void decide(call.approvalId, { type: 'edit', input });
   };
   return (
-    <form class="approval-form" onSubmit={submit}>
+    <form class="stack small" onSubmit={submit}>
       <label for={`${call.id}-input`}>Input that is run instead; the model is told</label>
       <textarea
         id={`${call.id}-input`}
         ref={field}
-        class="field approval-input"
+        class="field"
         spellcheck={false}
         rows={Math.min(14, text.value.split('\n').length + 1)}
         value={text.value}
@@ -99,7 +97,7 @@ function EditForm({ call, onBack }: FormProps) {
         }}
         onKeyDown={(event) => event.key === 'Escape' && onBack()}
       />
-      <p id={`${call.id}-failure`} class="field-failure" role="alert">
+      <p id={`${call.id}-failure`} class="failure small" role="alert">
         {failure.value}
       </p>
       <Buttons main="Allow with this input" onBack={onBack} />
@@ -116,7 +114,7 @@ function DenyForm({ call, onBack }: FormProps) {
     void decide(call.approvalId, { type: 'deny', ...(said ? { reason: said } : {}) });
   };
   return (
-    <form class="approval-form" onSubmit={submit}>
+    <form class="stack small" onSubmit={submit}>
       <label for={`${call.id}-reason`}>Why not, for the model (may be empty)</label>
       <input
         id={`${call.id}-reason`}
@@ -135,7 +133,7 @@ function DenyForm({ call, onBack }: FormProps) {
 
 function Buttons({ main, onBack }: { readonly main: string; readonly onBack: () => void }) {
   return (
-    <div class="approval-buttons">
+    <div class="row wrap">
       <button type="submit" class="button button-main" disabled={busy.value}>
         {main}
       </button>
@@ -159,4 +157,9 @@ function parsed(text: string): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A rule as people write it: `write_file(notes/a.md)`. */
+function ruleInWords({ tool, match }: PermissionRule): string {
+  return match === undefined ? tool : `${tool}(${match})`;
 }

@@ -1,5 +1,5 @@
-import './code-block.css';
-import { CopyButton } from './copy-button.js';
+import { useSignal } from '@preact/signals';
+import { Check, Copy } from 'lucide-preact';
 
 interface CodeBlockProps {
   readonly label: string;
@@ -11,8 +11,8 @@ interface CodeBlockProps {
 /** Monospaced text as it is, with copy. Long ones scroll inside. */
 export function CodeBlock({ label, text, figure }: CodeBlockProps) {
   return (
-    <figure class="code-block">
-      <figcaption>
+    <figure class="code-block card">
+      <figcaption class="row quiet label">
         <span>{label}</span>
         {figure && <span>{figure}</span>}
         <CopyButton text={text} what={label} />
@@ -20,5 +20,29 @@ export function CodeBlock({ label, text, figure }: CodeBlockProps) {
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
       <pre tabIndex={0}>{text}</pre>
     </figure>
+  );
+}
+
+/** Copies a text, and says that it did. */
+function CopyButton({ text, what }: { readonly text: string; readonly what: string }) {
+  const copied = useSignal(false);
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    copied.value = true;
+    setTimeout(() => {
+      copied.value = false;
+    }, 1_500);
+  };
+  const label = copied.value ? 'Copied' : `Copy ${what.toLowerCase()}`;
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      onClick={() => void copy().catch(() => undefined)}
+    >
+      {copied.value ? <Check size={16} /> : <Copy size={16} />}
+    </button>
   );
 }

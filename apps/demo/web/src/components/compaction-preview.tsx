@@ -1,16 +1,14 @@
-import './compaction-preview.css';
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { CompactionSettings } from '../../../src/server/backend.js';
-import type { CompactionPreview as Preview } from '../../../src/server/inspection.js';
+import type { CompactionSettings, CompactionPreview as Preview } from '../../../src/server/backend.js';
+import { firstLine, textOf } from '../../../src/server/message-text.js';
 import { fatesInWords } from '../lib/compaction-words.js';
 import { exactCount, plural, shortCount } from '../lib/format.js';
-import { firstLine, textOf } from '../lib/message-text.js';
 import { ApiError, api } from '../state/api.js';
+import { messagesById } from '../state/blocks.js';
 import { info } from '../state/info.js';
-import { messagesById } from '../state/messages-by-id.js';
 import { busy, sessionId, timeline } from '../state/session.js';
-import { CompactionSteps } from './compaction-steps.js';
+import { CompactionSteps } from './compaction.js';
 
 type Key = keyof CompactionSettings;
 
@@ -78,7 +76,7 @@ export function CompactionPreview() {
 
   return (
     <div class="preview">
-      <form class="preview-fields" onSubmit={(event) => event.preventDefault()}>
+      <form class="setting-fields" onSubmit={(event) => event.preventDefault()}>
         {fields.map(({ key, path, label, note }) => {
           const wrong = issues.value.filter((issue) => issue.path === path);
           return (
@@ -95,15 +93,15 @@ export function CompactionPreview() {
                   soon();
                 }}
               />
-              <span id={`preview-${key}`} class={wrong.length > 0 ? 'field-failure' : 'preview-note'}>
+              <span id={`preview-${key}`} class={wrong.length > 0 ? 'failure label' : 'quiet label'}>
                 {wrong.length > 0 ? wrong.map(({ message }) => message).join('; ') : note}
               </span>
             </label>
           );
         })}
       </form>
-      <div class="preview-actions">
-        <label class="preview-force">
+      <div class="row wrap">
+        <label class="row small grow">
           <input
             type="checkbox"
             checked={force.value}
@@ -129,7 +127,7 @@ export function CompactionPreview() {
       {[...elsewhere.map(({ path, message }) => `${path} ${message}`), failure.value]
         .filter(Boolean)
         .map((text) => (
-          <p key={text} class="view-failure" role="alert">
+          <p key={text} class="failure small" role="alert">
             {text}
           </p>
         ))}
@@ -153,25 +151,27 @@ function Outcome({ preview, stale }: { readonly preview: Preview; readonly stale
   ).value;
   const applied = status === 'applied';
   return (
-    <section class="preview-outcome" aria-label="What would happen" data-stale={stale}>
+    <section class="preview-outcome card small" aria-label="What would happen" data-stale={stale}>
       <p role="status">
         <strong>
           {applied
             ? `${shortCount(tokensBefore)} → ${shortCount(tokensAfter)} tokens, ${exactCount(messagesBefore)} → ${plural(messagesAfter, 'message')}`
             : `Nothing would change: ${status}`}
         </strong>
-        <span title={`${exactCount(tokensBefore)} tokens now`}>{reason}</span>
+        <span class="quiet" title={`${exactCount(tokensBefore)} tokens now`}>
+          {reason}
+        </span>
       </p>
       {steps.length > 0 && <CompactionSteps steps={steps} />}
       {applied && gone.length > 0 && (
         <>
-          <h3>What the model would no longer see as it is: {fatesInWords(manifest)}</h3>
+          <h3 class="heading">What the model would no longer see as it is: {fatesInWords(manifest)}</h3>
           {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
           <ul class="preview-gone" tabIndex={0}>
             {gone.map(({ messageId, fate, text }) => (
-              <li key={messageId}>
-                <span>{text}</span>
-                <span>{fate}</span>
+              <li key={messageId} class="row">
+                <span class="clip">{text}</span>
+                <span class="quiet">{fate}</span>
               </li>
             ))}
           </ul>

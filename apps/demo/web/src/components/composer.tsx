@@ -1,14 +1,10 @@
-import './composer.css';
 import { useSignal } from '@preact/signals';
 import { ArrowUp, Square } from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { type Command, commandOf, suggestedCommands } from '../lib/commands.js';
 import { shortCount } from '../lib/format.js';
-import { draftText } from '../state/draft-text.js';
+import { type Command, commandOf, say, suggestedCommands } from '../state/commands.js';
 import { info, modelLine } from '../state/info.js';
-import { say } from '../state/say.js';
-import { busy, call, compacting, phase, stop } from '../state/session.js';
-import { CommandMenu } from './command-menu.js';
+import { busy, call, compacting, draftText, phase, stop } from '../state/session.js';
 
 /** Where one writes: to the agent, or a command to the page. */
 export function Composer() {
@@ -71,21 +67,19 @@ export function Composer() {
         }}
         onKeyDown={onKeyDown}
       />
-      <div class="composer-foot">
-        <span class="composer-facts">
+      <div class="composer-foot row">
+        <span class="clip quiet label">
           {modelLine.value}
-          {info.value && (
-            <span class="composer-window"> · window {shortCount(info.value.contextWindow)}</span>
-          )}
+          {info.value && <span> · window {shortCount(info.value.contextWindow)}</span>}
         </span>
         {running ? (
-          <button type="button" class="button composer-stop" onClick={() => void stop()}>
+          <button type="button" class="button" onClick={() => void stop()}>
             <Square size={12} fill="currentColor" /> Stop
           </button>
         ) : (
           <button
             type="button"
-            class="composer-send"
+            class="composer-send button button-main"
             aria-label="Send"
             title="Send (Enter)"
             disabled={!text.trim() || busy.value || gone}
@@ -96,5 +90,35 @@ export function Composer() {
         )}
       </div>
     </div>
+  );
+}
+
+interface CommandMenuProps {
+  readonly commands: readonly Command[];
+  readonly chosen: number;
+  onTake(command: Command): void;
+}
+
+/** What can be written after a `/`. */
+function CommandMenu({ commands, chosen, onTake }: CommandMenuProps) {
+  return (
+    <ul class="commands" aria-label="Commands">
+      {commands.map((command, index) => (
+        <li key={command.name}>
+          <button
+            type="button"
+            aria-current={index === chosen ? 'true' : undefined}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => onTake(command)}
+          >
+            <code>
+              /{command.name}
+              {command.takesText && <span> [{command.takesText}]</span>}
+            </code>
+            <span>{command.description}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }

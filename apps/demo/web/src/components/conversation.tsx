@@ -1,12 +1,88 @@
 import './conversation.css';
 import { useSignal } from '@preact/signals';
-import { ArrowDown } from 'lucide-preact';
+import {
+  ArrowDown,
+  ArrowRight,
+  CircleAlert,
+  FilePen,
+  FolderSearch,
+  LoaderCircle,
+  MessageCircleQuestionMark,
+  PanelRight,
+  Rewind,
+  Unplug,
+  X,
+} from 'lucide-preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { share } from '../lib/format.js';
 import { blocks, liveTurnBegins } from '../state/blocks.js';
-import { pending, sessionId } from '../state/session.js';
+import { say } from '../state/commands.js';
+import { info, modelLine } from '../state/info.js';
+import { goToNew } from '../state/route.js';
+import {
+  busy,
+  call,
+  compacting,
+  connected,
+  context,
+  openSession,
+  pending,
+  phase,
+  problem,
+  sessionId,
+  title,
+  windowSize,
+} from '../state/session.js';
+import { sheetOpen, showsPanel, togglePanel } from '../state/view.js';
 import { Approval } from './approval.js';
-import { BlockView } from './block-view.js';
-import { Draft } from './draft.js';
+import { Composer } from './composer.js';
+import { GaugeBar } from './gauge.js';
+import { BlockView, Draft } from './turns.js';
+import { DrawerButton } from './view-frame.js';
+
+/** The middle: what was said, and where to say more. */
+export function ConversationColumn() {
+  return (
+    <main class="column">
+      <header class="column-header row">
+        <DrawerButton />
+        <h1 class="clip">{title.value || 'New conversation'}</h1>
+        <WorkStatus />
+        <PanelButton />
+      </header>
+      {!showsPanel.value && context.value && (
+        <button
+          type="button"
+          class="conversation-gauge"
+          aria-label="What fills the window"
+          onClick={() => {
+            sheetOpen.value = true;
+          }}
+        >
+          <GaugeBar thin />
+        </button>
+      )}
+      <Body />
+      <div class="conversation-foot">
+        <ProblemNote />
+        <Composer />
+      </div>
+    </main>
+  );
+}
+
+function Body() {
+  switch (phase.value) {
+    case 'new':
+      return <EmptyState />;
+    case 'failed':
+      return <MissingState />;
+    case 'loading':
+      return <div class="conversation-scroll scrolls" aria-busy="true" />;
+    case 'ready':
+      return <Conversation />;
+  }
+}
 
 /** How near to the end counts as being there. */
 const NEAR = 48;
@@ -46,7 +122,7 @@ export function Conversation() {
 
   return (
     <div class="conversation-view">
-      <div class="conversation-scroll" ref={scroll} onScroll={onScroll}>
+      <div class="conversation-scroll scrolls" ref={scroll} onScroll={onScroll}>
         {/* biome-ignore lint/a11y/useKeyWithClickEvents lint/a11y/noStaticElementInteractions: listens to the buttons within. */}
         <div class="conversation-content" ref={content} onClick={onClick}>
           {blocks.value.map((block) => (
@@ -56,7 +132,7 @@ export function Conversation() {
             <Approval key={waiting.id} call={waiting} />
           ))}
           {liveTurnBegins.value && (
-            <div class="block agent-turn" aria-busy="true">
+            <div class="block agent-turn stack" aria-busy="true">
               <Draft />
             </div>
           )}
@@ -75,5 +151,149 @@ export function Conversation() {
         </button>
       )}
     </div>
+  );
+}
+
+const icons = {
+  survey: FolderSearch,
+  ask: MessageCircleQuestionMark,
+  write: FilePen,
+};
+
+/** What there is to do before anything was said, and who will answer. */
+function EmptyState() {
+  const backend = info.value;
+  return (
+    <div class="conversation-scroll scrolls centered">
+      <div class="stack">
+        <h2>See what the model sees</h2>
+        <p class="quiet small">
+          What fills its window, what was removed to make room, and what that cost: on the side, while you
+          talk.
+        </p>
+        <ul class="empty-starters">
+          {backend?.starters.map((starter) => {
+            const Icon = icons[starter.icon];
+            return (
+              <li key={starter.title}>
+                <button
+                  type="button"
+                  class="row"
+                  disabled={busy.value}
+                  onClick={() => void say(starter.prompt)}
+                >
+                  <Icon size={16} aria-hidden="true" />
+                  <span class="grow">
+                    <strong>{starter.title}</strong>
+                    <span>{starter.description}</span>
+                  </span>
+                  <ArrowRight size={16} aria-hidden="true" />
+                </button>
+              </li>
+            );
+          })}
+          <li>
+            <a class="row" href="#/replay">
+              <Rewind size={16} aria-hidden="true" />
+              <span class="grow">
+                <strong>Replay a log of your own</strong>
+                <span>What each way of compacting would have kept, sent and cost</span>
+              </span>
+              <ArrowRight size={16} aria-hidden="true" />
+            </a>
+          </li>
+        </ul>
+        {backend ? (
+          <p class="empty-model quiet small">
+            Answered by {modelLine.value}
+            <br />
+            Works in <code>{backend.workspace}</code>
+          </p>
+        ) : (
+          <p class="empty-model quiet small">Waiting for the server …</p>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Instead of a conversation that could not be loaded. */
+function MissingState() {
+  const gone = problem.value?.code === 'session_not_found';
+  return (
+    <div class="conversation-scroll scrolls centered missing">
+      <div class="stack">
+        <h2>{gone ? 'There is no such conversation' : 'The conversation could not be loaded'}</h2>
+        <p class="quiet small">{problem.value?.message}</p>
+        <div class="row">
+          {!gone && (
+            <button type="button" class="button" onClick={() => void openSession(sessionId.peek())}>
+              Try again
+            </button>
+          )}
+          <button type="button" class="button" onClick={goToNew}>
+            New conversation
+          </button>
+        </div>
+      </div>
+    </div>
+  );
+}
+
+/** Why something that was just asked for did not happen; what was written stays in the composer. */
+function ProblemNote() {
+  if (!problem.value || phase.value === 'failed') return null;
+  return (
+    <div class="problem card row small" role="alert">
+      <CircleAlert class="failure" size={16} aria-hidden="true" />
+      <p class="grow">{problem.value.message}</p>
+      <button
+        type="button"
+        class="icon-button"
+        aria-label="Dismiss"
+        onClick={() => {
+          problem.value = undefined;
+        }}
+      >
+        <X size={16} />
+      </button>
+    </div>
+  );
+}
+
+/** Whether the agent is at work, or the page has lost the server. */
+function WorkStatus() {
+  if (phase.value === 'ready' && !connected.value) {
+    return (
+      <span class="row small warn" role="status">
+        <Unplug size={16} aria-hidden="true" /> <span>Reconnecting</span>
+      </span>
+    );
+  }
+  const words = compacting.value ? 'Compacting' : call.value ? 'Working' : undefined;
+  if (!words) return null;
+  return (
+    <span class="row small quiet" role="status">
+      <LoaderCircle class="spin" size={16} aria-hidden="true" /> <span>{words}</span>
+    </span>
+  );
+}
+
+/** Shows and hides the context panel; while it is hidden, says how full the window is. */
+function PanelButton() {
+  const hidden = !showsPanel.value;
+  const full = hidden && context.value ? share(context.value.total, windowSize.value) : '';
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={full ? `Context panel, ${full}` : 'Context panel'}
+      aria-pressed={!hidden}
+      title="Context (c)"
+      onClick={togglePanel}
+    >
+      {full && <span>{full}</span>}
+      <PanelRight size={16} aria-hidden="true" />
+    </button>
   );
 }

@@ -1,7 +1,6 @@
-import './fold.css';
 import { ChevronRight } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
-import { isOpen, toggleOpen } from '../state/open-items.js';
+import { isOpen, toggleOpen } from '../state/view.js';
 
 interface FoldProps {
   readonly id: string;

@@ -1,21 +1,18 @@
-import './gauge.css';
 import { exactCount, share, shortCount } from '../lib/format.js';
-import { emptyUsage, freeSource, sources, tokensOf } from '../lib/sources.js';
-import { hoveredSource } from '../state/hovered-source.js';
+import { emptyUsage, freeSource, type Source, sources, tokensOf } from '../lib/sources.js';
 import { info } from '../state/info.js';
-import { context } from '../state/session.js';
-import { windowSize } from '../state/window-size.js';
-import { GaugeBar } from './gauge-bar.js';
+import { context, windowSize } from '../state/session.js';
+import { hoveredSource } from '../state/view.js';
 
 /** How full the window is: a figure, the bar, and what lies under the pointer in words. */
 export function Gauge() {
   const usage = context.value ?? emptyUsage;
   const window = windowSize.value;
   return (
-    <div class="gauge">
+    <div class="gauge stack">
       <p class="gauge-figure">
         <strong title={`${exactCount(usage.total)} tokens`}>{share(usage.total, window)} full</strong>
-        <span title={`${exactCount(usage.total)} of ${exactCount(window)} tokens`}>
+        <span class="quiet small" title={`${exactCount(usage.total)} of ${exactCount(window)} tokens`}>
           {shortCount(usage.total)} of {shortCount(window)} tokens
         </span>
       </p>
@@ -34,14 +31,95 @@ function Readout() {
     const source = [...sources, freeSource].find((candidate) => candidate.key === key);
     const tokens = tokensOf(usage, key, window);
     return (
-      <p class="gauge-readout">
+      <p class="gauge-readout quiet small">
         <strong>{source?.name}</strong> {exactCount(tokens)} tokens, {share(tokens, window)} of the window
       </p>
     );
   }
   return (
-    <p class="gauge-readout">
+    <p class="gauge-readout quiet small">
       {trigger > 0 ? `Compacts at the tick, ${shortCount(trigger)} tokens` : 'Compacts only when asked to'}
     </p>
+  );
+}
+
+const parts: readonly Source[] = [...sources, freeSource];
+
+/** The window as one bar, stacked by source, with a tick where a compaction begins. */
+export function GaugeBar({ thin = false }: { readonly thin?: boolean }) {
+  const usage = context.value ?? emptyUsage;
+  const window = windowSize.value;
+  const whole = Math.max(window, usage.total, 1);
+  const trigger = info.value?.triggerTokens ?? 0;
+  return (
+    <div class={thin ? 'gauge-bar gauge-bar-thin' : 'gauge-bar'}>
+      <div class="gauge-parts">
+        {parts.map(({ key, name, className }) => {
+          const tokens = tokensOf(usage, key, window);
+          const label = `${name}: ${exactCount(tokens)} tokens, ${share(tokens, window)}`;
+          return (
+            <div
+              key={key}
+              class={`gauge-part ${className}`}
+              data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
+              data-empty={tokens === 0}
+              style={{ width: `${(tokens / whole) * 100}%` }}
+              {...(thin
+                ? {}
+                : {
+                    role: 'img',
+                    tabIndex: tokens > 0 ? 0 : -1,
+                    'aria-label': label,
+                    onPointerEnter: () => show(key),
+                    onPointerLeave: () => show(undefined),
+                    onFocus: () => show(key),
+                    onBlur: () => show(undefined),
+                  })}
+            />
+          );
+        })}
+      </div>
+      {trigger > 0 && <div class="gauge-tick" style={{ left: `${(trigger / whole) * 100}%` }} />}
+    </div>
+  );
+}
+
+function show(key: Source['key'] | undefined): void {
+  hoveredSource.value = key;
+}
+
+const rows: readonly Source[] = [...sources, freeSource];
+
+/** The sources by name, with tokens and share. */
+export function Legend() {
+  const usage = context.value;
+  if (!usage) return null;
+  const window = windowSize.value;
+  return (
+    <dl class="figures legend">
+      {rows.map(({ key, name, description, className }) => {
+        const tokens = tokensOf(usage, key, window);
+        return (
+          <div
+            key={key}
+            title={`${description}: ${exactCount(tokens)} tokens`}
+            data-lit={hoveredSource.value === key}
+            onPointerEnter={() => {
+              hoveredSource.value = key;
+            }}
+            onPointerLeave={() => {
+              hoveredSource.value = undefined;
+            }}
+          >
+            <dt class="row">
+              <span class={`swatch ${className}`} />
+              {name}
+            </dt>
+            <dd>{shortCount(tokens)}</dd>
+            <dd>{share(tokens, window)}</dd>
+          </div>
+        );
+      })}
+    </dl>
   );
 }

@@ -1,4 +1,3 @@
-import './markdown.css';
 import { lexer, type Token, type Tokens } from 'marked';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
@@ -10,7 +9,7 @@ import { CodeBlock } from './code-block.js';
  */
 export function Markdown({ text }: { readonly text: string }) {
   const tokens = useMemo(() => lexer(text), [text]);
-  return <div class="markdown">{tokens.map(block)}</div>;
+  return <div class="markdown stack">{tokens.map(block)}</div>;
 }
 
 function block(token: Token, key: number): ComponentChildren {

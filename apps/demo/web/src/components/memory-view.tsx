@@ -1,19 +1,10 @@
 import './memory-view.css';
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { FileText, History, NotebookText, Search } from 'lucide-preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { MemoryLine, MemoryOverview } from '../../../src/server/backend.js';
 import { dayOf, plural, size, timeOfDay } from '../lib/format.js';
-import {
-  hits,
-  loadMemory,
-  markedLine,
-  memoryFailure,
-  overview,
-  restoreVersion,
-  searchMemory,
-  showFile,
-  shown,
-} from '../state/memory.js';
+import { ApiError, api } from '../state/api.js';
 import { ViewFrame } from './view-frame.js';
 
 /** What is remembered over all conversations: MEMORY.md, the notes of days, and a search over all of them. */
@@ -25,14 +16,14 @@ export function MemoryView() {
       lead="What the agent keeps from one conversation to the next. Notes are added after every call and before a compaction; now and then they are merged into MEMORY.md, which is put into a model’s system prompt."
     >
       <div class="memory">
-        <div class="memory-side">
+        <div class="stack grow">
           <SearchField />
           {hits.value ? <Hits /> : <Files />}
         </div>
         <Text />
       </div>
       {memoryFailure.value && (
-        <p class="view-failure" role="alert">
+        <p class="failure small" role="alert">
           {memoryFailure.value}
         </p>
       )}
@@ -43,9 +34,10 @@ export function MemoryView() {
 function SearchField() {
   const timer = useRef<ReturnType<typeof setTimeout>>();
   return (
-    <label class="sessions-search">
+    <label class="search card row">
       <Search size={16} aria-hidden="true" />
       <input
+        class="grow"
         type="search"
         placeholder="Search everything remembered"
         aria-label="Search memory"
@@ -63,17 +55,17 @@ function Hits() {
   const found = hits.value ?? [];
   return (
     <section aria-label="Found lines">
-      <h2 class="memory-heading" role="status">
+      <h2 class="quiet label" role="status">
         {found.length === 0 ? 'No line has these words' : plural(found.length, 'line')}
       </h2>
-      <ul class="memory-list">
+      <ul>
         {found.map(({ path, lineNumber, snippet }) => (
           <li key={`${path}:${lineNumber}`}>
             <button type="button" class="memory-item" onClick={() => void showFile(path, lineNumber)}>
-              <span class="memory-place">
+              <span class="memory-place quiet label">
                 {path}:{lineNumber}
               </span>
-              <span class="memory-snippet">{snippet}</span>
+              <span>{snippet}</span>
             </button>
           </li>
         ))}
@@ -89,24 +81,24 @@ function Files() {
   return (
     <>
       <section aria-label="Files">
-        <h2 class="memory-heading">Files</h2>
+        <h2 class="quiet label">Files</h2>
         {all.files.length === 0 && (
-          <p class="view-note">Nothing has been remembered yet: talk to the agent first.</p>
+          <p class="quiet small">Nothing has been remembered yet: talk to the agent first.</p>
         )}
-        <ul class="memory-list">
+        <ul>
           {all.files.map(({ path, kind, size: bytes }) => {
             const Icon = kind === 'core' ? NotebookText : FileText;
             return (
               <li key={path}>
                 <button
                   type="button"
-                  class="memory-item memory-file"
+                  class="memory-item row"
                   aria-current={path === current}
                   onClick={() => void showFile(path)}
                 >
-                  <Icon size={16} aria-hidden="true" />
-                  <span>{path.replace(/^memory\//, '')}</span>
-                  <small>{size(bytes)}</small>
+                  <Icon class="quiet" size={16} aria-hidden="true" />
+                  <span class="grow">{path.replace(/^memory\//, '')}</span>
+                  <span class="figure">{size(bytes)}</span>
                 </button>
               </li>
             );
@@ -115,8 +107,8 @@ function Files() {
       </section>
       {all.versions.length > 0 && (
         <section aria-label="Earlier versions">
-          <h2 class="memory-heading">Earlier versions of MEMORY.md</h2>
-          <ul class="memory-list">
+          <h2 class="quiet label">Earlier versions of MEMORY.md</h2>
+          <ul>
             {all.versions.map(({ id, replacedAt }) => (
               <Version key={id} id={id} replacedAt={replacedAt} />
             ))}
@@ -131,9 +123,9 @@ function Version({ id, replacedAt }: { readonly id: string; readonly replacedAt:
   const asking = useSignal(false);
   const when = `${dayOf(replacedAt)}, ${timeOfDay(replacedAt)}`;
   return (
-    <li class="memory-version">
-      <History size={16} aria-hidden="true" />
-      <span>until {when}</span>
+    <li class="memory-item row">
+      <History class="quiet" size={16} aria-hidden="true" />
+      <span class="grow">until {when}</span>
       {asking.value ? (
         <>
           <button type="button" class="button" onClick={() => void restoreVersion(id)}>
@@ -168,9 +160,9 @@ function Text() {
   const lines = file.text.replace(/\n$/, '').split('\n');
   return (
     <section class="memory-text" aria-label={file.path}>
-      <h2 class="memory-heading">{file.path}</h2>
+      <h2 class="quiet label">{file.path}</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
-      <ol tabIndex={0}>
+      <ol class="card" tabIndex={0}>
         {lines.map((text, index) => (
           <li
             key={index}
@@ -187,4 +179,61 @@ function Text() {
       </ol>
     </section>
   );
+}
+
+export const overview = signal<MemoryOverview | undefined>(undefined);
+/** The file that is shown. */
+export const shown = signal<{ readonly path: string; readonly text: string } | undefined>(undefined);
+/** The line that was asked for, from 1. */
+const markedLine = signal<number | undefined>(undefined);
+export const hits = signal<readonly MemoryLine[] | undefined>(undefined);
+const memoryFailure = signal('');
+
+let asked = 0;
+
+/** What there is, and the first of it. */
+async function loadMemory(): Promise<void> {
+  await attempt(async () => {
+    overview.value = await api.memory();
+    const path = shown.peek()?.path ?? overview.value.files[0]?.path;
+    if (path !== undefined) shown.value = await api.memoryFile(path);
+  });
+}
+
+async function showFile(path: string, line?: number): Promise<void> {
+  await attempt(async () => {
+    shown.value = await api.memoryFile(path);
+    markedLine.value = line;
+  });
+}
+
+/** The lines with these words; none asked for: no hits are shown. */
+export async function searchMemory(query: string): Promise<void> {
+  const turn = ++asked;
+  if (!query.trim()) {
+    hits.value = undefined;
+    return;
+  }
+  await attempt(async () => {
+    const found = await api.searchMemory(query);
+    if (turn === asked) hits.value = found;
+  });
+}
+
+async function restoreVersion(id: string): Promise<void> {
+  await attempt(async () => {
+    await api.restoreMemory(id);
+    shown.value = undefined;
+    await loadMemory();
+  });
+}
+
+async function attempt(action: () => Promise<void>): Promise<void> {
+  try {
+    memoryFailure.value = '';
+    await action();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    memoryFailure.value = error.message;
+  }
 }

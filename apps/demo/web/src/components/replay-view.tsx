@@ -1,18 +1,11 @@
 import './replay-view.css';
-import { useSignal } from '@preact/signals';
+import { signal, useSignal } from '@preact/signals';
 import { FileUp, LoaderCircle } from 'lucide-preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { RequestLines } from '../charts/request-lines.js';
+import type { ReplayAnswer } from '../../../src/server/backend.js';
+import { Track } from '../charts/track.js';
 import { exactCount, plural, share, shortCount, size } from '../lib/format.js';
-import {
-  type ReplaySettings,
-  replay,
-  replayed,
-  replayFailure,
-  replayFile,
-  replaying,
-  replaySettings,
-} from '../state/replay.js';
+import { ApiError, api } from '../state/api.js';
 import { ViewFrame } from './view-frame.js';
 
 /** What each strategy would have kept, sent and cost on a log of the user's own. */
@@ -25,7 +18,7 @@ export function ReplayView() {
       <DropZone />
       <Settings />
       {replayFailure.value && (
-        <p class="view-failure" role="alert">
+        <p class="failure small" role="alert">
           {replayFailure.value.message}
         </p>
       )}
@@ -44,7 +37,7 @@ function DropZone() {
   };
   return (
     <label
-      class="drop"
+      class="drop stack"
       data-over={over.value}
       onDragOver={(event) => {
         event.preventDefault();
@@ -62,7 +55,7 @@ function DropZone() {
       {replaying.value ? (
         <LoaderCircle class="spin" size={24} aria-hidden="true" />
       ) : (
-        <FileUp size={24} aria-hidden="true" />
+        <FileUp class="quiet" size={24} aria-hidden="true" />
       )}
       <span role="status">
         {replaying.value
@@ -71,7 +64,7 @@ function DropZone() {
             ? `${file.name} · ${size(file.size)}`
             : 'Drop a log here'}
       </span>
-      <small>{file ? 'Choose another file' : 'or choose a file: .jsonl or .json'}</small>
+      <small class="quiet small">{file ? 'Choose another file' : 'or choose a file: .jsonl or .json'}</small>
       <input
         class="visually-hidden"
         type="file"
@@ -93,7 +86,7 @@ function Settings() {
   const timer = useRef<ReturnType<typeof setTimeout>>();
   useEffect(() => () => clearTimeout(timer.current), []);
   return (
-    <div class="replay-settings">
+    <div class="setting-fields quiet">
       {fields.map(([key, label]) => (
         <label key={key}>
           {label}
@@ -122,7 +115,7 @@ function Results() {
   const mostCost = Math.max(...conversation.figures.map(({ cost }) => cost), Number.MIN_VALUE);
   return (
     <>
-      <p class="view-note">
+      <p class="quiet small">
         {conversation.format} · {plural(conversation.messages, 'message')}
         {conversation.model ? ` · ${conversation.model}` : ''}
         {unread > 0 ? ` · ${plural(unread, 'line')} could not be read` : ''}
@@ -131,7 +124,7 @@ function Results() {
       <section aria-label="Strategies">
         <h2>What each would have kept and cost</h2>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
-        <div class="replay-table" tabIndex={0}>
+        <div class="table-scroll" tabIndex={0}>
           <table class="table">
             <thead>
               <tr>
@@ -163,7 +156,7 @@ function Results() {
                   <td title={exactCount(row.sent)}>{shortCount(row.sent)}</td>
                   <td>{share(row.cached, row.sent)}</td>
                   <td>{row.cost.toFixed(row.cost < 1 ? 4 : 2)}</td>
-                  <td class="replay-bar">
+                  <td class="bar">
                     <svg viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
                       <rect width={(row.cost / mostCost) * 100} height="8" />
                     </svg>
@@ -173,7 +166,7 @@ function Results() {
             </tbody>
           </table>
         </div>
-        <p class="view-note">
+        <p class="quiet small">
           Names kept: paths and identifiers that a later call used and that the strategy still had in view.
           Too large: requests that a provider would have refused.
         </p>
@@ -182,6 +175,112 @@ function Results() {
         <h2>Tokens of every request</h2>
         <RequestLines requests={answer.requests} window={answer.report.window} />
       </section>
+    </>
+  );
+}
+
+interface ReplaySettings {
+  readonly window: string;
+  readonly input: string;
+  readonly output: string;
+}
+
+const replaySettings = signal<ReplaySettings>({ window: '128000', input: '3', output: '15' });
+const replayFile = signal<File | undefined>(undefined);
+const replayed = signal<ReplayAnswer | undefined>(undefined);
+export const replaying = signal(false);
+const replayFailure = signal<{ readonly message: string; readonly fields: readonly string[] } | undefined>(
+  undefined,
+);
+
+let turn = 0;
+
+/** Replays the chosen file with the settings as they are. */
+export async function replay(): Promise<void> {
+  const file = replayFile.peek();
+  if (!file) return;
+  const mine = ++turn;
+  replaying.value = true;
+  try {
+    const answer = await api.replay(file, { ...replaySettings.peek() });
+    if (mine !== turn) return;
+    replayed.value = answer;
+    replayFailure.value = undefined;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (mine !== turn) return;
+    replayFailure.value = { message: error.message, fields: error.issues.map(({ path }) => path) };
+  } finally {
+    if (mine === turn) replaying.value = false;
+  }
+}
+
+const LINES = { width: 1_000, height: 260 };
+const looks = [
+  { className: 'source-system', dash: '2 4' },
+  { className: 'source-conversation', dash: '' },
+  { className: 'source-summary', dash: '8 4' },
+  { className: 'source-results', dash: '12 4 2 4' },
+];
+
+interface RequestLinesProps {
+  readonly requests: ReplayAnswer['requests'];
+  readonly window: number;
+}
+
+/** Tokens of every request, a line a strategy; the window as a dashed line. */
+function RequestLines({ requests, window }: RequestLinesProps) {
+  const looked = useSignal<number | undefined>(undefined);
+  const count = Math.max(1, ...requests.map(({ tokens }) => tokens.length));
+  const top = requests.reduce((most, { tokens }) => Math.max(most, ...tokens), window) * 1.05;
+  const pitch = LINES.width / count;
+  const y = (tokens: number) => LINES.height * (1 - tokens / top);
+  const at = Math.min(looked.value ?? count - 1, count - 1);
+  const words = requests
+    .map(({ strategy, tokens }) => `${strategy} ${exactCount(tokens[at] ?? 0)}`)
+    .join(', ');
+  const look = (index: number | undefined) => {
+    looked.value = index;
+  };
+  return (
+    <>
+      <Track
+        label="Tokens of every request, by strategy"
+        valueText={`Request ${at + 1}: ${words}`}
+        {...{ ...LINES, count, pitch, at }}
+        onPoint={look}
+        onPick={look}
+      >
+        <line class="timeline-trigger" x2={LINES.width} y1={y(window)} y2={y(window)} />
+        {requests.map(({ strategy, tokens }, index) => (
+          <polyline
+            key={strategy}
+            class={`replay-line ${looks[index % looks.length]?.className}`}
+            stroke-dasharray={looks[index % looks.length]?.dash}
+            points={tokens.map((value, step) => `${(step + 0.5) * pitch},${y(value)}`).join(' ')}
+          />
+        ))}
+        <rect class="timeline-hit" x={at * pitch} width={Math.max(1, pitch)} height={LINES.height} />
+      </Track>
+      <ul class="chart-legend row wrap small">
+        {requests.map(({ strategy, tokens }, index) => (
+          <li key={strategy} class="row">
+            <svg width="24" height="4" class={looks[index % looks.length]?.className} aria-hidden="true">
+              <line
+                class="replay-line"
+                x2="24"
+                y1="2"
+                y2="2"
+                stroke-dasharray={looks[index % looks.length]?.dash}
+              />
+            </svg>
+            {strategy}: {exactCount(tokens[at] ?? 0)}
+          </li>
+        ))}
+        <li>
+          request {at + 1}, window {exactCount(window)}
+        </li>
+      </ul>
     </>
   );
 }

@@ -1,27 +1,38 @@
-import './sessions-column.css';
-import { Brain, type LucideIcon, Plus, Rewind, Search } from 'lucide-preact';
+import { useSignal } from '@preact/signals';
+import {
+  Brain,
+  LoaderCircle,
+  type LucideIcon,
+  Monitor,
+  Moon,
+  Plus,
+  Rewind,
+  Search,
+  Sun,
+  Trash2,
+} from 'lucide-preact';
 import type { SessionSummary } from '../../../src/server/backend.js';
-import { dayOf } from '../lib/format.js';
-import { info } from '../state/info.js';
-import { goToNew, type View, view } from '../state/route.js';
-import { foundSessions, search, sessions, sessionsFailed } from '../state/sessions.js';
-import { drawerOpen } from '../state/view.js';
+import { dayOf, plural, timeOfDay } from '../lib/format.js';
+import { messagesById } from '../state/blocks.js';
+import { addressOf, goToNew, type View, view } from '../state/route.js';
+import { busy, phase, sessionId } from '../state/session.js';
+import { foundSessions, removeSession, search, sessions, sessionsFailed } from '../state/sessions.js';
+import { drawerOpen, switchTheme, theme } from '../state/view.js';
 import { keys } from './keyboard.js';
-import { SessionItem } from './session-item.js';
-import { ThemeButton } from './theme-button.js';
 
 /** All conversations by day, with search. */
 export function SessionsColumn() {
   const days = byDay(foundSessions.value);
   return (
-    <nav class="sessions" aria-label="Conversations">
-      <header class="column-header sessions-header">
-        <h2>Conversations</h2>
+    <nav class="column sessions" aria-label="Conversations">
+      <header class="column-header row">
+        <h2 class="heading">Conversations</h2>
       </header>
-      <div class="sessions-tools">
-        <label class="sessions-search">
+      <div class="sessions-tools row">
+        <label class="sessions-search search card row grow">
           <Search size={16} aria-hidden="true" />
           <input
+            class="grow"
             type="search"
             placeholder="Search"
             aria-label="Search conversations"
@@ -33,7 +44,7 @@ export function SessionsColumn() {
         </label>
         <button
           type="button"
-          class="icon-button sessions-new"
+          class="icon-button"
           aria-label="New conversation"
           title="New conversation (n)"
           onClick={() => {
@@ -44,7 +55,7 @@ export function SessionsColumn() {
           <Plus size={16} />
         </button>
       </div>
-      <div class="sessions-list">
+      <div class="sessions-list scrolls">
         {[...days].map(([day, items]) => (
           <section key={day} aria-label={day}>
             <h3>{day}</h3>
@@ -58,17 +69,15 @@ export function SessionsColumn() {
         <EmptyNote />
       </div>
       <ul class="sessions-views">
-        {info.value?.abilities.memory && (
-          <li>
-            <ViewLink to="memory" label="Memory" icon={Brain} />
-          </li>
-        )}
+        <li>
+          <ViewLink to="memory" label="Memory" icon={Brain} />
+        </li>
         <li>
           <ViewLink to="replay" label="Replay a log" icon={Rewind} />
         </li>
       </ul>
-      <footer class="sessions-footer">
-        <dl>
+      <footer class="sessions-footer row">
+        <dl class="row wrap quiet label">
           {keys.map(([key, meaning]) => (
             <div key={key}>
               <dt>{key}</dt>
@@ -91,6 +100,7 @@ interface ViewLinkProps {
 function ViewLink({ to, label, icon: Icon }: ViewLinkProps) {
   return (
     <a
+      class="row"
       href={`#/${to}`}
       aria-current={view.value === to ? 'page' : undefined}
       onClick={() => {
@@ -116,4 +126,76 @@ function EmptyNote() {
   if (sessions.value.length === 0) return <p class="sessions-note">What you talk about appears here.</p>;
   if (foundSessions.value.length === 0) return <p class="sessions-note">No conversation has these words.</p>;
   return null;
+}
+
+/** One conversation in the list. Deleting asks once, in place. */
+function SessionItem({ session }: { readonly session: SessionSummary }) {
+  const asking = useSignal(false);
+  const current = session.id === sessionId.value;
+  const inView = view.value === 'conversation' || view.value === 'inspect';
+  // What is open is known to the moment, the rest as of the last look.
+  const running = current ? busy.value : session.running;
+  const messages = current && phase.value === 'ready' ? messagesById.value.size : session.messageCount;
+  const remove = async () => {
+    if ((await removeSession(session.id)) && current) goToNew();
+  };
+  if (asking.value) {
+    return (
+      <li class="session session-asking row wrap small">
+        <p>Delete this conversation and its log?</p>
+        <button type="button" class="button" onClick={() => void remove()}>
+          Delete
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            asking.value = false;
+          }}
+        >
+          Keep
+        </button>
+      </li>
+    );
+  }
+  return (
+    <li class="session">
+      <a
+        href={addressOf(session.id)}
+        aria-current={current && inView ? 'page' : undefined}
+        onClick={() => {
+          drawerOpen.value = false;
+        }}
+      >
+        <div class="session-title clip">{session.title || 'Untitled'}</div>
+        <span class="tag">
+          {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
+          {timeOfDay(session.updatedAt)} · {plural(messages, 'message')}
+        </span>
+      </a>
+      <button
+        type="button"
+        class="icon-button session-remove"
+        aria-label={`Delete “${session.title}”`}
+        onClick={() => {
+          asking.value = true;
+        }}
+      >
+        <Trash2 size={16} />
+      </button>
+    </li>
+  );
+}
+
+const faces = { system: Monitor, light: Sun, dark: Moon };
+
+/** Goes round: as the system, light, dark. */
+function ThemeButton() {
+  const Icon = faces[theme.value];
+  const label = `Theme: ${theme.value}`;
+  return (
+    <button type="button" class="icon-button" aria-label={label} title={label} onClick={switchTheme}>
+      <Icon size={16} />
+    </button>
+  );
 }

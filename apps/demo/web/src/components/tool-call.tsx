@@ -1,15 +1,15 @@
-import './tool-call.css';
-import { useComputed } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
-import { Archive, CircleAlert, Hand, LoaderCircle } from 'lucide-preact';
+import { Archive, CircleAlert, EyeOff, FileText, Hand, LoaderCircle } from 'lucide-preact';
+import { outputOf } from '../../../src/server/message-text.js';
+import type { Fate } from '../../../src/server/transcript.js';
 import { duration, exactCount, size } from '../lib/format.js';
-import { outputOf } from '../lib/message-text.js';
 import { firstArgument, toolIcon } from '../lib/tool-face.js';
-import { answers } from '../state/answers.js';
+import { ApiError, api } from '../state/api.js';
+import { answers } from '../state/blocks.js';
 import { fates, pending, toolRuns } from '../state/session.js';
+import { setOpen } from '../state/view.js';
 import { CodeBlock } from './code-block.js';
-import { EvictedFile } from './evicted-file.js';
-import { FateTag } from './fate-tag.js';
 import { Fold } from './fold.js';
 
 interface ToolCallProps {
@@ -31,11 +31,11 @@ export function ToolCall({ call, gone }: ToolCallProps) {
   const line = (
     <>
       <ToolMark call={call} running={!answer && run?.status === 'running'} failed={failed} />
-      <span class="tool-name">{call.name}</span>
-      <span class="tool-argument">{firstArgument(call.input)}</span>
-      {!answer && run?.progress && <span class="tool-argument">{run.progress}</span>}
+      <span class="tool-name code">{call.name}</span>
+      <span class="clip quiet code">{firstArgument(call.input)}</span>
+      {!answer && run?.progress && <span class="clip quiet code">{run.progress}</span>}
       {waits && (
-        <span class="tag tool-waits">
+        <span class="tag accent">
           <Hand size={12} aria-hidden="true" /> waits for you
         </span>
       )}
@@ -50,17 +50,17 @@ export function ToolCall({ call, gone }: ToolCallProps) {
         </span>
       )}
       {answer && (
-        <span class="tool-figure tool-size" title={`${exactCount(chars)} characters`}>
+        <span class="figure" title={`${exactCount(chars)} characters`}>
           {size(chars)}
         </span>
       )}
-      {run?.durationMs !== undefined && <span class="tool-figure tool-time">{duration(run.durationMs)}</span>}
+      {run?.durationMs !== undefined && <span class="figure tool-time">{duration(run.durationMs)}</span>}
     </>
   );
   return (
     <Fold id={call.id} class={`tool-call${failed ? ' tool-failed' : ''}`} line={line}>
       {() => (
-        <div class="tool-inside">
+        <div class="tool-inside stack">
           <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />
           {answer && (
             <CodeBlock label={failed ? 'Error' : 'Output'} text={output} figure={size(output.length)} />
@@ -79,8 +79,66 @@ function ToolMark(props: {
   readonly failed: boolean;
 }) {
   const { call, running, failed } = props;
-  if (running) return <LoaderCircle class="spin tool-icon" size={16} aria-label="running" />;
-  if (failed) return <CircleAlert class="tool-icon" size={16} aria-label="failed" />;
+  if (running) return <LoaderCircle class="spin" size={16} aria-label="running" />;
+  if (failed) return <CircleAlert class="quiet" size={16} aria-label="failed" />;
   const Icon = toolIcon(call.name);
-  return <Icon class="tool-icon" size={16} aria-hidden="true" />;
+  return <Icon class="quiet" size={16} aria-hidden="true" />;
+}
+
+interface EvictedFileProps {
+  readonly path: string;
+  readonly chars: number;
+}
+
+/** The way to a result that was too large for the window: its file, a part at a time. */
+function EvictedFile({ path, chars }: EvictedFileProps) {
+  const text = useSignal('');
+  const next = useSignal<number | undefined>(0);
+  const total = useSignal(chars);
+  const failure = useSignal('');
+  const load = async () => {
+    try {
+      const part = await api.file(path, next.peek() ?? 0);
+      text.value += part.text;
+      next.value = part.nextOffset;
+      total.value = part.size;
+      failure.value = '';
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      failure.value = error.message;
+    }
+  };
+  const begun = text.value !== '';
+  return (
+    <>
+      {begun && <CodeBlock label={path} text={text.value} figure={size(total.value)} />}
+      {failure.value && <p class="failure small">{failure.value}</p>}
+      {next.value !== undefined && (
+        <button type="button" class="button" onClick={() => void load()}>
+          <FileText size={16} />
+          <span>{begun ? 'Show more of it' : 'Open the whole result'}</span>
+          {!begun && <span class="clip quiet">{`${size(chars)} · ${path}`}</span>}
+        </button>
+      )}
+    </>
+  );
+}
+
+/** Says that the model no longer sees this as it was; leads to the compaction that did it. */
+export function FateTag({ fate }: { readonly fate: Fate }) {
+  const show = () => {
+    setOpen(fate.compactionId, true);
+    document.getElementById(fate.compactionId)?.scrollIntoView({ block: 'center' });
+  };
+  return (
+    <button
+      type="button"
+      class="tag fate-tag"
+      title={`The model no longer sees this as it was: ${fate.fate} by a compaction`}
+      onClick={show}
+    >
+      <EyeOff size={12} aria-hidden="true" />
+      {fate.fate}
+    </button>
+  );
 }

@@ -1,8 +1,8 @@
 import './view-frame.css';
-import { ArrowLeft } from 'lucide-preact';
+import { ArrowLeft, PanelLeft } from 'lucide-preact';
 import type { ComponentChildren } from 'preact';
 import { goToConversation } from '../state/route.js';
-import { DrawerButton } from './drawer-button.js';
+import { drawerOpen, showsSessions } from '../state/view.js';
 
 interface ViewFrameProps {
   readonly title: string;
@@ -13,20 +13,37 @@ interface ViewFrameProps {
 /** A view in place of the conversation: a heading, a sentence, and what it shows. */
 export function ViewFrame({ title, lead, children }: ViewFrameProps) {
   return (
-    <main class="view">
-      <header class="column-header">
+    <main class="column">
+      <header class="column-header row">
         <DrawerButton />
-        <h1 class="view-title">{title}</h1>
+        <h1 class="clip">{title}</h1>
         <button type="button" class="button" onClick={goToConversation}>
           <ArrowLeft size={16} aria-hidden="true" /> Conversation
         </button>
       </header>
-      <div class="view-scroll">
-        <div class="view-content">
-          <p class="view-lead">{lead}</p>
+      <div class="scrolls">
+        <div class="view-content stack">
+          <p class="view-lead quiet small">{lead}</p>
           {children}
         </div>
       </div>
     </main>
+  );
+}
+
+/** Opens the list of conversations, where there is no room to show it always. */
+export function DrawerButton() {
+  if (showsSessions.value) return null;
+  return (
+    <button
+      type="button"
+      class="icon-button"
+      aria-label="Conversations"
+      onClick={() => {
+        drawerOpen.value = true;
+      }}
+    >
+      <PanelLeft size={16} />
+    </button>
   );
 }

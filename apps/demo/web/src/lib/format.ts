@@ -1,3 +1,6 @@
+import type { Usage } from '@x/core';
+import type { Prices } from '@x/replay';
+
 const THIN = '\u202f';
 
 /** 12 412 → `12.4k`, rounded for people. */
@@ -35,9 +38,14 @@ export function size(bytes: number): string {
   return `${trim(bytes / 1_000_000)}${THIN}MB`;
 }
 
-export function money(amount: number, currency: string): string {
+/** US dollars. */
+export function money(amount: number): string {
   const digits = amount >= 1 ? 2 : 4;
-  return amount.toLocaleString('en-US', { style: 'currency', currency, maximumFractionDigits: digits });
+  return amount.toLocaleString('en-US', {
+    style: 'currency',
+    currency: 'USD',
+    maximumFractionDigits: digits,
+  });
 }
 
 export function plural(count: number, noun: string): string {
@@ -67,4 +75,12 @@ function startOfDay(date: Date): number {
 /** One digit behind the point below a hundred, and no `.0`. */
 function trim(value: number): string {
   return value < 99.95 ? value.toFixed(1).replace(/\.0$/, '') : String(Math.round(value));
+}
+
+/** What tokens cost, in US dollars. */
+export function costOf(usage: Usage, prices: Prices): number {
+  const { inputTokens, outputTokens, cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = usage;
+  const input = (inputTokens - cached - written) * prices.input;
+  const cache = cached * prices.cachedInput + written * prices.cacheWrite;
+  return (input + cache + outputTokens * prices.output) / 1_000_000;
 }

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { PageEvent } from '../../../src/server/page-event.js';
+import type { PageEvent } from '../../../src/server/transcript.js';
 
 /** What a screen reader is told. */
 export const announcement = signal('');

@@ -1,9 +1,17 @@
 import type { Issue } from '@x/core';
 import type { Decisions } from '@x/harness';
-import type { BackendInfo, ExpandedMessage, FilePart, SessionSummary } from '../../../src/server/backend.js';
-import type { CompactionPreview, WindowView } from '../../../src/server/inspection.js';
-import type { MemoryLine, MemoryOverview } from '../../../src/server/memory-shelf.js';
-import type { ReplayAnswer } from '../../../src/server/replay-answer.js';
+import type {
+  BackendInfo,
+  CompactionPreview,
+  ExpandedMessage,
+  FileInfo,
+  FilePart,
+  MemoryLine,
+  MemoryOverview,
+  ReplayAnswer,
+  RequestView,
+  SessionSummary,
+} from '../../../src/server/backend.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
 
 /** What the server answered instead of what was asked for, or that it did not answer (`offline`). */
@@ -46,7 +54,9 @@ export const api = {
   decide: (id: string, decisions: Decisions) =>
     request<void>('POST', `${session(id)}/decisions`, { decisions }),
   setPlanMode: (id: string, active: boolean) => request<void>('PUT', `${session(id)}/plan`, { active }),
-  windowView: (id: string) => request<WindowView>('GET', `${session(id)}/window`),
+  request: (id: string, step?: number) =>
+    request<RequestView>('GET', `${session(id)}/request${step === undefined ? '' : `?step=${step}`}`),
+  files: () => request<readonly FileInfo[]>('GET', '/api/files'),
   preview: (id: string, settings: object, force: boolean) =>
     request<CompactionPreview>('POST', `${session(id)}/preview`, { settings, force }),
   memory: () => request<MemoryOverview>('GET', '/api/memory'),

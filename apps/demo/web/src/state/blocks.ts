@@ -1,6 +1,74 @@
 import { computed } from '@preact/signals';
-import { type Block, blocksOf } from '../lib/blocks.js';
+import type { Message, ToolResultBlock, ToolUseBlock } from '@x/core';
+import { textOf } from '../../../src/server/message-text.js';
+import type { CompactionRecord, Entry, Notice } from '../../../src/server/transcript.js';
 import { call, compacting, entries } from './session.js';
+
+/** What is drawn as one: what the user said, what the agent did then, a compaction, a notice. */
+export type Block =
+  | { readonly type: 'user'; readonly id: string; readonly message: Message }
+  | { readonly type: 'agent'; readonly id: string; readonly messages: readonly Message[] }
+  | { readonly type: 'compaction'; readonly id: string; readonly compaction: CompactionRecord }
+  | { readonly type: 'notice'; readonly id: string; readonly notice: Notice };
+
+/** A tool's answer, and the message that holds it. */
+export interface Answer {
+  readonly messageId: string;
+  readonly result: ToolResultBlock;
+}
+
+/**
+ * Groups entries for drawing. Tool results are drawn with their calls: see {@link answersOf}. Blocks that are as they were
+ * in `previous` are taken from there, so that they are not drawn again.
+ */
+function blocksOf(entries: readonly Entry[], previous: readonly Block[] = []): readonly Block[] {
+  const blocks: Block[] = [];
+  for (const entry of entries) {
+    if (entry.type !== 'message') {
+      blocks.push(entry);
+      continue;
+    }
+    const { message } = entry;
+    if (message.role === 'user') blocks.push({ type: 'user', id: entry.id, message });
+    if (message.role !== 'assistant') continue;
+    const last = blocks.at(-1);
+    if (last?.type === 'agent')
+      blocks[blocks.length - 1] = { ...last, messages: [...last.messages, message] };
+    else blocks.push({ type: 'agent', id: entry.id, messages: [message] });
+  }
+  return blocks.map((block, index) => {
+    const before = previous[index];
+    return before && isSame(block, before) ? before : block;
+  });
+}
+
+function isSame(left: Block, right: Block): boolean {
+  if (left.type === 'agent' && right.type === 'agent') {
+    // Messages are only ever added at the end.
+    return left.id === right.id && left.messages.length === right.messages.length;
+  }
+  if (left.type === 'compaction' && right.type === 'compaction') return left.compaction === right.compaction;
+  return left.type === right.type && left.id === right.id;
+}
+
+const known = new WeakMap<Message, readonly Answer[]>();
+
+/** Tool results by the id of the call. */
+function answersOf(entries: readonly Entry[]): ReadonlyMap<string, Answer> {
+  const answers = new Map<string, Answer>();
+  for (const entry of entries) {
+    if (entry.type !== 'message' || entry.message.role !== 'tool') continue;
+    let held = known.get(entry.message);
+    if (held === undefined) {
+      held = entry.message.content.flatMap((block) =>
+        block.type === 'tool_result' ? [{ messageId: entry.id, result: block }] : [],
+      );
+      known.set(entry.message, held);
+    }
+    for (const answer of held) answers.set(answer.result.toolUseId, answer);
+  }
+  return answers;
+}
 
 let drawn: readonly Block[] = [];
 
@@ -21,3 +89,43 @@ export const liveTurnId = computed(() => {
 
 /** Whether a turn begins that has no message yet. */
 export const liveTurnBegins = computed(() => live.value && liveTurnId.value === undefined);
+
+/** Tool results by the id of their call. */
+export const answers = computed(() => answersOf(entries.value));
+
+const compactions = computed(() =>
+  entries.value.flatMap((entry) => (entry.type === 'compaction' ? [entry.compaction] : [])),
+);
+
+/** The last compaction, whatever its outcome. */
+export const lastCompaction = computed<CompactionRecord | undefined>(() => compactions.value.at(-1));
+
+/** The last one that changed what the model sees. */
+export const lastApplied = computed<CompactionRecord | undefined>(() =>
+  compactions.value.findLast(({ status, undone }) => status === 'applied' && !undone),
+);
+
+/** What the user said last; empty before. */
+export const lastQuestion = computed(() => {
+  const entry = entries.value.findLast(
+    (candidate) =>
+      candidate.type === 'message' && candidate.message.role === 'user' && !candidate.message.kind,
+  );
+  return entry?.type === 'message' ? textOf(entry.message) : '';
+});
+
+/** The messages of the log by id. */
+export const messagesById = computed(() => {
+  const messages = new Map<string, Message>();
+  for (const entry of entries.value) if (entry.type === 'message') messages.set(entry.id, entry.message);
+  return messages;
+});
+
+/** The tool calls of the log by id. */
+export const toolCalls = computed(() => {
+  const calls = new Map<string, ToolUseBlock>();
+  for (const message of messagesById.value.values()) {
+    for (const block of message.content) if (block.type === 'tool_use') calls.set(block.id, block);
+  }
+  return calls;
+});

@@ -1,4 +1,4 @@
-import type { PageEvent } from '../../../src/server/page-event.js';
+import type { PageEvent } from '../../../src/server/transcript.js';
 import { eventsUrl } from './api.js';
 
 type SessionEvent = PageEvent | { readonly type: 'reset' };

@@ -2,11 +2,11 @@ import { batch, computed, signal } from '@preact/signals';
 import type { Decision } from '@x/harness';
 import { foldEvent } from '../../../src/server/fold-event.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
-import type { Transcript } from '../../../src/server/transcript.js';
-import { emptyTranscript } from '../../../src/server/transcript.js';
+import { emptyTranscript, type Transcript } from '../../../src/server/transcript.js';
 import { announce } from './announcer.js';
 import { ApiError, api } from './api.js';
 import { followSession } from './event-source.js';
+import { info } from './info.js';
 import { refreshSessions } from './sessions.js';
 
 /** `new`: nothing has been said yet, and the server knows nothing of it. */
@@ -158,3 +158,9 @@ function newSessionId(): string {
     .replaceAll('/', '_')
     .toLowerCase();
 }
+
+/** Tokens of the model's window, as the last call said, else as configured. */
+export const windowSize = computed(() => context.value?.contextWindow ?? info.value?.contextWindow ?? 0);
+
+/** What stands in the composer. */
+export const draftText = signal('');

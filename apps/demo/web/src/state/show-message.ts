@@ -1,8 +1,6 @@
-import { answers } from './answers.js';
-import { lastApplied } from './last-compaction.js';
-import { messagesById } from './messages-by-id.js';
-import { setOpen } from './open-items.js';
+import { answers, lastApplied, messagesById } from './blocks.js';
 import { goToConversation } from './route.js';
+import { setOpen } from './view.js';
 
 /** Leads to where a message stands in the conversation: a tool's result in its call, a summary in its compaction. */
 export function showMessage(messageId: string): void {

@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals';
+import type { SourceKey } from '../lib/sources.js';
 
 const wide = matchMedia('(min-width: 1100px)');
 const roomy = matchMedia('(min-width: 760px)');
@@ -18,6 +19,8 @@ roomy.addEventListener('change', () => {
 });
 
 export const showsPanel = computed(() => hasRoomForPanel.value && wantsPanel.value);
+/** The request that the inspector shows, from 1; `undefined`: the next one, as it is now. */
+export const lookedAt = signal<number | undefined>(undefined);
 /** The panel as a sheet over the conversation, where there is no room beside it. */
 export const sheetOpen = signal(false);
 /** The list of sessions as a drawer, where there is no room beside the conversation. */
@@ -26,4 +29,52 @@ export const drawerOpen = signal(false);
 export function togglePanel(): void {
   if (hasRoomForPanel.peek()) wantsPanel.value = !wantsPanel.peek();
   else sheetOpen.value = !sheetOpen.peek();
+}
+
+export type Theme = 'system' | 'light' | 'dark';
+
+const KEY = 'theme';
+const order: readonly Theme[] = ['system', 'light', 'dark'];
+const root = document.documentElement;
+
+const chosen = signal<Theme>(read());
+/** The user's choice; `system` follows the machine. */
+export const theme = computed(() => chosen.value);
+
+/** The next of the three. */
+export function switchTheme(): void {
+  const next = order[(order.indexOf(chosen.peek()) + 1) % order.length] ?? 'system';
+  chosen.value = next;
+  if (next === 'system') delete root.dataset.theme;
+  else root.dataset.theme = next;
+  try {
+    localStorage.setItem(KEY, next);
+  } catch {
+    // Storage may be forbidden; the choice then lasts as long as the page.
+  }
+}
+
+function read(): Theme {
+  const { theme: set } = root.dataset;
+  return set === 'light' || set === 'dark' ? set : 'system';
+}
+
+/** The source under the pointer or the focus, wherever it is shown: bar, legend and timeline light it up together. */
+export const hoveredSource = signal<SourceKey | undefined>(undefined);
+
+const opened = signal<ReadonlySet<string>>(new Set());
+
+/** Whether something that can be folded is open: a tool call, a compaction, a thought. */
+export function isOpen(id: string): boolean {
+  return opened.value.has(id);
+}
+
+export function toggleOpen(id: string): void {
+  const next = new Set(opened.peek());
+  if (!next.delete(id)) next.add(id);
+  opened.value = next;
+}
+
+export function setOpen(id: string, open: boolean): void {
+  if (opened.peek().has(id) !== open) toggleOpen(id);
 }

@@ -1,4 +1,0 @@
-import { signal } from '@preact/signals';
-
-/** What stands in the composer. */
-export const draftText = signal('');
