@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { XError } from '@x/core';
+import { InvalidInputError, XError } from '@x/core';
 import { chooseModel } from './choose-model.js';
 import { once } from './once.js';
 import { type OpenedUser, openUser } from './open-user.js';
@@ -76,7 +76,11 @@ async function serve(settings: DemoSettings): Promise<number> {
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
   const server = createServer({ backend: backendOf, webRoot, host, port, token, users });
-  const url = await server.listen();
+  const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EADDRINUSE') throw error;
+    const message = `port ${port} is taken; choose another with --port, or end what listens there`;
+    throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
+  });
   let resumed = 0;
   for (const { backend } of opened.values()) resumed += await backend.resumeInterrupted();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, createServer as createNetServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
@@ -17,12 +19,15 @@ import {
 } from '@x/core';
 import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import type { HarnessAgent } from '@x/harness';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { HarnessBackend } from '../src/backend/harness-backend.js';
 import { AGENT, createAgent } from '../src/create-agent.js';
 import { GuideModel } from '../src/guide/guide-model.js';
+import { firstLine, textOf as wordsOf } from '../src/server/message-text.js';
+import { createServer } from '../src/server/server.js';
 import { info } from './backend/info.js';
 import { copyOfRepository, figuresOf, root } from './repository.js';
+import { launch, textIn } from './web/browse.js';
 
 const PROMPT = 'survey this repository';
 const WINDOW = 16_000;
@@ -57,8 +62,8 @@ function openAgent(model: Model): HarnessAgent {
   return agent;
 }
 
-function report(): string {
-  return readFileSync(join(data, 'workspace/REPORT.md'), 'utf8');
+function report(of = data): string {
+  return readFileSync(join(of, 'workspace/REPORT.md'), 'utf8');
 }
 
 /** Every figure of the report, against the repository itself. */
@@ -75,28 +80,49 @@ function expectTrueReport(text: string): void {
 }
 
 describe('the survey through a window of 16 000 tokens', () => {
-  it('is finished, with true figures, over several compactions and without getting lost', {
-    timeout: TIMEOUT,
-  }, async () => {
-    const counter = tiktokenCounter();
-    const requests: ModelRequest[] = [];
+  const counter = tiktokenCounter();
+  const requests: ModelRequest[] = [];
+  const events: AgentEvent[] = [];
+  let surveyed: string;
+  let agent: HarnessAgent;
+  let backend: HarnessBackend;
+
+  beforeAll(async () => {
+    surveyed = mkdtempSync(join(tmpdir(), 'x-demo-surveyed-'));
     const guide = new GuideModel({ contextWindow: WINDOW, counter });
     const model: Model = {
       id: guide.id,
       contextWindow: WINDOW,
       generate(request) {
-        requests.push(request);
+        requests.push({ ...request, messages: [...request.messages] });
         return guide.generate(request);
       },
     };
-    const agent = openAgent(model);
-    const events: AgentEvent[] = [];
+    const demo = createAgent({
+      model,
+      embedded: true,
+      data: surveyed,
+      repo,
+      onEvent: (event) => backend.onEvent(event),
+    });
+    ({ agent } = demo);
+    const { triggerTokens } = demo;
+    const about = { model: { id: guide.id, embedded: true }, contextWindow: WINDOW, triggerTokens };
+    backend = new HarnessBackend({ demo, counter, info: { ...info, ...about } });
     for await (const event of agent.stream(PROMPT, context)) events.push(event);
+  }, TIMEOUT);
+  afterAll(async () => {
+    await agent.close();
+    await backend.close();
+    rmSync(surveyed, { recursive: true, force: true, maxRetries: 20 });
+  });
+
+  it('is finished, with true figures, over several compactions and without getting lost', () => {
     const of = <Type extends AgentEvent['type']>(type: Type) =>
       events.filter((event): event is Extract<AgentEvent, { type: Type }> => event.type === type);
 
     expect(of('call.completed')).toMatchObject([{ stopReason: 'completed' }]);
-    expectTrueReport(report());
+    expectTrueReport(report(surveyed));
 
     const calls = of('tool.call').map(({ call }) => call);
     expect(calls.length).toBeGreaterThan(60);
@@ -122,16 +148,86 @@ describe('the survey through a window of 16 000 tokens', () => {
     }
   });
 
+  it('is rebuilt request by request from log and journal, as the model was sent it', async () => {
+    const { transcript } = await backend.transcript('s');
+    expect(transcript.timeline.at(-1)?.step).toBe(requests.length);
+    for (const step of [1, 2, Math.floor(requests.length / 2), requests.length - 1, requests.length]) {
+      const sent = requests[step - 1]?.messages.filter(({ kind }) => kind !== 'synthetic') ?? [];
+      const shown = await backend.request('s', step);
+      expect(shown.messages.map(({ id }) => id)).toEqual(sent.map(({ id }) => id));
+      expect(shown.messages.map(({ text }) => text)).toEqual(sent.map(wordsOf));
+      const before = requests[step - 2]?.messages.map(({ id }) => id) ?? [];
+      const added = shown.messages.filter(({ change }) => change === 'added').map(({ id }) => id);
+      expect(added).toEqual(sent.map(({ id }) => id).filter((id) => !before.includes(id)));
+    }
+    await expect(backend.request('s', requests.length + 1)).rejects.toMatchObject({ code: 'not_found' });
+  });
+
+  it('answers five questions on the page, each within four clicks', { timeout: TIMEOUT }, async () => {
+    const server = createServer({ backend, webRoot: inject('webRoot'), port: 0 });
+    const browser = await launch();
+    try {
+      const url = await server.listen();
+      const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+      const open = async () => {
+        await page.goto('about:blank');
+        await page.goto(`${url}#/s/s`);
+        await page.locator('.user-turn').first().waitFor();
+      };
+      const region = (name: string | RegExp) => page.getByRole('region', { name });
+
+      // What was removed last?
+      await open();
+      await page.getByRole('button', { name: /^Removed last: \d+ / }).click();
+      await page.getByRole('heading', { name: /^What the model no longer sees/ }).waitFor();
+      await expect.poll(() => page.locator('.removed-item').count()).toBeGreaterThan(0);
+
+      // What did it cost?
+      await open();
+      const cost = region('Cost and cache');
+      await expect.poll(() => textIn(cost)).toContain('none: no LLM');
+      await expect.poll(() => textIn(cost)).toContain(`${requests.length}`);
+
+      // What did the model see at step 120, or thereabouts in a repository with fewer areas?
+      const step = Math.min(120, requests.length - 5);
+      await open();
+      await page.getByRole('button', { name: 'Inspect' }).click();
+      await page.getByRole('spinbutton', { name: 'Request' }).fill(String(step));
+      const seen = region(`What the model saw in request ${step}`);
+      await seen.getByRole('button', { name: /New since the request before/ }).click();
+      const newest = requests[step - 1]?.messages.findLast(({ kind }) => kind !== 'synthetic');
+      await expect.poll(() => textIn(seen)).toContain(newest ? firstLine(wordsOf(newest), 40) : '?');
+
+      // Open the report.
+      await open();
+      await page.getByRole('link', { name: 'REPORT.md' }).click();
+      await page.getByRole('heading', { name: /^Survey of / }).waitFor();
+
+      // Why was this reduced?
+      await open();
+      await page.locator('.fate-tag').last().click();
+      await expect.poll(() => textIn(page.locator('.compaction-facts').last())).toContain('Why');
+      await expect
+        .poll(() => textIn(page.locator('.compaction-facts').last()))
+        .toContain('The window was nearly full');
+    } finally {
+      await browser.close();
+      await server.close();
+    }
+  });
+
   it('can be asked about afterwards', { timeout: TIMEOUT }, async () => {
-    const model = new GuideModel({ contextWindow: WINDOW, counter: tiktokenCounter() });
-    const agent = openAgent(model);
-    await agent.call(PROMPT, context);
     const first = await agent.call('How many lines has packages/testkit?', context);
     expect(first.text).toContain(String(figuresOf(repo, 'packages/testkit').lines));
     const second = await agent.call('Which kinds of files are there, by extension?', context);
     expect(second.text).toMatch(/ts \d+/);
     const third = await agent.call('Who painted the Mona Lisa?', context);
     expect(third.text).toContain('rule-based guide');
+    const report = await agent.call('Show me REPORT.md', context);
+    expect(report.text).toContain('# Survey of');
+    const found = await agent.call('What did you find in packages/harness about quaternions?', context);
+    expect(found.text).toContain('Figures for packages/harness');
+    expect(found.text).toContain('Of quaternions I have no record');
   });
 });
 
@@ -156,9 +252,10 @@ describe('npm start -- --once', () => {
   };
 
   it('resumes at its last checkpoint after kill -9, and finishes', { timeout: TIMEOUT }, async () => {
+    const calls = (text: string) => (text.match(/^● /gm) ?? []).length;
     const first = start();
     await new Promise<void>((resolve, reject) => {
-      first.child.stdout?.on('data', () => /^ 40 {2}/m.test(first.output()) && resolve());
+      first.child.stdout?.on('data', () => calls(first.output()) >= 40 && resolve());
       first.child.once('close', () =>
         reject(new Error(`It ended before it could be killed: ${first.output()}`)),
       );
@@ -173,7 +270,6 @@ describe('npm start -- --once', () => {
     expect(second.output()).toContain(`Resuming session ${session} at its last checkpoint.`);
     expectTrueReport(report());
     // It went on; it did not begin again.
-    const calls = (text: string) => (text.match(/^ *\d+ {2}\S+ tokens/gm) ?? []).length;
     expect(calls(first.output())).toBeGreaterThanOrEqual(40);
     const key = SessionKey.of({ agentId: AGENT, sessionId: session ?? '' });
     const said: string[] = [];
@@ -214,6 +310,23 @@ describe('npm start -- --once', () => {
     const code = await new Promise((resolve) => child.once('close', resolve));
     expect(code).toBe(1);
     expect(output).toMatch(/Invalid settings: port: .*--help/);
+    expect(output).not.toContain('    at ');
+  });
+
+  it('says in a sentence that its port is taken', async () => {
+    const server = createNetServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const args = ['--conditions=@x/source', '--import', 'tsx', join(root, 'apps/demo/src/main.ts')];
+    const child = spawn(process.execPath, [...args, '--port', String(port), '--data', data], { cwd: root });
+    let output = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+    const [code] = await once(child, 'close');
+    server.close();
+    expect(code).toBe(1);
+    expect(output).toContain(`port ${port} is taken; choose another with --port`);
     expect(output).not.toContain('    at ');
   });
 });

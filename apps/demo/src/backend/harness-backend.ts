@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   errorText,
+  type PermissionContext,
   RuntimeContext,
   type SessionInfo,
   SessionKey,
@@ -151,8 +152,14 @@ export class HarnessBackend implements Backend {
 
   async send(sessionId: string, text: string): Promise<void> {
     const live = await this.#open(sessionId);
-    if (live.busy && !live.ending && (await this.#demo.agent.steer(this.#context(sessionId), text))) return;
-    await this.#start(sessionId, () => drain(this.#demo.agent.stream(text, this.#context(sessionId))));
+    const context = this.#context(sessionId);
+    const start = () => this.#start(sessionId, () => drain(this.#demo.agent.stream(text, context)));
+    if (!live.feed.transcript.call || live.ending) return start();
+    // Delivered at the next step; where the call ends before that, it begins one.
+    void this.#demo.agent
+      .steer(context, text)
+      .then((delivered) => (delivered ? undefined : start()))
+      .catch(warn);
   }
 
   async stop(sessionId: string): Promise<void> {
@@ -213,6 +220,11 @@ export class HarnessBackend implements Backend {
     return previewCompaction({ state, usage, settings, force, counter: this.#counter, contextWindow, model });
   }
 
+  async setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void> {
+    await this.#requireSession(sessionId);
+    await this.#demo.agent.setPermissionMode(this.#context(sessionId), mode);
+  }
+
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {
     await this.#requireSession(sessionId);
     const session = await this.#open(sessionId);
@@ -238,11 +250,7 @@ export class HarnessBackend implements Backend {
     this.#summaries.delete(sessionId);
   }
 
-  subscribe(
-    sessionId: string,
-    afterEventId: string | undefined,
-    listener: (event: StampedEvent) => void,
-  ): () => void {
+  subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     let ended = false;
     let end = () => {};
     void this.#open(sessionId).then((session) => {

@@ -1,4 +1,4 @@
-import type { CompactionOutcome, Message } from '@x/core';
+import type { CompactionOutcome, Message, PermissionContext } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type { Prices, ReplayReport } from '@x/replay';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
@@ -30,15 +30,10 @@ export interface Backend {
   /**
    * Calls `listener` with every event after `afterEventId`, first those that are still held, then live; synchronously, in
    * order. An id that is no longer held, or of another process, gives one `reset`: the page loads the transcript again.
-   * Without an id, only what happens from now on.
    *
    * @returns a function that ends it.
    */
-  subscribe(
-    sessionId: string,
-    afterEventId: string | undefined,
-    listener: (event: StampedEvent) => void,
-  ): () => void;
+  subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void;
   /**
    * Returns a message as the log has it, and as the model sees it now.
    *
@@ -77,6 +72,8 @@ export interface Backend {
   ): Promise<CompactionPreview>;
   /** The memory over all sessions. */
   readonly memory: MemoryShelf;
+  /** Sets what the agent may do unasked in this session. */
+  setPermissionMode(sessionId: string, mode: PermissionContext['mode']): Promise<void>;
   /** Begins or ends plan mode: while it is on, the agent may only read. */
   setPlanMode(sessionId: string, active: boolean): Promise<void>;
   /**

@@ -1,41 +1,42 @@
 import { type SentEvent, serverSentEvents } from '@x/harness';
 import type { Backend } from './backend.js';
 
-/** Events that may wait for a reader before it is sent away; it comes back with `Last-Event-ID` and misses none. */
+/** Events that may wait for a reader before it is sent away; it comes back with what it has had and misses none. */
 const MAX_WAITING = 5_000;
 
+interface StreamOptions {
+  /** The last event that the reader has had, by session. */
+  readonly after: Readonly<Record<string, string>>;
+  readonly heartbeatMs: number;
+  readonly closing: AbortSignal;
+}
+
 /**
- * A session's events as server-sent events. A browser that lost the connection resumes after `Last-Event-ID` by itself;
- * `after` is for the first time. A `ping` tells the page that a quiet connection is alive.
+ * The events of some sessions as server-sent events, each `{ session, id, event }`: one stream for all tabs of a browser. A
+ * `ping` tells the reader that a quiet connection is alive.
  */
-export function eventStream(
-  backend: Backend,
-  sessionId: string,
-  options: {
-    readonly after: string | undefined;
-    readonly heartbeatMs: number;
-    readonly closing: AbortSignal;
-  },
-): Response {
-  const { after, heartbeatMs, closing } = options;
+export function eventStream(backend: Backend, { after, heartbeatMs, closing }: StreamOptions): Response {
   let leave = () => {};
   const sent = new ReadableStream<SentEvent>(
     {
       start(controller) {
         let ended = false;
         const end = () => {
+          if (ended) return;
           ended = true;
           leave();
           controller.close();
         };
-        const unsubscribe = backend.subscribe(sessionId, after, ({ id, event }) => {
-          if (ended) return;
-          controller.enqueue({ id, data: event });
-          if ((controller.desiredSize ?? 0) <= 0) end();
-        });
+        const subscriptions = Object.entries(after).map(([session, cursor]) =>
+          backend.subscribe(session, cursor, ({ id, event }) => {
+            if (ended) return;
+            controller.enqueue({ data: { session, id, event } });
+            if ((controller.desiredSize ?? 0) <= 0) end();
+          }),
+        );
         closing.addEventListener('abort', end);
         leave = () => {
-          unsubscribe();
+          for (const unsubscribe of subscriptions) unsubscribe();
           closing.removeEventListener('abort', end);
         };
         // Too many may have waited already.

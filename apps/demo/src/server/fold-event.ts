@@ -262,7 +262,7 @@ function fatesOf(compaction: CompactionRecord): Record<string, Fate> {
 }
 
 /** Tells whether an entry is there already. Repeated entries are recent, so the search begins at the end. */
-export function holds(transcript: Transcript, id: string): boolean {
+function holds(transcript: Transcript, id: string): boolean {
   return transcript.entries.findLastIndex((entry) => entry.id === id) >= 0;
 }
 

@@ -1,4 +1,4 @@
-import { InvalidInputError, jsonValueSchema, parseWith } from '@x/core';
+import { InvalidInputError, jsonValueSchema, PERMISSION_MODES, parseWith } from '@x/core';
 import { type Context, Hono } from 'hono';
 import * as z from 'zod';
 import type { Backend } from './backend.js';
@@ -34,13 +34,27 @@ const previewBody = z.strictObject({
   force: z.boolean().default(false),
 });
 const requestQuery = z.strictObject({ step: z.coerce.number().int().min(1).optional() });
+const permissionsBody = z.strictObject({ mode: z.enum(PERMISSION_MODES) });
 const planBody = z.strictObject({ active: z.boolean() });
 const fileQuery = z.strictObject({
   path,
   offset: z.coerce.number().int().min(0).default(0),
   length: z.coerce.number().int().min(1).max(256_000).default(64_000),
 });
-const eventsQuery = z.strictObject({ after: z.string().max(200).optional() });
+const eventsQuery = z.strictObject({
+  after: z
+    .string()
+    .max(64_000)
+    .transform((text, context) => {
+      try {
+        return JSON.parse(text) as unknown;
+      } catch {
+        context.addIssue({ code: 'custom', message: 'must be JSON: the last event by session' });
+        return z.NEVER;
+      }
+    })
+    .pipe(z.record(sessionId, z.string().max(200))),
+});
 
 declare module 'hono' {
   interface ContextVariableMap {
@@ -77,12 +91,9 @@ export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
     return context.body(null, 204);
   });
 
-  api.get('/sessions/:id/events', (context) => {
+  api.get('/events', (context) => {
     const { after } = parseWith(eventsQuery, context.req.query(), 'query');
-    return eventStream(context.var.backend, sessionOf(context), {
-      ...options,
-      after: context.req.header('last-event-id') ?? after,
-    });
+    return eventStream(context.var.backend, { ...options, after });
   });
 
   api.post('/sessions/:id/messages', async (context) => {
@@ -146,6 +157,12 @@ export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
   api.post('/memory/restore', async (context) => {
     const { version } = await bodyOf(context, restoreBody);
     await context.var.backend.memory.restore(version);
+    return context.body(null, 204);
+  });
+
+  api.put('/sessions/:id/permissions', async (context) => {
+    const { mode } = await bodyOf(context, permissionsBody);
+    await context.var.backend.setPermissionMode(sessionOf(context), mode);
     return context.body(null, 204);
   });
 

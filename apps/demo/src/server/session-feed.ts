@@ -54,7 +54,7 @@ export class SessionFeed {
   }
 
   /** See `Backend.subscribe`. */
-  subscribe(afterEventId: string | undefined, listener: (event: StampedEvent) => void): () => void {
+  subscribe(afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     return this.#buffer.subscribe(afterEventId, listener);
   }
 }
@@ -111,12 +111,10 @@ export class EventBuffer<Event> {
   }
 
   /** Calls `listener` with what came after `afterId`, then with what comes. Returns a function that ends it. */
-  subscribe(afterId: string | undefined, listener: Listener<Event>): () => void {
-    if (afterId !== undefined) {
-      const missed = this.#after(afterId);
-      if (missed === undefined) listener({ id: this.lastId, event: { type: 'reset' } });
-      else for (const stamped of missed) listener(stamped);
-    }
+  subscribe(afterId: string, listener: Listener<Event>): () => void {
+    const missed = this.#after(afterId);
+    if (missed === undefined) listener({ id: this.lastId, event: { type: 'reset' } });
+    else for (const stamped of missed) listener(stamped);
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
   }

@@ -104,9 +104,13 @@ it('lists and serves the other sessions beside a damaged one', async () => {
 
   const next = open(new ScriptedModel([]));
   expect(await next.resumeInterrupted()).toBe(0);
-  expect((await next.sessions()).map(({ id }) => id)).toEqual(['good']);
+  const listed = (await next.sessions()).map(({ id, damaged = false }) => [id, damaged]);
+  expect(listed).toEqual([
+    ['good', false],
+    ['bad', true],
+  ]);
   expect((await next.transcript('good')).transcript.entries.length).toBeGreaterThan(1);
-  next.subscribe('bad', undefined, () => {})();
+  next.subscribe('bad', '', () => {})();
   await expect(next.transcript('bad')).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
@@ -265,4 +269,30 @@ describe('HarnessBackend', () => {
       name: 'WorkspaceError',
     });
   });
+});
+
+it('passes on what is said while the agent works, at its next step', async () => {
+  const requests: string[][] = [];
+  let release = () => {};
+  const model: Model = {
+    id: 'slow',
+    contextWindow: 16_000,
+    async generate({ messages }) {
+      requests.push(messages.flatMap((message) => (message.role === 'user' ? [textOf(message)] : [])));
+      if (requests.length === 1) await new Promise<void>((resolve) => (release = resolve));
+      return {
+        content: [{ type: 'text', text: `Answer ${requests.length}` }],
+        finishReason: 'stop',
+        usage: { inputTokens: 1, outputTokens: 1 },
+      };
+    },
+  };
+  const backend = open(model);
+  await backend.send('s-1', 'Begin');
+  await expect.poll(() => requests.length).toBe(1);
+  await transcriptOnce(backend, ({ call }) => call !== undefined);
+  await backend.send('s-1', 'And mind the ports');
+  release();
+  await transcriptOnce(backend, ({ call, totals }) => call === undefined && totals.modelCalls === 2);
+  expect(requests[1]?.at(-1)).toBe('And mind the ports');
 });

@@ -170,6 +170,10 @@ export class FakeBackend implements Backend {
     });
   }
 
+  async setPermissionMode(sessionId: string): Promise<void> {
+    this.#find(sessionId);
+  }
+
   async setPlanMode(sessionId: string, active: boolean): Promise<void> {
     const { feed } = this.#find(sessionId);
     const { work } = feed.transcript;
@@ -181,11 +185,7 @@ export class FakeBackend implements Backend {
     this.#sessions.delete(sessionId);
   }
 
-  subscribe(
-    sessionId: string,
-    afterEventId: string | undefined,
-    listener: (event: StampedEvent) => void,
-  ): () => void {
+  subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     const session = this.#sessions.get(sessionId) ?? this.#create(sessionId, new Date());
     return session.feed.subscribe(afterEventId, listener);
   }

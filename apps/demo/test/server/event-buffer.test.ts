@@ -27,11 +27,11 @@ describe('EventBuffer', () => {
     );
   });
 
-  it('tells only what comes when no event is named', () => {
+  it('tells what comes, until its reader leaves', () => {
     const buffer = new EventBuffer<string>('p');
     buffer.publish('before');
     const told: unknown[] = [];
-    const end = buffer.subscribe(undefined, ({ event }) => told.push(event));
+    const end = buffer.subscribe(buffer.lastId, ({ event }) => told.push(event));
     buffer.publish('after');
     end();
     buffer.publish('later');

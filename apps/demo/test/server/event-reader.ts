@@ -2,7 +2,6 @@ import type { PageEvent } from '../../src/server/transcript.js';
 
 interface ServerSentEvent {
   readonly event?: string;
-  readonly id?: string;
   readonly data: string;
 }
 
@@ -21,7 +20,6 @@ export function readEvents(response: Response) {
       if (end >= 0) {
         const event = parse(buffer.slice(0, end));
         buffer = buffer.slice(end + 2);
-        if (event.id) ids.push(event.id);
         return event;
       }
       const { value, done } = await reader.read();
@@ -39,7 +37,10 @@ export function readEvents(response: Response) {
       const events: PageEvent[] = [];
       while (events.at(-1)?.type !== type) {
         const { event, data } = await next();
-        if (event === undefined) events.push(JSON.parse(data) as PageEvent);
+        if (event !== undefined) continue;
+        const told = JSON.parse(data) as { readonly id: string; readonly event: PageEvent };
+        ids.push(told.id);
+        events.push(told.event);
       }
       return events;
     },
@@ -62,6 +63,6 @@ function parse(text: string): ServerSentEvent {
       return [line.slice(0, colon), line.slice(colon + 1).trim()];
     }),
   );
-  const [event, id] = [fields.get('event'), fields.get('id')];
-  return { data: fields.get('data') ?? '', ...(event && { event }), ...(id && { id }) };
+  const event = fields.get('event');
+  return { data: fields.get('data') ?? '', ...(event && { event }) };
 }

@@ -87,7 +87,7 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
       await page.locator(there).first().waitFor();
     },
     async enter() {
-      await page.locator('.composer-send:enabled').waitFor();
+      await page.locator('.composer:not(:has(.composer-stop)) .composer-send:enabled').waitFor();
       await page.getByRole('textbox', { name: 'Message' }).press('Enter');
     },
     async picture(name) {

@@ -51,7 +51,7 @@ describe('a compaction', () => {
     await expect.poll(() => textIn(details.locator('.removed-heading'))).toContain('30 summarized, 1 masked');
     await details.getByRole('button', { name: 'Show all 31' }).click();
     await expect.poll(() => details.locator('.removed-item').count()).toBe(31);
-    await details.getByRole('button', { name: /the summary/ }).click();
+    await details.getByRole('button', { name: /a record made by rules/ }).click();
     await expect.poll(() => textIn(details.locator('.compaction-summary'))).toContain('SESSION INTENT');
   });
 
@@ -196,7 +196,10 @@ describe('the context panel', () => {
   it('marks each compaction on the time line, and tells of a step under the pointer', async () => {
     await expect.poll(() => v.page.locator('.timeline-mark').count()).toBe(2);
     await expect.poll(() => v.page.locator('.timeline-mark-void').count()).toBe(1);
-    await v.page.locator('.timeline-before').first().hover({ force: true });
+    const track = v.page.getByRole('slider', { name: 'Tokens in the window, request by request' });
+    const mark = await v.page.locator('.timeline-mark').first().boundingBox();
+    const place = await track.boundingBox();
+    await track.hover({ position: { x: (mark?.x ?? 0) + 4 - (place?.x ?? 0), y: 20 } });
     await expect
       .poll(() => textIn(v.page.locator('.timeline figcaption')))
       .toMatch(/Compaction applied: [\d,]+ → [\d,]+ tokens/);

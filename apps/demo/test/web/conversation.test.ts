@@ -136,6 +136,65 @@ describe('a conversation', () => {
       .toBe('fail please');
   });
 
+  it('is there seven times in one browser, and each page sends and hears its answer', async () => {
+    const context = v.page.context();
+    const more = await Promise.all(Array.from({ length: 6 }, () => context.newPage()));
+    const pages = [v.page, ...more];
+    for (const page of pages) {
+      await page.goto(v.url);
+      await page.locator('.empty-starters button').first().waitFor();
+    }
+    // Each follows its own conversation by the time the last one sends.
+    for (const [index, page] of pages.entries()) {
+      await page.getByRole('textbox', { name: 'Message' }).fill(`${question} (${index})`);
+      await page.getByRole('textbox', { name: 'Message' }).press('Enter');
+      await page.locator('.user-turn', { hasText: `(${index})` }).waitFor();
+    }
+    for (const page of pages) {
+      await page.locator('.agent-turn[aria-busy="false"] .reply-figures').waitFor();
+      await expect.poll(() => page.locator('.user-turn').count()).toBe(1);
+    }
+    expect(v.complaints).toEqual([]);
+  });
+
+  it('says that there is none at an address that is cut off', async () => {
+    await v.page.goto(`${v.url}#/s/%E0%A4%A`);
+    await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
+  });
+
+  it('says that an answer is empty', async () => {
+    v.backend.seed('s', function* (stage) {
+      yield* stage.begin('Say nothing');
+      yield* stage.answer('');
+      yield* stage.end();
+    });
+    await v.open('s');
+    await said('The answer is empty').waitFor();
+    await expect.poll(() => v.page.title()).toBe('Say nothing · x');
+  });
+
+  it('has the terminal’s commands', async () => {
+    v.backend.seed('s', (stage) => chat(stage, question));
+    await v.open('s');
+    const composer = v.page.getByRole('textbox', { name: 'Message' });
+    await composer.fill('/');
+    const names = ['compact', 'undo', 'plan', 'tasks', 'permissions', 'context', 'resume', 'new'];
+    await expect
+      .poll(async () =>
+        (await v.page.locator('.commands code').allInnerTexts()).map((name) => name.split(' ')[0]),
+      )
+      .toEqual(names.map((name) => `/${name}`));
+    await composer.fill('/plan on');
+    await v.enter();
+    await v.page.getByText('Plan mode is on').waitFor();
+    await composer.fill('/undo');
+    await v.enter();
+    await v.page.getByText('There is no compaction to undo.').waitFor();
+    await composer.fill('/context');
+    await v.enter();
+    await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
+  });
+
   it('offers the way out of a conversation that is gone', async () => {
     await v.page.goto(`${v.url}#/s/gone`);
     await v.page.getByRole('heading', { name: 'There is no such conversation' }).waitFor();
@@ -175,11 +234,11 @@ describe('a tool call', () => {
     const call = v.page.locator('.tool-call').filter({ hasText: 'evicted' });
     await call.locator('.fold-line').click();
     await expect.poll(() => textIn(call.locator('pre').nth(1))).toContain('the middle is left out');
-    await call.getByRole('button', { name: /Open the whole result/ }).click();
-    const file = call.locator('.code-block').filter({ hasText: 'large_tool_results/' }).last().locator('pre');
+    await call.getByRole('link', { name: /Open the whole result/ }).click();
+    const file = v.page.locator('.view-content .code-block pre');
     await file.waitFor();
     const length = (await textIn(file)).length;
-    await call.getByRole('button', { name: 'Show more of it' }).click();
+    await v.page.getByRole('button', { name: 'Show more of it' }).click();
     await expect.poll(async () => (await textIn(file)).length).toBeGreaterThan(length);
   });
 });
@@ -194,7 +253,7 @@ describe('what a model writes', () => {
           '<img src=x onerror="document.title=1"> <script>document.title = 2</script>',
           '[bad](javascript:document.title=3) [good](https://example.com/a) ![pixel](https://example.com/p.png)',
           '| a | b |\n| - | -: |\n| 1 | 2 |',
-          '- [x] done\n- <b>not bold</b>',
+          '- [x] done\n- [ ] A &lt;b&gt; &amp; more\n- <b>not bold</b>',
           '```html\n<b>code</b>\n```',
         ].join('\n\n'),
       );
@@ -208,8 +267,11 @@ describe('what a model writes', () => {
     await expect.poll(() => answer.locator('a').getAttribute('rel')).toContain('noopener');
     await expect.poll(() => answer.locator('td').allInnerTexts()).toEqual(['1', '2']);
     await expect.poll(() => textIn(answer)).toContain('<b>not bold</b>');
+    const tasks = answer.locator('li:has(input)');
+    await expect.poll(() => tasks.allInnerTexts()).toEqual(['done', 'A <b> & more']);
+    await expect.poll(async () => (await tasks.nth(1).boundingBox())?.height).toBeLessThan(30);
     await expect.poll(() => textIn(answer.locator('pre'))).toBe('<b>code</b>');
-    await expect.poll(() => v.page.title()).toBe('Context · x');
+    await expect.poll(() => v.page.title()).toBe('Write something nasty · x');
     expect(v.complaints).toEqual([]);
   });
 });

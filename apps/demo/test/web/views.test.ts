@@ -29,22 +29,22 @@ describe('the inspector', () => {
     await v.page.getByRole('heading', { name: 'Inspector' }).waitFor();
   });
 
-  it('shows the window over the session, and tells each step to keys and readers', async () => {
-    const chart = v.page.getByRole('slider', { name: 'Tokens in the window, step by step' });
-    await chart.locator('canvas').waitFor();
-    await chart.focus();
+  it('shows every request, and goes to one by keys or by its number', async () => {
+    const track = section('Every request').getByRole('slider');
+    await track.focus();
     await v.page.keyboard.press('Home');
     await expect
-      .poll(() => chart.getAttribute('aria-valuetext'))
-      .toMatch(/^Step 1: [\d,]+ tokens, System prompt/);
+      .poll(() => track.getAttribute('aria-valuetext'))
+      .toMatch(/^Request 1: [\d,]+ tokens, System/);
+    await section('What the model saw in request 1').waitFor();
     await v.page.keyboard.press('ArrowRight');
-    await expect.poll(() => chart.getAttribute('aria-valuetext')).toMatch(/^Step 2: /);
-    const over = section('The window over the session');
-    await expect.poll(() => textIn(over.locator('.chart-readout'))).toMatch(/^Step 2: [\d,]+ tokens/);
-    await over.getByRole('button', { name: 'As a table' }).click();
-    await over.locator('tbody tr').nth(10).waitFor();
-    const rows = await over.locator('tbody tr').allTextContents();
-    expect(rows.filter((row) => row.startsWith('Context compacted, from')).length).toBe(2);
+    await expect.poll(() => track.getAttribute('aria-valuetext')).toMatch(/^Request 2: /);
+    await v.page.getByRole('spinbutton', { name: 'Request' }).fill('5');
+    await section('What the model saw in request 5').locator('.treemap-cell').first().waitFor();
+    await v.page.getByRole('button', { name: 'Before', exact: true }).click();
+    await section('What the model saw in request 4').waitFor();
+    await v.page.getByRole('button', { name: 'Now', exact: true }).click();
+    await section('What the model sees now').waitFor();
   });
 
   it('shows the window as areas; one leads to its message', async () => {
@@ -161,7 +161,8 @@ describe('a replay', () => {
     await expect.poll(() => textIn(rows.nth(0).locator('[data-bad="true"]')).catch(() => '0')).not.toBe('0');
     await v.page
       .getByRole('slider', { name: 'Tokens of every request, by strategy' })
-      .locator('canvas')
+      .locator('polyline')
+      .first()
       .waitFor();
   });
 

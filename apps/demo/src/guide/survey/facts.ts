@@ -4,7 +4,7 @@ import type { View, Wish } from '../view.js';
 const FILES = `{ git ls-files -z 2>/dev/null || find . -type f -not -path '*/node_modules/*' -not -path './.git/*' -printf '%P\\0'; }`;
 
 /** Lines of every file, then one line `files F, lines L`. */
-export const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
+const MEASURE = `${FILES} | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { n++; lines += $1; print } END { print "files " n+0 ", lines " lines+0 }'`;
 
 /**
  * `COUNT directory`, the largest first: the top-level directories with at least three files, or, where nearly all of a

@@ -13,10 +13,11 @@ import { SessionsColumn } from './sessions-column.js';
 
 const InspectView = lazyView('Inspector', async () => (await import('./inspect-view.js')).InspectView);
 const MemoryView = lazyView('Memory', async () => (await import('./memory-view.js')).MemoryView);
+const FileView = lazyView('File', async () => (await import('./file-view.js')).FileView);
 const ReplayView = lazyView('Replay', async () => (await import('./replay-view.js')).ReplayView);
 
 /** Views beside which the context panel stands. */
-const besideConversation: ReadonlySet<View> = new Set(['conversation', 'inspect']);
+const besideConversation: ReadonlySet<View> = new Set(['conversation', 'inspect', 'file']);
 
 /** The page: sessions, the conversation, the context. What has no room beside the conversation lies over it. */
 export function App() {
@@ -56,6 +57,8 @@ function Middle() {
       return <MemoryView />;
     case 'replay':
       return <ReplayView />;
+    case 'file':
+      return <FileView />;
   }
 }
 

@@ -1,9 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { JsonValue, PendingCall, PermissionRule } from '@x/core';
 import { Hand } from 'lucide-preact';
-import { useLayoutEffect, useRef } from 'preact/hooks';
-import { busy, decide } from '../state/session.js';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { lineDiff } from '../lib/line-diff.js';
+import { api } from '../state/api.js';
+import { busy, decide, pending, work } from '../state/session.js';
 import { CodeBlock } from './code-block.js';
+import { Markdown } from './markdown.js';
 
 /** A tool call that waits for the user: what it is, why it is asked for, and the answers that there are. */
 export function Approval({ call }: { readonly call: PendingCall }) {
@@ -21,14 +24,14 @@ export function Approval({ call }: { readonly call: PendingCall }) {
         </span>
       </h3>
       {call.reason && <p class="quiet small">{call.reason}</p>}
-      {step.value !== 'edit' && <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />}
+      {step.value !== 'edit' && <Asked call={call} />}
       {step.value === 'ask' && (
         <div class="row wrap">
           <button
             type="button"
             class="button button-main"
             disabled={busy.value}
-            onClick={() => void decide(call.approvalId, { type: 'approve' })}
+            onClick={() => void decide({ type: 'approve' }, call.approvalId)}
           >
             Allow
           </button>
@@ -38,7 +41,7 @@ export function Approval({ call }: { readonly call: PendingCall }) {
               class="button"
               disabled={busy.value}
               title={`Keeps the rule ${suggestion} for this conversation`}
-              onClick={() => void decide(call.approvalId, { type: 'approve', always: true })}
+              onClick={() => void decide({ type: 'approve', always: true }, call.approvalId)}
             >
               Always
             </button>
@@ -62,6 +65,80 @@ export function Approval({ call }: { readonly call: PendingCall }) {
   );
 }
 
+/** What is asked for, as itself: a command line, a change of a file, a plan; else the input. */
+function Asked({ call }: { readonly call: PendingCall }) {
+  const input = (isRecord(call.input) ? call.input : {}) as Readonly<Record<string, JsonValue | undefined>>;
+  const { command, path, content, oldText, newText } = input;
+  if (call.name === 'plan_exit' && work.value.plan.text)
+    return (
+      <div class="plan-text">
+        <Markdown text={work.value.plan.text} />
+      </div>
+    );
+  if (typeof command === 'string') return <CodeBlock label="Command" text={command} />;
+  if (typeof path !== 'string') return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
+  if (typeof oldText === 'string') return <Diff path={path} before={oldText} after={String(newText)} />;
+  if (typeof content === 'string') return <Overwritten path={path} content={content} />;
+  return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
+}
+
+function isRecord(value: JsonValue): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** What writing a file would change in what is there. */
+function Overwritten({ path, content }: { readonly path: string; readonly content: string }) {
+  const before = useSignal('');
+  useEffect(() => {
+    // A file that is not there yet is all new.
+    api.file(path, 0).then(
+      ({ text }) => {
+        before.value = text;
+      },
+      () => {},
+    );
+  }, [path, before]);
+  return <Diff path={path} before={before.value} after={content} />;
+}
+
+interface DiffProps {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+function Diff({ path, before, after }: DiffProps) {
+  const lines = lineDiff(before, after);
+  const text = lines.map(([mark, line]) => `${mark} ${line}`).join('\n');
+  return <CodeBlock label={path} text={text} marks={lines.map(([mark]) => mark)} />;
+}
+
+/** Decides on all that wait at once. */
+export function ApproveAll() {
+  const waiting = pending.value.map(({ approvalId }) => approvalId);
+  if (waiting.length < 2) return null;
+  return (
+    <div class="block row wrap">
+      <button
+        type="button"
+        class="button button-main"
+        disabled={busy.value}
+        onClick={() => void decide({ type: 'approve' }, ...waiting)}
+      >
+        Allow all {waiting.length}
+      </button>
+      <button
+        type="button"
+        class="button"
+        disabled={busy.value}
+        onClick={() => void decide({ type: 'deny' }, ...waiting)}
+      >
+        Refuse all
+      </button>
+    </div>
+  );
+}
+
 interface FormProps {
   readonly call: PendingCall;
   readonly onBack: () => void;
@@ -77,7 +154,7 @@ function EditForm({ call, onBack }: FormProps) {
     if (input === undefined) {
       failure.value = 'This is no JSON: look for a missing quote, comma or bracket.';
       field.current?.focus();
-    } else void decide(call.approvalId, { type: 'edit', input });
+    } else void decide({ type: 'edit', input }, call.approvalId);
   };
   return (
     <form class="stack small" onSubmit={submit}>
@@ -111,7 +188,7 @@ function DenyForm({ call, onBack }: FormProps) {
   const submit = (event: Event) => {
     event.preventDefault();
     const said = reason.peek().trim();
-    void decide(call.approvalId, { type: 'deny', ...(said ? { reason: said } : {}) });
+    void decide({ type: 'deny', ...(said ? { reason: said } : {}) }, call.approvalId);
   };
   return (
     <form class="stack small" onSubmit={submit}>

@@ -6,10 +6,12 @@ interface CodeBlockProps {
   readonly text: string;
   /** For example its size. */
   readonly figure?: string;
+  /** Of a diff, line by line: `+`, `-` or a space. */
+  readonly marks?: readonly string[];
 }
 
 /** Monospaced text as it is, with copy. Long ones scroll inside. */
-export function CodeBlock({ label, text, figure }: CodeBlockProps) {
+export function CodeBlock({ label, text, figure, marks }: CodeBlockProps) {
   return (
     <figure class="code-block card">
       <figcaption class="row quiet label">
@@ -18,7 +20,15 @@ export function CodeBlock({ label, text, figure }: CodeBlockProps) {
         <CopyButton text={text} what={label} />
       </figcaption>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with keys. */}
-      <pre tabIndex={0}>{text}</pre>
+      <pre tabIndex={0}>
+        {marks
+          ? text.split('\n').map((line, at) => (
+              <span key={at} data-mark={marks[at]}>
+                {`${line}\n`}
+              </span>
+            ))
+          : text}
+      </pre>
     </figure>
   );
 }

@@ -7,7 +7,7 @@ import type { ExpandedMessage } from '../../../src/server/backend.js';
 import { firstLine, textOf } from '../../../src/server/message-text.js';
 import type { CompactionRecord } from '../../../src/server/transcript.js';
 import { compactionTitle, fatesInWords, reasons } from '../lib/compaction-words.js';
-import { duration, exactCount, shortCount, size } from '../lib/format.js';
+import { duration, exactCount, plural, shortCount, size } from '../lib/format.js';
 import { firstArgument, toolIcon } from '../lib/tool-face.js';
 import { ApiError, api } from '../state/api.js';
 import { lastApplied, messagesById, toolCalls } from '../state/blocks.js';
@@ -49,11 +49,12 @@ export function CompactionDivider({ compaction }: { readonly compaction: Compact
 }
 
 /** How a compaction came about, step by step, and what it took away. */
-export function CompactionDetails({ compaction }: { readonly compaction: CompactionRecord }) {
-  const { status, detail, reason, durationMs, steps, manifest, summary, undone } = compaction;
+function CompactionDetails({ compaction }: { readonly compaction: CompactionRecord }) {
+  const { status, detail, reason, durationMs, steps, manifest, summary, undone, usage } = compaction;
   const canUndo = lastApplied.value?.id === compaction.id;
   return (
     <div class="compaction-details card stack small">
+      {manifest.length > 0 && !undone && <RemovedList compaction={compaction} />}
       <dl class="compaction-facts stack">
         <div>
           <dt>Why</dt>
@@ -71,11 +72,14 @@ export function CompactionDetails({ compaction }: { readonly compaction: Compact
         </div>
       </dl>
       {steps.length > 0 && <CompactionSteps steps={steps} />}
-      {manifest.length > 0 && !undone && <RemovedList compaction={compaction} />}
       {summary && !undone && (
         <Fold
           id={`${compaction.id}-summary`}
-          line={<span class="heading grow">What stands in their place: the summary</span>}
+          line={
+            <span class="heading grow">
+              What stands in their place: {usage ? 'the summary' : 'a record made by rules'}
+            </span>
+          }
         >
           {() => (
             <div class="compaction-summary">
@@ -95,7 +99,12 @@ export function CompactionDetails({ compaction }: { readonly compaction: Compact
 
 /** The reducers that ran, in order, with messages and tokens before and after. */
 export function CompactionSteps({ steps }: { readonly steps: readonly CompactionStep[] }) {
+  const acted = steps.filter(
+    (step) => step.tokensAfter !== step.tokensBefore || step.messagesAfter !== step.messagesBefore,
+  );
+  const idle = steps.filter((step) => !acted.includes(step));
   const most = Math.max(...steps.map((step) => step.tokensBefore), 1);
+  if (acted.length === 0) return <Idle steps={idle} />;
   return (
     <div class="steps">
       <table>
@@ -111,7 +120,7 @@ export function CompactionSteps({ steps }: { readonly steps: readonly Compaction
           </tr>
         </thead>
         <tbody>
-          {steps.map((step, index) => (
+          {acted.map((step, index) => (
             <tr key={index}>
               <th scope="row">
                 {step.reducer}
@@ -134,7 +143,19 @@ export function CompactionSteps({ steps }: { readonly steps: readonly Compaction
           ))}
         </tbody>
       </table>
+      <Idle steps={idle} />
     </div>
+  );
+}
+
+/** Steps that changed nothing, in one line. */
+function Idle({ steps }: { readonly steps: readonly CompactionStep[] }) {
+  if (steps.length === 0) return null;
+  const names = steps.map(({ reducer, note }) => `${reducer}${note ? `: ${note}` : ''}`).join('\n');
+  return (
+    <p class="quiet" title={names}>
+      {plural(steps.length, 'cheaper step')} had nothing to do
+    </p>
   );
 }
 

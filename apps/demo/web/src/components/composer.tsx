@@ -4,7 +4,14 @@ import { useLayoutEffect, useRef } from 'preact/hooks';
 import { shortCount } from '../lib/format.js';
 import { type Command, commandOf, say, suggestedCommands } from '../state/commands.js';
 import { info, modelLine } from '../state/info.js';
-import { busy, call, compacting, draftText, phase, stop } from '../state/session.js';
+import { call, compacting, draftText, pending, phase, sending, stop } from '../state/session.js';
+
+/** What sending would do now. */
+function hint(): string {
+  if (pending.value.length > 0) return 'Say something instead: what waits for you is then not run';
+  if (call.value) return 'Say something: the model reads it at its next step';
+  return 'Say something, or / for commands';
+}
 
 /** Where one writes: to the agent, or a command to the page. */
 export function Composer() {
@@ -28,7 +35,7 @@ export function Composer() {
     field.current?.focus();
   };
   const submit = async () => {
-    if (!text.trim() || busy.peek() || gone) return;
+    if (!text.trim() || sending.peek() || gone) return;
     draftText.value = '';
     const done = await say(text);
     // What was not accepted is not lost.
@@ -58,7 +65,7 @@ export function Composer() {
       <textarea
         ref={field}
         rows={1}
-        placeholder="Say something, or / for commands"
+        placeholder={hint()}
         aria-label="Message"
         value={text}
         disabled={gone}
@@ -72,22 +79,21 @@ export function Composer() {
           {modelLine.value}
           {info.value && <span> · window {shortCount(info.value.contextWindow)}</span>}
         </span>
-        {running ? (
-          <button type="button" class="button" onClick={() => void stop()}>
+        {running && (
+          <button type="button" class="button composer-stop" onClick={() => void stop()}>
             <Square size={12} fill="currentColor" /> Stop
           </button>
-        ) : (
-          <button
-            type="button"
-            class="composer-send button button-main"
-            aria-label="Send"
-            title="Send (Enter)"
-            disabled={!text.trim() || busy.value || gone}
-            onClick={() => void submit()}
-          >
-            <ArrowUp size={16} />
-          </button>
         )}
+        <button
+          type="button"
+          class="composer-send button button-main"
+          aria-label="Send"
+          title={running ? 'Say it at the next step (Enter)' : 'Send (Enter)'}
+          disabled={!text.trim() || sending.value || gone}
+          onClick={() => void submit()}
+        >
+          <ArrowUp size={16} />
+        </button>
       </div>
     </div>
   );

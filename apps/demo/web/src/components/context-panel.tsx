@@ -1,3 +1,4 @@
+import { useSignalEffect } from '@preact/signals';
 import './context-panel.css';
 import {
   Circle,
@@ -13,11 +14,12 @@ import type { ComponentChildren } from 'preact';
 import type { BackgroundTask } from '../../../src/server/transcript.js';
 import { WindowChart } from '../charts/window-chart.js';
 import { compactionTitle, fatesInWords } from '../lib/compaction-words.js';
-import { costOf, exactCount, money, plural, share, shortCount } from '../lib/format.js';
+import { costOf, exactCount, money, plural, share, shortCount, size } from '../lib/format.js';
 import { lastApplied, lastCompaction } from '../state/blocks.js';
 import { info, modelLine } from '../state/info.js';
-import { toggleInspector, view } from '../state/route.js';
+import { fileAddress, toggleInspector, view } from '../state/route.js';
 import { busy, context, phase, setPlanMode, timeline, todos, totals, work } from '../state/session.js';
+import { files, loadFiles } from '../state/sessions.js';
 import { lookedAt, setOpen, sheetOpen } from '../state/view.js';
 import { Fold } from './fold.js';
 import { Gauge, Legend } from './gauge.js';
@@ -25,6 +27,10 @@ import { Markdown } from './markdown.js';
 
 /** What the model sees now, what was removed last, and what it cost. */
 export function ContextPanel() {
+  useSignalEffect(() => {
+    // Written while the agent worked.
+    if (!busy.value) void loadFiles();
+  });
   const done = todos.value.filter((todo) => todo.status === 'completed').length;
   return (
     <aside class="column panel" aria-label="Context">
@@ -81,6 +87,20 @@ export function ContextPanel() {
         {work.value.tasks.length > 0 && (
           <PanelSection title="Background tasks" figure={plural(work.value.tasks.length, 'task')}>
             <TaskList />
+          </PanelSection>
+        )}
+        {files.value.length > 0 && (
+          <PanelSection title="Files" figure={plural(files.value.length, 'file')}>
+            <ul>
+              {files.value.map(({ path, size: bytes }) => (
+                <li key={path} class="row small">
+                  <a class="clip" href={fileAddress(path)} onClick={() => (sheetOpen.value = false)}>
+                    {path}
+                  </a>
+                  <span class="figure">{size(bytes)}</span>
+                </li>
+              ))}
+            </ul>
           </PanelSection>
         )}
         <PanelSection title="Set-up">

@@ -34,7 +34,7 @@ import {
   windowSize,
 } from '../state/session.js';
 import { sheetOpen, showsPanel, togglePanel } from '../state/view.js';
-import { Approval } from './approval.js';
+import { Approval, ApproveAll } from './approval.js';
 import { Composer } from './composer.js';
 import { GaugeBar } from './gauge.js';
 import { BlockView, Draft } from './turns.js';
@@ -88,7 +88,7 @@ function Body() {
 const NEAR = 48;
 
 /** The turns. Follows what comes as long as one is at the end, and leaves one alone who reads further up. */
-export function Conversation() {
+function Conversation() {
   const scroll = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const following = useRef(true);
@@ -128,6 +128,7 @@ export function Conversation() {
           {blocks.value.map((block) => (
             <BlockView key={block.id} block={block} />
           ))}
+          <ApproveAll />
           {pending.value.map((waiting) => (
             <Approval key={waiting.id} call={waiting} />
           ))}

@@ -33,6 +33,7 @@ function block(token: Token, key: number): ComponentChildren {
       return <hr key={key} />;
     case 'space':
     case 'def':
+    case 'checkbox':
       return null;
     default:
       return <p key={key}>{token.raw}</p>;
@@ -80,7 +81,7 @@ function Table({ table }: { readonly table: Tokens.Table }) {
 
 function inlines(token: Token): ComponentChildren {
   const tokens = 'tokens' in token ? token.tokens : undefined;
-  return tokens ? tokens.map(inline) : 'text' in token ? token.text : token.raw;
+  return tokens ? tokens.map(inline) : decoded('text' in token ? token.text : token.raw);
 }
 
 function inline(token: Token, key: number): ComponentChildren {
@@ -108,11 +109,21 @@ function inline(token: Token, key: number): ComponentChildren {
       return <span key={key}>{token.text || 'image'}</span>;
     case 'text':
       return inlines(token);
+    case 'checkbox':
+      return null;
     case 'escape':
       return token.text;
     default:
       return token.raw;
   }
+}
+
+/** Text with its entities as what they stand for. Each is read by itself, so that none can begin markup. */
+function decoded(text: string): string {
+  return text.replace(
+    /&(?:#\d+|#x[\da-f]+|[a-z][\da-z]*);/gi,
+    (entity) => new DOMParser().parseFromString(entity, 'text/html').body.textContent ?? entity,
+  );
 }
 
 function safeLink(href: string): boolean {

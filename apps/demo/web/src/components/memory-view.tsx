@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { MemoryLine, MemoryOverview } from '../../../src/server/backend.js';
 import { dayOf, plural, size, timeOfDay } from '../lib/format.js';
 import { ApiError, api } from '../state/api.js';
+import { info } from '../state/info.js';
 import { ViewFrame } from './view-frame.js';
 
 /** What is remembered over all conversations: MEMORY.md, the notes of days, and a search over all of them. */
@@ -83,7 +84,11 @@ function Files() {
       <section aria-label="Files">
         <h2 class="quiet label">Files</h2>
         {all.files.length === 0 && (
-          <p class="quiet small">Nothing has been remembered yet: talk to the agent first.</p>
+          <p class="quiet small">
+            {info.value?.model.embedded
+              ? 'Nothing is remembered: without a model only what you plainly ask for is kept. Say “remember that …”.'
+              : 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'}
+          </p>
         )}
         <ul>
           {all.files.map(({ path, kind, size: bytes }) => {

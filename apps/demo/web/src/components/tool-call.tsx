@@ -1,12 +1,12 @@
-import { useComputed, useSignal } from '@preact/signals';
+import { useComputed } from '@preact/signals';
 import type { ToolUseBlock } from '@x/core';
-import { Archive, CircleAlert, EyeOff, FileText, Hand, LoaderCircle } from 'lucide-preact';
+import { Archive, CircleAlert, EyeOff, Hand, LoaderCircle } from 'lucide-preact';
 import { outputOf } from '../../../src/server/message-text.js';
 import type { Fate } from '../../../src/server/transcript.js';
 import { duration, exactCount, size } from '../lib/format.js';
 import { firstArgument, toolIcon } from '../lib/tool-face.js';
-import { ApiError, api } from '../state/api.js';
 import { answers } from '../state/blocks.js';
+import { fileAddress } from '../state/route.js';
 import { fates, pending, toolRuns } from '../state/session.js';
 import { setOpen } from '../state/view.js';
 import { CodeBlock } from './code-block.js';
@@ -65,7 +65,9 @@ export function ToolCall({ call, gone }: ToolCallProps) {
           {answer && (
             <CodeBlock label={failed ? 'Error' : 'Output'} text={output} figure={size(output.length)} />
           )}
-          {run?.evicted && <EvictedFile {...run.evicted} />}
+          {run?.evicted && (
+            <a href={fileAddress(run.evicted.path)}>Open the whole result, {size(run.evicted.chars)}</a>
+          )}
           {fate && <FateTag fate={fate} />}
         </div>
       )}
@@ -83,45 +85,6 @@ function ToolMark(props: {
   if (failed) return <CircleAlert class="quiet" size={16} aria-label="failed" />;
   const Icon = toolIcon(call.name);
   return <Icon class="quiet" size={16} aria-hidden="true" />;
-}
-
-interface EvictedFileProps {
-  readonly path: string;
-  readonly chars: number;
-}
-
-/** The way to a result that was too large for the window: its file, a part at a time. */
-function EvictedFile({ path, chars }: EvictedFileProps) {
-  const text = useSignal('');
-  const next = useSignal<number | undefined>(0);
-  const total = useSignal(chars);
-  const failure = useSignal('');
-  const load = async () => {
-    try {
-      const part = await api.file(path, next.peek() ?? 0);
-      text.value += part.text;
-      next.value = part.nextOffset;
-      total.value = part.size;
-      failure.value = '';
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      failure.value = error.message;
-    }
-  };
-  const begun = text.value !== '';
-  return (
-    <>
-      {begun && <CodeBlock label={path} text={text.value} figure={size(total.value)} />}
-      {failure.value && <p class="failure small">{failure.value}</p>}
-      {next.value !== undefined && (
-        <button type="button" class="button" onClick={() => void load()}>
-          <FileText size={16} />
-          <span>{begun ? 'Show more of it' : 'Open the whole result'}</span>
-          {!begun && <span class="clip quiet">{`${size(chars)} · ${path}`}</span>}
-        </button>
-      )}
-    </>
-  );
 }
 
 /** Says that the model no longer sees this as it was; leads to the compaction that did it. */

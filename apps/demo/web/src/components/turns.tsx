@@ -75,6 +75,9 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
       {messages.map((message) => (
         <AgentMessage key={message.id} message={message} />
       ))}
+      {!live && isEmpty(messages.at(-1)) && (
+        <p class="quiet small">The answer is empty: the model ended without a word.</p>
+      )}
       {live ? (
         <Draft />
       ) : (
@@ -85,6 +88,10 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
       )}
     </article>
   );
+}
+
+function isEmpty(message: Message | undefined): boolean {
+  return message?.content.every((block) => block.type === 'text' && block.text.trim() === '') ?? false;
 }
 
 function AgentMessage({ message }: { readonly message: Message }) {
@@ -148,7 +155,7 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
 }
 
 /** What a reply took: tokens in and out, the cached share, time, and cost where prices are known. */
-export function ReplyFigures({ messageIds }: { readonly messageIds: readonly string[] }) {
+function ReplyFigures({ messageIds }: { readonly messageIds: readonly string[] }) {
   const known = useComputed(() =>
     messageIds.flatMap((id) => {
       const figures = replies.value[id];

@@ -1,4 +1,4 @@
-import type { Issue } from '@x/core';
+import type { Issue, PermissionContext } from '@x/core';
 import type { Decisions } from '@x/harness';
 import type {
   BackendInfo,
@@ -34,10 +34,8 @@ export class ApiError extends Error {
 
 const session = (id: string) => `/api/sessions/${encodeURIComponent(id)}`;
 
-/** Where a session's events come from, after the one named. */
-export function eventsUrl(id: string, after: string): string {
-  return `${session(id)}/events?after=${encodeURIComponent(after)}`;
-}
+/** Of an answer: long for a log of 32 MiB, short for somebody who waits. */
+const TIMEOUT_MS = 30_000;
 
 /** The server's API, one function a route. Each rejects with an {@link ApiError}. */
 export const api = {
@@ -53,6 +51,8 @@ export const api = {
     request<void>('DELETE', `${session(id)}/compactions/${encodeURIComponent(compactionId)}`),
   decide: (id: string, decisions: Decisions) =>
     request<void>('POST', `${session(id)}/decisions`, { decisions }),
+  setPermissionMode: (id: string, mode: PermissionContext['mode']) =>
+    request<void>('PUT', `${session(id)}/permissions`, { mode }),
   setPlanMode: (id: string, active: boolean) => request<void>('PUT', `${session(id)}/plan`, { active }),
   request: (id: string, step?: number) =>
     request<RequestView>('GET', `${session(id)}/request${step === undefined ? '' : `?step=${step}`}`),
@@ -76,10 +76,7 @@ export const api = {
 async function request<Answer>(method: string, url: string, body?: unknown): Promise<Answer> {
   let response: Response;
   try {
-    response = await fetch(url, {
-      method,
-      ...encoded(body),
-    });
+    response = await fetch(url, { method, ...encoded(body), signal: AbortSignal.timeout(TIMEOUT_MS) });
   } catch (cause) {
     throw new ApiError('offline', 'The server does not answer. The conversation is kept there.', { cause });
   }

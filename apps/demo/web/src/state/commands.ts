@@ -1,21 +1,63 @@
-import { goToNew } from './route.js';
-import { compact, send } from './session.js';
+import type { PermissionContext } from '@x/core';
+import { lastApplied } from './blocks.js';
+import { addressOf, goToNew, toggleInspector } from './route.js';
+import { compact, problem, send, setPermissionMode, setPlanMode, undo, work } from './session.js';
+import { showPanel } from './view.js';
 
 export interface Command {
-  readonly name: 'compact' | 'new';
+  readonly name: string;
   readonly description: string;
   /** What may follow it, if anything. */
   readonly takesText?: string;
+  /** Resolves to whether it was accepted. */
+  run(text: string): boolean | Promise<boolean>;
 }
 
+/** The terminal's commands, and one for an empty conversation. */
 const commands: readonly Command[] = [
   {
     name: 'compact',
     description: 'Make room now; say what a summary should keep',
     takesText: 'instructions',
+    run: (text) => compact(text || undefined),
   },
-  { name: 'new', description: 'Begin an empty conversation' },
+  {
+    name: 'undo',
+    description: 'Take the last compaction back',
+    run: () => (lastApplied.value ? undo(lastApplied.value.id) : refuse('There is no compaction to undo.')),
+  },
+  {
+    name: 'plan',
+    description: 'Switch plan mode; while it is on, the agent only reads',
+    takesText: 'on|off',
+    run: (text) => setPlanMode(text === '' ? !work.value.plan.active : text === 'on'),
+  },
+  { name: 'tasks', description: 'Show todos and what subagents do', run: () => done(showPanel) },
+  {
+    name: 'permissions',
+    description: 'Set what the agent may do unasked in this conversation',
+    takesText: 'mode',
+    run: (text) => setPermissionMode(text as PermissionContext['mode']),
+  },
+  { name: 'context', description: 'Show what the model sees now', run: () => done(toggleInspector) },
+  {
+    name: 'resume',
+    description: 'Go on with another conversation',
+    takesText: 'session',
+    run: (text) => done(() => (location.hash = addressOf(text))),
+  },
+  { name: 'new', description: 'Begin an empty conversation', run: () => done(goToNew) },
 ];
+
+function done(action: () => unknown): true {
+  action();
+  return true;
+}
+
+function refuse(message: string): false {
+  problem.value = { code: 'empty', message };
+  return false;
+}
 
 /** The commands that what is written may become. */
 export function suggestedCommands(text: string): readonly Command[] {
@@ -23,20 +65,15 @@ export function suggestedCommands(text: string): readonly Command[] {
   return typed === undefined ? [] : commands.filter(({ name }) => name.startsWith(typed));
 }
 
-/** The command that was written out, with what follows it. */
-export function commandOf(
-  text: string,
-): { readonly name: Command['name']; readonly text: string } | undefined {
+/** The command that was written out, and what follows it. */
+export function commandOf(text: string): { readonly command: Command; readonly rest: string } | undefined {
   const match = text.match(/^\/(\w+)(?:\s+([\s\S]*))?$/);
   const command = commands.find(({ name }) => name === match?.[1]);
-  return command && { name: command.name, text: match?.[2]?.trim() ?? '' };
+  return command && { command, rest: match?.[2]?.trim() ?? '' };
 }
 
 /** Carries out what was written: a command to the page, or something to tell the agent. Whether it was accepted. */
 export async function say(text: string): Promise<boolean> {
-  const command = commandOf(text.trim());
-  if (command?.name === 'compact') return compact(command.text || undefined);
-  if (command?.name !== 'new') return send(text.trim());
-  goToNew();
-  return true;
+  const found = commandOf(text.trim());
+  return found ? found.command.run(found.rest) : send(text.trim());
 }

@@ -1,7 +1,5 @@
-import type { PageEvent } from '../../../src/server/transcript.js';
-import { eventsUrl } from './api.js';
-
-type SessionEvent = PageEvent | { readonly type: 'reset' };
+import { EventHub, type HubMessage, type SessionEvent } from './event-hub.js';
+import type { Order } from './event-worker.js';
 
 interface Follower {
   /** Events that came since the last time, in order. */
@@ -9,59 +7,48 @@ interface Follower {
   onConnected(connected: boolean): void;
 }
 
-/** The server gives a sign of life every 15 s; after this long without one the connection is dead. */
-const SILENCE_MS = 40_000;
-const MAX_DELAY_MS = 10_000;
+type Subscribe = (order: NonNullable<Order>, tell: (message: HubMessage) => void) => () => void;
 
-/**
- * Follows a session from an event on, through lost connections, sleeping laptops and restarted servers, and misses
- * nothing: what it cannot resume is told as `reset`. Returns a function that ends it.
- */
+const subscribe: Subscribe = typeof SharedWorker === 'undefined' ? inPage() : overWorker();
+
+/** Where pages cannot share a stream each has its own. */
+function inPage(): Subscribe {
+  const hub = new EventHub();
+  return ({ sessionId, after }, tell) => hub.follow(sessionId, after, tell);
+}
+
+/** All pages of this browser share one stream. */
+function overWorker(): Subscribe {
+  const { port } = new SharedWorker(new URL('./event-worker.ts', import.meta.url), { type: 'module' });
+  return (order, tell) => {
+    port.onmessage = ({ data }: MessageEvent<HubMessage>) => tell(data);
+    port.postMessage(order);
+    return () => port.postMessage(undefined);
+  };
+}
+
+/** Follows a session from an event on. Returns a function that ends it. */
 export function followSession(sessionId: string, afterEventId: string, follower: Follower): () => void {
-  let lastEventId = afterEventId;
-  let source: EventSource | undefined;
-  let silence: ReturnType<typeof setTimeout> | undefined;
-  let retry: ReturnType<typeof setTimeout> | undefined;
-  let delay = 500;
+  let after = afterEventId;
   const deliver = batching(follower.onEvents);
-
-  const alive = () => {
-    clearTimeout(silence);
-    silence = setTimeout(reconnect, SILENCE_MS);
-  };
-  const connect = () => {
-    source = new EventSource(eventsUrl(sessionId, lastEventId));
-    source.onmessage = ({ data, lastEventId: id }: MessageEvent<string>) => {
-      lastEventId = id;
-      alive();
-      deliver.add(JSON.parse(data) as SessionEvent);
-    };
-    source.addEventListener('ping', () => {
-      delay = 500;
-      alive();
-      follower.onConnected(true);
+  const begin = () =>
+    subscribe({ sessionId, after }, (message) => {
+      if ('connected' in message) return follower.onConnected(message.connected);
+      after = message.id;
+      deliver.add(message.event);
     });
-    source.onerror = () => {
-      follower.onConnected(false);
-      // It tries again by itself unless the server answered with an error.
-      if (source?.readyState === EventSource.CLOSED) reconnect();
-    };
-    alive();
+  let end = begin();
+  // A page that is left for another stays in memory for the back button, and follows nothing meanwhile.
+  const leave = () => end();
+  const comeBack = ({ persisted }: PageTransitionEvent) => {
+    if (persisted) end = begin();
   };
-  const reconnect = () => {
-    close();
-    follower.onConnected(false);
-    retry = setTimeout(connect, delay);
-    delay = Math.min(delay * 2, MAX_DELAY_MS);
-  };
-  const close = () => {
-    source?.close();
-    clearTimeout(silence);
-    clearTimeout(retry);
-  };
-  connect();
+  addEventListener('pagehide', leave);
+  addEventListener('pageshow', comeBack);
   return () => {
-    close();
+    removeEventListener('pagehide', leave);
+    removeEventListener('pageshow', comeBack);
+    end();
     deliver.cancel();
   };
 }

@@ -1,24 +1,38 @@
 import { effect, signal } from '@preact/signals';
-import { openSession, phase, sessionId, startSession } from './session.js';
+import { openSession, phase, sessionId, startSession, title } from './session.js';
 
 /** What the page shows in its middle. */
-export type View = 'conversation' | 'inspect' | 'memory' | 'replay';
+export type View = 'conversation' | 'inspect' | 'memory' | 'replay' | 'file';
 
 interface Place {
   readonly view: View;
   /** The session that the address names, if any. */
   readonly session?: string | undefined;
+  readonly path?: string;
 }
 
 export const view = signal<View>('conversation');
+/** The file that the `file` view shows. */
+export const filePath = signal('');
 
-/** `#/s/<id>`, `#/s/<id>/inspect`, `#/memory`, `#/replay`; anything else is a new conversation. */
+/** `#/s/<id>`, `#/s/<id>/inspect`, `#/memory`, `#/replay`, `#/file/<path>`; anything else is a new conversation. */
 function addressed(): Place {
   const { hash } = location;
   if (hash === '#/memory' || hash === '#/replay') return { view: hash === '#/memory' ? 'memory' : 'replay' };
+  const [, path] = /^#\/file\/(.+)$/.exec(hash) ?? [];
+  if (path !== undefined) return { view: 'file', path: decoded(path) };
   const [, id, inspect] = /^#\/s\/([^/]+)(\/inspect)?$/.exec(hash) ?? [];
   if (id === undefined) return { view: 'conversation' };
-  return { view: inspect ? 'inspect' : 'conversation', session: decodeURIComponent(id) };
+  return { view: inspect ? 'inspect' : 'conversation', session: decoded(id) };
+}
+
+/** A part of an address; one that was cut off in the middle of a character names what nobody has. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** Keeps the address and what is shown in step, so that a reload and the back button do what one expects. */
@@ -27,11 +41,15 @@ export function startRouting(): void {
     const place = addressed();
     view.value = place.view;
     // What is open stays open behind the other views.
-    if (place.view === 'memory' || place.view === 'replay') return;
+    if (place.path !== undefined) filePath.value = place.path;
+    if (place.view !== 'conversation' && place.view !== 'inspect') return;
     if (place.session === undefined) startSession();
     else void openSession(place.session);
   };
   addEventListener('hashchange', follow);
+  effect(() => {
+    document.title = `${title.value || 'Context'} · x`;
+  });
   follow();
   effect(() => {
     // A session gets its address once it exists.
@@ -42,6 +60,10 @@ export function startRouting(): void {
 
 export function addressOf(id: string): string {
   return `#/s/${encodeURIComponent(id)}`;
+}
+
+export function fileAddress(path: string): string {
+  return `#/file/${encodeURIComponent(path)}`;
 }
 
 /** Between the conversation and what is behind it. */

@@ -1,8 +1,9 @@
 import { batch, computed, signal } from '@preact/signals';
+import type { PermissionContext } from '@x/core';
 import type { Decision } from '@x/harness';
 import { foldEvent } from '../../../src/server/fold-event.js';
 import type { SessionSnapshot } from '../../../src/server/session-feed.js';
-import { emptyTranscript, type Transcript } from '../../../src/server/transcript.js';
+import { emptyTranscript, type PageEvent, type Transcript } from '../../../src/server/transcript.js';
 import { announce } from './announcer.js';
 import { ApiError, api } from './api.js';
 import { followSession } from './event-source.js';
@@ -36,7 +37,7 @@ export const sessionId = computed(() => transcript.value.sessionId);
 export const busy = computed(
   () => sending.value || call.value !== undefined || compacting.value !== undefined,
 );
-const sending = signal(false);
+export const sending = signal(false);
 
 let unfollow = () => {};
 /** Counts what was opened, so that a late answer for another session is dropped. */
@@ -74,9 +75,11 @@ export async function compact(instructions: string | undefined): Promise<boolean
 
 export const stop = () => attempt(() => api.stop(sessionId.peek()));
 export const undo = (compactionId: string) => attempt(() => api.undo(sessionId.peek(), compactionId));
-export const decide = (approvalId: string, decision: Decision) =>
-  attempt(() => api.decide(sessionId.peek(), { [approvalId]: decision }));
+export const decide = (decision: Decision, ...approvals: readonly string[]) =>
+  attempt(() => api.decide(sessionId.peek(), Object.fromEntries(approvals.map((id) => [id, decision]))));
 
+export const setPermissionMode = (mode: PermissionContext['mode']) =>
+  attempt(() => api.setPermissionMode(sessionId.peek(), mode));
 export const setPlanMode = (active: boolean) => attempt(() => api.setPlanMode(sessionId.peek(), active));
 
 async function attempt(action: () => Promise<void>): Promise<boolean> {
@@ -139,10 +142,15 @@ function follow(id: string, after: string): void {
       if (told.length < events.length) return void load(id);
       transcript.value = told.reduce(foldEvent, transcript.peek());
       announce(told);
-      if (told.some(({ type }) => type === 'call.completed' || type === 'call.failed'))
-        void refreshSessions();
+      if (told.some(changesList)) void refreshSessions();
     },
   });
+}
+
+/** Whether the list of sessions shows something else after this. */
+function changesList(event: PageEvent): boolean {
+  if (event.type === 'message.added') return event.message.role === 'user';
+  return event.type === 'call.completed' || event.type === 'call.failed';
 }
 
 function report(error: unknown): void {

@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import type { SessionSummary } from '../../../src/server/backend.js';
+import type { FileInfo, SessionSummary } from '../../../src/server/backend.js';
 import { ApiError, api } from './api.js';
 
 export const sessions = signal<readonly SessionSummary[]>([]);
@@ -32,4 +32,15 @@ export async function removeSession(id: string): Promise<boolean> {
     await refreshSessions();
   }
   return true;
+}
+
+/** What the agent has written, the newest first. */
+export const files = signal<readonly FileInfo[]>([]);
+
+export async function loadFiles(): Promise<void> {
+  try {
+    files.value = await api.files();
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+  }
 }

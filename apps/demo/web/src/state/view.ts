@@ -26,6 +26,12 @@ export const sheetOpen = signal(false);
 /** The list of sessions as a drawer, where there is no room beside the conversation. */
 export const drawerOpen = signal(false);
 
+/** Shows the panel, or the sheet where there is no room beside the conversation. */
+export function showPanel(): void {
+  if (hasRoomForPanel.peek()) wantsPanel.value = true;
+  else sheetOpen.value = true;
+}
+
 export function togglePanel(): void {
   if (hasRoomForPanel.peek()) wantsPanel.value = !wantsPanel.peek();
   else sheetOpen.value = !sheetOpen.peek();
