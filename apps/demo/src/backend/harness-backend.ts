@@ -1,11 +1,8 @@
 import {
   type AgentEvent,
-  errorText,
   type PermissionContext,
   RuntimeContext,
-  type SessionInfo,
   SessionKey,
-  SessionStoreError,
   type TokenCounter,
 } from '@x/core';
 import { type Decisions, pendingCalls } from '@x/harness';
@@ -24,6 +21,7 @@ import { BackendError } from '../server/errors.js';
 import type { SessionSnapshot, StampedEvent } from '../server/session-feed.js';
 import { previewCompaction, requestView } from './inspect.js';
 import { LiveSession } from './live-session.js';
+import { SessionList, warn } from './session-list.js';
 import { WorkspaceMemory } from './workspace-memory.js';
 
 interface HarnessBackendOptions {
@@ -52,8 +50,7 @@ export class HarnessBackend implements Backend {
   readonly #live = new Map<string, Promise<LiveSession>>();
   /** By session, the stored version in which no call was open. */
   readonly #orderly = new Map<string, number>();
-  /** By session and version: what a list shows of a session changes only when it is stored anew. */
-  readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
+  readonly #list: SessionList;
 
   constructor({ demo, counter, info, userId }: HarnessBackendOptions) {
     this.memory = new WorkspaceMemory({ workspace: demo.storage, index: demo.memoryIndex, userId });
@@ -61,6 +58,7 @@ export class HarnessBackend implements Backend {
     this.#demo = demo;
     this.#counter = counter;
     this.#info = info;
+    this.#list = new SessionList(demo, userId, this.#live);
   }
 
   /** Hears what the agent does. */
@@ -71,7 +69,7 @@ export class HarnessBackend implements Backend {
   /** Goes on with every call that an earlier process left unfinished. Answers how many. */
   async resumeInterrupted(): Promise<number> {
     let resumed = 0;
-    for await (const { key } of this.#sessions()) {
+    for await (const { key } of this.#list.stored()) {
       const { sessionId } = key.parts;
       const state = await this.#demo.agent.state(this.#context(sessionId)).catch(warn);
       if (state?.activeCall === undefined) continue;
@@ -101,7 +99,7 @@ export class HarnessBackend implements Backend {
   }
 
   async #follow(): Promise<void> {
-    for await (const { key, version } of this.#sessions()) {
+    for await (const { key, version } of this.#list.stored()) {
       const { sessionId } = key.parts;
       const live = await this.#live.get(sessionId);
       if (live?.busy) continue;
@@ -132,16 +130,8 @@ export class HarnessBackend implements Backend {
     return this.#info;
   }
 
-  async sessions(): Promise<readonly SessionSummary[]> {
-    const summaries: SessionSummary[] = [];
-    const damaged = new Set<string>();
-    for await (const info of this.#sessions(damaged)) summaries.push(await this.#summarize(info));
-    for (const id of damaged) {
-      const title = `Damaged: ${id}`;
-      summaries.push({ id, title, updatedAt: '', running: false, messageCount: 0, damaged: true });
-    }
-    summaries.push(...(await this.#begun(new Set(summaries.map(({ id }) => id)))));
-    return summaries.sort((left, right) => right.updatedAt.localeCompare(left.updatedAt));
+  sessions(): Promise<readonly SessionSummary[]> {
+    return this.#list.summaries();
   }
 
   async transcript(sessionId: string): Promise<SessionSnapshot> {
@@ -247,7 +237,6 @@ export class HarnessBackend implements Backend {
     await storage.delete(agent.log(this.#context(sessionId)).location);
     await storage.delete(session.journal.path);
     this.#live.delete(sessionId);
-    this.#summaries.delete(sessionId);
   }
 
   subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
@@ -326,22 +315,6 @@ export class HarnessBackend implements Backend {
     await done;
   }
 
-  /** Lists the stored sessions of this user only. A damaged one is left out with a warning, and named in `damaged`. */
-  async *#sessions(damaged?: Set<string>): AsyncIterable<SessionInfo> {
-    const userId = this.#userId;
-    try {
-      for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
-        if (session.key.parts.userId === userId) yield session;
-      }
-    } catch (error) {
-      // A store tells of them when it has listed all others.
-      if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
-      warn(error);
-      const key = error.sessionKey && SessionKey.parse(error.sessionKey);
-      if (key && key.parts.userId === userId) damaged?.add(key.parts.sessionId);
-    }
-  }
-
   #context(sessionId: string): RuntimeContext {
     return RuntimeContext.of({ userId: this.#userId, sessionId });
   }
@@ -384,39 +357,6 @@ export class HarnessBackend implements Backend {
     if (this.#live.has(sessionId) || (await this.#demo.agent.state(this.#context(sessionId)))) return;
     throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
   }
-
-  /** Sessions whose first call runs and has not been stored yet. */
-  async #begun(stored: ReadonlySet<string>): Promise<readonly SessionSummary[]> {
-    const begun: SessionSummary[] = [];
-    for (const [id, opening] of this.#live) {
-      const live = await opening.catch(() => undefined);
-      if (live === undefined || stored.has(id) || !live.busy) continue;
-      const { title, entries, call } = live.feed.transcript;
-      const updatedAt = call?.startedAt ?? new Date().toISOString();
-      const messageCount = entries.filter(({ type }) => type === 'message').length;
-      begun.push({ id, title: title || id, updatedAt, running: true, messageCount });
-    }
-    return begun;
-  }
-
-  async #summarize({ key, version, updatedAt, title }: SessionInfo): Promise<SessionSummary> {
-    const id = key.parts.sessionId;
-    const live = await this.#live.get(id)?.catch(() => undefined);
-    const running = live?.busy ?? false;
-    const known = this.#summaries.get(id);
-    if (known?.version === version) return { ...known.summary, running };
-    let messageCount = 0;
-    for await (const _ of this.#demo.agent.log(this.#context(id)).read()) messageCount++;
-    const summary = {
-      id,
-      title: live?.feed.transcript.title || title || id,
-      updatedAt,
-      running,
-      messageCount,
-    };
-    this.#summaries.set(id, { version, summary });
-    return summary;
-  }
 }
 
 function busyError(): BackendError {
@@ -425,14 +365,6 @@ function busyError(): BackendError {
     'The agent is still at work in this session; stop it, or wait until it is done.',
   );
 }
-
-/** Tells once of each thing that one session has wrong and that must not harm the others. */
-function warn(error: unknown): undefined {
-  const message = errorText(error);
-  if (!told.has(message)) process.emitWarning(message);
-  told.add(message);
-}
-const told = new Set<string>();
 
 async function drain(stream: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of stream);

@@ -220,12 +220,18 @@ describe('to a screen reader', () => {
       v.backend.seed('s', (stage) => chat(stage, 'How?'));
       await v.open('s');
       v.backend.hold('mid-stream');
+      await v.page.evaluate(`
+        var told = [];
+        const live = document.querySelector('[aria-live="polite"]');
+        new MutationObserver(() => told.push(live.textContent)).observe(live, { childList: true, characterData: true, subtree: true });
+      `);
       await v.page.getByRole('textbox', { name: 'Message' }).fill('And why?');
       await v.enter();
-      const live = v.page.locator('[aria-live="polite"]');
-      await expect.poll(() => live.textContent()).toContain('reducers run in order');
+      // Each announcement replaces the one before, so all are kept here.
+      const told = () => evaluate<string>(v.page, 'told.join(" ")');
+      await expect.poll(told).toContain('reducers run in order');
       v.backend.release('mid-stream');
-      await expect.poll(() => live.textContent()).toContain('Reply complete.');
+      await expect.poll(told).toContain('Reply complete.');
     });
   });
 });

@@ -115,7 +115,7 @@ function ViewLink({ to, label, icon: Icon }: ViewLinkProps) {
 function byDay(list: readonly SessionSummary[]): ReadonlyMap<string, readonly SessionSummary[]> {
   const days = new Map<string, SessionSummary[]>();
   for (const session of list) {
-    const day = dayOf(session.updatedAt);
+    const day = session.damaged ? 'Damaged' : dayOf(session.updatedAt);
     days.set(day, [...(days.get(day) ?? []), session]);
   }
   return days;
@@ -170,7 +170,9 @@ function SessionItem({ session }: { readonly session: SessionSummary }) {
         <div class="session-title clip">{session.title || 'Untitled'}</div>
         <span class="tag">
           {running && <LoaderCircle class="spin" size={12} aria-label="running" />}
-          {timeOfDay(session.updatedAt)} · {plural(messages, 'message')}
+          {session.damaged
+            ? 'cannot be read'
+            : `${timeOfDay(session.updatedAt)} · ${plural(messages, 'message')}`}
         </span>
       </a>
       <button
