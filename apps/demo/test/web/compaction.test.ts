@@ -101,7 +101,7 @@ describe('the commands', () => {
     await v.open('s');
     const composer = v.page.getByRole('textbox', { name: 'Message' });
     await composer.fill('/');
-    await expect.poll(() => v.page.locator('.commands li').count()).toBe(2);
+    await expect.poll(() => v.page.locator('.commands li').count()).toBe(8);
     await composer.press('ArrowDown');
     await composer.press('ArrowUp');
     await composer.press('Enter');
