@@ -137,7 +137,7 @@ function Request() {
         messages.length === 0 ? null : (
           <Fold
             key={heading}
-            id={`request-${heading}`}
+            id={`request-${heading.replaceAll(' ', '-')}`}
             line={
               <>
                 {Icon && <Icon size={16} aria-hidden="true" />}
@@ -173,7 +173,7 @@ function MessageLine({ message, group }: { readonly message: RequestMessage; rea
     </>
   );
   return (
-    <Fold id={`request-${group}-${id}`} line={line}>
+    <Fold id={`request-${group.replaceAll(' ', '-')}-${id}`} line={line}>
       {() => <CodeBlock label="As the model was sent it" text={text} />}
     </Fold>
   );
