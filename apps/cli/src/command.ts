@@ -24,6 +24,13 @@ type Parsed<Options extends OptionTable> = ReturnType<
   typeof parseArgs<{ args: string[]; options: Options; allowPositionals: true }>
 >;
 
+/** The streams that a command writes to. */
+export interface Streams {
+  readonly output: NodeJS.WritableStream;
+  /** Notes and progress. */
+  readonly errors: NodeJS.WritableStream;
+}
+
 /** One command of the terminal program. */
 export interface Command {
   /** Its words behind `x`, as `sessions list`. */
@@ -34,8 +41,11 @@ export interface Command {
   readonly examples: readonly string[];
   /** Commands that are named behind its own name. */
   readonly subcommands?: readonly Command[];
-  /** @throws {UsageError} for arguments that it does not take. */
-  run(args: readonly string[], output: NodeJS.WritableStream): Promise<void>;
+  /**
+   * @returns the exit code; 0 unless it says otherwise.
+   * @throws {UsageError} for arguments that it does not take.
+   */
+  run(args: readonly string[], streams: Streams): Promise<number | undefined>;
 }
 
 /** Arguments that make no sense; the program says why and exits with 2. */
@@ -56,17 +66,17 @@ export function command<const Options extends OptionTable>(definition: {
   readonly options: Options;
   readonly summary: string;
   readonly examples?: readonly string[];
-  run(arguments_: Parsed<Options> & { readonly output: NodeJS.WritableStream }): Promise<void>;
+  run(arguments_: Parsed<Options> & Streams): Promise<number | undefined>;
 }): Command {
   const made: Command = {
     takes: '',
     examples: [],
     ...definition,
-    async run(args, output) {
+    async run(args, streams) {
       try {
         const parsed = parse(args, definition.options);
         checkCount(made.takes, parsed.positionals.length);
-        await definition.run({ ...parsed, output });
+        return await definition.run({ ...parsed, ...streams });
       } catch (error) {
         if (!(error instanceof ArgumentError)) throw error;
         throw new UsageError([error.message, usageOf(made), seeHelp(made)].filter(Boolean).join('\n'));

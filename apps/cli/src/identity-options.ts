@@ -8,9 +8,9 @@ export const identityOptions = {
   workspace: {
     type: 'string',
     short: 'w',
-    default: './workspace',
+    default: '.',
     value: 'DIR',
-    help: 'The folder of the agent.',
+    help: 'The folder that the agent works in.',
   },
   agent: { type: 'string', short: 'a', value: 'ID', help: "The agent's name." },
   user: { type: 'string', short: 'u', value: 'ID', help: 'The user.' },

@@ -8,7 +8,7 @@ import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/n
 import { MysqlSession } from '@x/session-mysql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installed, openStore } from '../src/open-store.js';
-import { runCommand } from './support/run-command.js';
+import { runCommand, x } from './support/run-command.js';
 
 let directory: string;
 
@@ -32,8 +32,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
-
-const x = (args: readonly string[], input?: string) => runCommand(args, input === undefined ? {} : { input });
 
 describe('x', () => {
   it('lists sessions, also by owner', async () => {
@@ -130,7 +128,7 @@ describe('x', () => {
     const file = join(directory, 'text.txt');
     writeFileSync(file, 'hello world');
     expect((await x(['count', file])).stdout).toMatch(/^2\t~\d+\t/);
-    expect((await x(['count'], 'hello world')).stdout).toMatch(/^2\t~\d+\t-\n$/);
+    expect((await runCommand(['count'], { input: 'hello world' })).stdout).toMatch(/^2\t~\d+\t-\n$/);
   });
 
   it.each([
@@ -157,6 +155,11 @@ describe('x', () => {
     const { status, stdout, stderr } = await x(args);
     expect(stdout).toMatch(usage);
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+  });
+
+  it('is a program with an exit code', async () => {
+    expect(await runCommand(['--version'])).toEqual(await x(['--version']));
+    expect(await runCommand(['frob'])).toEqual(await x(['frob']));
   });
 
   it('keeps its help within 80 columns, with a line for each option', async () => {

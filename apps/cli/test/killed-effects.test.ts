@@ -8,17 +8,18 @@ import { text } from 'node:stream/consumers';
 import { RuntimeContext, textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { inject, it } from 'vitest';
 import { openTestedStore, type TestedStore } from './support/tested-store.js';
 
 const context = RuntimeContext.of({ sessionId: 's' });
-const PROGRAM = join(import.meta.dirname, 'children/paid-tools.ts');
+/** `children/paid-tools.ts`, as `support/build.ts` has built it. */
+const PROGRAM = join(import.meta.dirname, '../node_modules/.cache/x/dist/paid-tools.js');
 /** Processes of each store that are killed, each at another wait of its call: 0 for every wait that there is. */
 const KILLS = Number(process.env.X_KILLS ?? 2);
 /** Until another process goes on where one was killed. */
 const TAKEOVER_MS = 3_000;
 
-function scratch(): string {
+function scratch(onTestFinished: (clean: () => void) => void): string {
   const directory = mkdtempSync(join(tmpdir(), 'x-killed-'));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
   return directory;
@@ -41,28 +42,27 @@ function storeIn(kind: TestedStore['kind'], directory: string): TestedStore {
 }
 
 async function run(directory: string, at: number, store: TestedStore): Promise<string> {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@x/source', '--import', 'tsx', PROGRAM, directory, String(at), JSON.stringify(store)],
-    { stdio: ['ignore', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [PROGRAM, directory, String(at), JSON.stringify(store)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   const [said] = await Promise.all([text(child.stdout), once(child, 'exit')]);
   return said;
 }
 
-it.each(kinds)(
+// Each waits for leases most of the time.
+it.concurrent.for(kinds)(
   'a process killed at any wait of a call forgets no payment, and doubts none that it did not begin: %s',
   {
     timeout: 600_000,
   },
-  async (kind) => {
-    const first = scratch();
+  async (kind, { expect, onTestFinished }) => {
+    const first = scratch(onTestFinished);
     const waits = Number(/waits: (\d+)/.exec(await run(first, 0, storeIn(kind, first)))?.[1]);
     expect(waits).toBeGreaterThan(20);
     const stride = KILLS === 0 ? 1 : Math.max(1, Math.floor(waits / KILLS));
     let kills = 0;
     for (let at = stride; at <= waits; at += stride, kills++) {
-      const directory = scratch();
+      const directory = scratch(onTestFinished);
       const tested = storeIn(kind, directory);
       expect(await run(directory, at, tested)).toBe('');
       const file = join(directory, 'paid.txt');

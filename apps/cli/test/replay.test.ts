@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from './support/run-command.js';
+import { runCommand, x } from './support/run-command.js';
 
 let directory: string;
 let log: string;
@@ -33,7 +33,8 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
-const replay = (args: readonly string[], input = '') => runCommand(['replay', ...args], { input });
+const replay = (args: readonly string[], input?: string) =>
+  input === undefined ? x(['replay', ...args]) : runCommand(['replay', ...args], { input });
 
 describe('x replay', () => {
   it('prints a row a strategy, and writes a page', async () => {

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { sessions } from '../src/commands/sessions/sessions.js';
 import { openStore } from '../src/open-store.js';
 import { checkedAddress, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
-import { runCommand as x } from './support/run-command.js';
+import { x } from './support/run-command.js';
 
 let directory: string;
 beforeEach(() => {
@@ -281,7 +281,7 @@ it('a workspace keeps its sessions in SQLite, and those of an earlier release in
 /** What a command on sessions writes. */
 async function inProcess(args: readonly string[]): Promise<string> {
   const output = new PassThrough();
-  await sessions.run(args, output);
+  await sessions.run(args, { output, errors: output });
   output.end();
   return text(output);
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
+import { WorkspaceSession } from '@x/core/node';
 import { agentFromConfig, type HarnessAgent, type PartReference, parseFrontMatter } from '@x/harness';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
@@ -15,6 +16,8 @@ import { chooseModel, laterModel } from './choose-model.js';
 /** An agent as a file describes it, and what was opened for it. */
 export interface OpenAgent {
   readonly agent: HarnessAgent;
+  /** Holds the agent's sessions. */
+  readonly store: SessionStore;
   /** Closes the agent first, then connections. */
   close(): Promise<void>;
 }
@@ -22,10 +25,12 @@ export interface OpenAgent {
 export interface OpenAgentOptions {
   /** In place of the model that the file names. */
   readonly model?: string | undefined;
-  /** The directory to work in where the file names no workspace: a project that sessions have in common. */
+  /** The directory to work in where the file names no workspace, which sessions have in common. Default `process.cwd()`. */
   readonly project?: string | undefined;
   /** MCP servers beside those of the file, which go before them. */
   readonly servers?: Readonly<Record<string, object>> | undefined;
+  /** Runs every tool without asking, but for those that the file denies. Default false. */
+  readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -35,31 +40,37 @@ const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
 /** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
 const PROMPTS = 'prompts';
 
+/** Capabilities and keys that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
+const ACTING = ['shell', 'workspace_tools', 'mcp', 'mcp_servers', 'subagents'];
+
 /**
- * Makes the agent of a file. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
+ * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
  * counts. A Markdown file holds the same keys in its front matter, and the system prompt below.
  *
  * @throws {UsageError} when the file cannot be read.
  * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
  */
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
-  const { model, project, servers = {}, environment = process.env } = options;
+  const {
+    model,
+    project = process.cwd(),
+    servers = {},
+    allowAll = false,
+    environment = process.env,
+  } = options;
   const written = await readConfig(file);
   const added = Object.keys(servers).length > 0 && {
     mcp_servers: { ...servers, ...Object(written.mcp_servers) },
   };
-  const config = {
-    ...(project === undefined || written.workspace !== undefined
-      ? {}
-      : { workspace: project, isolation: 'shared' }),
-    ...written,
-    ...added,
-  };
+  const place = written.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
+  const config = withPermissions({ ...place, ...written, ...added }, allowAll);
   const directory = dirname(resolve(file));
   const closers: (() => Promise<void>)[] = [];
+  let opened: SessionStore | undefined;
   const open = async (values: StoreValues): Promise<SessionStore> => {
     const { store, close } = await openStore(values, { readOnly: false, createTables: true });
     closers.push(close);
+    opened = store;
     return store;
   };
   const builder = await agentFromConfig(
@@ -75,6 +86,7 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   const agent = builder.build();
   return {
     agent,
+    store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
       await agent.close();
       for (const close of closers) await close();
@@ -82,7 +94,37 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   };
 }
 
-async function readConfig(file: string): Promise<Readonly<Record<string, unknown>>> {
+type Config = Readonly<Record<string, unknown>>;
+
+/** Adds the permissions that a file with acting capabilities leaves out; with `allowAll` they ask for nothing. */
+function withPermissions(config: Config, allowAll: boolean): Config {
+  const capabilities: readonly unknown[] = Array.isArray(config.capabilities) ? config.capabilities : [];
+  const features = Object(config.features ?? {}) as Config;
+  const names = [...capabilities.map((each) => Object(each).ref ?? each), ...Object.keys(features)];
+  const bypass = (settings: unknown) => ({
+    ...Object(settings === true ? {} : settings),
+    ask: [],
+    mode: 'bypass',
+  });
+  if (config.permissions === undefined && !names.includes('permissions')) {
+    const acts = ACTING.some((name) => names.includes(name) || config[name] !== undefined);
+    return acts ? { ...config, permissions: allowAll ? bypass({}) : {} } : config;
+  }
+  if (!allowAll) return config;
+  if (config.permissions !== undefined) return { ...config, permissions: bypass(config.permissions) };
+  if ('permissions' in features) {
+    return { ...config, features: { ...features, permissions: bypass(features.permissions) } };
+  }
+  return {
+    ...config,
+    capabilities: capabilities.map((each) => {
+      const { ref = each, config: settings } = Object(each) as { ref?: unknown; config?: unknown };
+      return ref === 'permissions' ? { ref, config: bypass(settings) } : each;
+    }),
+  };
+}
+
+async function readConfig(file: string): Promise<Config> {
   if (file.endsWith('.md')) {
     const { data, body } = parseFrontMatter(await readInput(file), file);
     if (body !== '' && data.system_prompt !== undefined) {

@@ -29,7 +29,7 @@ export const doctor = command({
       await store({ workspace: '.', ...values }),
     ];
     for (const { ok, text } of findings) output.write(`${ok ? 'ok     ' : 'NOT OK '} ${text}\n`);
-    if (findings.some(({ ok }) => !ok)) process.exitCode = 1;
+    return findings.some(({ ok }) => !ok) ? 1 : 0;
   },
 });
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
-import { RuntimeContext } from '@x/core';
+import { RuntimeContext, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
 import { openAgent } from '../agent/open-agent.js';
 import { ArgumentError, command, UsageError } from '../command.js';
@@ -18,6 +18,7 @@ export const run = command({
   takes: '[agent.yaml]',
   options: {
     session: { type: 'string', short: 's', value: 'ID', help: 'The session to go on with or to begin.' },
+    continue: { type: 'boolean', short: 'c', help: 'Go on with the latest session of this agent.' },
     user: { type: 'string', short: 'u', value: 'ID', help: 'The user whose session it is.' },
     tenant: { type: 'string', short: 't', value: 'ID', help: 'The tenant of that user.' },
     model: {
@@ -36,18 +37,27 @@ export const run = command({
       help: 'Approve a waiting call.',
     },
     deny: { type: 'string', multiple: true, default: [], value: 'ID|all', help: 'Deny a waiting call.' },
+    'dangerously-allow-all': { type: 'boolean', help: 'Run every tool without asking, but for denied ones.' },
   },
-  summary: 'Runs the agent of a file: a chat on a terminal, one answer in a pipe.',
+  summary:
+    'Runs the agent of a file: a chat on a terminal, one answer in a pipe. It works in this folder, unless the file names a workspace.',
   examples: [
     'x run agent.yaml',
+    'x run -c',
     'git diff | x run agent.yaml > review.md',
     'x run agent.yaml -s s-001 --approve all',
   ],
-  async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
+  async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output, errors }) {
     const decided = values.approve.length + values.deny.length > 0;
     const goesOn = (values.resume ?? false) || decided;
-    if (goesOn && values.session === undefined) {
-      throw new UsageError('Name the session to go on with: --session ID.');
+    const latest = values.continue ?? false;
+    if (latest && values.session !== undefined) {
+      throw new ArgumentError(
+        '--continue takes the latest session, --session one by name: give one of them.',
+      );
+    }
+    if (goesOn && !latest && values.session === undefined) {
+      throw new UsageError('Name the session to go on with: --session ID, or --continue for the latest.');
     }
     const onTerminal = process.stdin.isTTY === true && values.prompt === undefined && !goesOn;
     const prompt = goesOn
@@ -57,15 +67,13 @@ export const run = command({
         : (values.prompt ?? (await text(process.stdin))).trim();
     if (prompt === '' && !goesOn) throw new ArgumentError('There is nothing to ask.');
 
-    const { agent, close } = await openAgent(file, { model: values.model });
+    const allowAll = values['dangerously-allow-all'];
+    const { agent, store, close } = await openAgent(file, { model: values.model, allowAll });
+    // Sessions are nothing to commit.
+    if (!(await agent.storage.stat('.gitignore'))) await agent.storage.write('.gitignore', '*\n');
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
-    const context = RuntimeContext.of({
-      sessionId: values.session ?? randomUUID(),
-      userId: values.user,
-      tenantId: values.tenant,
-    });
     // The reply goes to the output. Progress goes there too when the output is a terminal.
-    const progress = process.stdout.isTTY === true ? output : process.stderr;
+    const progress = process.stdout.isTTY === true ? output : errors;
     const printer = new EventPrinter({
       reply: output,
       progress,
@@ -73,16 +81,19 @@ export const run = command({
       whole: process.stdout.isTTY !== true,
     });
     try {
+      const owner = { userId: values.user, tenantId: values.tenant };
+      const sessionId = latest
+        ? await latestSession(store, { ...owner, agentId: agent.name })
+        : (values.session ?? randomUUID());
+      const context = RuntimeContext.of({ ...owner, sessionId });
       if (prompt === undefined) {
         printer.note(`${agent.name} · session ${context.sessionId} · /help lists commands`);
-        if (!agent.capabilities.includes('permissions')) {
-          printer.note('Its file says nothing of permissions: tools run without asking.');
-        }
+        if (allowAll) printer.note('Every tool runs without asking.');
         const style = styleFor(process.stdout.isTTY === true ? process.stdout : process.stderr);
         await chat({ agent, context, input: process.stdin, output: progress, printer, style });
       } else {
         if (values.session === undefined) printer.note(`session ${context.sessionId}`);
-        process.exitCode = await answerOnce({
+        return await answerOnce({
           agent,
           context,
           printer,
@@ -96,6 +107,22 @@ export const run = command({
     }
   },
 });
+
+/** @throws {UsageError} when the agent has no session of this user. */
+async function latestSession(
+  store: SessionStore,
+  owner: {
+    readonly agentId: string;
+    readonly userId?: string | undefined;
+    readonly tenantId?: string | undefined;
+  },
+): Promise<string> {
+  for await (const { key } of store.list(owner)) {
+    const { sessionId, userId, tenantId } = key.parts;
+    if (userId === owner.userId && tenantId === owner.tenantId) return sessionId;
+  }
+  throw new UsageError('There is no session to go on with yet.');
+}
 
 /** Turns `--approve` and `--deny` into decisions on the calls that wait. */
 function decisionsFor(values: {

@@ -23,9 +23,9 @@ export const show = command({
   },
   summary: 'Prints the log of a session: every message that ever was; without a log, what the session holds.',
   examples: ['x sessions show s-001 --last 20', 'x show s-001 --json | jq .role'],
-  async run({ values, positionals: [sessionId = ''], output }) {
+  async run({ values, positionals: [sessionId = ''], output, errors }) {
     const last = values.last === undefined ? undefined : positive('last', values.last);
-    const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }));
+    const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }), errors);
     const messages: Message[] = [];
     for await (const message of found) {
       messages.push(message);
@@ -44,6 +44,7 @@ export const show = command({
 async function findMessages(
   values: StoreValues,
   key: SessionKey,
+  errors: NodeJS.WritableStream,
 ): Promise<AsyncIterable<Message> | readonly Message[]> {
   const log = await findLog(values, key);
   // Files of a workspace need no session to be read: the log tells also of one that is deleted or damaged.
@@ -53,9 +54,7 @@ async function findMessages(
     const session = await store.load(key);
     if (session === undefined) throw new UsageError(`There is no session ${key}; see x sessions list.`);
     if (log !== undefined) return log.read();
-    process.stderr.write(
-      `No log of it is in ${values.workspace}: these are the messages that it holds now.\n`,
-    );
+    errors.write(`No log of it is in ${values.workspace}: these are the messages that it holds now.\n`);
     return session.messages;
   } finally {
     await close();

@@ -80,9 +80,9 @@ export const users: Command = {
   summary: 'Exports or erases all that is kept of a user.',
   examples: ['x users export alice > alice.jsonl', 'x users erase alice --yes'],
   subcommands,
-  async run([name = '', ...rest], output) {
+  async run([name = '', ...rest], streams) {
     const found = subcommands.find((each) => each.name === `users ${name}`);
-    if (found !== undefined) return found.run(rest, output);
+    if (found !== undefined) return found.run(rest, streams);
     throw new UsageError(`There is no command "users ${name}"; x users --help lists those that there are.`);
   },
 };

@@ -7,7 +7,7 @@ import { readPlan } from './read-plan.js';
 import { type ChatScope, type CommandResult, isCommand, runCommand } from './slash-commands.js';
 import type { Style } from './style.js';
 
-export interface ChatOptions extends ChatScope {
+export interface ChatOptions extends Omit<ChatScope, 'usage'> {
   readonly input: NodeJS.ReadableStream;
   readonly output: NodeJS.WritableStream;
   readonly printer: EventPrinter;
@@ -114,7 +114,7 @@ export async function chat({ input, output, printer, style, ...scope }: ChatOpti
   async function commanded(line: string): Promise<CommandResult> {
     running = true;
     try {
-      return await runCommand(line, { ...scope, context });
+      return await runCommand(line, { ...scope, context, usage: printer.context });
     } finally {
       running = false;
     }

@@ -97,6 +97,11 @@ export class EventPrinter {
     }
   }
 
+  /** The tokens of the latest request; `undefined` before the first. */
+  get context(): ContextUsage | undefined {
+    return this.#context;
+  }
+
   /** A line of the program itself. */
   note(text: string): void {
     this.#note('dim', text);

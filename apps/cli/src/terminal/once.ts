@@ -38,6 +38,6 @@ export async function answerOnce({ agent, context, printer, prompt, decide }: On
     last = event;
   }
   if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
-  printer.note(`Go on with --session ${context.sessionId} --resume`);
+  printer.note(`Go on with --continue --resume, or --session ${context.sessionId} --resume`);
   return STOPPED;
 }

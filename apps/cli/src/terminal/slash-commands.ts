@@ -1,4 +1,11 @@
-import { headOf, PERMISSION_MODES, RuntimeContext, renderTodos, SessionKey } from '@x/core';
+import {
+  type ContextUsage,
+  headOf,
+  PERMISSION_MODES,
+  RuntimeContext,
+  renderTodos,
+  SessionKey,
+} from '@x/core';
 import { formatRule, type HarnessAgent, WorkspaceTaskRepository } from '@x/harness';
 import { people, stepLines } from './event-printer.js';
 import { readPlan } from './read-plan.js';
@@ -7,6 +14,8 @@ import { readPlan } from './read-plan.js';
 export interface ChatScope {
   readonly agent: HarnessAgent;
   readonly context: RuntimeContext;
+  /** The tokens of the latest request, where one was made. */
+  readonly usage?: ContextUsage | undefined;
 }
 
 /** The effect of a command: a line to show, a turn to run, another session, or the end. */
@@ -123,12 +132,12 @@ const commands: Readonly<Record<string, SlashCommand>> = {
   },
   context: {
     usage: '/context',
-    summary: 'says how many messages the model sees',
-    async run({ agent, context }) {
+    summary: 'says what fills the context window',
+    async run({ agent, context, usage }) {
       const state = await agent.state(context);
       if (state === undefined) return { say: NOTHING_YET };
       const summary = state.summary === undefined ? '' : ', behind a summary of what was before';
-      return { say: `${state.context.length} messages${summary}.` };
+      return { say: [`${state.context.length} messages${summary}.`, ...windowLines(usage)].join('\n') };
     },
   },
   resume: {
@@ -150,6 +159,31 @@ const commands: Readonly<Record<string, SlashCommand>> = {
 const HELP = Object.values(commands)
   .map(({ usage, summary }) => `${usage.padEnd(26)}${summary}`)
   .join('\n');
+
+const SOURCES = {
+  system: 'system prompt',
+  tools: 'tools',
+  summary: 'summary',
+  conversation: 'conversation',
+  toolResults: 'tool results',
+  reminders: 'reminders',
+} as const;
+
+/** The latest request by source, a line each, the largest first. */
+function windowLines(usage: ContextUsage | undefined): readonly string[] {
+  if (usage === undefined) return [];
+  const { total, contextWindow } = usage;
+  const share = (tokens: number) => `${Math.round((100 * tokens) / (contextWindow ?? total))} %`;
+  const row = (name: string, tokens: number) =>
+    `  ${name.padEnd(15)}${people(tokens).padStart(7)}  ${share(tokens).padStart(5)}`;
+  const named = (Object.keys(SOURCES) as (keyof typeof SOURCES)[]).filter((name) => usage[name] > 0);
+  return [
+    'Tokens of the latest request:',
+    ...named.toSorted((a, b) => usage[b] - usage[a]).map((name) => row(SOURCES[name], usage[name])),
+    row('all', total),
+    ...(contextWindow === undefined ? [] : [row('window', contextWindow)]),
+  ];
+}
 
 /** Tells whether a line is a command rather than a message. */
 export function isCommand(line: string): boolean {

@@ -91,6 +91,7 @@ describe('a chat', () => {
     expect(shown).toContain('The context is as it was before.');
     expect(shown).toContain('There is nothing to undo.');
     expect(shown).toContain('8 messages.');
+    expect(shown).toMatch(/latest request:\n {2}conversation +[\d.]+k? +\d+ %\n[\s\S]* {2}all +[\d.]+k? /);
     expect(shown).toContain('There is no plan.');
   });
 

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -23,7 +23,13 @@ workspace: ./files
 capabilities: [compaction]
 `;
 
-async function run(answers: readonly Answer[], args: readonly string[], input = '', config = AGENT) {
+async function run(
+  answers: readonly Answer[],
+  args: readonly string[],
+  input = '',
+  config = AGENT,
+  cwd = directory,
+) {
   endpoint ??= await fakeEndpoint(answers);
   const file = join(directory, 'agent.yaml');
   writeFileSync(file, config);
@@ -33,7 +39,7 @@ async function run(answers: readonly Answer[], args: readonly string[], input = 
     OPENAI_API_KEY: 'secret-key',
     FORCE_COLOR: undefined,
   };
-  return runCommand(['run', file, ...args], { input, env });
+  return runCommand(['run', file, ...args], { input, env, cwd });
 }
 
 describe('x run in a pipe', () => {
@@ -124,6 +130,59 @@ describe('x run in a pipe', () => {
     expect(readFileSync(join(directory, 'files/a.txt'), 'utf8')).toBe('hello');
   });
 
+  const acting = AGENT.replace('[compaction]', '[workspace_tools]');
+  const writing: Answer = { call: 'write_file', input: { path: 'a.txt', content: 'hello' } };
+
+  it('asks before a tool acts where the file says nothing of permissions', async () => {
+    const { status, stderr } = await run([writing, { text: 'Never.' }], ['--prompt', 'Write'], '', acting);
+    expect(status).toBe(3);
+    expect(stderr).toMatch(/write_file .* waits for a decision/);
+    expect(existsSync(join(directory, 'files/a.txt'))).toBe(false);
+  });
+
+  it.each([
+    ['nothing', ''],
+    ['who is asked', 'permissions: { ask: [write_file] }\n'],
+    ['the same among the capabilities', undefined],
+  ])('runs it at once where one dangerously allows all, the file saying %s', async (_, permissions) => {
+    const config =
+      permissions === undefined
+        ? acting.replace('[workspace_tools]', '[workspace_tools, permissions]')
+        : `${acting}${permissions}`;
+    const args = ['--prompt', 'Write', '--dangerously-allow-all'];
+    const { status, stdout } = await run([writing, { text: 'Written.' }], args, '', config);
+    expect({ status, stdout }).toEqual({ status: 0, stdout: 'Written.\n' });
+    expect(readFileSync(join(directory, 'files/a.txt'), 'utf8')).toBe('hello');
+  });
+
+  it('runs no denied tool, whatever is allowed dangerously', async () => {
+    const config = `${acting}permissions: { deny: [write_file] }\n`;
+    const args = ['--prompt', 'Write', '--dangerously-allow-all'];
+    await run([writing, { text: 'I may not.' }], args, '', config);
+    expect(existsSync(join(directory, 'files/a.txt'))).toBe(false);
+  });
+
+  it('works in the folder one stands in, and goes on with its latest session', async () => {
+    const here = join(directory, 'project');
+    mkdirSync(here);
+    writeFileSync(join(here, 'notes.txt'), 'The port is 8080.');
+    const config = 'model: compatible:fake\ncapabilities: [workspace_tools]\n';
+    const answers = [
+      { call: 'read_file', input: { path: 'notes.txt' } },
+      { text: '8080.' },
+      { text: 'Yes.' },
+    ];
+    await run(answers, ['--prompt', 'Which port?', '--user', 'alice'], '', config, here);
+    expect(JSON.stringify(endpoint?.requests[1]?.at(-1))).toContain('The port is 8080.');
+    expect(readFileSync(join(here, '.x/.gitignore'), 'utf8')).toBe('*\n');
+
+    const others = await run(answers, ['-c', '--prompt', 'Sure?'], '', config, here);
+    expect(others).toMatchObject({ status: 2, stderr: expect.stringContaining('no session to go on with') });
+    const { stdout } = await run(answers, ['-c', '--prompt', 'Sure?', '--user', 'alice'], '', config, here);
+    expect(stdout).toBe('Yes.\n');
+    expect(endpoint?.requests[2]?.map(({ content }) => content)).toContain('Which port?');
+  });
+
   it('knows every capability that its schema names', async () => {
     const printed = await runCommand(['schema']);
     const { properties } = JSON.parse(printed.stdout);
@@ -156,6 +215,7 @@ describe('x run in a pipe', () => {
     [['--prompt', 'x'], 'model: gpt', /is not PROVIDER:MODEL/],
     [['--prompt', 'x'], 'model: anthropic:m', /ANTHROPIC_API_KEY/],
     [['--prompt', 'x', '--approve', 'all'], AGENT, /Name the session/],
+    [['--prompt', 'x', '-c', '-s', 's'], AGENT, /give one of them/],
   ])('refuses %j with %j', async (args, config, message) => {
     const { status, stderr } = await run([{ text: 'never' }], args, '', config);
     expect(stderr).toMatch(message);

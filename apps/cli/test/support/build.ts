@@ -7,7 +7,7 @@ const folder = (path: string) => fileURLToPath(new URL(`../../${path}`, import.m
 /** A library with compiled code, which no bundle can hold. */
 const COMPILED = 'better-sqlite3';
 
-/** Builds the command into one file, once a run: compiling it in each of its processes would take most of the time. */
+/** Builds the command, and a program of the tests, once a run: compiling it in each of its processes would take most of the time. */
 export default async function buildCommand(): Promise<void> {
   const conditions = ['@x/source', 'node'];
   const link = folder(`node_modules/.cache/x/node_modules/${COMPILED}`);
@@ -22,11 +22,14 @@ export default async function buildCommand(): Promise<void> {
     resolve: { conditions },
     ssr: { noExternal: [/^@x\//], external: [COMPILED], resolve: { conditions } },
     build: {
-      ssr: 'src/main.ts',
+      ssr: true,
       outDir: folder('node_modules/.cache/x/dist'),
       emptyOutDir: true,
       target: 'node20',
-      rollupOptions: { external: [COMPILED] },
+      rollupOptions: {
+        input: { main: folder('src/main.ts'), 'paid-tools': folder('test/children/paid-tools.ts') },
+        external: [COMPILED],
+      },
     },
   });
 }

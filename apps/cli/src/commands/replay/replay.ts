@@ -80,7 +80,7 @@ export const replay = command({
     'x replay log.jsonl --window 128000 --config compaction.yaml',
     'x replay --write compaction.yaml    # the settings that are best for these logs',
   ],
-  async run({ values, positionals, output }) {
+  async run({ values, positionals, output, errors }) {
     const chosen = {
       ...choose(values.strategy),
       ...(values.config === undefined ? {} : { config: await fromConfiguration(values.config) }),
@@ -94,7 +94,7 @@ export const replay = command({
     const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
     const searches = positionals.length === 0;
     const most = values.most === undefined ? undefined : positive('most', values.most);
-    const logs = searches ? await searched(most) : (await namedLogs(positionals)).slice(0, most);
+    const logs = searches ? await searched(errors, most) : (await namedLogs(positionals)).slice(0, most);
     const recordings: RecordedConversation[] = [];
     /** Reasons for which logs are not in the report. */
     const skipped: string[] = [];
@@ -116,7 +116,9 @@ export const replay = command({
         ...priced.of(recording),
       });
       comparisons.push(comparison);
-      if (recordings.length > 1) progress(comparison, comparisons.length, recordings.length);
+      if (recordings.length > 1) {
+        errors.write(progress(comparison, comparisons.length, recordings.length));
+      }
     }
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
     if (values.json) output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
@@ -129,7 +131,7 @@ export const replay = command({
     }
     const page = values.html ?? (searches || values.open ? join(tmpdir(), 'x-replay.html') : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
-    const tell = values.json ? process.stderr : output;
+    const tell = values.json ? errors : output;
     if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
     if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
     if (!searches && values.write === undefined) return;
@@ -141,7 +143,10 @@ export const replay = command({
   },
 });
 
-async function searched(most: number = MOST_LOGS): Promise<readonly LogFile[]> {
+async function searched(
+  errors: NodeJS.WritableStream,
+  most: number = MOST_LOGS,
+): Promise<readonly LogFile[]> {
   const all = await foundLogs();
   if (all.length === 0) {
     throw new UsageError(`No logs were found of ${knownFolders}. Name files or folders: x replay FILE…`);
@@ -151,9 +156,7 @@ async function searched(most: number = MOST_LOGS): Promise<readonly LogFile[]> {
     bytes += log.bytes;
     return index === 0 || bytes <= MOST_BYTES;
   });
-  process.stderr.write(
-    `Found ${all.length} logs; replaying the latest ${taken.length} (--most N for more).\n`,
-  );
+  errors.write(`Found ${all.length} logs; replaying the latest ${taken.length} (--most N for more).\n`);
   return taken;
 }
 
@@ -189,11 +192,11 @@ function pricesFor(
   };
 }
 
-/** Says how far a replay of many logs is. */
-function progress({ conversation, strategies: results }: Comparison, done: number, all: number): void {
+/** Words how far a replay of many logs is. */
+function progress({ conversation, strategies: results }: Comparison, done: number, all: number): string {
   const ours = results.ours ?? Object.values(results)[0];
   const kept = ours === undefined ? '' : `, ${ours.reductions} reductions`;
-  process.stderr.write(`${done}/${all}  ${conversation.messages.length} messages${kept}\n`);
+  return `${done}/${all}  ${conversation.messages.length} messages${kept}\n`;
 }
 
 function wordsFor(best: BestSettings | undefined, window: string): string {

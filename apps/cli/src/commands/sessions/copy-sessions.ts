@@ -28,7 +28,7 @@ export const copySessions = command({
   },
   summary: 'Copies sessions to another store; what is there already stays. Logs stay in the workspace.',
   examples: [
-    'x sessions copy -w ./workspace --to ./sessions.db',
+    'x sessions copy --to ./sessions.db',
     'x sessions copy --redis redis://localhost --to ./old.db --move --older-than 30',
   ],
   async run({ values, output }) {

@@ -15,11 +15,11 @@ export const sessions: Command = {
     'Lists, shows, exports, imports, copies and deletes sessions in any store; without a subcommand, lists them.',
   examples: ['x sessions', 'x sessions list --redis redis://localhost', 'x sessions show s-001'],
   subcommands,
-  async run(args, output) {
+  async run(args, streams) {
     const [name = 'list', ...rest] = args;
-    if (name.startsWith('-')) return listSessions.run(args, output);
+    if (name.startsWith('-')) return listSessions.run(args, streams);
     const command = subcommands.find((each) => each.name === `sessions ${name}`);
-    if (command !== undefined) return command.run(rest, output);
+    if (command !== undefined) return command.run(rest, streams);
     throw new UsageError(
       `There is no command "sessions ${name}"; x sessions --help lists those that there are.`,
     );

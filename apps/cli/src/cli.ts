@@ -1,0 +1,67 @@
+import { XError } from '@x/core';
+import { asksForHelp, type Command, columns, helpOf, type Streams, UsageError } from './command.js';
+import { acp } from './commands/acp.js';
+import { count } from './commands/count.js';
+import { doctor } from './commands/doctor.js';
+import { replay } from './commands/replay/replay.js';
+import { run } from './commands/run.js';
+import { schema } from './commands/schema.js';
+import { sessions } from './commands/sessions/sessions.js';
+import { show } from './commands/show.js';
+import { users } from './commands/users.js';
+import { completion } from './completion.js';
+import { withoutSecrets } from './stores.js';
+import { printable } from './terminal/style.js';
+import { version } from './version.js';
+
+const commands: readonly Command[] = [
+  replay,
+  run,
+  acp,
+  sessions,
+  users,
+  { ...show, name: 'show' },
+  count,
+  schema,
+  doctor,
+];
+
+const USAGE = [
+  'Usage: x COMMAND [options]',
+  '',
+  'Commands:',
+  ...columns([
+    ...commands.map(({ name, summary }): [string, string] => [name, summary.split('. ')[0] ?? summary]),
+    ['completion', 'Prints the completions of a shell: x completion bash|zsh|fish'],
+  ]),
+  '',
+  'x COMMAND --help says more. Begin with: x replay',
+].join('\n');
+
+/**
+ * Runs `x` with these arguments.
+ *
+ * @returns its exit code: 0, 1 for a failure, 2 for arguments that make no sense, or the command's own.
+ */
+export async function runCli(args: readonly string[], streams: Streams): Promise<number> {
+  try {
+    return (await dispatch(args, streams)) ?? 0;
+  } catch (error) {
+    const known = XError.isInstance(error) || error instanceof UsageError;
+    const text = known ? (error as Error).message : String((error as Error)?.stack ?? error);
+    streams.errors.write(`${printable(withoutSecrets(text))}\n`);
+    return error instanceof UsageError ? 2 : 1;
+  }
+}
+
+async function dispatch(args: readonly string[], streams: Streams): Promise<number | undefined> {
+  const [name = 'help', ...rest] = args;
+  const print = (text: string) => void streams.output.write(`${text}\n`);
+  if (['help', '--help', '-h'].includes(name)) return print(USAGE);
+  if (['version', '--version', '-v'].includes(name)) return print(version());
+  if (name === 'completion') return print(completion(commands, rest[0]));
+  const command = commands.find((each) => each.name === name);
+  if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
+  if (asksForHelp(rest)) return print(helpOf(command, rest));
+  return command.run(rest, streams);
+}
