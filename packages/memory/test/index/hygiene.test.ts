@@ -238,7 +238,7 @@ describe('on a full disk', () => {
     const search = (query: string) =>
       runTool(capability, 'memory_search', { query }, toolContext(workspace, alice));
     await expect(index.indexAllFromWorkspace(workspace, { prefix })).rejects.toThrow('full');
-    expect(await search('zebra')).toMatch(/^The index is not up to date[^]*the zebra is striped/);
+    expect(await search('zebra')).toMatch(/^The index is not up to date[\s\S]*the zebra is striped/);
     free();
     await index.indexAllFromWorkspace(workspace, { prefix });
     expect(await search('lion 299')).toMatch(/^memory\/2026-01-02\.md:300: /);
