@@ -75,7 +75,7 @@ export function command<const Options extends OptionTable>(definition: {
     async run(args, streams) {
       try {
         const parsed = parse(args, definition.options);
-        checkCount(made.takes, parsed.positionals.length);
+        checkCount(made, parsed.positionals);
         return await definition.run({ ...parsed, ...streams });
       } catch (error) {
         if (!(error instanceof ArgumentError)) throw error;
@@ -146,10 +146,14 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
   }
 }
 
-function checkCount(takes: string, count: number): void {
+function checkCount({ takes, options }: Command, given: readonly string[]): void {
   const fewest = takes === '' || takes.startsWith('[') ? 0 : 1;
   const most = takes === '' ? 0 : takes.includes('…') ? Number.POSITIVE_INFINITY : 1;
-  if (count < fewest || count > most) throw new ArgumentError('');
+  if (given.length < fewest) throw new ArgumentError(`${takes.replace('…', '')} is missing.`);
+  const extra = given[most];
+  if (extra === undefined) return;
+  const hint = 'prompt' in options ? ` To ask it at once: --prompt ${JSON.stringify(extra)}` : '';
+  throw new ArgumentError(`"${extra}" is one argument too many.${hint}`);
 }
 
 const WIDTH = 80;
