@@ -12,8 +12,12 @@ const TARGET = 'docs/reference/keys.md';
 
 /** Where the keys of each capability are explained, in comments above them. */
 const sources: Readonly<Record<string, readonly string[]>> = {
-  agent: ['packages/harness/src/agent/agent-parts.ts', 'packages/harness/src/config'],
-  compaction: ['packages/compaction/src/config', 'packages/compaction/src/file'],
+  agent: [
+    'packages/harness/src/agent/agent-parts.ts',
+    'packages/harness/src/agent/limits.ts',
+    'packages/harness/src/config',
+  ],
+  compaction: ['packages/compaction/src/config'],
   tool_result_eviction: ['packages/compaction/src/eviction'],
   memory: ['packages/memory/src/settings.ts'],
   session_history: ['packages/memory/src/history', 'packages/memory/src/settings.ts'],
@@ -29,6 +33,23 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   tool_groups: ['packages/harness/src/capabilities/tool-groups.ts'],
   workspace_tools: ['packages/harness/src/capabilities/workspace-tools'],
   mcp: ['packages/harness/src/mcp'],
+};
+
+/** Keys of one name that mean another thing in another place, by their paths. */
+const meanings: Readonly<Record<string, string>> = {
+  'keep.share':
+    'The newest messages, up to this share of the tokens at which a reduction is due. Default 0.15, unless a size is named.',
+  'keep.tokens': 'The newest messages, up to this many tokens.',
+  'keep.messages': 'The newest messages, up to this many.',
+  'summary.prompt': 'The instructions to the model, or the name of a prompt (one word).',
+  'summary.max_tokens': 'The longest narrative to ask for, in tokens; a quarter of the target at most.',
+  'saving.share': 'The share of the conversation that a reduction must save.',
+  'saving.tokens': 'The tokens that a reduction must save.',
+  'truncate_args.trigger_messages':
+    'When not 0: runs from this many messages on, also when no reduction is due.',
+  'truncate_args.trigger_tokens': 'When not 0: runs from this many tokens on, also when no reduction is due.',
+  'truncate_args.keep_messages': 'The newest messages, whose arguments stay whole.',
+  'truncate_args.keep_tokens': 'When not 0: the newest tokens, in place of `keep_messages`.',
 };
 
 function render(): string {
@@ -93,7 +114,7 @@ function rowsOf(schema: Schema, prefix: string, explained: ReadonlyMap<string, s
             value.default === undefined || typeof value.default === 'object'
               ? '–'
               : JSON.stringify(value.default),
-          meaning: explained.get(key) ?? '–',
+          meaning: meanings[path] ?? explained.get(key) ?? '–',
         };
         return [row, ...inner];
       });

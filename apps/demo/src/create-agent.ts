@@ -100,7 +100,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   const tasks = new WorkspaceTaskRepository(storageOf(workspace));
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
-  const settings: CompactionSettings = { trigger: 0.85, target: 0.6, keep: 0.2, users: 0.15, record: 0.25 };
+  const settings: CompactionSettings = { trigger: 0.85, target: 0.5, keep: 0.15, users: 0.15, record: 0.25 };
   const memoryIndex = join(data, INDEX_FILE);
 
   const remembering = memory({

@@ -41,7 +41,7 @@ const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
 const PROMPTS = 'prompts';
 
 /** Capabilities and keys that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
-const ACTING = ['shell', 'workspace_tools', 'mcp', 'mcp_servers', 'subagents'];
+const ACTING = ['shell', 'workspace_tools', 'mcp', 'mcp_servers', 'subagents', 'memory'];
 
 /**
  * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it

@@ -35,7 +35,7 @@ const UNREADABLE =
 
 /**
  * Brings plan mode: `plan_enter`, `plan_write` and `plan_exit`. While it is on, tools that may change something are denied
- * against every rule. The plan is one file per session below `plans/` in the workspace; leaving plan mode takes a human's
+ * against every rule. The plan is one file per session below `plans/` of the storage; leaving plan mode takes a human's
  * approval. `state.planModeContext` says whether it is on, and names the plan's file; a reminder tells the model in every step.
  *
  * @throws {InvalidInputError} for a malformed configuration.
@@ -108,7 +108,7 @@ function reminder(planFile: string | undefined): string {
   );
 }
 
-/** Returns the path of a session's plan in the workspace: below `plans/`, apart from every other session's. */
+/** Returns the path of a session's plan in the storage: below `plans/`, apart from every other session's. */
 function planFileOf(agentId: string, { tenantId, userId, sessionId }: AgentState): string {
   const key = SessionKey.of({ tenantId, userId, agentId, sessionId });
   return `plans/${sessionPrefix(key)}${fileSegment(sessionId)}.md`;

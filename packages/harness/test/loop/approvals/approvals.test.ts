@@ -270,7 +270,9 @@ describe('a decision', () => {
         return new Promise(() => {});
       };
     });
-    void dying.agent.resume(context, { decisions: await by(dying.agent, { b: approve, d: approve }) });
+    const decisions = await by(dying.agent, { b: approve, d: approve });
+    // Long after this test the wait for the store ends, and the call with it.
+    dying.agent.resume(context, { decisions }).catch(() => {});
     await died;
     expect(effects).toHaveLength(4);
     shared.session.commit = commit;
