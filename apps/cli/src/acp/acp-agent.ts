@@ -154,10 +154,12 @@ async function decided(
       session.cancelled = true;
       break;
     }
-    decisions[call.approvalId] =
-      outcome.optionId === 'reject'
-        ? { type: 'deny' }
-        : { type: 'approve', always: outcome.optionId === 'always' };
+    const { optionId } = outcome;
+    // An answer that was not offered allows nothing.
+    const allows = optionId === 'allow' || (optionId === 'always' && always !== undefined);
+    decisions[call.approvalId] = allows
+      ? { type: 'approve', always: optionId === 'always' }
+      : { type: 'deny' };
   }
   return decisions;
 }

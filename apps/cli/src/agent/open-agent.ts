@@ -84,6 +84,8 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     { environment, directory },
   );
   const agent = builder.build();
+  // Sessions are nothing to commit.
+  if (!(await agent.storage.stat('.gitignore'))) await agent.storage.write('.gitignore', '*\n');
   return {
     agent,
     store: opened ?? new WorkspaceSession(agent.storage),

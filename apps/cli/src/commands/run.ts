@@ -69,8 +69,6 @@ export const run = command({
 
     const allowAll = values['dangerously-allow-all'];
     const { agent, store, close } = await openAgent(file, { model: values.model, allowAll });
-    // Sessions are nothing to commit.
-    if (!(await agent.storage.stat('.gitignore'))) await agent.storage.write('.gitignore', '*\n');
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
     // The reply goes to the output. Progress goes there too when the output is a terminal.
     const progress = process.stdout.isTTY === true ? output : errors;

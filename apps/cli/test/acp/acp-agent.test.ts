@@ -148,6 +148,8 @@ describe('an agent in an editor', () => {
       select('reject'),
     );
     expect(rejected.value.stopReason).toBe('end_turn');
+    await edit(piped(new ScriptedModel([write, { text: 'Then not.' }])), turn, select('reject_always'));
+    expect(existsSync(join(directory, 'note.txt'))).toBe(false);
     const cancel: Answer = () => ({ outcome: { outcome: 'cancelled' } });
     const cancelled = await edit(piped(new ScriptedModel([write])), turn, cancel);
     expect(cancelled.value.stopReason).toBe('cancelled');

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import type { JsonValue, PendingCall, PermissionRule } from '@x/core';
 import { Hand } from 'lucide-preact';
+import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { lineDiff } from '../lib/line-diff.js';
 import { api } from '../state/api.js';
@@ -68,19 +69,50 @@ export function Approval({ call }: { readonly call: PendingCall }) {
 /** What is asked for, as itself: a command line, a change of a file, a plan; else the input. */
 function Asked({ call }: { readonly call: PendingCall }) {
   const input = (isRecord(call.input) ? call.input : {}) as Readonly<Record<string, JsonValue | undefined>>;
-  const { command, path, content, oldText, newText } = input;
   if (call.name === 'plan_exit' && work.value.plan.text)
     return (
       <div class="plan-text">
         <Markdown text={work.value.plan.text} />
       </div>
     );
-  if (typeof command === 'string') return <CodeBlock label="Command" text={command} />;
-  if (typeof path !== 'string') return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
-  if (typeof oldText === 'string') return <Diff path={path} before={oldText} after={String(newText)} />;
-  if (typeof content === 'string') return <Overwritten path={path} content={content} />;
-  return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
+  const view = views[call.name];
+  if (view === undefined || view.shows.some((name) => typeof input[name] !== 'string')) {
+    return <CodeBlock label="Input" text={JSON.stringify(call.input, null, 2)} />;
+  }
+  const rest = Object.entries(input).filter(([name]) => !view.shows.includes(name));
+  return (
+    <>
+      {view.of(input as Readonly<Record<string, string>>)}
+      {rest.length > 0 && (
+        <CodeBlock label="Other input" text={JSON.stringify(Object.fromEntries(rest), null, 2)} />
+      )}
+    </>
+  );
 }
+
+/** The tools of ours that are shown by what they do. Another tool's `command` or `path` may mean anything. */
+const views: Readonly<
+  Record<
+    string,
+    {
+      readonly shows: readonly string[];
+      readonly of: (input: Readonly<Record<string, string>>) => ComponentChildren;
+    }
+  >
+> = {
+  execute: {
+    shows: ['command'],
+    of: ({ command = '' }) => <CodeBlock label="Command" text={command} />,
+  },
+  write_file: {
+    shows: ['path', 'content'],
+    of: ({ path = '', content = '' }) => <Overwritten path={path} content={content} />,
+  },
+  edit_file: {
+    shows: ['path', 'oldText', 'newText'],
+    of: ({ path = '', oldText = '', newText = '' }) => <Diff path={path} before={oldText} after={newText} />,
+  },
+};
 
 function isRecord(value: JsonValue): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -88,17 +120,23 @@ function isRecord(value: JsonValue): boolean {
 
 /** What writing a file would change in what is there. */
 function Overwritten({ path, content }: { readonly path: string; readonly content: string }) {
-  const before = useSignal('');
+  const before = useSignal({ text: '', more: 0 });
   useEffect(() => {
     // A file that is not there yet is all new.
     api.file(path, 0).then(
-      ({ text }) => {
-        before.value = text;
+      ({ text, size, nextOffset = size }) => {
+        before.value = { text, more: size - nextOffset };
       },
       () => {},
     );
   }, [path, before]);
-  return <Diff path={path} before={before.value} after={content} />;
+  const { text, more } = before.value;
+  return (
+    <>
+      <Diff path={path} before={text} after={content} />
+      {more > 0 && <p class="quiet small">{more} bytes more of this file are replaced as well.</p>}
+    </>
+  );
 }
 
 interface DiffProps {

@@ -47,7 +47,11 @@ export class EventHub {
     const after: Record<string, string> = {};
     for (const { sessionId, after: id } of this.#followers) {
       // From the one furthest behind; the others leave out what they have had.
-      if (after[sessionId] === undefined || countOf(id) < countOf(after[sessionId])) after[sessionId] = id;
+      const known = after[sessionId];
+      if (known === undefined) after[sessionId] = id;
+      // The server has begun anew between them: from an id that it does not know it tells all of them to load again.
+      else if (epochOf(known) !== epochOf(id)) after[sessionId] = '';
+      else if (countOf(id) < countOf(known)) after[sessionId] = id;
     }
     const source = new EventSource(`/api/events?after=${encodeURIComponent(JSON.stringify(after))}`);
     this.#source = source;
@@ -67,7 +71,8 @@ export class EventHub {
   #pass({ session, id, event }: { session: string; id: string; event: SessionEvent }): void {
     for (const follower of this.#followers) {
       if (follower.sessionId !== session) continue;
-      if (event.type !== 'reset' && countOf(id) <= countOf(follower.after)) continue;
+      const isOld = epochOf(id) === epochOf(follower.after) && countOf(id) <= countOf(follower.after);
+      if (event.type !== 'reset' && isOld) continue;
       follower.after = id;
       follower.tell({ id, event });
     }
@@ -94,4 +99,9 @@ export class EventHub {
 /** The number in an event's id: events of a session are counted. */
 function countOf(id: string): number {
   return Number(id.slice(id.lastIndexOf('-') + 1));
+}
+
+/** What stands before the number: another one for each process of the server. */
+function epochOf(id: string): string {
+  return id.slice(0, id.lastIndexOf('-'));
 }

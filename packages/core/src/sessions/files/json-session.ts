@@ -110,6 +110,7 @@ export class JsonSession implements SessionStore {
     return this.#locked(key, path, async () => {
       checkChange(change);
       const read = await this.#read(path, key);
+      if (read?.from !== undefined) await this.#advance(read.from, path);
       const stored = read?.document;
       const messages: readonly Message[] = stored?.messages ?? [];
       const fence = await newestFence({ workspace: this.#workspace, path: leaseOf(path) }, change);
@@ -141,8 +142,8 @@ export class JsonSession implements SessionStore {
       for await (const file of this.#workspace.list(dirname(path))) {
         if (file.path.startsWith(nextOf(path, ''))) leftovers.push(file.path);
       }
-      const existed = await this.#workspace.delete(path);
       for (const leftover of leftovers) await this.#workspace.delete(leftover);
+      const existed = await this.#workspace.delete(path);
       await this.#prune(dirname(path));
       return existed;
     });
@@ -180,21 +181,30 @@ export class JsonSession implements SessionStore {
     );
   }
 
-  /** The document with its text, after its successor has taken its place where there is one. */
-  async #read(
-    path: string,
-    owner?: SessionKey,
-  ): Promise<{ readonly text: string; readonly document: Document } | undefined> {
+  /**
+   * The newest document with its text. A successor that is not in its place yet is read where it is: only writers, which
+   * hold the lock, move it.
+   */
+  async #read(path: string, owner?: SessionKey): Promise<Read | undefined> {
     for (;;) {
       const text = await ifFound(readText(this.#workspace, path));
       if (text === undefined) return undefined;
-      const file = join(this.#workspace.root, path);
-      const document = parse(file, text);
-      if (owner !== undefined && !document.key.equals(owner)) {
-        throw new DamagedFileError(file, `belongs to session ${document.key}`);
+      const document = this.#parsed(path, text, owner);
+      const next = nextOf(path, tokenOf(document));
+      const newer = await ifFound(readText(this.#workspace, next));
+      if (newer === undefined) return { text, document };
+      // One that a writer leaves behind when others were faster is no successor.
+      if ((await ifFound(readText(this.#workspace, path))) === text) {
+        return { text: newer, document: this.#parsed(next, newer, owner), from: next };
       }
-      if (!(await this.#advance(nextOf(path, tokenOf(document)), path))) return { text, document };
     }
+  }
+
+  #parsed(path: string, text: string, owner: SessionKey | undefined): Document {
+    const file = join(this.#workspace.root, path);
+    const document = parse(file, text);
+    if (owner === undefined || document.key.equals(owner)) return document;
+    throw new DamagedFileError(file, `belongs to session ${document.key}`);
   }
 
   /**
@@ -205,7 +215,7 @@ export class JsonSession implements SessionStore {
   async #replace(
     key: SessionKey,
     path: string,
-    read: { readonly text: string; readonly document: Document } | undefined,
+    read: Read | undefined,
     text: string,
     change: SessionChange,
   ): Promise<void> {
@@ -228,16 +238,12 @@ export class JsonSession implements SessionStore {
     }
   }
 
-  /** Moves a successor into its place. Answers whether there was one. */
-  async #advance(next: string, path: string): Promise<boolean> {
+  /** Moves a successor into its place, unless another writer has done so. */
+  async #advance(next: string, path: string): Promise<void> {
     const { root } = this.#workspace;
-    try {
-      await rename(join(root, next), join(root, path));
-      return true;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-      throw error;
-    }
+    await rename(join(root, next), join(root, path)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'ENOENT') throw error;
+    });
   }
 
   /** Removes directories that are empty now, from `path` upwards. */
@@ -250,6 +256,13 @@ export class JsonSession implements SessionStore {
       }
     }
   }
+}
+
+interface Read {
+  readonly text: string;
+  readonly document: Document;
+  /** The successor's path, where it has not taken its place yet. */
+  readonly from?: string;
 }
 
 function pathOf(key: SessionKey): string {

@@ -51,15 +51,24 @@ export function encodeSessions(store: SessionStore, codec: SessionCodec): Sessio
     const { metadata: wanted = {}, ...rest } = options;
     const isFiltered = Object.keys(wanted).length > 0;
     let left = options.limit ?? Number.POSITIVE_INFINITY;
+    const damages: unknown[] = [];
     for await (const info of store.list(scope, isFiltered ? { ...rest, limit: undefined } : rest)) {
-      const described = await unlessDamaged(info.key, () =>
-        decodeJson(info.metadata[PROVIDER], `${info.key} description`),
-      );
-      const { title, metadata = {} } = (described ?? info) as Pick<SessionInfo, 'title' | 'metadata'>;
+      let description: Pick<SessionInfo, 'title' | 'metadata'>;
+      try {
+        const place = `${info.key} description`;
+        const told = await unlessDamaged(info.key, () => decodeJson(info.metadata[PROVIDER], place));
+        description = (told ?? info) as typeof description;
+      } catch (error) {
+        damages.push(error);
+        continue;
+      }
+      const { title, metadata = {} } = description;
       if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
       if (left-- <= 0) return;
       yield { ...info, title, metadata };
     }
+    // As stores do: after all others.
+    if (damages.length > 0) throw damages[0];
   }
 
   return wrapStore(store, {

@@ -48,6 +48,31 @@ describe('JsonSession', () => {
     ]);
   });
 
+  test('reads what a writer died over before it took its place, moves nothing, and deletes it too', async () => {
+    const { store, directory, file } = await setUp();
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    const before = await readFile(file, 'utf8');
+    const { token = '' } = (await store.load(key)) ?? {};
+    await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: numbered(2) });
+    await writeFile(file.replace('.json', `~${token}`), await readFile(file));
+    await writeFile(file, before);
+
+    const left = await readdir(directory, { recursive: true });
+    expect(await store.load(key)).toMatchObject({ version: 2 });
+    expect(await listed(store)).toMatchObject([{ version: 2 }]);
+    expect(await readdir(directory, { recursive: true })).toEqual(left);
+    expect(await readFile(file, 'utf8')).toBe(before);
+
+    expect(await commitAt(store, key, { expectedVersion: 2, head: {}, keep: 3, append: numbered(1) })).toBe(
+      3,
+    );
+    expect((await store.load(key))?.messages).toHaveLength(4);
+    await writeFile(file.replace('.json', `~${(await store.load(key))?.token}`), before);
+    await store.delete(key);
+    expect(await store.load(key)).toBeUndefined();
+    expect(await readdir(directory)).toEqual([]);
+  });
+
   test('deletes without a trace, but not what belongs to others', async () => {
     const { store, directory } = await setUp();
     const other = SessionKey.of({ tenantId: 'Acme', sessionId: 's' });

@@ -66,6 +66,21 @@ test('a ciphertext that is moved to another session is refused', async () => {
   await expect(store.load(other)).rejects.toMatchObject({ code: 'session_corrupt' });
 });
 
+test('sessions whose key is gone are told of after all others', async () => {
+  const inner = new InMemorySession();
+  for (const [index, name] of (['k1', 'k2', 'k1'] as const).entries()) {
+    const store = encodeSessions(inner, encryption({ keys: { k1, k2 }, current: name }));
+    await commitAt(store, SessionKey.of(`s${index}`), { expectedVersion: 0, ...change });
+  }
+  const found: string[] = [];
+  const list = async () => {
+    const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+    for await (const info of store.list()) found.push(info.key.parts.sessionId);
+  };
+  await expect(list()).rejects.toMatchObject({ code: 'session_corrupt' });
+  expect(found.sort()).toEqual(['s0', 's2']);
+});
+
 test('a session expires in any store, begins anew with nothing of the old one, and is swept', async () => {
   const clock = new ManualClock();
   const inner = new InMemorySession();

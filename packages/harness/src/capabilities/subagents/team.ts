@@ -189,8 +189,7 @@ export class Team implements RunHandler {
   async work(order: TaskOrder, signal: AbortSignal): Promise<TaskOutcome> {
     const owner = SessionKey.parse(order.owner);
     const { taskId } = order;
-    const giver = this.#givers.get(taskId);
-    const runtime = giver?.runtime;
+    const runtime = this.#givers.get(taskId)?.runtime;
     const files = runtime?.get(FilesOwner) ?? new FilesOwner(owner);
     const { subagents } = await this.#known(agentFiles(files.key, this.#parts.agent));
     const subagent = subagents.get(order.subagent);
@@ -200,7 +199,7 @@ export class Team implements RunHandler {
       above: runtime?.get(Parent),
       states: () => this.#statesOf(order, owner),
       used: (modelId, usage) =>
-        this.#givers.get(taskId)?.emit({ type: 'usage.reported', source: NAME, taskId, modelId, usage }),
+        this.#scopeOf(taskId, owner)?.emit({ type: 'usage.reported', source: NAME, taskId, modelId, usage }),
     });
     const context = RuntimeContext.builder(runtime ?? RuntimeContext.of({ tenantId, userId }))
       .sessionId(sessionId)
@@ -251,13 +250,19 @@ export class Team implements RunHandler {
    * Between calls the last one known here counts too, since what it denies may not be stored yet.
    */
   async #statesOf({ taskId, inherited }: TaskOrder, owner: SessionKey): Promise<readonly AgentState[]> {
-    const giver = this.#givers.get(taskId);
+    const giver = this.#scopeOf(taskId, owner);
     if (giver !== undefined && this.#calls.has(giver)) return [giver.state];
     const { tenantId, userId, sessionId } = owner.parts;
     const identity = AgentState.create({ tenantId, userId, sessionId });
     const known = giver?.state ?? AgentState.fromParts({ ...identity.head(), ...inherited }, []);
     const stored = await this.#parts.agent.session.load(owner, { last: 1 });
     return stored === undefined ? [known] : [AgentState.fromParts(stored.head, []), known];
+  }
+
+  /** The owner's running call, else the call that gave the task. A task may have ended, and one that it gave go on. */
+  #scopeOf(taskId: string, owner: SessionKey): CallScope | undefined {
+    const running = [...this.#calls].find((scope) => this.#ownerOf(scope).equals(owner));
+    return running ?? this.#givers.get(taskId);
   }
 
   async #open(scope: CallScope): Promise<TeamSession> {

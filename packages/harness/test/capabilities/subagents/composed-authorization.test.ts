@@ -183,6 +183,53 @@ describe('a subagent that runs', () => {
     await run.agent.close();
   });
 
+  it('keeps to the plan mode of the session, and tells what it used, where a subagent between them has ended', async () => {
+    const work = held();
+    const done: string[] = [];
+    const used: string[] = [];
+    const usage = { inputTokens: 7, outputTokens: 1 };
+    const leaf = new ScriptedModel(
+      [
+        async () => {
+          await work.reply();
+          return strike;
+        },
+        { text: 'could not', usage },
+      ],
+      { id: 'leaf' },
+    );
+    const middle = new ScriptedModel([
+      { toolCalls: [{ name: 'agent_spawn', input: { agent: 'leaf', task: 'Work', background: true } }] },
+      { text: 'delegated' },
+    ]);
+    const model = new ScriptedModel([
+      spawn('middle'),
+      { toolCalls: [{ name: 'plan_enter', input: {} }] },
+      async () => {
+        await work.started;
+        work.release('');
+        await until(() => used.filter((id) => id === 'leaf').length === 2);
+        return { text: 'planned' };
+      },
+    ]);
+    const agent = parentWith(
+      model,
+      permissions({ mode: 'bypass' }),
+      planMode(),
+      subagents([
+        { name: 'middle', description: 'Delegates', model: middle },
+        { name: 'leaf', description: 'Works', model: leaf },
+      ]),
+    )
+      .tools(strikeTool(done))
+      .onEvent((event) => event.type === 'usage.reported' && used.push(event.modelId))
+      .build();
+    await agent.call('go', context);
+    expect(done).toEqual([]);
+    expect(resultsOf(leaf.requests[1]?.messages ?? [], 'strike')[0]).toContain('plan mode is on');
+    await agent.close();
+  });
+
   it.each(['a rule that denies', 'plan mode'])(
     'keeps to what its session was told between calls: %s',
     async (kind) => {
