@@ -84,8 +84,6 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     { environment, directory },
   );
   const agent = builder.build();
-  // Sessions are nothing to commit.
-  if (!(await agent.storage.stat('.gitignore'))) await agent.storage.write('.gitignore', '*\n');
   return {
     agent,
     store: opened ?? new WorkspaceSession(agent.storage),
@@ -94,6 +92,11 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
       for (const close of closers) await close();
     },
   };
+}
+
+/** Keeps what an agent stores out of git: sessions are nothing to commit. */
+export async function keepOutOfGit({ storage }: HarnessAgent): Promise<void> {
+  if (!(await storage.stat('.gitignore'))) await storage.write('.gitignore', '*\n');
 }
 
 type Config = Readonly<Record<string, unknown>>;

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { ndJsonStream } from '@agentclientprotocol/sdk';
 import { acpAgent, mcpServersOf } from '../acp/acp-agent.js';
-import { type OpenAgent, openAgent } from '../agent/open-agent.js';
+import { keepOutOfGit, type OpenAgent, openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
 import { version } from '../version.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
@@ -33,7 +33,9 @@ export const acp = command({
         opened.set(key, one);
         // What could not be opened is tried again: the file may have been mended.
         one.catch(() => opened.delete(key));
-        return (await one).agent;
+        const { agent } = await one;
+        await keepOutOfGit(agent);
+        return agent;
       },
       { name: 'x', version: version() },
       values.user,

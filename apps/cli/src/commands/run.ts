@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { text } from 'node:stream/consumers';
 import { RuntimeContext, type SessionStore } from '@x/core';
 import { type Decisions, shutdownOnSignals } from '@x/harness';
-import { openAgent } from '../agent/open-agent.js';
+import { keepOutOfGit, openAgent } from '../agent/open-agent.js';
 import { ArgumentError, command, UsageError } from '../command.js';
 import { chat } from '../terminal/chat.js';
 import { EventPrinter } from '../terminal/event-printer.js';
@@ -69,6 +69,7 @@ export const run = command({
 
     const allowAll = values['dangerously-allow-all'];
     const { agent, store, close } = await openAgent(file, { model: values.model, allowAll });
+    await keepOutOfGit(agent);
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
     // The reply goes to the output. Progress goes there too when the output is a terminal.
     const progress = process.stdout.isTTY === true ? output : errors;
