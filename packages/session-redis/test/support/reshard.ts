@@ -1,9 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 
 interface Master {
   readonly id: string;
   readonly host: string;
   readonly port: number;
+  readonly epoch: string;
   /** Like `0-5460`. */
   readonly slots: readonly string[];
 }
@@ -12,35 +14,60 @@ interface Master {
 export async function reshard(address: string, keys: readonly string[]): Promise<void> {
   const { hostname, port } = new URL(address);
   const seed = new Redis(Number(port), hostname);
-  const slots = await Promise.all(keys.map((key) => seed.cluster('KEYSLOT', key)));
-  for (const slot of new Set(slots)) {
-    const masters = parse(String(await seed.cluster('NODES')));
-    const from = masters.findIndex((master) => owns(master, slot));
-    const source = masters[from];
-    const target = masters[(from + 1) % masters.length];
-    if (source !== undefined && target !== undefined) await moveSlot(slot, source, target, masters);
-  }
+  const slots = new Set(await Promise.all(keys.map((key) => seed.cluster('KEYSLOT', key))));
+  const masters = await mastersOf(seed);
   seed.disconnect();
+  const clients = masters.map((master) => new Redis(master.port, master.host));
+  try {
+    for (const slot of slots) {
+      const from = await agreedOwner(slot, clients);
+      await moveSlot(slot, from, (from + 1) % masters.length, masters, clients);
+    }
+  } finally {
+    for (const client of clients) client.disconnect();
+  }
+}
+
+/**
+ * The index of the master that owns a slot, once all masters tell the same owners and epochs. A target that has not
+ * heard of its source's last epoch would take the slot with a lower one, and lose it to a message already on its way.
+ */
+async function agreedOwner(slot: number, clients: readonly Redis[]): Promise<number> {
+  for (;;) {
+    const views = await Promise.all(clients.map(mastersOf));
+    const [view = []] = views;
+    if (new Set(views.map((each) => JSON.stringify(each))).size === 1) {
+      return view.findIndex((master) => owns(master, slot));
+    }
+    await setTimeout(20);
+  }
+}
+
+async function mastersOf(client: Redis): Promise<Master[]> {
+  return parse(String(await client.cluster('NODES')));
 }
 
 /** @see https://redis.io/docs/latest/commands/cluster-setslot/ for the order. */
-async function moveSlot(slot: number, source: Master, target: Master, all: readonly Master[]): Promise<void> {
-  const clients = new Map(all.map((master) => [master.id, new Redis(master.port, master.host)]));
-  const from = clients.get(source.id);
-  const to = clients.get(target.id);
-  await to?.cluster('SETSLOT', slot, 'IMPORTING', source.id);
-  await from?.cluster('SETSLOT', slot, 'MIGRATING', target.id);
+async function moveSlot(
+  slot: number,
+  source: number,
+  target: number,
+  masters: readonly Master[],
+  clients: readonly Redis[],
+): Promise<void> {
+  const [from, to] = [clients[source], clients[target]];
+  const [giver, taker] = [masters[source], masters[target]];
+  if (from === undefined || to === undefined || giver === undefined || taker === undefined)
+    throw new Error('no such master');
+  await to.cluster('SETSLOT', slot, 'IMPORTING', giver.id);
+  await from.cluster('SETSLOT', slot, 'MIGRATING', taker.id);
   for (;;) {
-    const [key] = ((await from?.cluster('GETKEYSINSLOT', slot, 1)) ?? []) as string[];
+    const [key] = (await from.cluster('GETKEYSINSLOT', slot, 1)) as string[];
     if (key === undefined) break;
-    await from?.migrate(target.host, target.port, '', 0, 10_000, 'KEYS', key);
+    await from.migrate(taker.host, taker.port, '', 0, 10_000, 'KEYS', key);
   }
-  await to?.cluster('SETSLOT', slot, 'NODE', target.id);
-  await from?.cluster('SETSLOT', slot, 'NODE', target.id);
-  for (const [id, client] of clients) {
-    if (id !== source.id && id !== target.id) await client.cluster('SETSLOT', slot, 'NODE', target.id);
-    client.disconnect();
-  }
+  const others = clients.filter((client) => client !== from && client !== to);
+  for (const client of [to, from, ...others]) await client.cluster('SETSLOT', slot, 'NODE', taker.id);
 }
 
 function owns({ slots }: Master, slot: number): boolean {
@@ -56,9 +83,9 @@ function parse(nodes: string): Master[] {
     .split('\n')
     .map((line) => line.split(' '))
     .filter(([, , flags = '']) => flags.includes('master'))
-    .map(([id = '', at = '', , , , , , , ...slots]) => {
+    .map(([id = '', at = '', , , , , epoch = '', , ...slots]) => {
       const [host = '', port = ''] = at.replace(/@.*/, '').split(':');
-      return { id, host, port: Number(port), slots };
+      return { id, host, port: Number(port), epoch, slots };
     })
     .sort((left, right) => left.port - right.port);
 }
