@@ -9,7 +9,7 @@ export { memoryCapabilities } from './file-capabilities.js';
 export type { FactOutcome } from './find-facts.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
-export { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
+export { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 export { memory } from './memory/memory.js';
 export {
   type MemoryHit,
@@ -24,11 +24,7 @@ export {
 } from './memory-service.js';
 export type { FactAuthor, FactSource } from './notes.js';
 export type {
-  MaintenanceReport,
   MemoryConfig,
-  MemoryConsolidatorOptions,
-  MemoryFlushManagerOptions,
-  MemoryMaintenanceOptions,
   MemoryServiceOptions,
 } from './settings.js';
 export { type WorkspaceContextConfig, workspaceContext } from './workspace-context.js';

@@ -64,6 +64,12 @@ export interface MemoryHit {
   readonly snippet?: string;
 }
 
+/** Hits, and why newer lines may be missing among them; `undefined` when the index is up to date. */
+export interface FreshHits {
+  readonly hits: readonly MemoryHit[];
+  readonly stale: string | undefined;
+}
+
 /** What is needed to write. */
 interface Writing {
   readonly database: Database;
@@ -93,13 +99,16 @@ export class MemoryIndex {
   readonly readOnly: boolean;
   readonly #path: string;
   readonly #updates = new Map<string, Promise<string | undefined>>();
-  #opened: Opened;
+  /** An index that is opened when it is needed may be opened again after it was closed. */
+  readonly #isLazy: boolean;
+  #opened: Promise<Opened> | undefined;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(path: string, readOnly: boolean, opened: Opened) {
+  private constructor(path: string, readOnly: boolean, isLazy: boolean) {
     this.#path = path;
     this.readOnly = readOnly;
-    this.#opened = opened;
+    this.#isLazy = isLazy;
+    if (!isLazy) this.#opened = openParts(path, readOnly);
   }
 
   /**
@@ -109,7 +118,24 @@ export class MemoryIndex {
    */
   static async open(path: string, options: MemoryIndexOptions = {}): Promise<MemoryIndex> {
     const { readOnly } = parseWith(openOptionsSchema, options, 'MemoryIndex options');
-    return new MemoryIndex(path, readOnly, await openParts(path, readOnly));
+    const index = new MemoryIndex(path, readOnly, false);
+    await index.#opened;
+    return index;
+  }
+
+  /** Answers an open index as it is; one at a path is opened when it is first needed. @internal */
+  static at(index: string | MemoryIndex): MemoryIndex {
+    return typeof index === 'string' ? new MemoryIndex(index, false, true) : index;
+  }
+
+  /** Tests whether it is open, or being opened. @internal */
+  get isOpen(): boolean {
+    return this.#opened !== undefined;
+  }
+
+  /** Tests whether there may be something to look after: in a file, or in memory by now. @internal */
+  get isKept(): boolean {
+    return !this.readOnly && (this.isOpen || this.#path !== ':memory:');
   }
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
@@ -203,7 +229,8 @@ export class MemoryIndex {
    * @param prefixes places that may have memory beside those that are indexed already.
    */
   async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
-    const scopes = this.#writing().writer.scopes();
+    if (!this.isKept) return;
+    const scopes = writingOf(await this.#live(), this.#path).writer.scopes();
     const prefixesOf = (wanted: string) =>
       scopes.filter(({ source }) => source === wanted).map(({ prefix }) => prefix);
     for (const prefix of new Set([...prefixes, ...prefixesOf('memory')])) {
@@ -220,6 +247,7 @@ export class MemoryIndex {
    */
   async forget(prefix: string): Promise<number> {
     let count = 0;
+    if (!this.isKept) return count;
     await this.#write(async ({ database, writer }) => {
       const paths = database
         .prepare<[string, string], string>('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?')
@@ -250,7 +278,8 @@ export class MemoryIndex {
     const settings = parseWith(searchOptionsSchema, options, 'search options');
     const { limit, offset, snippetChars, ...filter } = settings;
     const parsed = parseQuery(query);
-    const { lines, reader, writing } = this.#live();
+    const opened = await this.#live();
+    const { lines, reader, writing } = opened;
     try {
       // One connection for both, in memory: nothing half written may be read.
       if (reader === writing?.database) await writing.writer.idle;
@@ -266,7 +295,7 @@ export class MemoryIndex {
       }));
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (!this.readOnly) await this.#remake();
+      if (!this.readOnly) await this.#remake(opened);
       const rest = this.readOnly
         ? 'is damaged. Whoever maintains it makes it anew: open it again then.'
         : 'was damaged and has been made anew, empty: index the files again.';
@@ -274,41 +303,72 @@ export class MemoryIndex {
     }
   }
 
+  /**
+   * Brings a place of the workspace up to date, as far as that is possible now, and searches it; once more when the index
+   * turned out to be damaged, and has been made anew by then. @internal
+   */
+  async searchFresh(
+    workspace: Workspace,
+    place: { readonly prefix: string; readonly logs?: boolean },
+    query: string,
+    options: MemorySearchOptions,
+  ): Promise<FreshHits> {
+    const sources = [place.logs === true ? ('sessions' as const) : ('memory' as const)];
+    const search = async () => {
+      await this.#live();
+      const stale = await this.update(workspace, place);
+      return { hits: await this.search(query, { ...options, prefix: place.prefix, sources }), stale };
+    };
+    return search().catch((error: unknown) => {
+      if (MemoryIndexError.isInstance(error)) return search();
+      throw error;
+    });
+  }
+
   /** Closes the file. Closing twice does nothing. */
   close(): void {
-    closeParts(this.#opened);
+    void this.#opened?.then(closeParts, () => {});
+    if (this.#isLazy) this.#opened = undefined;
   }
 
   /** @throws {MemoryIndexError} when it is closed. */
-  #live(): Opened {
-    if (this.#opened.reader.open) return this.#opened;
+  async #live(): Promise<Opened> {
+    const opening = (this.#opened ??= openParts(this.#path, this.readOnly));
+    const opened = await opening.catch((error: unknown) => {
+      // A failure must not stay: the next use tries again.
+      if (this.#opened === opening) this.#opened = undefined;
+      throw error;
+    });
+    if (opened.reader.open) return opened;
     throw new MemoryIndexError(this.#path, `The memory index ${this.#path} is closed: open it again.`);
-  }
-
-  #writing(): Writing {
-    const { writing } = this.#live();
-    if (writing !== undefined) return writing;
-    const message = `The memory index ${this.#path} was opened with readOnly: index files with one that was not.`;
-    throw new MemoryIndexError(this.#path, message);
   }
 
   /** Writes, and once more into a new index if this one turns out to be damaged. */
   async #write(task: (writing: Writing) => Promise<void>): Promise<void> {
+    const opened = await this.#live();
     try {
-      await task(this.#writing());
+      await task(writingOf(opened, this.#path));
     } catch (error) {
       if (!isDamage(error)) throw error;
-      await this.#remake();
-      await task(this.#writing());
+      await this.#remake(opened);
+      await task(writingOf(await this.#live(), this.#path));
     }
   }
 
   /** Puts a new index in the place of a damaged one, unless another process has done so. */
-  async #remake(): Promise<void> {
-    closeParts(this.#opened);
-    if ((await inodeOf(this.#path)) === this.#opened.inode) await deleteIndexFile(this.#path);
-    this.#opened = await openParts(this.#path, this.readOnly);
+  async #remake(damaged: Opened): Promise<void> {
+    if ((await this.#opened) !== damaged) return;
+    closeParts(damaged);
+    if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
+    this.#opened = openParts(this.#path, this.readOnly);
+    await this.#opened;
   }
+}
+
+function writingOf({ writing }: Opened, path: string): Writing {
+  if (writing !== undefined) return writing;
+  const message = `The memory index ${path} was opened with readOnly: index files with one that was not.`;
+  throw new MemoryIndexError(path, message);
 }
 
 async function openParts(path: string, readOnly: boolean): Promise<Opened> {

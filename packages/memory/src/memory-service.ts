@@ -8,19 +8,17 @@ import {
   type Workspace,
   type WorkspaceEntry,
 } from '@x/core';
-import type * as z from 'zod';
 import type { AskOptions } from './ask-model.js';
-import { type ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
+import type { ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
 import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
 import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
-import { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
-import { type FreshHits, LazyIndex } from './lazy-index.js';
-import { MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
+import type { FlushOptions, FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
+import { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 import { appendLine, CORE_FILE, dailyFile, memoryFiles, readIfFound } from './memory-files.js';
-import type { MemorySearchOptions } from './memory-index.js';
+import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
   type MemoryPlace,
@@ -39,8 +37,8 @@ import {
   renderNoteLine,
 } from './notes.js';
 import {
-  type MaintenanceReport,
   type MemoryServiceOptions,
+  type MemoryServiceSettings,
   memoryServiceSchema,
   redactorFor,
 } from './settings.js';
@@ -72,41 +70,30 @@ export class MemoryService {
   readonly withoutUser: WithoutUser;
   readonly flusher: MemoryFlushManager;
   readonly consolidator: MemoryConsolidator;
-  readonly #settings: z.output<typeof memoryServiceSchema>;
+  readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
   readonly #scheduler: MemoryMaintenanceScheduler;
-  readonly #index: LazyIndex;
+  readonly #index: MemoryIndex;
   #emit: ((event: AgentEventBody) => void) | undefined;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
   constructor(options: MemoryServiceOptions) {
     const settings = parseWith(memoryServiceSchema, options, 'MemoryService options');
-    const { store, clock, model, maintenance, redact, timeZone, withoutUser, flush, flushGapMs } = settings;
-    const { maxBatchTokens, maxMemoryTokens, keepVersions, consolidationGapMs } = settings;
     this.#settings = settings;
     this.workspace = settings.workspace;
     this.storage = storageOf(settings.workspace);
-    this.withoutUser = withoutUser;
-    this.#redact = redactorFor(redact);
-    this.#index = new LazyIndex(settings.index);
+    this.withoutUser = settings.withoutUser;
+    this.#redact = redactorFor(settings.redact);
+    this.#index = MemoryIndex.at(settings.index);
     this.#emit = settings.onEvent;
-    const shared = { workspace: this.storage, clock, timeZone, model };
-    this.flusher = new MemoryFlushManager({ ...shared, flush, flushGapMs, maxBatchTokens, redact });
-    this.consolidator = new MemoryConsolidator({ ...shared, maxMemoryTokens, keepVersions });
     this.#scheduler = new MemoryMaintenanceScheduler({
+      ...settings,
       workspace: this.storage,
-      store,
-      withoutUser,
-      clock,
-      consolidator: this.consolidator,
-      flusher: flush === 'never' ? null : this.flusher,
       index: this.#index,
-      consolidationGapMs,
-      ...(maintenance === false ? {} : maintenance),
-      onReport: ({ failures }) => {
-        if (failures.length > 0) this.#fail('maintenance', failures.join('; '));
-      },
+      onEvent: (event) => this.#emit?.(event),
     });
+    this.flusher = this.#scheduler.flusher;
+    this.consolidator = this.#scheduler.consolidator;
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
@@ -209,12 +196,9 @@ export class MemoryService {
       await writeState(storage, prefix, { ...state, facts, notes, gone: { ...state.gone, ...gone } });
       return { status: 'done', facts: [bullet.text] };
     });
-    if (outcome.status === 'done') {
-      const index = await this.#index.open();
-      if (!index.readOnly) {
-        await index.indexAllFromWorkspace(storage, { prefix });
-        await index.purge();
-      }
+    if (outcome.status === 'done' && this.#index.isKept) {
+      await this.#index.indexAllFromWorkspace(storage, { prefix });
+      await this.#index.purge();
     }
     return outcome;
   }
@@ -236,7 +220,7 @@ export class MemoryService {
     query: string,
     options: Pick<MemorySearchOptions, 'limit' | 'offset' | 'since' | 'until' | 'snippetChars'> = {},
   ): Promise<FreshHits> {
-    return this.#index.search(this.storage, { prefix: this.prefixOf(place) }, query, options);
+    return this.#index.searchFresh(this.storage, { prefix: this.prefixOf(place) }, query, options);
   }
 
   /** The text of MEMORY.md; empty where there is none. */
@@ -258,9 +242,8 @@ export class MemoryService {
   async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
     this.prefixOf(place.prefix);
     const outcome = await this.flusher.flush(place, options);
-    const index = await this.#index.opened;
-    if (index !== undefined && !index.readOnly && outcome.paths.length > 0) {
-      await index.update(this.storage, { prefix: place.prefix });
+    if (this.#index.isOpen && outcome.paths.length > 0) {
+      await this.#index.update(this.storage, { prefix: place.prefix });
     }
     return outcome;
   }
@@ -282,7 +265,7 @@ export class MemoryService {
   /** Does the same in the background, for callers without an agent: failures go to `onEvent`. */
   requestConsolidation(place: MemoryPlace): void {
     void this.consolidate(place, { emit: (event) => this.#emit?.(event) }).catch((error: unknown) =>
-      this.#fail('consolidation', errorText(error)),
+      this.#emit?.({ type: 'memory.failed', operation: 'consolidation', error: errorText(error) }),
     );
   }
 
@@ -325,7 +308,7 @@ export class MemoryService {
   /** Waits for what is under way, and closes the index that it has opened. */
   async close(): Promise<void> {
     await this.#scheduler.close();
-    await this.#index.close();
+    if (this.#index !== this.#settings.index) this.#index.close();
   }
 
   /**
@@ -365,9 +348,5 @@ export class MemoryService {
       appendLine(this.storage, `${prefix}${note}`, renderNoteLine(fact)),
     );
     return note;
-  }
-
-  #fail(operation: 'flush' | 'consolidation' | 'maintenance', error: string): void {
-    this.#emit?.({ type: 'memory.failed', operation, error });
   }
 }

@@ -10,8 +10,6 @@ import {
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import type { MemoryConsolidator } from './consolidate/consolidator.js';
-import type { MemoryFlushManager } from './flush/flush-manager.js';
 import type { MemoryIndex } from './memory-index.js';
 
 const MINUTE_MS = 60_000;
@@ -37,9 +35,6 @@ export const indexSchema = z.union([
   z.string().min(1),
   having<MemoryIndex>('indexFromString', 'a MemoryIndex'),
 ]);
-const clock = having<Clock>('now', 'a clock').default(systemClock);
-const store = having<SessionStore>('load', 'a store').optional();
-const model = having<Model>('generate', 'a model').nullable();
 
 const secretPattern = z.custom<SecretPattern>(
   (value) =>
@@ -62,32 +57,7 @@ function isTimeZone(zone: string): boolean {
   }
 }
 
-const timeZone = z.string().refine(isTimeZone, 'must be a time zone, as Asia/Tokyo').default('UTC');
-
 export const withoutUser = z.enum(['private', 'shared']).default('private');
-
-const flushShape = {
-  /**
-   * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
-   * and never left out.
-   */
-  flush: z.enum(['always', 'never', 'throttled']).default('always'),
-  /** Milliseconds between two flushes of a session, where they are throttled. */
-  flushGapMs: whole(0, 5 * MINUTE_MS),
-  /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
-  maxBatchTokens: whole(1, 12_000),
-  /** The IANA time zone whose days the notes are named after. */
-  timeZone,
-  /** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
-  redact,
-};
-
-const consolidationShape = {
-  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
-  maxMemoryTokens: whole(100, 4_000),
-  /** The newest versions of MEMORY.md that are kept, beside one a day for a month and those with other words of a person. */
-  keepVersions: whole(1, 10),
-};
 
 const passShape = {
   /** Milliseconds between two passes. */
@@ -97,55 +67,10 @@ const passShape = {
   /** Days after which the log of a session in which nothing was said is deleted; 0: never. */
   pruneSessionsAfterDays: z.number().min(0).default(180),
 };
-const consolidationGapMs = whole(0, 30 * MINUTE_MS);
 
-/** What those share that work on the memory in a storage. */
-const managerShape = {
-  /** The tree that holds memory and logs: of an agent's workspace, `storageOf(workspace)`. */
-  workspace: workspaceSchema,
-  /** Reads conversations and merges notes; `null` for none: both are done by rule. Default: the agent's own, none without an agent. */
-  model: model.default(null),
-  clock,
-};
+export const passDefaults = z.strictObject(passShape).parse({});
 
-export const flushManagerSchema = z.strictObject({ ...managerShape, ...flushShape });
-export const consolidatorSchema = z.strictObject({ ...managerShape, ...consolidationShape, timeZone });
-
-export const maintenanceSchema = z.strictObject({
-  workspace: workspaceSchema,
-  consolidator: having<MemoryConsolidator>('consolidate', 'a MemoryConsolidator'),
-  /**
-   * Flushes sessions whose process died before it could. Default: one with the consolidator's model; `null`: none, and logs
-   * are pruned by their age alone.
-   */
-  flusher: having<MemoryFlushManager>('flush', 'a MemoryFlushManager').nullable().optional(),
-  index: having<Pick<MemoryIndex, 'maintain'>>('maintain', 'an index').optional(),
-  /** Where a lease sees to it that one replica at a time works; without, or without leases, the workspace's lock does. */
-  store,
-  withoutUser,
-  ...passShape,
-  consolidationGapMs,
-  /** Told what comes of the passes that the timer starts. */
-  onReport: callable<(report: MaintenanceReport) => void>().optional(),
-  clock,
-});
-
-/** What a pass did. */
-export interface MaintenanceReport {
-  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
-  readonly status: 'done' | 'busy' | 'not_due';
-  /** Places in the workspace that were looked after. */
-  readonly scopes: number;
-  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
-  readonly flushed: number;
-  readonly archived: number;
-  readonly consolidated: number;
-  readonly pruned: number;
-  /** What could not be done, in words; everything else was. */
-  readonly failures: readonly string[];
-}
-
-/** Settings that an agent's memory and a `MemoryService` share. */
+/** Settings of every memory. */
 const memoryShape = {
   /**
    * `private`: sessions without a user remember nothing of each other, and nothing is kept of them but their logs. `shared`:
@@ -157,30 +82,49 @@ const memoryShape = {
    * `:memory:`, an index that ends with the process and is built from the files when it is first used.
    */
   index: indexSchema.default(':memory:'),
-  ...flushShape,
+  /**
+   * After every call, never, or at most once in `flushGapMs` per session. A flush before a compaction is never throttled
+   * and never left out.
+   */
+  flush: z.enum(['always', 'never', 'throttled']).default('always'),
+  /** Milliseconds between two flushes of a session, where they are throttled. */
+  flushGapMs: whole(0, 5 * MINUTE_MS),
+  /** Estimated tokens of messages that are read at once; more are read in several batches. A third of the model's window at most. */
+  maxBatchTokens: whole(1, 12_000),
+  /** The IANA time zone whose days the notes are named after. */
+  timeZone: z.string().refine(isTimeZone, 'must be a time zone, as Asia/Tokyo').default('UTC'),
+  /** Secrets to keep out: common ones (`true`), more by `patterns`, or none (`false`). */
+  redact,
   /** Merge notes into MEMORY.md after a flush, at most once in `consolidationGapMs` for each user and agent. */
   consolidate: z.boolean().default(true),
   /** Milliseconds between two consolidations of one scope that are asked for beside the passes. */
-  consolidationGapMs,
-  ...consolidationShape,
+  consolidationGapMs: whole(0, 30 * MINUTE_MS),
+  /** Estimated tokens of MEMORY.md, 4 000 being about 16 000 characters. Facts are not added beyond it. */
+  maxMemoryTokens: whole(100, 4_000),
+  /** The newest versions of MEMORY.md that are kept, beside one a day for a month and those with other words of a person. */
+  keepVersions: whole(1, 10),
   /** The passes over the whole workspace; `false` when something else runs them. */
   maintenance: z.union([z.literal(false), z.strictObject(passShape)]).prefault({}),
 };
 
+/** Settings of a memory without an agent, as a whole or of one of its parts. */
 export const memoryServiceSchema = z.strictObject({
-  ...managerShape,
-  /** The workspace whose storage holds the memory, as an agent's does; see `storageOf`. */
-  workspace: workspaceSchema,
-  /** Where leases for the maintenance come from. */
-  store,
   ...memoryShape,
+  /** Of a `MemoryService` the workspace of an agent; of its parts the tree that holds memory and logs, `storageOf(workspace)`. */
+  workspace: workspaceSchema,
+  /** Reads conversations and merges notes; `null`: both are done by rule. */
+  model: having<Model>('generate', 'a model').nullable().default(null),
+  /** Where a lease sees to it that one replica at a time maintains the memory; without leases the workspace's lock does. */
+  store: having<SessionStore>('load', 'a store').optional(),
   /** Told of flushes, merges and failures that no call is there to be told of. */
   onEvent: callable<(event: AgentEventBody) => void>().optional(),
+  clock: having<Clock>('now', 'a clock').default(systemClock),
 });
 
 export const memoryConfigSchema = z.strictObject({
   ...memoryShape,
-  model: model.optional(),
+  /** Default: the agent's own; `null`: none. */
+  model: having<Model>('generate', 'a model').nullable().optional(),
   /** Estimated tokens of MEMORY.md in the system prompt; what is in the middle is left out of more. 0: none of it. */
   maxPromptTokens: whole(0, 4_000),
   /** Bring the tools that search, read and save. `false`: memory is kept and shown, and the model cannot ask for more. */
@@ -189,17 +133,9 @@ export const memoryConfigSchema = z.strictObject({
   maxOutputChars: whole(1_000, 20_000),
 });
 
-/** Options of a `MemoryFlushManager`. */
-export type MemoryFlushManagerOptions = z.input<typeof flushManagerSchema>;
-export type FlushSettings = z.output<typeof flushManagerSchema>;
-/** Options of a `MemoryConsolidator`. */
-export type MemoryConsolidatorOptions = z.input<typeof consolidatorSchema>;
-export type ConsolidationSettings = z.output<typeof consolidatorSchema>;
-/** Options of a `MemoryMaintenanceScheduler`. */
-export type MemoryMaintenanceOptions = z.input<typeof maintenanceSchema>;
-export type MaintenanceSettings = z.output<typeof maintenanceSchema>;
-/** Options of a `MemoryService`. */
+/** Options of a `MemoryService`, and of the parts that work by themselves. */
 export type MemoryServiceOptions = z.input<typeof memoryServiceSchema>;
+export type MemoryServiceSettings = z.output<typeof memoryServiceSchema>;
 /** Options of `memory`. */
 export type MemoryConfig = z.input<typeof memoryConfigSchema>;
 export type MemorySettings = z.output<typeof memoryConfigSchema>;

@@ -148,7 +148,7 @@ describe('a merge', () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
     const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, clock });
     onTestFinished(() => scheduler.close());
     await workspace.write(note('2026-01-01'), '- fact-1\n');
     await consolidator.consolidate(scope);
@@ -369,7 +369,7 @@ describe('nothing is missed', () => {
     const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
     const flusher = new MemoryFlushManager({ workspace, clock, flush: 'throttled' });
     const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, clock });
     onTestFinished(() => scheduler.close());
     const remember = async (fact: string) => {
       await logSession(workspace, parts, [userMessage(`Remember that ${fact}`)]);

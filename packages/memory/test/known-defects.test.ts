@@ -62,8 +62,7 @@ describe('a file that cannot be read', () => {
 it('a throttled flush does not keep notes from being merged, nor one session another', async () => {
   const workspace = await testWorkspace();
   const flusher = new MemoryFlushManager({ workspace, model: factTaker(), clock, flush: 'throttled' });
-  const consolidator = new MemoryConsolidator({ workspace, model: merger(), clock });
-  const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, clock });
+  const scheduler = new MemoryMaintenanceScheduler({ workspace, model: merger(), clock });
   onTestFinished(() => scheduler.close());
   for (const sessionId of ['s-1', 's-2']) {
     await logSession(workspace, { ...parts, sessionId }, [userMessage(`fact-${sessionId.at(-1)}`)]);

@@ -3,11 +3,7 @@ import { type AskOptions, askModel, MOST_REFUSALS, tokensFor } from '../ask-mode
 import { dayIn } from '../index/dates.js';
 import { CORE_FILE } from '../memory-files.js';
 import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
-import {
-  type ConsolidationSettings,
-  consolidatorSchema,
-  type MemoryConsolidatorOptions,
-} from '../settings.js';
+import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
 import { type Core, type CoreOptions, type Retired, replaceCore, withCore } from './core-file.js';
 import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
 import { hashOf, readState, type StoredFact, writeState } from './memory-state.js';
@@ -41,11 +37,11 @@ export interface ConsolidationOutcome {
  * and MEMORY.md change together, also when the process dies in between.
  */
 export class MemoryConsolidator {
-  readonly #settings: ConsolidationSettings;
+  readonly #settings: MemoryServiceSettings;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryConsolidatorOptions) {
-    this.#settings = parseWith(consolidatorSchema, options, 'MemoryConsolidator options');
+  constructor(options: MemoryServiceOptions) {
+    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryConsolidator options');
   }
 
   /**
@@ -122,11 +118,6 @@ export class MemoryConsolidator {
       // What was retired since the version holds again, or is said again by a note.
       await writeState(workspace, prefix, { ...state, notes, facts: [...version.facts], gone: {} });
     });
-  }
-
-  /** @internal */
-  get model(): Model | null {
-    return this.#settings.model;
   }
 
   /** When notes of that place were last merged, in milliseconds since 1970. @internal */

@@ -8,9 +8,9 @@ import { CORE_FILE, dailyFile, readIfFound, writeJson } from '../memory-files.js
 import { placeOfSession, type SessionPlace } from '../memory-scope.js';
 import { factKey, factKeys, keyHash, parseNoteLine, plainLine, renderNoteLine } from '../notes.js';
 import {
-  type FlushSettings,
-  flushManagerSchema,
-  type MemoryFlushManagerOptions,
+  type MemoryServiceOptions,
+  type MemoryServiceSettings,
+  memoryServiceSchema,
   redactorFor,
 } from '../settings.js';
 import { FLUSH_INSTRUCTIONS, flushPrompt, MAX_BULLETS, parseBullets } from './flush-prompt.js';
@@ -60,12 +60,12 @@ export interface FlushOutcome {
  * flush one session, and write to one note.
  */
 export class MemoryFlushManager {
-  readonly #settings: FlushSettings;
+  readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryFlushManagerOptions) {
-    this.#settings = parseWith(flushManagerSchema, options, 'MemoryFlushManager options');
+  constructor(options: MemoryServiceOptions) {
+    this.#settings = parseWith(memoryServiceSchema, options, 'MemoryFlushManager options');
     this.#redact = redactorFor(this.#settings.redact);
   }
 

@@ -2,7 +2,7 @@ import type { Workspace } from '@x/core';
 import { dateOf, dayOf } from '../index/dates.js';
 import { LineScan } from '../index/line-scan.js';
 import { parseQuery } from '../index/search-query.js';
-import type { LazyIndex } from '../lazy-index.js';
+import type { MemoryIndex } from '../memory-index.js';
 import { excerpt, fitting, searchableText } from '../message-text.js';
 import type { LoggedSession } from '../session-logs.js';
 import { numbered } from './render-messages.js';
@@ -22,7 +22,7 @@ interface SearchOptions {
 
 /** An index of the logs of one agent, and where its `sessions/` lies. */
 interface IndexedLogs {
-  readonly index: LazyIndex;
+  readonly index: MemoryIndex;
   readonly workspace: Workspace;
   readonly prefix: string;
 }
@@ -93,7 +93,7 @@ async function findIndexed(
   { query, limit, offset }: SearchOptions,
   { index, workspace, prefix }: IndexedLogs,
 ): Promise<Found> {
-  const { hits, stale } = await index.search(workspace, { prefix, logs: true }, query, {
+  const { hits, stale } = await index.searchFresh(workspace, { prefix, logs: true }, query, {
     limit: limit + 1,
     offset,
     snippetChars: EXCERPT_CHARS,

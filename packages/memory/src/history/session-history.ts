@@ -1,6 +1,6 @@
 import { type Capability, defineTool, parseWith, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
-import { LazyIndex } from '../lazy-index.js';
+import { MemoryIndex } from '../memory-index.js';
 import { prefixOfAgent, scopePrefix, type WithoutUser } from '../memory-scope.js';
 import { excerpt, fitting, messageText } from '../message-text.js';
 import {
@@ -62,18 +62,18 @@ const page = {
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
-  const index = settings.index === undefined ? undefined : new LazyIndex(settings.index);
+  const index = settings.index === undefined ? undefined : MemoryIndex.at(settings.index);
   return {
     name: 'session_history',
     tools: historyTools(settings, index),
     async erase(user) {
       await index?.forget(scopePrefix(user));
     },
-    close: async () => index?.close(),
+    close: async () => (index === settings.index ? undefined : index?.close()),
   };
 }
 
-function historyTools(settings: HistorySettings, index: LazyIndex | undefined): readonly Tool[] {
+function historyTools(settings: HistorySettings, index: MemoryIndex | undefined): readonly Tool[] {
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);

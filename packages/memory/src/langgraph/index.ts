@@ -14,8 +14,8 @@ import {
 import { encodeSegment, InvalidInputError, parseWith, storageOf, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
-import { LazyIndex } from '../lazy-index.js';
 import { readJson, writeJson } from '../memory-files.js';
+import { MemoryIndex } from '../memory-index.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
 import { indexSchema, workspaceSchema } from '../settings.js';
 
@@ -62,7 +62,8 @@ const REMEDY = 'Delete the file: it is no item of the store.';
  */
 export class WorkspaceStore extends BaseStore {
   readonly #workspace: Workspace;
-  readonly #index: LazyIndex;
+  readonly #index: MemoryIndex;
+  readonly #ownsIndex: boolean;
   readonly #folder: string;
   readonly #fields: readonly string[] | undefined;
 
@@ -71,7 +72,8 @@ export class WorkspaceStore extends BaseStore {
     super();
     const { workspace, index, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
     this.#workspace = storageOf(workspace);
-    this.#index = new LazyIndex(index);
+    this.#index = MemoryIndex.at(index);
+    this.#ownsIndex = this.#index !== index;
     this.#folder = `${scopePrefix(scope satisfies MemoryScope)}store/`;
     this.#fields = fields;
   }
@@ -95,7 +97,7 @@ export class WorkspaceStore extends BaseStore {
 
   /** Closes the index, if this store opened it. */
   override async stop(): Promise<void> {
-    await this.#index.close();
+    if (this.#ownsIndex) this.#index.close();
   }
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
@@ -143,7 +145,7 @@ export class WorkspaceStore extends BaseStore {
     folder: string,
     query: string,
   ): AsyncIterable<{ readonly path: string; readonly score: number }> {
-    const index = await this.#index.open();
+    const index = this.#index;
     if (!index.readOnly) {
       await index.indexFolder(this.#workspace, this.#folder, async (path) =>
         ((await this.#readStored(path))?.texts ?? []).join('\n'),

@@ -9,19 +9,35 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import type { AskOptions } from '../ask-model.js';
-import type { ConsolidationOutcome } from '../consolidate/consolidator.js';
+import { type ConsolidationOutcome, MemoryConsolidator } from '../consolidate/consolidator.js';
 import { MemoryFlushManager } from '../flush/flush-manager.js';
 import { isFlushed } from '../flush/flush-state.js';
 import { memoryPrefixes, readJson, writeJson } from '../memory-files.js';
+import { MemoryIndex } from '../memory-index.js';
 import { isCommon, type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import { sessionLogs } from '../session-logs.js';
 import {
-  type MaintenanceReport,
-  type MaintenanceSettings,
-  type MemoryMaintenanceOptions,
-  maintenanceSchema,
+  type MemoryServiceOptions,
+  type MemoryServiceSettings,
+  memoryServiceSchema,
+  passDefaults,
 } from '../settings.js';
 import { archiveNotes, pruneSessions } from './retention.js';
+
+/** What a pass did. */
+export interface MaintenanceReport {
+  /** `busy`: another process is at it. `not_due`: it was done less than `intervalMs` ago. */
+  readonly status: 'done' | 'busy' | 'not_due';
+  /** Places in the workspace that were looked after. */
+  readonly scopes: number;
+  /** Sessions that were flushed, notes that were archived, scopes whose notes were merged, session logs that were deleted. */
+  readonly flushed: number;
+  readonly archived: number;
+  readonly consolidated: number;
+  readonly pruned: number;
+  /** What could not be done, in words; everything else was. */
+  readonly failures: readonly string[];
+}
 
 const NOTHING: MaintenanceReport = {
   status: 'done',
@@ -51,8 +67,13 @@ const MOST_ATTEMPTS = 1_000;
  * interval counts for all of them together.
  */
 export class MemoryMaintenanceScheduler {
-  readonly #settings: MaintenanceSettings;
-  readonly #flusher: MemoryFlushManager | null;
+  /** @internal */
+  readonly consolidator: MemoryConsolidator;
+  /** @internal */
+  readonly flusher: MemoryFlushManager;
+  readonly #settings: MemoryServiceSettings;
+  readonly #passes: Exclude<MemoryServiceSettings['maintenance'], false>;
+  readonly #index: MemoryIndex;
   readonly #closing = new AbortController();
   /** By prefix, when a consolidation was last asked for and begun. */
   readonly #attempts = new Map<string, number>();
@@ -60,13 +81,13 @@ export class MemoryMaintenanceScheduler {
   #timer: Promise<void> | undefined;
 
   /** @throws {InvalidInputError} for a malformed configuration. */
-  constructor(options: MemoryMaintenanceOptions) {
-    this.#settings = parseWith(maintenanceSchema, options, 'MemoryMaintenanceScheduler options');
-    const { flusher, workspace, clock, consolidator } = this.#settings;
-    this.#flusher =
-      flusher === undefined
-        ? new MemoryFlushManager({ workspace, clock, model: consolidator.model })
-        : flusher;
+  constructor(options: MemoryServiceOptions) {
+    const settings = parseWith(memoryServiceSchema, options, 'MemoryMaintenanceScheduler options');
+    this.#settings = settings;
+    this.#passes = settings.maintenance || passDefaults;
+    this.#index = MemoryIndex.at(settings.index);
+    this.consolidator = new MemoryConsolidator(settings);
+    this.flusher = new MemoryFlushManager(settings);
   }
 
   /** Begins to run a pass every `intervalMs`. The timer does not keep the process alive. Starting twice does nothing. */
@@ -95,7 +116,8 @@ export class MemoryMaintenanceScheduler {
     options: AskOptions = {},
   ): Promise<ConsolidationOutcome | undefined> {
     const prefix = scopePrefix(place);
-    const { clock, consolidator, consolidationGapMs } = this.#settings;
+    const { consolidator } = this;
+    const { clock, consolidationGapMs } = this.#settings;
     const now = clock.now();
     const last = Math.max(
       this.#attempts.get(prefix) ?? Number.NEGATIVE_INFINITY,
@@ -118,16 +140,19 @@ export class MemoryMaintenanceScheduler {
     this.#closing.abort();
     await this.#timer;
     await Promise.allSettled(this.#running);
+    if (this.#index !== this.#settings.index) this.#index.close();
   }
 
   async #keepRunning(): Promise<void> {
-    const { clock, intervalMs, onReport } = this.#settings;
+    const { clock, onEvent } = this.#settings;
+    const { intervalMs } = this.#passes;
     const { signal } = this.#closing;
     while (!signal.aborted) {
       const wait = await this.#untilDue().catch(() => RETRY_MS);
       await clock.sleep(wait, { signal, background: true });
       const report = await this.#runIfDue();
-      onReport?.(report);
+      const error = report.failures.join('; ');
+      if (error !== '') onEvent?.({ type: 'memory.failed', operation: 'maintenance', error });
       if (report.status !== 'busy') continue;
       // Somebody else is at it: look again soon. Or nothing works here: look again, but not all the time.
       const pause = report.failures.length > 0 ? FAILURE_MS : RETRY_MS;
@@ -136,7 +161,8 @@ export class MemoryMaintenanceScheduler {
   }
 
   async #untilDue(): Promise<number> {
-    const { clock, workspace, intervalMs } = this.#settings;
+    const { clock, workspace } = this.#settings;
+    const { intervalMs } = this.#passes;
     let last = await lastPass(workspace);
     if (last === undefined) {
       // The first pass of all is due an interval after the first start.
@@ -147,7 +173,8 @@ export class MemoryMaintenanceScheduler {
   }
 
   async #runIfDue(): Promise<MaintenanceReport> {
-    const { clock, workspace, intervalMs } = this.#settings;
+    const { clock, workspace } = this.#settings;
+    const { intervalMs } = this.#passes;
     return this.#alone(async (lost) => {
       const age = clock.now() - ((await lastPass(workspace)) ?? Number.NEGATIVE_INFINITY);
       if (age >= 0 && age < intervalMs) return { ...NOTHING, status: 'not_due' as const };
@@ -162,8 +189,8 @@ export class MemoryMaintenanceScheduler {
   }
 
   async #pass(lost: AbortSignal | undefined): Promise<MaintenanceReport> {
-    const { clock, workspace, consolidator, index, withoutUser } = this.#settings;
-    const { archiveAfterDays, pruneSessionsAfterDays } = this.#settings;
+    const { clock, workspace, withoutUser, flush } = this.#settings;
+    const { archiveAfterDays, pruneSessionsAfterDays } = this.#passes;
     const { signal: closing } = this.#closing;
     const signal = lost === undefined ? closing : AbortSignal.any([closing, lost]);
     const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
@@ -184,13 +211,13 @@ export class MemoryMaintenanceScheduler {
       const isKept = isCommon(prefix, withoutUser);
       if (isKept) {
         await attempt('flushing', prefix, async () => {
-          count.flushed += await this.#flush(prefix, signal);
+          if (flush !== 'never') count.flushed += await this.#flush(prefix, signal);
         });
         await attempt('archiving', prefix, async () => {
           count.archived += await archiveNotes(workspace, prefix, { now, days: archiveAfterDays });
         });
         await attempt('consolidation', prefix, async () => {
-          const { status } = await consolidator.consolidate(prefix, { signal });
+          const { status } = await this.consolidator.consolidate(prefix, { signal });
           if (status === 'consolidated') count.consolidated++;
         });
         prefixes.push(prefix);
@@ -199,11 +226,11 @@ export class MemoryMaintenanceScheduler {
         count.pruned += await pruneSessions(workspace, prefix, {
           now,
           days: pruneSessionsAfterDays,
-          onlyFlushed: isKept && this.#flusher !== null,
+          onlyFlushed: isKept && flush !== 'never',
         });
       });
     }
-    await attempt('indexing', '', async () => index?.maintain(workspace, prefixes));
+    await attempt('indexing', '', () => this.#index.maintain(workspace, prefixes));
     if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };
@@ -215,10 +242,10 @@ export class MemoryMaintenanceScheduler {
     let flushed = 0;
     for await (const { place, size, modifiedAt } of sessionLogs(workspace, prefix)) {
       const isIdle = Math.abs(clock.now() - Date.parse(modifiedAt)) >= IDLE_MS;
-      if (this.#flusher === null || !isIdle || (await isFlushed(workspace, place, size))) continue;
+      if (!isIdle || (await isFlushed(workspace, place, size))) continue;
       let complete = false;
       while (!complete && !signal.aborted) {
-        ({ complete } = await this.#flusher.flush(place, { reason: 'manual', signal }));
+        ({ complete } = await this.flusher.flush(place, { reason: 'manual', signal }));
       }
       flushed++;
     }
@@ -241,7 +268,7 @@ export class MemoryMaintenanceScheduler {
  * leases, else by the workspace's lock where it has one. The signal is aborted when the lease is lost.
  */
 async function oneAtATime<T>(
-  { store, workspace, clock }: Pick<MaintenanceSettings, 'store' | 'workspace' | 'clock'>,
+  { store, workspace, clock }: Pick<MemoryServiceSettings, 'store' | 'workspace' | 'clock'>,
   task: (lost: AbortSignal | undefined) => Promise<T>,
 ): Promise<T | undefined> {
   if (store?.lease !== undefined) {

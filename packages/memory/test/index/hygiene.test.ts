@@ -7,13 +7,7 @@ import { setTimeout } from 'node:timers/promises';
 import { userMessage, type Workspace } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import {
-  MemoryConsolidator,
-  MemoryIndex,
-  MemoryMaintenanceScheduler,
-  memory,
-  sessionHistory,
-} from '../../src/index.js';
+import { MemoryIndex, MemoryMaintenanceScheduler, memory, sessionHistory } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import {
   logSession,
@@ -99,8 +93,7 @@ describe('text that left its file', () => {
     expect(await bytesOf(path)).toMatch(/Quetzalcoatl/);
 
     await workspace.delete('users/alice');
-    const consolidator = new MemoryConsolidator({ workspace, model: null });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, index });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, index });
     onTestFinished(() => scheduler.close());
     expect((await scheduler.run()).failures).toEqual([]);
     expect(await index.search('xylophone7 zanzibar77', { sources: everything, prefix })).toEqual([]);
@@ -117,8 +110,7 @@ describe('text that left its file', () => {
     await logSession(workspace, alice, [userMessage('my passport number is 77')]);
     await index.indexSessionLogs(workspace, { prefix });
     const clock = new ManualClock(Date.now());
-    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, consolidator, index, clock });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace, index, clock });
     onTestFinished(() => scheduler.close());
     await clock.pass(181 * DAY_MS);
     await scheduler.run();

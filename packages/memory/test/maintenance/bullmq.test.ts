@@ -3,7 +3,7 @@ import { LocalWorkspace } from '@x/core/node';
 import { Queue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { type MaintenanceReport, MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
+import { type MaintenanceReport, MemoryMaintenanceScheduler } from '../../src/index.js';
 import { merger } from '../support/models.js';
 import { testWorkspace } from '../support/test-context.js';
 
@@ -24,10 +24,7 @@ it('maintains a fleet’s memory as a repeated job: however many workers, each p
   // As two processes do: each declares the same schedule, and works on it.
   for (const model of models) {
     const own = new LocalWorkspace(workspace.root);
-    const scheduler = new MemoryMaintenanceScheduler({
-      workspace: own,
-      consolidator: new MemoryConsolidator({ workspace: own, model }),
-    });
+    const scheduler = new MemoryMaintenanceScheduler({ workspace: own, model });
     await queue.upsertJobScheduler('every', { every: 300 }, { name: 'maintain' });
     const worker = new Worker<undefined, MaintenanceReport>(name, () => scheduler.run(), { connection });
     worker.on('completed', (_, report) => void reports.push(report));

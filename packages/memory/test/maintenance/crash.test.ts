@@ -2,7 +2,7 @@ import { cp } from 'node:fs/promises';
 import type { Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { expect, it } from 'vitest';
-import { MemoryConsolidator, MemoryMaintenanceScheduler } from '../../src/index.js';
+import { MemoryMaintenanceScheduler } from '../../src/index.js';
 import { CrashingWorkspace } from '../support/crashing-workspace.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger } from '../support/models.js';
@@ -15,7 +15,7 @@ const run = (workspace: Workspace) =>
     workspace,
     withoutUser: 'shared',
     clock,
-    consolidator: new MemoryConsolidator({ workspace, model: merger(), clock }),
+    model: merger(),
   }).run();
 
 async function prepare() {

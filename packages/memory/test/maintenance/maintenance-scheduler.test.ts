@@ -9,13 +9,7 @@ import {
 } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import {
-  type MaintenanceReport,
-  MemoryConsolidator,
-  MemoryIndex,
-  type MemoryMaintenanceOptions,
-  MemoryMaintenanceScheduler,
-} from '../../src/index.js';
+import { MemoryIndex, MemoryMaintenanceScheduler, type MemoryServiceOptions } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
 import { merger, modelOf } from '../support/models.js';
 import { logSession, storageIn, type TestWorkspace, testWorkspace } from '../support/test-context.js';
@@ -28,20 +22,19 @@ const prefix = 'tenants/t%2f1/users/alice/agents/coder/';
 
 function setUp(
   workspace: TestWorkspace,
-  options: Partial<MemoryMaintenanceOptions> & { readonly model?: ReturnType<typeof modelOf> } = {},
+  options: Partial<MemoryServiceOptions> & { readonly model?: ReturnType<typeof modelOf> } = {},
 ) {
   const { model = merger(), ...rest } = options;
   const clock = (rest.clock as ManualClock | undefined) ?? new ManualClock(now);
-  const consolidator = new MemoryConsolidator({ workspace, model, clock });
   const scheduler = new MemoryMaintenanceScheduler({
     workspace,
-    consolidator,
+    model,
     withoutUser: 'shared',
     clock,
     ...rest,
   });
   onTestFinished(() => scheduler.close());
-  return { scheduler, consolidator, clock, model };
+  return { scheduler, clock, model };
 }
 
 const read = async (workspace: TestWorkspace, path: string) =>
@@ -129,7 +122,10 @@ describe('a pass', () => {
       if (prompt.includes('bad')) throw new Error('out of order');
       return 'ADD n1: fact-2';
     });
-    const { scheduler } = setUp(workspace, { model, archiveAfterDays: 0, pruneSessionsAfterDays: 0 });
+    const { scheduler } = setUp(workspace, {
+      model,
+      maintenance: { archiveAfterDays: 0, pruneSessionsAfterDays: 0 },
+    });
     const report = await scheduler.run();
     expect(report).toMatchObject({ consolidated: 1, archived: 0 });
     expect(report.failures).toEqual(['consolidation of users/a/: out of order']);
@@ -200,35 +196,39 @@ describe('of several processes', () => {
   it('the interval counts for all together, also across restarts', async () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(now);
-    const reports: MaintenanceReport[] = [];
-    const onReport = (report: MaintenanceReport) => void reports.push(report);
-    const schedulers = [1, 2].map(
-      () => setUp(storageIn(dirname(workspace.root)), { clock, onReport }).scheduler,
-    );
+    let completed = 0;
+    const replica = () => {
+      const storage = storageIn(dirname(workspace.root));
+      const write = storage.write.bind(storage);
+      storage.write = async (path, data) => {
+        await write(path, data);
+        if (path.endsWith('.maintenance_state')) completed++;
+      };
+      return setUp(storage, { clock }).scheduler;
+    };
+    const schedulers = [replica(), replica()];
     for (const scheduler of schedulers) {
       scheduler.start();
       scheduler.start();
     }
-    const settled = (count: number) =>
-      expect.poll(() => [clock.sleepers, reports.length], { timeout: 50_000 }).toEqual([2, count]);
-    await settled(0);
+    const waiting = (count: number) => expect.poll(() => clock.sleepers, { timeout: 50_000 }).toBe(count);
+    await waiting(2);
+    completed = 0;
     await clock.pass(6 * HOUR - 1);
-    await settled(0);
+    await waiting(2);
+    expect(completed).toBe(0);
     await clock.pass(1);
-    await settled(2);
-    expect(reports.filter(({ status }) => status === 'done')).toHaveLength(1);
+    await expect.poll(() => [clock.sleepers, completed], { timeout: 50_000 }).toEqual([2, 1]);
     for (const scheduler of schedulers) await scheduler.close();
-    expect(clock.sleepers).toBe(0);
+    expect([clock.sleepers, completed]).toEqual([0, 1]);
 
     await clock.pass(HOUR);
-    const later = setUp(workspace, { clock, onReport: (report) => void reports.push(report) }).scheduler;
-    later.start();
-    await expect.poll(() => clock.sleepers, { timeout: 50_000 }).toBe(1);
+    replica().start();
+    await waiting(1);
     await clock.pass(5 * HOUR - 1);
-    expect(reports).toHaveLength(2);
+    expect(completed).toBe(1);
     await clock.pass(1);
-    await expect.poll(() => reports.length, { timeout: 50_000 }).toBe(3);
-    expect(reports[2]?.status).toBe('done');
+    await expect.poll(() => completed, { timeout: 50_000 }).toBe(2);
   });
 });
 
@@ -268,12 +268,9 @@ describe('a consolidation on request', () => {
 
 it('refuses a malformed configuration', async () => {
   const workspace = await testWorkspace();
-  const consolidator = new MemoryConsolidator({ workspace });
-  expect(() => new MemoryMaintenanceScheduler({ workspace, consolidator, interval: 1 } as never)).toThrow(
-    'unknown key',
-  );
-  expect(() => new MemoryMaintenanceScheduler({ workspace, consolidator, intervalMs: 5 })).toThrow(
-    'intervalMs',
+  expect(() => new MemoryMaintenanceScheduler({ workspace, interval: 1 } as never)).toThrow('unknown key');
+  expect(() => new MemoryMaintenanceScheduler({ workspace, maintenance: { intervalMs: 5 } })).toThrow(
+    'maintenance.intervalMs',
   );
 });
 
