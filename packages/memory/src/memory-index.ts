@@ -333,7 +333,8 @@ export class MemoryIndex {
 
   /** @throws {MemoryIndexError} when it is closed. */
   async #live(): Promise<Opened> {
-    const opening = (this.#opened ??= openParts(this.#path, this.readOnly));
+    this.#opened ??= openParts(this.#path, this.readOnly);
+    const opening = this.#opened;
     const opened = await opening.catch((error: unknown) => {
       // A failure must not stay: the next use tries again.
       if (this.#opened === opening) this.#opened = undefined;

@@ -1,8 +1,7 @@
 import { type CallScope, type Capability, estimateCounter, parseWith, type Workspace } from '@x/core';
 import * as z from 'zod';
-import { CORE_FILE, readIfFound } from './memory-files.js';
-import { ownPrefix } from './memory-scope.js';
-import { fitTokens, type Kept } from './message-text.js';
+import { readIfFound } from './memory-files.js';
+import { fitTokens } from './message-text.js';
 
 const path = z
   .string()
@@ -21,10 +20,6 @@ export const workspaceContextConfigSchema = z.strictObject({
   files: z.array(path).default([]),
   /** A folder of which the file `KNOWLEDGE.md` is shown and the others are listed; `false`: none. */
   knowledge: z.union([path, z.literal(false)]).default('knowledge'),
-  /**
-   * Show the MEMORY.md of the call's user and agent; none where the call has no user. Never done in an agent that has `memory()`, which shows it itself.
-   */
-  memory: z.boolean().default(true),
 });
 
 /** Options of `workspaceContext`. */
@@ -36,25 +31,19 @@ const INDEX_FILE = 'KNOWLEDGE.md';
 const FRAME_TOKENS = 30;
 
 /**
- * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, the `knowledge`
- * folder, and the user's MEMORY.md unless the agent has `memory()`, which shows it itself. The sections change when a file
- * changes and at no other time, so that a provider's cache of the prompt survives.
+ * Puts files of the workspace into the system prompt: instructions (`AGENTS.md`), files of your choice, and the
+ * `knowledge` folder. The sections change when a file changes and at no other time, so that a provider's cache of the
+ * prompt survives. `memory()` shows MEMORY.md.
  *
  * @throws {InvalidInputError} for a malformed configuration.
  */
 export function workspaceContext(config: WorkspaceContextConfig = {}): Capability {
   const settings = parseWith(workspaceContextConfigSchema, config, 'workspaceContext configuration');
-  /** Agents that show MEMORY.md already. */
-  const remembering = new Set<string>();
   return {
     name: 'workspace_context',
-    install({ name, capabilities }) {
-      if (capabilities.some((capability) => capability.name === 'memory')) remembering.add(name);
-    },
     async system(scope) {
       if (settings.maxTokens === 0) return undefined;
-      const withMemory = settings.memory && !remembering.has(scope.agentId);
-      return render(await contextParts(scope, settings, { withMemory }), settings.maxTokens);
+      return render(await contextParts(scope, settings), settings.maxTokens);
     },
   };
 }
@@ -67,8 +56,8 @@ function render(parts: readonly ContextPart[], maxTokens: number): string | unde
 }
 
 // A file must not be able to end its own quotation, or to begin another one.
-function section({ tag, path, text, note, kept }: ContextPart, maxTokens: number): string {
-  const fitted = fitTokens(text, Math.max(0, maxTokens), note, kept);
+function section({ tag, path, text, note }: ContextPart, maxTokens: number): string {
+  const fitted = fitTokens(text, Math.max(0, maxTokens), note, 'beginning');
   const quoted = fitted.replaceAll(/<(?=\s*\/?\s*(?:instructions|file|knowledge|memory)\b)/gi, '‹');
   return `<${tag} path=${JSON.stringify(path)}>\n${quoted}\n</${tag}>`;
 }
@@ -76,34 +65,29 @@ function section({ tag, path, text, note, kept }: ContextPart, maxTokens: number
 /** A section, before it is made to fit. */
 interface ContextPart {
   /** What the tag around it says it is. */
-  readonly tag: 'instructions' | 'file' | 'knowledge' | 'memory';
+  readonly tag: 'instructions' | 'file' | 'knowledge';
   readonly path: string;
   readonly text: string;
   /** How to see what was left out. */
   readonly note: string;
-  readonly kept: Kept;
 }
 
 /** What there is to show, always in the same order: it does not depend on when files were made or changed. */
 async function contextParts(
   scope: CallScope,
   { instructions, files, knowledge }: WorkspaceContextSettings,
-  { withMemory }: { readonly withMemory: boolean },
 ): Promise<readonly ContextPart[]> {
   const { workspace } = scope;
-  const file = async (tag: ContextPart['tag'], path: string, shown = path, kept: Kept = 'beginning') => {
+  const file = async (tag: ContextPart['tag'], path: string) => {
     const text = (
       (await isMeant(workspace, path)) ? ((await readIfFound(workspace, path)) ?? '') : ''
     ).trim();
-    return { tag, path: shown, text, note: `[… left out: read_file ${path} has the rest …]`, kept };
+    return { tag, path, text, note: `[… left out: read_file ${path} has the rest …]` };
   };
-  const prefix = withMemory && scope.state.userId !== undefined ? ownPrefix(scope) : undefined;
   const parts = await Promise.all([
     ...(instructions === false ? [] : [file('instructions', instructions)]),
     ...files.map((path) => file('file', path)),
     ...(knowledge === false ? [] : [knowledgePart(workspace, knowledge)]),
-    // The beginning holds what matters most, the end what was added last: both stay.
-    ...(prefix === undefined ? [] : [file('memory', `${prefix}${CORE_FILE}`, CORE_FILE, 'both-ends')]),
   ]);
   return parts.filter(({ text }) => text !== '');
 }
@@ -132,7 +116,6 @@ async function knowledgePart(workspace: Workspace, folder: string): Promise<Cont
     path: folder,
     text: [text, list].filter(Boolean).join('\n\n'),
     note: `[… left out: list_files ${folder} and read_file have the rest …]`,
-    kept: 'beginning',
   };
 }
 

@@ -368,7 +368,6 @@ describe('nothing is missed', () => {
     const workspace = await testWorkspace();
     const clock = new ManualClock(Date.parse('2030-01-01T00:00:00Z'));
     const flusher = new MemoryFlushManager({ workspace, clock, flush: 'throttled' });
-    const consolidator = new MemoryConsolidator({ workspace, model: null, clock });
     const scheduler = new MemoryMaintenanceScheduler({ workspace, clock });
     onTestFinished(() => scheduler.close());
     const remember = async (fact: string) => {

@@ -14,11 +14,9 @@ const system = (workspace: TestWorkspace, config?: Parameters<typeof workspaceCo
   workspaceContext(config).system?.(callScope(workspace, alice));
 
 describe('workspaceContext', () => {
-  it('shows instructions, files, knowledge and memory, in this order', async () => {
+  it('shows instructions, files and knowledge, in this order', async () => {
     const workspace = await testWorkspace();
     await workspace.write(memoryPath, '- likes tea');
-    await workspace.write('users/bob/agents/coder/MEMORY.md', '- secret of bob');
-    await workspace.write('MEMORY.md', '- secret of nobody');
     await workspace.write('knowledge/b.md', 'b');
     await workspace.write('knowledge/a/deep.md', 'a');
     await workspace.write('knowledge/KNOWLEDGE.md', 'How things are.');
@@ -29,7 +27,6 @@ describe('workspaceContext', () => {
         '<instructions path="AGENTS.md">\nBe brief.\n</instructions>',
         '<file path="STYLE.md">\nTwo spaces.\n</file>',
         '<knowledge path="knowledge">\nHow things are.\n\nFiles, to be read with read_file:\nknowledge/a/deep.md\nknowledge/b.md\n</knowledge>',
-        '<memory path="MEMORY.md">\n- likes tea\n</memory>',
       ].join('\n\n'),
     );
   });
@@ -48,18 +45,18 @@ describe('workspaceContext', () => {
     expect(await system(workspace)).toBeUndefined();
   });
 
-  it('keeps to its budget, and of the memory its beginning and its end', async () => {
+  it('keeps to its budget, and says where the rest is', async () => {
     const workspace = await testWorkspace();
     const facts = Array.from({ length: 3_000 }, (_, index) => `- fact ${index} 日本語`);
-    await workspace.write(memoryPath, facts.join('\n'));
+    await workspace.write('FACTS.md', facts.join('\n'));
     await workspace.write('AGENTS.md', 'Short.');
     await workspace.write('knowledge/KNOWLEDGE.md', 'word '.repeat(20_000));
-    const text = (await system(workspace, { maxTokens: 1_000 })) ?? '';
+    const text = (await system(workspace, { maxTokens: 1_000, files: ['FACTS.md'] })) ?? '';
     expect(estimateCounter.count(text)).toBeLessThanOrEqual(1_000);
     expect(text).toContain('Short.');
     expect(text).toContain('- fact 0 日本語\n');
-    expect(text).toContain('- fact 2999 日本語\n');
-    expect(text).toContain(`[… left out: read_file ${memoryPath} has the rest …]`);
+    expect(text).not.toContain('- fact 2999');
+    expect(text).toContain('[… left out: read_file FACTS.md has the rest …]');
     expect(text).toContain('[… left out: list_files knowledge');
   });
 
@@ -136,18 +133,13 @@ describe('from step to step', () => {
     expect(texts[21]).toContain('Be long.');
   });
 
-  it('shows MEMORY.md once beside memory(), in either order', async () => {
+  it('leaves MEMORY.md to memory()', async () => {
     const workspace = await filledWorkspace();
     const other = () => memory({ flush: 'never', consolidate: false, maintenance: false });
-    for (const capabilities of [
-      [workspaceContext(), other()],
-      [other(), workspaceContext()],
-      [workspaceContext()],
-      [other()],
-    ]) {
-      const [text = ''] = await prompts(workspace, capabilities, 1);
-      expect(text.match(/likes tea/g)).toHaveLength(1);
-    }
+    const [alone = ''] = await prompts(workspace, [workspaceContext()], 1);
+    expect(alone).not.toContain('likes tea');
+    const [both = ''] = await prompts(workspace, [workspaceContext(), other()], 1);
+    expect(both.match(/likes tea/g)).toHaveLength(1);
   });
 });
 
