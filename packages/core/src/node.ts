@@ -1,4 +1,9 @@
 export { JsonSession } from './sessions/files/json-session.js';
 export { WorkspaceSession } from './sessions/files/workspace-session.js';
-export { type Line, readLines, WorkspaceSessionLog } from './sessions/files/workspace-session-log.js';
+export {
+  type LogLine,
+  readLog,
+  readLogLines,
+  WorkspaceSessionLog,
+} from './sessions/files/workspace-session-log.js';
 export { LocalWorkspace } from './workspace/local-workspace.js';

@@ -2,13 +2,11 @@ import {
   decodeSegment,
   fileSegment,
   type Message,
-  messageSchema,
   type ToolContext,
   type Workspace,
   type WorkspaceEntry,
-  WorkspaceError,
 } from '@x/core';
-import { readLines } from '@x/core/node';
+import { readLog } from '@x/core/node';
 import {
   agentsFolder,
   CUT,
@@ -33,49 +31,6 @@ export async function* sessionLogs(
   for await (const entry of workspace.list(`${prefix}sessions`)) {
     if (entry.type !== 'file' || !entry.path.endsWith(LOG_SUFFIX)) continue;
     yield { ...entry, place: placeOfLog(prefix, entry.path.slice(start, -LOG_SUFFIX.length)) };
-  }
-}
-
-/** A complete line of a session log. */
-export interface LogLine {
-  /** `undefined` when the line holds none. */
-  readonly message: Message | undefined;
-  /** Where the line begins and the next one does, in bytes. */
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Reads a session log from the line that begins at `start`, in bytes; nothing of a log that does not exist. */
-export async function* readLogFrom(
-  workspace: Pick<Workspace, 'read'>,
-  path: string,
-  start: number,
-): AsyncGenerator<LogLine, void, undefined> {
-  try {
-    for await (const { bytes, offset } of readLines(workspace, path, start)) {
-      yield { message: parseMessage(bytes), start: offset, end: offset + bytes.length + 1 };
-    }
-  } catch (error) {
-    if (!WorkspaceError.isInstance(error) || error.code !== 'not_found') throw error;
-  }
-}
-
-/** Reads the messages of a session log, oldest first, each once. A line that a crash cut is left out. */
-async function* readLog(workspace: Workspace, path: string): AsyncGenerator<Message, void, undefined> {
-  const seen = new Set<string>();
-  for await (const { message } of readLogFrom(workspace, path, 0)) {
-    if (message === undefined || seen.has(message.id)) continue;
-    seen.add(message.id);
-    yield message;
-  }
-}
-
-function parseMessage(bytes: Buffer): Message | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return messageSchema.safeParse(value).success ? (value as Message) : undefined;
-  } catch {
-    return undefined;
   }
 }
 

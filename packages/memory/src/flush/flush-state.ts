@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { estimateCounter, type Message, type Workspace } from '@x/core';
+import { readLogLines } from '@x/core/node';
 import * as z from 'zod';
 import { readJson } from '../memory-files.js';
 import type { SessionPlace } from '../memory-scope.js';
-import { readLogFrom } from '../session-logs.js';
 import { renderMessage } from './flush-prompt.js';
 
 const offsetSchema = z.object({
@@ -76,7 +76,7 @@ export async function nextBatch(
   let offset: FlushOffset | undefined;
   let tokens = 0;
   const from = after === undefined ? 0 : await resume(workspace, log, after);
-  for await (const { message, start, end } of readLogFrom(workspace, log, from)) {
+  for await (const { message, start, end } of readLogLines(workspace, log, from)) {
     if (message === undefined) continue;
     const isSpoken = message.kind === undefined && message.role !== 'system' && !seen.has(message.id);
     const text = isSpoken ? renderMessage(message) : '';
@@ -98,11 +98,11 @@ async function resume(
   log: string,
   { messageId, start, end }: FlushOffset,
 ): Promise<number> {
-  for await (const line of readLogFrom(workspace, log, start)) {
+  for await (const line of readLogLines(workspace, log, start)) {
     if (line.end === end && line.message?.id === messageId) return end;
     break;
   }
-  for await (const line of readLogFrom(workspace, log, 0)) {
+  for await (const line of readLogLines(workspace, log, 0)) {
     if (line.message?.id === messageId) return line.end;
   }
   return 0;

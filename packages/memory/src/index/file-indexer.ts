@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Workspace, WorkspaceEntry } from '@x/core';
+import { type LogLine, readLogLines } from '@x/core/node';
 import type { Database } from 'better-sqlite3';
 import { markOf } from '../memory-files.js';
 import { searchableText } from '../message-text.js';
-import { type LogLine, readLogFrom, sessionLogs } from '../session-logs.js';
+import { sessionLogs } from '../session-logs.js';
 import { dayOf } from './dates.js';
 import type { LineWriter, NewLine } from './line-writer.js';
 import { piecesOf } from './terms.js';
@@ -86,7 +87,7 @@ async function indexLog(
     await writer.transaction(() => appendLines(database, writer, path, lines, fingerprint));
   };
   let batch: LogLine[] = [];
-  for await (const line of readLogFrom(workspace, path, progress?.offset ?? 0)) {
+  for await (const line of readLogLines(workspace, path, progress?.offset ?? 0)) {
     batch.push(line);
     if (batch.length < BATCH) continue;
     await append(batch);

@@ -61,14 +61,8 @@ export class WorkspaceSessionLog implements SessionLog {
     });
   }
 
-  async *read(): AsyncGenerator<Message, void, undefined> {
-    const seen = new Set<string>();
-    for await (const line of this.#lines(0)) {
-      const message = parseLine(line);
-      if (message === undefined || seen.has(message.id)) continue;
-      seen.add(message.id);
-      yield message;
-    }
+  read(): AsyncIterable<Message> {
+    return readLog(this.#workspace, this.location);
   }
 
   get(messageId: string): Promise<Message | undefined> {
@@ -77,7 +71,7 @@ export class WorkspaceSessionLog implements SessionLog {
       const place = this.#index.get(messageId);
       if (place === undefined) return undefined;
       const bytes = Buffer.from(await this.#workspace.read(this.location, place));
-      return parseLine({ bytes, offset: place.offset });
+      return parseLine(bytes);
     });
   }
 
@@ -95,23 +89,13 @@ export class WorkspaceSessionLog implements SessionLog {
     }
     this.#own = undefined;
     if (size === this.#indexed) return size;
-    for await (const line of this.#lines(this.#indexed)) {
-      const message = parseLine(line);
+    for await (const { message, start, end } of readLogLines(this.#workspace, this.location, this.#indexed)) {
       if (message !== undefined && !this.#index.has(message.id)) {
-        this.#index.set(message.id, { offset: line.offset, length: line.bytes.length });
+        this.#index.set(message.id, { offset: start, length: end - start - 1 });
       }
-      this.#indexed = line.offset + line.bytes.length + 1;
+      this.#indexed = end;
     }
     return size;
-  }
-
-  async *#lines(offset: number): AsyncIterable<Line> {
-    try {
-      yield* readLines(this.#workspace, this.location, offset);
-    } catch (error) {
-      // Nothing was ever logged.
-      if (!WorkspaceError.isInstance(error) || error.code !== 'not_found') throw error;
-    }
   }
 
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
@@ -121,46 +105,74 @@ export class WorkspaceSessionLog implements SessionLog {
   }
 }
 
-/** The message of a line; `undefined` for one that a crash cut. */
-function parseLine({ bytes }: Line): Message | undefined {
+/** Reads the messages of a log, oldest first, each once. A line that a crash cut is left out. */
+export async function* readLog(
+  workspace: Pick<Workspace, 'read'>,
+  path: string,
+): AsyncGenerator<Message, void, undefined> {
+  const seen = new Set<string>();
+  for await (const { message } of readLogLines(workspace, path)) {
+    if (message === undefined || seen.has(message.id)) continue;
+    seen.add(message.id);
+    yield message;
+  }
+}
+
+/** A complete line of a session's log. */
+export interface LogLine {
+  /** `undefined` when the line holds none. */
+  readonly message: Message | undefined;
+  /** Where the line begins and the next one does, in bytes. */
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Reads the complete lines of a log from the one that begins at `offset`, in parts; none of a log that does not exist. What
+ * stands behind the last line break is left out: it is torn, or still being written.
+ */
+export async function* readLogLines(
+  workspace: Pick<Workspace, 'read'>,
+  path: string,
+  offset = 0,
+): AsyncGenerator<LogLine, void, undefined> {
+  let parts: Buffer[] = [];
+  let lineStart = offset;
+  for (let position = offset; ; ) {
+    const chunk = Buffer.from(await readChunk(workspace, path, position));
+    if (chunk.length === 0) return;
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      parts.push(chunk.subarray(start, end));
+      start = end + 1;
+      yield { message: parseLine(Buffer.concat(parts)), start: lineStart, end: position + start };
+      parts = [];
+      lineStart = position + start;
+    }
+    parts.push(chunk.subarray(start));
+    position += chunk.length;
+  }
+}
+
+async function readChunk(
+  workspace: Pick<Workspace, 'read'>,
+  path: string,
+  offset: number,
+): Promise<Uint8Array> {
+  try {
+    return await workspace.read(path, { offset, length: CHUNK_BYTES });
+  } catch (error) {
+    // Nothing was ever logged.
+    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return new Uint8Array();
+    throw error;
+  }
+}
+
+function parseLine(bytes: Buffer): Message | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'));
     return messageSchema.safeParse(value).success ? (value as Message) : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** A line of a file, without its end. */
-export interface Line {
-  readonly bytes: Buffer;
-  /** Its beginning in the file. */
-  readonly offset: number;
-}
-
-/**
- * The complete lines of a file from `offset` on, read in parts. What stands behind the last line break is left out: it
- * is torn, or still being written.
- */
-export async function* readLines(
-  workspace: Pick<Workspace, 'read'>,
-  path: string,
-  offset = 0,
-): AsyncIterable<Line> {
-  let parts: Buffer[] = [];
-  let lineOffset = offset;
-  for (let position = offset; ; ) {
-    const chunk = Buffer.from(await workspace.read(path, { offset: position, length: CHUNK_BYTES }));
-    if (chunk.length === 0) return;
-    let start = 0;
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-      parts.push(chunk.subarray(start, end));
-      yield { bytes: Buffer.concat(parts), offset: lineOffset };
-      parts = [];
-      start = end + 1;
-      lineOffset = position + start;
-    }
-    parts.push(chunk.subarray(start));
-    position += chunk.length;
   }
 }
