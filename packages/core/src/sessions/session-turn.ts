@@ -99,8 +99,8 @@ async function waitForLease(
 
 /**
  * Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. A process that
- * stood still for longer than a heartbeat (a busy machine, a closed lid) gets another heartbeat's time to ask whether
- * somebody else has the turn: if not, it goes on.
+ * stood still (a blocked loop, a closed lid) gets another heartbeat's time to ask whether another process has the turn: if
+ * not, it goes on.
  */
 async function keepAlive(
   lease: SessionLease,
@@ -110,21 +110,28 @@ async function keepAlive(
   stop: AbortSignal,
 ): Promise<never> {
   let endsAt = clock.now() + lease.ttlMs;
-  const sleep = async (ms: number, signal: AbortSignal) => {
-    const dueAt = clock.now() + ms;
-    await clock.sleep(ms, { signal, background: true });
+  let seenAt = clock.now();
+  // Short enough to notice that the process stood still: a timer that was due in the middle of that is hardly late.
+  const stepMs = heartbeatMs / 4;
+  const look = (sleptMs = 0) => {
     const now = clock.now();
-    if (now - dueAt >= heartbeatMs) endsAt = Math.max(endsAt, now + heartbeatMs);
+    if (now - seenAt - sleptMs >= stepMs) endsAt = Math.max(endsAt, now + heartbeatMs);
+    seenAt = now;
+    return now;
   };
-  const rest = () => Math.max(0, endsAt - clock.now());
-  for (;;) {
-    await sleep(Math.min(heartbeatMs, rest()), stop);
-    const startedAt = clock.now();
+  const sleep = async (ms: number, signal: AbortSignal) => {
+    await clock.sleep(ms, { signal, background: true });
+    look(ms);
+  };
+  const rest = () => Math.max(0, endsAt - look());
+  for (let startedAt = seenAt; ; ) {
+    await sleep(Math.min(Math.max(0, startedAt + heartbeatMs - seenAt), rest()), stop);
+    startedAt = look();
     const answered = new AbortController();
     const renewal = lease.renew().then(() => undefined, refusal);
     let failure: string | undefined;
     do {
-      const late = sleep(rest(), answered.signal).then(() => NO_ANSWER);
+      const late = sleep(Math.min(stepMs, rest()), answered.signal).then(() => NO_ANSWER);
       failure = await Promise.race([renewal, late]);
       late.catch(() => {});
     } while (failure === NO_ANSWER && rest() > 0);

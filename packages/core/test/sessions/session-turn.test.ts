@@ -179,6 +179,18 @@ describe('takeTurn', () => {
       expect(turn.lost.reason).toMatchObject({ code: 'lease_lost' });
     });
 
+    test('goes on also where no timer was due long before it went on', async () => {
+      const clock = new ManualClock();
+      const store = new FlakyLeases({ clock });
+      const turn = await takeTurn(store, key, { clock, ttlMs: 30_000 });
+      store.fail = () => new Promise<void>(() => {});
+      await clock.pass(10_000);
+      store.fail = undefined;
+      clock.standStill(20_001);
+      await clock.pass(9_000);
+      expect(turn.lost.aborted).toBe(false);
+    });
+
     test('goes on with an answer that came meanwhile', async () => {
       const clock = new ManualClock();
       const store = new FlakyLeases({ clock });
