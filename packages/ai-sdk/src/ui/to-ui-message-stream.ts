@@ -19,7 +19,7 @@ const FINISH: { readonly [stopReason: string]: UIFinishReason } = {
 
 /**
  * An agent's events as the stream that `useChat` reads: give it to `createUIMessageStreamResponse`. Each step is a step,
- * tools are dynamic ones with their progress as preliminary output, a call that waits for a human is an approval request.
+ * tools are dynamic ones with their input as it is written and their progress as preliminary output, a call that waits for a human is an approval request.
  * `context.compacted`, retries and discarded drafts (the ids of their parts) are transient data. The stream always ends with `finish`, also after an error; a reader who leaves ends the agent's call.
  *
  * @example
@@ -89,6 +89,8 @@ class Step {
   /** Texts since the model began. */
   #fresh: string[] = [];
   readonly #calls = new Set<string>();
+  /** Names of tools whose input is being streamed, by the id of the call. */
+  readonly #inputs = new Map<string, string>();
 
   *add(event: AgentEvent): Generator<UIChunk> {
     switch (event.type) {
@@ -104,9 +106,19 @@ class Step {
       case 'thinking.delta':
         yield* this.#delta('reasoning', event.text);
         return;
+      case 'tool.delta': {
+        const { toolUseId: toolCallId, name: toolName, inputDelta: inputTextDelta } = event;
+        yield* this.#endText();
+        if (!this.#inputs.has(toolCallId))
+          yield { type: 'tool-input-start', toolCallId, toolName, dynamic: true };
+        this.#inputs.set(toolCallId, toolName);
+        yield { type: 'tool-input-delta', toolCallId, inputTextDelta };
+        return;
+      }
       case 'draft.discarded':
         // What was streamed cannot be taken back: the page is told which parts do not count.
         yield* this.#endText();
+        yield* this.#endInputs();
         yield { type: 'data-discarded', data: { void: this.#fresh }, transient: true };
         this.#fresh = [];
         return;
@@ -149,6 +161,7 @@ class Step {
 
   *end(): Generator<UIChunk> {
     yield* this.#endText();
+    yield* this.#endInputs();
     if (this.#isOpen) yield { type: 'finish-step' };
     this.#isOpen = false;
   }
@@ -168,6 +181,15 @@ class Step {
     this.#text = undefined;
   }
 
+  /** Closes inputs of calls that were not made: of a draft that was discarded, or an answer that was cut off. */
+  *#endInputs(): Generator<UIChunk> {
+    for (const [toolCallId, toolName] of this.#inputs) {
+      const errorText = 'This call was not made.';
+      yield { type: 'tool-input-error', toolCallId, toolName, input: undefined, errorText, dynamic: true };
+    }
+    this.#inputs.clear();
+  }
+
   /** An answer that was not streamed. */
   *#whole({ content }: Message): Generator<UIChunk> {
     for (const block of content) {
@@ -177,6 +199,7 @@ class Step {
   }
 
   *#call(toolCallId: string, toolName: string, input: unknown): Generator<UIChunk> {
+    this.#inputs.delete(toolCallId);
     if (this.#calls.has(toolCallId)) return;
     this.#calls.add(toolCallId);
     yield { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true };

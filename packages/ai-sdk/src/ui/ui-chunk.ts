@@ -5,6 +5,16 @@ export type UIChunk =
   | { type: 'text-start' | 'text-end' | 'reasoning-start' | 'reasoning-end'; id: string }
   | { type: 'text-delta' | 'reasoning-delta'; id: string; delta: string }
   | { type: 'file'; url: string; mediaType: string }
+  | { type: 'tool-input-start'; toolCallId: string; toolName: string; dynamic: true }
+  | { type: 'tool-input-delta'; toolCallId: string; inputTextDelta: string }
+  | {
+      type: 'tool-input-error';
+      toolCallId: string;
+      toolName: string;
+      input: unknown;
+      errorText: string;
+      dynamic: true;
+    }
   | { type: 'tool-input-available'; toolCallId: string; toolName: string; input: unknown; dynamic: true }
   | { type: 'tool-approval-request'; approvalId: string; toolCallId: string }
   | {

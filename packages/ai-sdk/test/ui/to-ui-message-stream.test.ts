@@ -170,3 +170,34 @@ it('ends the agent’s call when its reader leaves, and asks for nothing before 
   await reader.cancel();
   expect(isOver).toBe(true);
 });
+
+it('tells the input of a tool as it is written, and that a call was not made', async () => {
+  const deltaOf = (toolUseId: string, inputDelta: string): AgentEventBody => ({
+    type: 'tool.delta',
+    toolUseId,
+    name: 'read_file',
+    inputDelta,
+    ...draft,
+  });
+  const { chunks, message, errors } = await told(
+    eventsOf(
+      started(1),
+      deltaOf('lost', '{"pa'),
+      { type: 'draft.discarded', ...draft, text: '' },
+      deltaOf('call-1', '{"path":'),
+      deltaOf('call-1', '"a.ts"}'),
+      deltaOf('cut', '{"path":"b'),
+      completed(1, [read]),
+      { type: 'tool.call', call: read },
+      { type: 'tool.result', result: toolResultBlock(read, 'text'), durationMs: 1 },
+      ended('completed'),
+    ),
+  );
+  expect(errors).toEqual([]);
+  expect(chunks.filter(({ type }) => type === 'tool-input-delta')).toHaveLength(4);
+  expect(message?.parts.filter(({ type }) => type === 'dynamic-tool')).toMatchObject([
+    { toolCallId: 'lost', state: 'output-error' },
+    { toolCallId: 'call-1', state: 'output-available', input: { path: 'a.ts' }, output: 'text' },
+    { toolCallId: 'cut', state: 'output-error' },
+  ]);
+});

@@ -1,7 +1,14 @@
 // Holds the turn of a session: prints `renewed` for each renewal and `lost` with the code of the error that ends it. At the
 // line `commit` it adds a message and prints what became of that, at `block` it stands still in its next renewal.
 import { createInterface } from 'node:readline';
-import { openSession, SessionKey, type SessionLease, takeTurn, userMessage, XError } from '../../src/index.js';
+import {
+  openSession,
+  SessionKey,
+  type SessionLease,
+  takeTurn,
+  userMessage,
+  XError,
+} from '../../src/index.js';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 
 const [kind = '', directory = '', blockMs = '0'] = process.argv.slice(2);

@@ -186,7 +186,10 @@ export class HarnessAgentBuilder<Agent> {
     return this;
   }
 
-  /** Adds a listener for every event of every call. An error that it throws becomes a process warning. */
+  /**
+   * Adds a listener for every event of every call. An error that it throws becomes a process warning, and so does an event
+   * `warning` where neither a listener nor a reader of the call's events is there.
+   */
   onEvent(listener: (event: AgentEvent) => void): this {
     this.#listeners.push(listener);
     return this;

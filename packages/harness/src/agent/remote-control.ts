@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  ItemLog,
+  AgentState,
+  assistantMessage,
   type JsonObject,
   type Message,
   messageSchema,
+  operationId,
+  SessionConflictError,
   SessionKey,
   type SessionStore,
 } from '@x/core';
@@ -24,8 +27,9 @@ export type RemoteOrder =
   | { readonly type: 'steer'; readonly messages: readonly Message[] };
 
 /**
- * Orders to a session's running call from other processes: a short list beside the session in its store, at which the
- * running call looks every `pollMs`. Needs a store that processes share and that has leases, which tell whether a call runs.
+ * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
+ * same store; the running call looks for it every `pollMs`, and deletes it when it is carried out. There is one at a time.
+ * Needs a store that processes share and that has leases, which tell whether a call runs.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -38,16 +42,15 @@ export class RemoteControl {
 
   /** Gives an order. Resolves with true once the call has carried it out, with false when none runs or it ended first. */
   async send(key: SessionKey, order: RemoteOrder): Promise<boolean> {
-    if (this.#pollMs === 0 || !(await this.#isRunning(key))) return false;
-    const log = this.#logOf(key);
-    const entry = log.message(JSON.parse(JSON.stringify(order)) as JsonObject);
-    await log.append(() => [entry]);
-    for (;;) {
+    if (this.#pollMs === 0) return false;
+    const place = placeOf(key);
+    let given: string | undefined;
+    while (await this.#isRunning(key)) {
+      given ??= await this.#give(place, order);
       await sleep(this.#pollMs);
-      if (!(await log.read()).messages.some(({ id }) => id === entry.id)) return true;
-      if (await this.#isRunning(key)) continue;
-      return !(await remove(log, entry.id));
+      if (given && (await this.#store.load(place))?.token !== given) return true;
     }
+    return given !== undefined && !(await this.#store.delete(place));
   }
 
   /**
@@ -57,21 +60,35 @@ export class RemoteControl {
    */
   watch(key: SessionKey, carryOut: (order: RemoteOrder) => Promise<boolean>): () => void {
     if (this.#pollMs === 0) return () => {};
-    const log = this.#logOf(key);
+    const place = placeOf(key);
     const taken = new Set<string>();
     const look = async () => {
-      if ((await this.#store.load(controlKey(key))) === undefined) return;
-      for (const message of (await log.read()).messages) {
-        if (taken.has(message.id)) continue;
-        taken.add(message.id);
-        const order = orderSchema.parse(log.item(message)) as RemoteOrder;
-        void carryOut(order).then((isDone) => (isDone ? remove(log, message.id) : false), ignore);
-      }
+      const stored = await this.#store.load(place);
+      if (stored === undefined || taken.has(stored.token)) return;
+      taken.add(stored.token);
+      if (await carryOut(orderIn(stored.messages))) await this.#store.delete(place);
     };
     // A store that fails says so to the call itself; the next look makes up for this one.
-    const timer = setInterval(() => void look().catch(ignore), this.#pollMs);
+    const timer = setInterval(() => void look().catch(() => {}), this.#pollMs);
     timer.unref();
     return () => clearInterval(timer);
+  }
+
+  /** Stores an order, and answers its token; `undefined` while another order is there. */
+  async #give(place: SessionKey, order: RemoteOrder): Promise<string | undefined> {
+    const operation = operationId();
+    const data = JSON.parse(JSON.stringify(order)) as JsonObject;
+    const append = [assistantMessage([{ type: 'opaque', provider: NAME, data }])];
+    // The head of an agent's state, so that whatever lists or inspects sessions can read this one, too.
+    const { sessionId, userId, tenantId } = place.parts;
+    const head = AgentState.create({ sessionId, userId, tenantId }).head();
+    try {
+      await this.#store.commit(place, { operation, expected: undefined, head, keep: 0, append });
+      return operation;
+    } catch (error) {
+      if (SessionConflictError.isInstance(error)) return undefined;
+      throw error;
+    }
   }
 
   async #isRunning(key: SessionKey): Promise<boolean> {
@@ -79,23 +96,13 @@ export class RemoteControl {
     await lease?.release();
     return lease === undefined;
   }
-
-  #logOf(key: SessionKey): ItemLog {
-    return new ItemLog(this.#store, controlKey(key), NAME);
-  }
 }
 
-/** Takes an entry out. Answers whether it was there. */
-async function remove(log: ItemLog, entryId: string): Promise<boolean> {
-  const change = await log.change(({ messages }) => {
-    const rest = messages.filter(({ id }) => id !== entryId);
-    return rest.length === messages.length ? undefined : { keep: 0, append: rest };
-  });
-  return change !== undefined;
+function orderIn(messages: readonly Message[]): RemoteOrder {
+  const [block] = messages[0]?.content ?? [];
+  return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined) as RemoteOrder;
 }
 
-function controlKey({ parts }: SessionKey): SessionKey {
+function placeOf({ parts }: SessionKey): SessionKey {
   return SessionKey.of({ ...parts, agentId: `${parts.agentId}/${NAME}` });
 }
-
-function ignore(): void {}

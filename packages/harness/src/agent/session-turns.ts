@@ -249,13 +249,17 @@ export class SessionTurns {
   }
 
   #emit(event: AgentEvent, events: EventJournal<Reply>): void {
+    const { settings, listeners } = this.#parts;
     events.push(event);
-    for (const observer of this.#parts.listeners) {
+    if (event.type === 'warning' && listeners.length === 0 && !events.hasReaders) {
+      process.emitWarning(`${event.source}: ${event.message}`, { code: 'agent_warning' });
+    }
+    for (const observer of listeners) {
       try {
         observer(event);
       } catch (error) {
         // An observer must not be able to break what it observes.
-        process.emitWarning(`A listener of agent "${this.#parts.settings.name}" threw: ${String(error)}`);
+        process.emitWarning(`A listener of agent "${settings.name}" threw: ${String(error)}`);
       }
     }
   }

@@ -50,8 +50,8 @@ export interface ShellConfig extends Omit<z.input<typeof shellConfigSchema>, 'ex
 /**
  * `execute`: runs shell commands, as the user of this process unless `sandbox` or `executor` says otherwise. Commands are
  * given a minimal environment; without a sandbox they can still read that of this process. A time-out or an interruption
- * kills the whole process group. A command that ends is answered at once; what it leaves in the background goes on, but in a
- * sandbox.
+ * kills the whole process group, but no daemon that left it by `setsid`. A command that ends is answered at once; what it
+ * leaves in the background goes on, but in a sandbox.
  *
  * @throws {InvalidInputError} for a malformed configuration, or a required sandbox that this machine does not have.
  */

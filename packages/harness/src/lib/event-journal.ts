@@ -23,6 +23,11 @@ export class EventJournal<Result> {
   #first: number | undefined;
   #outcome: Outcome<Result> | undefined;
   #waiting: (() => void)[] = [];
+  #readers = 0;
+
+  get hasReaders(): boolean {
+    return this.#readers > 0;
+  }
 
   /** Adds an event. What comes after the end, as of work in the background, is for no reader. */
   push(event: AgentEvent): void {
@@ -75,19 +80,24 @@ export class EventJournal<Result> {
   }
 
   async *#read(from: number, isFirst = false): AsyncGenerator<AgentEvent, Result> {
-    for (let next = from; ; ) {
-      while (next < this.#end) {
-        const event = this.#events[next - this.#dropped];
-        if (event === undefined) throw eventsGone();
-        this.#seen = Math.max(this.#seen, ++next);
-        if (isFirst && this.#first !== undefined) {
-          this.#first = next;
-          if (this.#behind < KEPT) this.#wake();
+    this.#readers++;
+    try {
+      for (let next = from; ; ) {
+        while (next < this.#end) {
+          const event = this.#events[next - this.#dropped];
+          if (event === undefined) throw eventsGone();
+          this.#seen = Math.max(this.#seen, ++next);
+          if (isFirst && this.#first !== undefined) {
+            this.#first = next;
+            if (this.#behind < KEPT) this.#wake();
+          }
+          yield event;
         }
-        yield event;
+        if (this.#outcome !== undefined) break;
+        await this.#change();
       }
-      if (this.#outcome !== undefined) break;
-      await this.#change();
+    } finally {
+      this.#readers--;
     }
     if ('cause' in this.#outcome) throw this.#outcome.cause;
     return this.#outcome.result;

@@ -24,14 +24,15 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
   const response = await respond(call, streaming);
   call.addUsage(response.usage);
 
-  const message = assistantMessage(response.content, {
+  const content = withDistinctIds(response.content);
+  const message = assistantMessage(content, {
     id: call.draft.messageId,
-    ...authorship(response.content, call.scope.model),
+    ...authorship(content, call.scope.model),
   });
   if (streaming) call.draft.complete(textOf(message));
   call.draft.end();
   // An empty answer is none: providers refuse empty messages in the next request.
-  if (response.content.length > 0) call.add([message]);
+  if (content.length > 0) call.add([message]);
   else call.lastAssistant = undefined;
   call.finishReason = response.finishReason;
   if (response.id !== undefined) call.responseIds.push(response.id);
@@ -43,7 +44,19 @@ export async function reason(call: RunningCall, streaming: boolean): Promise<Mes
     usage: response.usage,
     durationMs: performance.now() - startedAt,
   });
-  return response.content.length > 0 ? message : undefined;
+  return content.length > 0 ? message : undefined;
+}
+
+/** Gives a number to the id of each call that an earlier call of the answer has too: providers refuse the next request else. */
+function withDistinctIds(content: readonly ContentBlock[]): readonly ContentBlock[] {
+  const taken = new Set<string>();
+  return content.map((block) => {
+    if (block.type !== 'tool_use') return block;
+    let { id } = block;
+    for (let number = 2; taken.has(id); number++) id = `${block.id}_${number}`;
+    taken.add(id);
+    return id === block.id ? block : { ...block, id };
+  });
 }
 
 /** Asks the model, or the next one when it failed for good, with a view that fits the new window. */

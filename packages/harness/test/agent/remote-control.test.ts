@@ -1,4 +1,4 @@
-import { InMemorySession, type Model, RuntimeContext, type SessionStore, textOf } from '@x/core';
+import { InMemorySession, type Model, RuntimeContext, type SessionStore, textOf, wrapStore } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
@@ -15,6 +15,15 @@ function processOf(directory: string, model: Model, session?: SessionStore): Har
     .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
     .settings({ remoteControlMs: 10 })
     .build();
+}
+
+/** The agents of all sessions that are stored. */
+async function sessionsIn(directory: string): Promise<readonly (string | undefined)[]> {
+  const found: (string | undefined)[] = [];
+  for await (const { key } of new JsonSession({ directory: `${directory}/sessions` }).list()) {
+    found.push(key.parts.agentId);
+  }
+  return found;
 }
 
 it('interrupts a call that runs in another process', async () => {
@@ -35,6 +44,7 @@ it('interrupts a call that runs in another process', async () => {
   expect(await other.interruptAnywhere(context)).toBe(true);
   expect((await call).stopReason).toBe('interrupted');
   expect(await other.interruptAnywhere(context)).toBe(false);
+  expect(await sessionsIn(directory)).toEqual(['agent']);
 });
 
 it('steers a call that runs in another process, and tells when it is in the conversation', async () => {
@@ -63,6 +73,54 @@ it('steers a call that runs in another process, and tells when it is in the conv
   await started;
   expect(await other.steer(context, 'In French, please')).toBe(true);
   expect((await call).text).toBe('Bonjour');
+  expect(await sessionsIn(directory)).toEqual(['agent']);
+});
+
+it('carries out the orders of several processes, each once, and keeps none', async () => {
+  const directory = scratch();
+  let begun = () => {};
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const orders = Array.from({ length: 6 }, (_, index) => `order ${index}`);
+  const model: Model = {
+    id: 'busy',
+    async generate({ messages }) {
+      begun();
+      await new Promise((resolve) => setImmediate(resolve));
+      const isTold = orders.every((order) => messages.some((message) => textOf(message) === order));
+      const call = { type: 'tool_use', id: `call-${messages.length}`, name: 'look', input: {} } as const;
+      return {
+        content: [isTold ? { type: 'text', text: 'Done' } : call],
+        finishReason: isTold ? 'stop' : 'tool-calls',
+      };
+    },
+  };
+  const call = processOf(directory, model).call('Go', context, { maxIterations: 1_000_000 });
+  await started;
+  const others = [1, 2, 3].map(() => processOf(directory, new ScriptedModel([])));
+  const given = orders.map((order, index) => others[index % 3]?.steer(context, order));
+  expect(await Promise.all(given)).toEqual(orders.map(() => true));
+  const told = (await call).messages.map(textOf).filter((text) => text.startsWith('order'));
+  expect(told.toSorted()).toEqual(orders);
+  expect(await sessionsIn(directory)).toEqual(['agent']);
+});
+
+it('leaves nothing of an order whose call ended before it', async () => {
+  const directory = scratch();
+  const inner = new JsonSession({ directory: `${directory}/sessions` });
+  const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+  const lease = await inner.lease(key, { ttlMs: 60_000 });
+  // The call ends once the order is there.
+  const store = wrapStore(inner, {
+    commit: async (...parameters) => {
+      const version = await inner.commit(...parameters);
+      await lease?.release();
+      return version;
+    },
+  });
+  expect(await processOf(directory, new ScriptedModel([]), store).interruptAnywhere(context)).toBe(false);
+  expect(await sessionsIn(directory)).toEqual([]);
 });
 
 it('takes an order back that no call can carry out', async () => {

@@ -1,4 +1,5 @@
 import {
+  type Capability,
   defineTool,
   InMemorySession,
   type Model,
@@ -14,7 +15,7 @@ import {
   userMessage,
 } from '@x/core';
 import { commitAt, ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { HarnessAgent, HarnessConfigError } from '../../src/index.js';
 import { collect, isPaired, scratch } from '../support.js';
@@ -252,4 +253,39 @@ it('a context leads to the session that the agent stored', async () => {
   const agent = builder(new ScriptedModel([{ text: 'Hi' }]), store).build();
   await agent.call('Hello', context);
   expect((await store.load(agent.keyOf(context)))?.messages.map(textOf)).toEqual(['Hello', 'Hi']);
+});
+
+describe('a warning', () => {
+  const begin = () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const warns: Capability = {
+      name: 'warns',
+      aroundCall(scope, next) {
+        scope.emit({ type: 'warning', source: 'warns', message: 'Look here.' });
+        return next();
+      },
+    };
+    const agent = builder(new ScriptedModel([{ text: 'done' }]), new InMemorySession()).use(warns);
+    return { warned, agent };
+  };
+
+  it('that nobody listens to is one of the process', async () => {
+    const { warned, agent } = begin();
+    await agent.build().call('Hi', context);
+    expect(warned.mock.calls).toEqual([['warns: Look here.', { code: 'agent_warning' }]]);
+  });
+
+  it('is left to those who listen, or read the stream', async () => {
+    const { warned, agent } = begin();
+    const events = await collect(agent.build().stream('Hi', context));
+    expect(events.some(({ type }) => type === 'warning')).toBe(true);
+    const listening = begin();
+    await listening.agent
+      .onEvent(() => {})
+      .build()
+      .call('Hi', context);
+    expect(warned.mock.calls).toEqual([]);
+    expect(listening.warned.mock.calls).toEqual([]);
+  });
 });

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { SessionKey, storageOf, textOf } from '@x/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { SessionKey, type SessionStore, storageOf, textOf, wrapStore } from '@x/core';
 import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { RedisSession, RedisWorkspace } from '@x/session-redis';
 import { ScriptedModel } from '@x/testkit';
@@ -25,14 +26,20 @@ function replicas() {
   const client = new Redis(inject('redisUrl'));
   onTestFinished(() => client.disconnect());
   const workspace = new RedisWorkspace({ client, keyPrefix });
-  const start = (model: ScriptedModel, child: ScriptedModel, more: Partial<BullmqTaskRunnerOptions> = {}) => {
+  const redis = new RedisSession({ client, keyPrefix });
+  const start = (
+    model: ScriptedModel,
+    child: ScriptedModel,
+    more: Partial<BullmqTaskRunnerOptions> = {},
+    session: SessionStore = redis,
+  ) => {
     const { hostname: host, port } = new URL(inject('redisUrl'));
     const runner = bullmqTaskRunner({ connection: { host, port: Number(port) }, queueName, ...more });
     const agent = HarnessAgent.builder()
       .name('lead')
       .model(model)
       .workspace(workspace)
-      .session(new RedisSession({ client, keyPrefix }))
+      .session(session)
       .checkpoint('step')
       .use(
         subagents([{ name: 'worker', description: 'Works', model: child }], {
@@ -45,7 +52,7 @@ function replicas() {
     onTestFinished(() => agent.close());
     return agent;
   };
-  return { start, repository: new WorkspaceTaskRepository(storageOf(workspace)) };
+  return { start, redis, repository: new WorkspaceTaskRepository(storageOf(workspace)) };
 }
 
 describe('bullmqTaskRunner', () => {
@@ -115,6 +122,35 @@ describe('bullmqTaskRunner', () => {
     await first.call('go', context);
     await until(async () => (await repository.list(owner)).every(({ status }) => status === 'running'));
     await first.close();
+    expect((await repository.list(owner)).map(({ status }) => status)).toEqual(['pending', 'pending']);
+    start(new ScriptedModel([]), new ScriptedModel([{ text: 'ONE' }, { text: 'TWO' }]), { maxAttempts: 2 });
+    await until(async () => (await repository.list(owner)).every(({ status }) => status === 'completed'));
+  });
+
+  it('passes each on once, also where one of them takes long to stop', async () => {
+    const { start, redis, repository } = replicas();
+    const both = { toolCalls: [...background.toolCalls, ...background.toolCalls] };
+    const work = held();
+    let isClosing = false;
+    // Longer than a task that was given back waits before it is begun again, and than those attempts together.
+    const slow = wrapStore(redis, {
+      commit: async (key, change) => {
+        const isFirst = isClosing;
+        isClosing = false;
+        if (isFirst) await sleep(1_500);
+        return redis.commit(key, change);
+      },
+    });
+    const models = [
+      new ScriptedModel([both, { text: 'begun' }]),
+      new ScriptedModel([work.reply, work.reply]),
+    ] as const;
+    const first = start(...models, { maxAttempts: 2 }, slow);
+    await first.call('go', context);
+    await until(async () => (await repository.list(owner)).every(({ status }) => status === 'running'));
+    isClosing = true;
+    await first.close();
+    expect(isClosing).toBe(false);
     expect((await repository.list(owner)).map(({ status }) => status)).toEqual(['pending', 'pending']);
     start(new ScriptedModel([]), new ScriptedModel([{ text: 'ONE' }, { text: 'TWO' }]), { maxAttempts: 2 });
     await until(async () => (await repository.list(owner)).every(({ status }) => status === 'completed'));

@@ -1,4 +1,4 @@
-import { defineTool, InMemorySession, pairingOf, RuntimeContext, type StopReason } from '@x/core';
+import { defineTool, InMemorySession, type Model, pairingOf, RuntimeContext, type StopReason } from '@x/core';
 import { chaosModels, ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import { budget, HarnessAgent } from '../../src/index.js';
@@ -20,6 +20,22 @@ const OPTIONS = {
   'with a checkpoint each step and a budget': { checkpoint: 'step', streaming: true },
   'with a retry, continued where cut': { maxRetries: 1, continueTruncated: 1 },
 } as const;
+
+it('numbers calls of one id apart, and runs each', async () => {
+  const twice = chaosModels.find(({ name }) => name === 'one id for two calls of an answer');
+  const agent = HarnessAgent.builder()
+    .model(twice?.open() as Model)
+    .tools(act)
+    .workspace(scratch())
+    .build();
+  const { messages } = await agent.call('Hi', context);
+  const blocks = messages.flatMap(({ content }) => content);
+  expect(blocks.flatMap((block) => (block.type === 'tool_use' ? [block.id] : []))).toEqual(['c', 'c_2']);
+  expect(blocks.flatMap((block) => (block.type === 'tool_result' ? [block.toolUseId] : []))).toEqual([
+    'c',
+    'c_2',
+  ]);
+});
 
 const REASONS: Readonly<Record<string, StopReason>> = {
   'a cut text': 'truncated',

@@ -61,7 +61,8 @@ interface Document extends Omit<StoredSession, 'token'> {
  * whole document anew; for long conversations use `WorkspaceSession`, where a commit costs what it adds.
  *
  * A commit is decided by the exclusive creation of the document's successor, which then takes its place. The lock only keeps
- * writers from trying in vain: one that stood still for so long that others took its lock overwrites nothing.
+ * writers from trying in vain: one that stood still for so long that others took its lock overwrites nothing. Exclusive
+ * creation is a hard link, so the file system must have those: FAT, exFAT and some network shares have none.
  *
  * @example
  * ```ts
