@@ -1,7 +1,10 @@
 import {
   type Capability,
   errorText,
+  InvalidInputError,
+  type Issue,
   type Model,
+  parseFileConfig,
   parseWith,
   readText,
   type Tool,
@@ -84,15 +87,22 @@ export const GENERAL_PURPOSE: Subagent = parseWith(
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
 
+/** What a folder's files are read with. */
+interface LoadOptions {
+  /** Names of the program's own subagents, which no file replaces. */
+  readonly taken: ReadonlySet<string>;
+  /** Names of the models that the program offers. */
+  readonly models: readonly string[];
+}
+
 /**
  * Reads every `*.md` of a folder, nothing of one without a name; a file that is no subagent becomes a problem, and harms no other.
- *
- * @param taken Names of the program's own subagents, which no file replaces.
+ * What a file says and nothing takes is a problem, too.
  */
 export async function loadSubagents(
   workspace: Workspace,
   folder: string,
-  taken: ReadonlySet<string>,
+  { taken, models }: LoadOptions,
 ): Promise<{ readonly subagents: readonly Subagent[]; readonly problems: readonly string[] }> {
   const subagents = new Map<string, Subagent>();
   const problems: string[] = [];
@@ -101,11 +111,19 @@ export async function loadSubagents(
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
     try {
       if (entry.size > MAX_BYTES) throw new Error(`has ${entry.size} bytes; ${MAX_BYTES} are allowed`);
-      const subagent = parseSubagentFile(await readText(workspace, entry.path), entry.path);
-      if (taken.has(subagent.name))
-        throw new Error(`"${subagent.name}" is the program's own; name it otherwise`);
-      if (subagents.has(subagent.name)) throw new Error(`a file before it is named "${subagent.name}" too`);
-      subagents.set(subagent.name, subagent);
+      const { subagent, ignored } = parseSubagentFile(await readText(workspace, entry.path), entry.path);
+      const { name, model = 'inherit' } = subagent;
+      if (taken.has(name)) throw new Error(`"${name}" is the program's own; name it otherwise`);
+      if (subagents.has(name)) throw new Error(`a file before it is named "${name}" too`);
+      const isKnown = typeof model !== 'string' || ['inherit', ...models].includes(model);
+      subagents.set(name, isKnown ? subagent : { ...subagent, model: 'inherit' });
+      for (const key of ignored) problems.push(`${entry.path}: ${key}: unknown key, which does nothing`);
+      if (isKnown) continue;
+      const known = models.toSorted().join(', ') || 'none';
+      problems.push(
+        `${entry.path}: model: there is no model named "${model}" (known: ${known}), and its parent's works for it; ` +
+          'add it to subagents(…, { models })',
+      );
     } catch (error) {
       problems.push(`${entry.path}: ${errorText(error)}`);
     }
@@ -113,29 +131,57 @@ export async function loadSubagents(
   return { subagents: [...subagents.values()], problems };
 }
 
+/** Keys of other systems that mean one of ours. */
+const ALIASES: Readonly<Record<string, string>> = {
+  steps: 'max_iterations',
+  max_iters: 'max_iterations',
+  maxIters: 'max_iterations',
+};
+
+/** A key of other systems that looks like a misspelt `model`. */
+const FOREIGN = 'mode';
+
+/** Keys that speak of rights: left out, such a word could leave a subagent more than its author meant. */
+const OF_RIGHTS =
+  /tool|permi|deny|den(?:ied|ies)|allow|forbid|restrict|without|mcp|server|env|secret|feature|capabilit|hook|sandbox|approv/i;
+
 /**
  * A subagent from Markdown: front matter, then its system prompt. Its keys are those of the ecosystem, in snake_case;
- * `tools` may be a list or words with commas between them.
+ * `tools` may be a list or words with commas between them. An unknown key is ignored, unless it speaks of rights or is
+ * likely a misspelt one of ours.
  *
  * @throws {InvalidInputError} naming every bad field.
  */
-function parseSubagentFile(text: string, path: string): Subagent {
+function parseSubagentFile(text: string, path: string) {
   const { data, body } = parseFrontMatter(text, path);
-  const { tools, max_iterations, max_output_tokens, name, ...rest } = data;
   const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');
-  const definition = parseWith(
-    fileSchema,
-    {
-      ...rest,
-      name: name ?? stem,
-      systemPrompt: body,
-      ...(tools === undefined ? {} : { tools: typeof tools === 'string' ? splitNames(tools) : tools }),
-      ...(max_iterations === undefined ? {} : { maxIterations: max_iterations }),
-      ...(max_output_tokens === undefined ? {} : { maxOutputTokens: max_output_tokens }),
-    },
-    path,
-  );
-  return { ...definition, without: [], ownTools: [], capabilities: [], source: text };
+  const { [FOREIGN]: foreign, ...ours } = data;
+  const named = Object.entries(ours).map(([key, value]) => [ALIASES[key] ?? key, value] as const);
+  const given: Record<string, unknown> = { name: stem, ...Object.fromEntries(named) };
+  if (typeof given.tools === 'string') given.tools = splitNames(given.tools);
+  if (body !== '' && given.system_prompt !== undefined) {
+    const message = 'the text below the front matter is the system prompt already';
+    throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
+  }
+  given.system_prompt ??= body;
+  let ignored = foreign === undefined ? [] : [FOREIGN];
+  let definition: z.output<typeof fileSchema>;
+  try {
+    definition = parseFileConfig(fileSchema, given, path);
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    const harmless = error.issues.filter(isHarmless).map((issue) => issue.path);
+    const rest = Object.entries(given).filter(([key]) => !harmless.includes(key));
+    definition = parseFileConfig(fileSchema, Object.fromEntries(rest), path);
+    ignored = [...ignored, ...harmless];
+  }
+  const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
+  return { subagent, ignored };
+}
+
+/** Tells whether an issue is but a key that nobody knows, and that resembles none of ours. */
+function isHarmless({ path, message }: Issue): boolean {
+  return message === 'unknown key' && !OF_RIGHTS.test(path);
 }
 
 function splitNames(names: string): readonly string[] {

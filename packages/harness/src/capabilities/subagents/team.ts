@@ -275,9 +275,9 @@ export class Team implements RunHandler {
   /** By name; what code declares stands before what files do. */
   async #known(files: Workspace) {
     const { declared } = this.#options;
-    const { folder, generalPurpose } = this.settings;
-    const own = new Set([GENERAL_PURPOSE, ...declared].map(({ name }) => name));
-    const loaded = await loadSubagents(files, folder, own);
+    const { folder, generalPurpose, models } = this.settings;
+    const taken = new Set([GENERAL_PURPOSE, ...declared].map(({ name }) => name));
+    const loaded = await loadSubagents(files, folder, { taken, models: Object.keys(models) });
     const subagents = new Map([...declared, ...loaded.subagents].map((each) => [each.name, each]));
     if (generalPurpose && !subagents.has(GENERAL_PURPOSE.name)) {
       subagents.set(GENERAL_PURPOSE.name, GENERAL_PURPOSE);

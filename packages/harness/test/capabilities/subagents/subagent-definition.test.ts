@@ -2,6 +2,7 @@ import type { AgentEvent } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
+import { loadSubagents } from '../../../src/capabilities/subagents/subagent-definition.js';
 import { subagents, workspaceTools } from '../../../src/index.js';
 import { scratch } from '../../support.js';
 import { context, parentWith, resultsOf } from './support.js';
@@ -47,7 +48,8 @@ describe('subagents in files', () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': '---\ndescription: Reviews\n---\nReview.',
       'subagents/no-description.md': 'Just text.',
-      'subagents/unknown-key.md': '---\ndescription: x\ncolor: red\n---\n',
+      'subagents/misspelt.md': '---\ndescription: x\ndeney: [a]\n---\n',
+      'subagents/two-prompts.md': '---\ndescription: x\nsystem_prompt: a\n---\nb',
       'subagents/torn.md': '---\ndescription: x\n',
       'subagents/code.md': '---\ndescription: x\nownTools: [a]\n---\n',
       'subagents/features.md': '---\ndescription: x\nfeatures: { permissions: false }\n---\n',
@@ -63,13 +65,72 @@ describe('subagents in files', () => {
       .build();
     await agent.call('go', context);
     const warnings = events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-    expect(warnings).toHaveLength(6);
+    expect(warnings).toHaveLength(7);
     expect(warnings.join('\n')).toContain('subagents/no-description.md');
-    expect(warnings.join('\n')).toContain('color: unknown key');
+    expect(warnings.join('\n')).toContain('deney: unknown key; did you mean deny?');
+    expect(warnings.join('\n')).toContain('system_prompt: the text below');
     expect(warnings.join('\n')).toContain('features: unknown key');
     expect(warnings.join('\n')).toContain('"general-purpose" is the program');
     expect(model.requests[0]?.system).toContain('- reviewer: Reviews');
     await agent.close();
+  });
+
+  it('may have keys of other systems, of which each that does nothing is told', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': [
+        '---',
+        'name: reviewer',
+        'description: Reviews changes',
+        'workspace: { mode: isolated }',
+        'tools: [read_file]',
+        'model: openai:gpt-4o-mini',
+        'steps: 1',
+        'temperature: 0.3',
+        'top_p: 0.9',
+        'hidden: false',
+        'mode: subagent',
+        'expose_to_user: true',
+        '---',
+        'You review.',
+      ].join('\n'),
+    });
+    const warnings: string[] = [];
+    const read = { toolCalls: [{ name: 'read_file', input: { path: 'subagents/reviewer.md' } }] };
+    const model = new ScriptedModel([spawn, read, { text: 'ok' }]);
+    const agent = parentWith(model, workspaceTools(), subagents())
+      .workspace(workspace)
+      .isolation('shared')
+      .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
+      .build();
+    await agent.call('go', context);
+    const keys = ['mode', 'workspace', 'top_p', 'hidden', 'expose_to_user'];
+    expect(warnings).toEqual([
+      ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
+      expect.stringContaining('model: there is no model named "openai:gpt-4o-mini" (known: none)'),
+    ]);
+    // The parent's model works for it, with its prompt and tools, for one step.
+    expect(model.requests[1]).toMatchObject({ system: 'You review.', temperature: 0.3 });
+    expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['read_file']);
+    expect(model.requests).toHaveLength(3);
+    await agent.close();
+  });
+
+  it.each([
+    'permissions: { mode: bypass }',
+    'disallowed_tools: [execute]',
+    'mcp_servers: { a: { command: evil } }',
+    'env: { TOKEN: x }',
+    'secrets: [TOKEN]',
+    'features: { permissions: false }',
+    'hooks: { before: evil }',
+    'ownTools: [execute]',
+    'tool: read_file',
+  ])('are refused that speak of rights which files have not: %s', async (line) => {
+    const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${line}\n---\nDo.` });
+    const options = { taken: new Set<string>(), models: [] };
+    const { subagents: loaded, problems } = await loadSubagents(workspace, 'subagents', options);
+    expect(loaded).toEqual([]);
+    expect(problems).toEqual([expect.stringContaining(`${line.split(':')[0]}: unknown key`)]);
   });
 
   it('give way to those that code declares, and are read anew for every call', async () => {
