@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AIMessage, type BaseMessage, RemoveMessage } from '@langchain/core/messages';
 import { pickRunnableConfigKeys, type RunnableConfig } from '@langchain/core/runnables';
 import { Command } from '@langchain/langgraph';
-import { type CompactOptions, type Compactor, isContextOverflow, parseWith } from '@x/core';
+import { isContextOverflow, parseWith } from '@x/core';
 import { createMiddleware } from 'langchain';
 import { compactorOf } from './compactor-of.js';
 import { fromMessage } from './from-message.js';
@@ -15,7 +15,7 @@ import {
 import { RequestMessages } from './reduced-request.js';
 import { type ResolvedSettings, resolveSettings } from './settings.js';
 import { toMessage } from './to-message.js';
-import { reasonFor } from './trigger.js';
+import { type Due, dueNow, keptMessages } from './trigger.js';
 
 /** LangGraph's word for a message that removes all others. */
 const REMOVE_ALL = '__remove_all__';
@@ -48,12 +48,14 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     settings: ResolvedSettings,
     runtime: Runtime,
     sources: readonly BaseMessage[],
-    compactOptions: CompactOptions,
+    { reason, kept }: Due,
+    system?: string,
   ): Promise<readonly BaseMessage[] | undefined> {
-    const compactor: Compactor = compactorOf(settings, pickRunnableConfigKeys(runtime) as RunnableConfig);
+    const compactor = compactorOf(settings, kept, pickRunnableConfigKeys(runtime) as RunnableConfig);
     const { signal } = runtime;
     const outcome = await compactor.compact(sources.map(toMessage), {
-      ...compactOptions,
+      reason,
+      ...(system ? { system } : {}),
       ...(signal === undefined ? {} : { signal }),
     });
     options.onCompaction?.(outcome);
@@ -70,8 +72,8 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
     beforeModel: async ({ messages }, runtime) => {
       for (const message of messages) message.id ??= randomUUID();
       const settings = await resolveSettings(options, runtime.context ?? {});
-      const reason = await reasonFor(settings, messages);
-      const reduced = reason && (await reduce(settings, runtime, messages, { reason }));
+      const due = await dueNow(settings, messages);
+      const reduced = due && (await reduce(settings, runtime, messages, due));
       return reduced && { messages: [new RemoveMessage({ id: REMOVE_ALL }), ...reduced] };
     },
     wrapModelCall: async (request, handler) => {
@@ -82,11 +84,10 @@ export function compactionMiddleware(options: CompactionMiddlewareOptions = {}) 
         const { systemMessage, state, runtime } = request;
         const messages = new RequestMessages(request.messages, state.messages);
         const settings = await resolveSettings(options, runtime.context ?? {});
-        const system = systemMessage?.text;
-        const reduced = await reduce(settings, runtime, messages.conversation, {
-          reason: 'request_too_large',
-          ...(system ? { system } : {}),
-        });
+        const { conversation } = messages;
+        const kept = await keptMessages(settings, conversation);
+        const due = { reason: 'request_too_large', kept } as const;
+        const reduced = await reduce(settings, runtime, conversation, due, systemMessage?.text);
         if (reduced === undefined) throw error;
         const update = messages.stateUpdate(reduced);
         const answer = await handler({ ...request, messages: messages.withReduced(reduced) });

@@ -1,44 +1,69 @@
 import type { BaseMessage } from '@langchain/core/messages';
-import { type CompactionReason, countMessages, estimateCounter, InvalidInputError } from '@x/core';
+import { type CompactionReason, InvalidInputError } from '@x/core';
+import { countTokensApproximately } from 'langchain';
 import type { MiddlewareSize } from './middleware-options.js';
 import type { ResolvedSettings } from './settings.js';
-import { toMessage } from './to-message.js';
 
-/**
- * Why a conversation is to be reduced now: `manual` when all sizes of a condition are reached, and `proactive_budget`
- * when so little is there that all of it would be kept: then only a window that is nearly full is a reason.
- *
- * @throws {InvalidInputError} for a fraction of a window that nobody knows.
- */
-export async function reasonFor(
-  { trigger, keep, window, tokenCounter, options }: ResolvedSettings,
-  sources: readonly BaseMessage[],
-): Promise<CompactionReason | undefined> {
-  if (trigger === undefined) return options.compat === false ? 'proactive_budget' : undefined;
-  let counted: number | undefined;
-  const reaches = async (size: MiddlewareSize, count: number): Promise<boolean> => {
-    const needed = tokensOf(size, window);
-    if (size.messages !== undefined && count < size.messages) return false;
-    if (needed === undefined) return true;
-    counted ??= tokenCounter
-      ? await tokenCounter([...sources])
-      : countMessages(estimateCounter, sources.map(toMessage));
-    return counted >= needed;
-  };
-  for (const size of trigger) {
-    if (!(await reaches(size, sources.length))) continue;
-    return (await reaches(keep, sources.length - 1)) ? 'manual' : 'proactive_budget';
-  }
-  return undefined;
+/** What is to be done with a conversation now. */
+export interface Due {
+  /**
+   * `manual` when all sizes of a condition are reached; `proactive_budget` when so little is there that all of it would be
+   * kept: then only a window that is nearly full is a reason.
+   */
+  readonly reason: CompactionReason;
+  /** The newest messages, which stay: as many as `keep` has room for. */
+  readonly kept: number;
 }
 
 /**
- * Tokens of a size, where it names any; of `tokens` and `fraction` the larger one.
+ * Tells whether a trigger is reached, and what stays.
  *
  * @throws {InvalidInputError} for a fraction of a window that nobody knows.
  */
-export function tokensOf(size: MiddlewareSize, window: number | undefined): number | undefined {
-  const { tokens, fraction } = size;
+export async function dueNow(
+  settings: ResolvedSettings,
+  messages: readonly BaseMessage[],
+): Promise<Due | undefined> {
+  const { trigger, window, options } = settings;
+  if (trigger === undefined && options.compat !== false) return undefined;
+  for (const size of trigger ?? []) {
+    if (size.messages !== undefined && messages.length < size.messages) continue;
+    const needed = tokensOf(size, window);
+    if (needed !== undefined && (await count(settings, messages)) < needed) continue;
+    const kept = await keptMessages(settings, messages);
+    return { reason: kept < messages.length ? 'manual' : 'proactive_budget', kept };
+  }
+  if (trigger !== undefined) return undefined;
+  return { reason: 'proactive_budget', kept: await keptMessages(settings, messages) };
+}
+
+/**
+ * Counts the newest messages that `keep` has room for; one stays at least.
+ *
+ * @throws {InvalidInputError} for a fraction of a window that nobody knows.
+ */
+export async function keptMessages(
+  settings: ResolvedSettings,
+  messages: readonly BaseMessage[],
+): Promise<number> {
+  const { keep, window } = settings;
+  if (keep.messages !== undefined) return keep.messages;
+  const room = tokensOf(keep, window) ?? 0;
+  let [few, many] = [Math.min(1, messages.length), messages.length];
+  while (few < many) {
+    const middle = Math.ceil((few + many) / 2);
+    if ((await count(settings, messages.slice(-middle))) <= room) few = middle;
+    else many = middle - 1;
+  }
+  return few;
+}
+
+async function count({ tokenCounter }: ResolvedSettings, messages: readonly BaseMessage[]): Promise<number> {
+  return (tokenCounter ?? countTokensApproximately)([...messages]);
+}
+
+/** Tokens of a size, where it names any; of `tokens` and `fraction` the larger one. */
+function tokensOf({ tokens, fraction }: MiddlewareSize, window: number | undefined): number | undefined {
   if (fraction === undefined) return tokens === undefined ? undefined : Math.floor(tokens);
   if (window === undefined) {
     const message =

@@ -79,7 +79,7 @@ it('takes the place of summarizationMiddleware with the same options', async () 
 });
 
 it('keeps an agent with tools within its window, calls and results together, and the record across summaries', async () => {
-  const STEPS = 24;
+  const STEPS = 40;
   const outcomes: CompactionOutcome[] = [];
   const model = fakeModel();
   for (let index = 0; index < STEPS; index++) {

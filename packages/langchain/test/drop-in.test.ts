@@ -55,6 +55,29 @@ it('leaves a conversation alone that is shorter than what is kept', async () => 
   expect(sent).toHaveLength(41);
 });
 
+it.each([
+  ['as LangChain counts', undefined, 3],
+  ['as its own counter says', (messages: readonly BaseMessage[]) => messages.length * 20, 6],
+])('keeps as many tokens of messages as fit, %s', async (_, tokenCounter, count) => {
+  const options = {
+    model: summarizer(),
+    trigger: { tokens: 300 },
+    keep: { tokens: 120 },
+    ...(tokenCounter ? { tokenCounter } : {}),
+  };
+  const { messages } = await run(options as CompactionMiddlewareOptions);
+  const theirs = createAgent({
+    model: fakeModel().respond(new AIMessage('Done.')),
+    tools: [],
+    middleware: [summarizationMiddleware(options as never)],
+  });
+  const kept = ({ id, additional_kwargs }: BaseMessage) =>
+    /^(?:human-|ai-|latest)/.test(id ?? '') && additional_kwargs.lc_source === undefined;
+  const expected = (await theirs.invoke({ messages: asked() })).messages.filter(kept).map(({ id }) => id);
+  expect(messages.filter(kept).map(({ id }) => id)).toEqual(expected);
+  expect(expected).toHaveLength(count);
+});
+
 it('never summarizes before the provider refuses unless a trigger is named or compat is off', async () => {
   const long = asked(60);
   expect((await run({ model: summarizer() }, {}, long)).sent).toHaveLength(121);
