@@ -1,7 +1,8 @@
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { InvalidInputError, parseWith } from '@x/core';
 import * as z from 'zod';
 import { substituteEnvironment } from '../config/substitute-environment.js';
-import type { McpClient } from './mcp-client.js';
+import type { McpClient, McpElicit } from './mcp-client.js';
 
 const strings = z.record(z.string(), z.string());
 
@@ -15,6 +16,18 @@ const serverSchema = z.strictObject({
   /** A server to connect to by streamable HTTP. */
   url: z.url({ protocol: /^https?$/ }).optional(),
   headers: strings.optional(),
+  /**
+   * Authorizes requests to `url` by OAuth: the SDK's interface, which keeps tokens. Discovery, registration, PKCE and refresh are
+   * the SDK's work.
+   */
+  authProvider: z
+    .custom<OAuthClientProvider>(
+      (value) => typeof (value as Partial<OAuthClientProvider> | null)?.tokens === 'function',
+      'must be an OAuthClientProvider of the MCP SDK',
+    )
+    .optional(),
+  /** Answers what the server asks the user in the middle of a call; left out, servers are told that nobody answers. */
+  elicit: z.custom<McpElicit>((value) => typeof value === 'function', 'must be a function').optional(),
   /** A connected client. It stays the caller's: it is never closed. */
   client: z.custom<McpClient>(isClient, 'must have listTools() and callTool()').optional(),
   /** Patterns of the tools to offer, by the server's own names. Default: all. */
@@ -62,17 +75,14 @@ export function parseMcpConfig(
   environment: Readonly<Record<string, string | undefined>>,
 ): { readonly settings: McpSettings; readonly redact: Redact } {
   const subject = 'mcp configuration';
-  // A client is an object of the caller: it is carried past the substitution.
-  const servers = Object.entries(config.servers ?? {});
-  const plain = {
-    ...config,
-    servers: Object.fromEntries(servers.map(([name, { client: _, ...rest }]) => [name, rest])),
-  };
+  // What only code can give is carried past the substitution.
+  const given = Object.entries(config.servers ?? {}).map(
+    ([name, { client, authProvider, elicit, ...plain }]) =>
+      [name, plain, defined({ client, authProvider, elicit })] as const,
+  );
+  const plain = { ...config, servers: Object.fromEntries(given.map(([name, server]) => [name, server])) };
   const substituted = substituteEnvironment(plain, environment, subject) as typeof plain;
-  const whole = servers.map(([name, { client }]) => [
-    name,
-    client ? { ...substituted.servers[name], client } : substituted.servers[name],
-  ]);
+  const whole = given.map(([name, , objects]) => [name, { ...substituted.servers[name], ...objects }]);
   const settings = parseWith(
     mcpConfigSchema,
     { ...substituted, servers: Object.fromEntries(whole) },
@@ -82,12 +92,18 @@ export function parseMcpConfig(
   return { settings, redact: secretsIn(plain, environment) };
 }
 
-function checkKind(name: string, { command, url, client }: McpServerSettings): void {
+function defined(objects: object): object {
+  return Object.fromEntries(Object.entries(objects).filter(([, value]) => value !== undefined));
+}
+
+function checkKind(name: string, { command, url, client, authProvider, elicit }: McpServerSettings): void {
+  const refuse = (path: string, message: string) => {
+    throw new InvalidInputError('mcp configuration', [{ path: `servers.${name}${path}`, message }]);
+  };
   const given = [command, url, client].filter((kind) => kind !== undefined);
-  if (given.length === 1) return;
-  throw new InvalidInputError('mcp configuration', [
-    { path: `servers.${name}`, message: 'needs exactly one of command, url and client' },
-  ]);
+  if (given.length !== 1) refuse('', 'needs exactly one of command, url and client');
+  if (authProvider !== undefined && url === undefined) refuse('.authProvider', 'needs a url');
+  if (elicit !== undefined && client !== undefined) refuse('.elicit', 'is for the client itself to handle');
 }
 
 function isClient(value: unknown): boolean {

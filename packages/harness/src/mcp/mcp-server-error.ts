@@ -1,3 +1,4 @@
+import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { XError } from '@x/core';
 
 export type McpServerErrorCode = 'mcp_unavailable' | 'mcp_lost' | 'mcp_timeout' | 'mcp_tool_failed';
@@ -38,6 +39,7 @@ export function failureKind(error: unknown): FailureKind {
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
     const { code } = current as { readonly code?: unknown };
     if (code === CONNECTION_CLOSED) return 'lost';
+    if (current instanceof UnauthorizedError) return 'unsent';
     // The session is unknown to a server that was begun anew; it refused before it did anything.
     if (code === 404 && /session/i.test(current.message)) return 'unsent';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';
