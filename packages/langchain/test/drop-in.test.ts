@@ -69,7 +69,9 @@ it.each([
   const theirs = createAgent({
     model: fakeModel().respond(new AIMessage('Done.')),
     tools: [],
-    middleware: [summarizationMiddleware(options as never)],
+    middleware: [
+      summarizationMiddleware(options as never) as unknown as ReturnType<typeof compactionMiddleware>,
+    ],
   });
   const kept = ({ id, additional_kwargs }: BaseMessage) =>
     /^(?:human-|ai-|latest)/.test(id ?? '') && additional_kwargs.lc_source === undefined;
