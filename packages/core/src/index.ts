@@ -68,34 +68,26 @@ export { type Clock, systemClock } from './lib/clock.js';
 export { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from './lib/deadline.js';
 export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
-export {
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  jsonObjectSchema,
-  jsonText,
-  jsonValueSchema,
-} from './lib/json.js';
+export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.js';
+export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
 export { editDistance, errorText, headOf, tailOf } from './lib/text.js';
 export { checkMessages, readMessages } from './messages/check-messages.js';
-export {
-  type ContentBlock,
-  contentBlockSchema,
-  type FileBlock,
-  type FileSource,
-  type OpaqueBlock,
-  type TextBlock,
-  type ThinkingBlock,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  type ToolUseBlock,
+export type {
+  ContentBlock,
+  FileBlock,
+  FileSource,
+  OpaqueBlock,
+  TextBlock,
+  ThinkingBlock,
+  ToolOutputBlock,
+  ToolResultBlock,
+  ToolUseBlock,
 } from './messages/content-block.js';
 export {
   assistantMessage,
   type Message,
   type MessageKind,
   type MessageOptions,
-  messageSchema,
   nativeIndex,
   type Role,
   systemMessage,
@@ -106,6 +98,7 @@ export {
   toolUsesOf,
   userMessage,
 } from './messages/message.js';
+export { contentBlockSchema, messageSchema } from './messages/message-schemas.js';
 export { type MessageGroup, type Pairing, pairingOf, type RepeatedPair } from './messages/pairing.js';
 export type { StandardResult, StandardSchema } from './model/compile-schema.js';
 export { type CompiledSchema, compileSchema } from './model/compile-schema.js';

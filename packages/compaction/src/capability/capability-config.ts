@@ -1,5 +1,5 @@
 import type { CallScope, CompactionOutcome, Message } from '@x/core';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { configSchema, type ResolvedCompactionConfig } from '../config/compaction-config.js';
 
 /** The facts known when a compaction is about to begin. */
@@ -38,18 +38,18 @@ type BeforeCompactionHook =
   | ((input: BeforeCompaction, scope: CallScope) => Awaitable<void>);
 
 const callback = <Callback>() =>
-  z.custom<Callback>((value) => typeof value === 'function', 'must be a function').optional();
+  z.optional(z.custom<Callback>((value) => typeof value === 'function', 'must be a function'));
 
 /** Keys of an agent's compaction that files can hold too. */
 export const agentShape = {
   /** Write all messages to the session's log before anything is reduced. */
-  offloadBeforeCompact: z.boolean().default(true),
+  offloadBeforeCompact: z._default(z.boolean(), true),
   /** Tell `flush`, and every capability with `beforeReduction`, what a compaction takes out, before it is taken out. */
-  flushBeforeCompact: z.boolean().default(true),
+  flushBeforeCompact: z._default(z.boolean(), true),
   /** Offer the tool `recall`, and remind a model of what was removed and fits a new message of the user. */
-  recall: z.boolean().default(true),
+  recall: z._default(z.boolean(), true),
   /** Offer the tool `compact`, by which a model chooses the moment itself. */
-  compactTool: z.boolean().default(false),
+  compactTool: z._default(z.boolean(), false),
 };
 
 const codeShape = {
@@ -70,4 +70,4 @@ export type CompactionCapabilitySettings = Extract<
   CompactionCapabilityConfig,
   { readonly preset?: undefined }
 >;
-export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodObject<typeof codeShape>>;
+export type ResolvedCapabilityConfig = ResolvedCompactionConfig & z.output<z.ZodMiniObject<typeof codeShape>>;

@@ -1,5 +1,5 @@
 import type { Issue, Model, TokenCounter } from '@x/core';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import type { Reducer } from '../reducer.js';
 import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
@@ -19,62 +19,66 @@ import { stageNames } from './stages.js';
 /** The share of the window at which a reduction is due where no trigger is named. */
 const TRIGGER_SHARE = 0.85;
 
-const triggerSchema = z
-  .strictObject({
+const triggerSchema = z.pipe(
+  z.strictObject({
     /** This share of the context window. Default 0.85, unless another trigger is named. */
-    share: shareSchema.optional(),
+    share: z.optional(shareSchema),
     /** This many tokens. */
-    tokens: countSchema.optional(),
+    tokens: z.optional(countSchema),
     /** This many messages. */
-    messages: countSchema.optional(),
-  })
-  .transform((trigger) => {
+    messages: z.optional(countSchema),
+  }),
+  z.transform((trigger) => {
     const named = trigger.share ?? trigger.tokens ?? trigger.messages;
     return named === undefined ? { share: TRIGGER_SHARE } : trigger;
-  });
+  }),
+);
 
 /** Keys of every configuration, with a preset or without. */
 const sharedShape = {
   /** The window of the model that reads the conversation, in tokens. */
-  contextWindow: z.number().int().min(1).optional(),
+  contextWindow: z.optional(z.int().check(z.minimum(1))),
   /** Replace secrets in summaries by `[redacted:kind]`: common ones (`true`), `patterns` besides, or none (`false`). */
-  redact: redactSchema.default(true),
+  redact: z._default(redactSchema, true),
 };
 
 const groupedShape = {
   ...sharedShape,
   /** When a reduction is due. What is named alone decides, of several triggers the nearest; 0 switches one off. */
-  trigger: triggerSchema.prefault({}),
+  trigger: z.prefault(triggerSchema, {}),
   /**
    * What a reduction aims for: the share of the trigger point that it leaves, or tokens. Default 0.5, more where what is
    * kept and the record have more.
    */
-  target: z
-    .union([
+  target: z.optional(
+    z.union([
       z
         .number()
-        .gt(0)
-        .lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
-      z.strictObject({ tokens: z.number().int().min(1) }),
-    ])
-    .optional(),
+        .check(
+          z.gt(0),
+          z.lt(1, 'is a share of the trigger point, below 1; tokens are written { tokens: 60000 }'),
+        ),
+      z.strictObject({ tokens: z.int().check(z.minimum(1)) }),
+    ]),
+  ),
   /** What stays verbatim. */
-  keep: keepSchema.prefault({}),
+  keep: z.prefault(keepSchema, {}),
   /** How summaries are written. */
-  summary: z.strictObject(summaryShape).prefault({}),
+  summary: z.prefault(z.strictObject(summaryShape), {}),
   /** How much a reduction must save to count. */
-  saving: savingSchema.prefault({}),
+  saving: z.prefault(savingSchema, {}),
 };
 
 const stageSchema = z.enum(stageNames);
-const stagesOf = <Stage extends z.ZodType>(schema: Stage) => z.array(schema).min(1).optional();
+const stagesOf = <Stage extends z.ZodMiniType>(schema: Stage) =>
+  z.optional(z.array(schema).check(z.minLength(1)));
 
 /** Keys that only a file has beside the groups: stages by name, the summarizer by name. */
 export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
     /** The name of a dedicated summarizer; `null`: no model summarizes. Left out: the agent's own model. */
-    model: z.string().min(1).nullable().optional(),
+    model: z.nullish(z.string().check(z.minLength(1))),
   },
 };
 
@@ -94,16 +98,15 @@ const codeShape = {
   },
   common: {
     /** Writes the summaries; `null`: none does. Left out: see where the configuration is used. */
-    model: z
-      .custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a Model')
-      .nullable()
-      .optional(),
-    counter: z
-      .custom<TokenCounter>(
+    model: z.nullish(
+      z.custom<Model>((value) => typeof (value as Model | null)?.generate === 'function', 'must be a Model'),
+    ),
+    counter: z.optional(
+      z.custom<TokenCounter>(
         (value) => typeof (value as TokenCounter | null)?.count === 'function',
         'must be a TokenCounter',
-      )
-      .optional(),
+      ),
+    ),
   },
 };
 
@@ -113,14 +116,14 @@ const codeShape = {
  * @param common Keys that are the same with every preset.
  * @param grouped Keys that only the groups have.
  */
-export function writtenSchema<Common extends z.ZodRawShape, Grouped extends z.ZodRawShape>(
+export function writtenSchema<Common extends z.core.$ZodShape, Grouped extends z.core.$ZodShape>(
   common: Common,
   grouped: Grouped,
 ) {
   return z.discriminatedUnion(
     'preset',
     [
-      z.strictObject({ preset: z.undefined().optional(), ...groupedShape, ...grouped, ...common }),
+      z.strictObject({ preset: z.optional(z.undefined()), ...groupedShape, ...grouped, ...common }),
       z.strictObject({ preset: z.literal('agentscope'), ...sharedShape, ...agentscopeShape, ...common }),
       z.strictObject({ preset: z.literal('everruns'), ...sharedShape, ...everrunsShape, ...common }),
       z.strictObject({ preset: z.literal('aura'), ...sharedShape, ...auraShape, ...common }),
@@ -133,8 +136,8 @@ const completeSchema = z.strictObject({
   ...groupedShape,
   ...codeShape.grouped,
   ...codeShape.common,
-  summary: summarizeOptionsSchema.omit({ keep: true, saving: true, redact: true }).prefault({}),
-  preset: z.enum(['agentscope', 'everruns', 'aura']).optional(),
+  summary: z.prefault(z.omit(summarizeOptionsSchema, { keep: true, saving: true, redact: true }), {}),
+  preset: z.optional(z.enum(['agentscope', 'everruns', 'aura'])),
 });
 
 /** The configuration with every default filled in and every preset mapped onto groups and stages. */
@@ -165,7 +168,7 @@ function mapped(written: Exclude<Written, { preset?: undefined }>): PresetSettin
 }
 
 /** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
-export function refuseContradictions(written: Written, context: z.RefinementCtx): void {
+export function refuseContradictions(written: Written, context: z.core.$RefinementCtx): void {
   // What is no configuration yet contradicts nothing.
   if (context.issues.length > 0) return;
   const refuse = (path: string, message: string) =>
@@ -217,7 +220,7 @@ function contradictionsIn(
 }
 
 /** Refuses what only a file can say: names, which code has no table for. */
-function refuseNames(written: Written, context: z.RefinementCtx): void {
+function refuseNames(written: Written, context: z.core.$RefinementCtx): void {
   const refuse = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const named = 'is a name, for files alone;';
   if (written.preset === 'everruns' && typeof written.summarization.model === 'string') {
@@ -228,23 +231,26 @@ function refuseNames(written: Written, context: z.RefinementCtx): void {
   if (written.prompt !== undefined) refuse(['prompt'], `${named} give the text as summaryPrompt`);
 }
 
-function codeSchema<Extra extends z.ZodRawShape>(extra: Extra) {
+function codeSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
   return writtenSchema({ ...codeShape.common, ...extra }, codeShape.grouped);
 }
 
 /** The schema of what code writes, with keys of its own beside those of a compaction. */
-export function configSchema<Extra extends z.ZodRawShape>(extra: Extra) {
+export function configSchema<Extra extends z.core.$ZodShape>(extra: Extra) {
   type Config = z.input<ReturnType<typeof codeSchema<Extra>>>;
-  type Resolved = ResolvedCompactionConfig & z.output<z.ZodObject<Extra>>;
-  const schema = codeSchema(extra).superRefine((written, context) => {
-    refuseNames(written as Written, context);
-    refuseContradictions(written as Written, context);
-  });
+  type Resolved = ResolvedCompactionConfig & z.output<z.ZodMiniObject<Extra>>;
+  const schema = codeSchema(extra).check(
+    z.superRefine((written, context) => {
+      refuseNames(written as Written, context);
+      refuseContradictions(written as Written, context);
+    }),
+  );
   const own = Object.keys(extra);
-  return schema.transform((written) => ({
+  const transformed = z.transform((written: z.output<typeof schema>) => ({
     ...Object.fromEntries(Object.entries(written).filter(([key]) => own.includes(key))),
     ...resolved(written as Written),
-  })) as unknown as z.ZodType<Resolved, Config>;
+  }));
+  return z.pipe(schema, transformed) as unknown as z.ZodMiniType<Resolved, Config>;
 }
 
 /**

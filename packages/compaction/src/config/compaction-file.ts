@@ -1,5 +1,5 @@
 import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig, toSnakeCase } from '@x/core';
-import type * as z from 'zod';
+import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { dataShape, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
@@ -8,11 +8,10 @@ import { auraShape } from './presets/aura.js';
 import { everrunsShape } from './presets/everruns.js';
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
-const compactionFileSchema = writtenSchema(
-  { ...dataShape.common, ...agentShape },
-  dataShape.grouped,
-).superRefine(({ model, ...written }, context) =>
-  refuseContradictions({ ...written, ...(model === null ? { model } : {}) } as Written, context),
+const compactionFileSchema = writtenSchema({ ...dataShape.common, ...agentShape }, dataShape.grouped).check(
+  z.superRefine(({ model, ...written }, context) =>
+    refuseContradictions({ ...written, ...(model === null ? { model } : {}) } as Written, context),
+  ),
 );
 
 type FileOutput = z.output<typeof compactionFileSchema>;

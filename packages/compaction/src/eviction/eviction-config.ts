@@ -8,11 +8,11 @@ export const evictionConfigSchema = z
      * UTF-16 units of text above which a tool's result is evicted; 0: none is. Left out: a result of more than a quarter of
      * the model's window is.
      */
-    maxResultChars: countSchema.optional(),
+    maxResultChars: z.optional(countSchema),
     /** UTF-16 units of text above which a user's message is evicted; 0: none is. */
-    maxUserChars: countSchema.default(200_000),
+    maxUserChars: z._default(countSchema, 200_000),
     /** UTF-16 units of head and of tail that stay. */
-    previewChars: countSchema.default(2_000),
+    previewChars: z._default(countSchema, 2_000),
     /** Directory in the workspace. */
     evictionPath: z
       .string()

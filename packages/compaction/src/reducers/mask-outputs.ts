@@ -7,7 +7,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { countSchema, maskOutputsSchema } from '../config/stage-schemas.js';
 import { marksOf, stringsIn } from '../conversation/marks.js';
 import { startOfLive } from '../conversation/regions.js';
@@ -17,11 +17,11 @@ import { type Reducer, unchanged } from '../reducer.js';
 import { alterMessages, ifWorthwhile } from './alter-messages.js';
 import { observationStub, placesIn } from './stubs.js';
 
-const optionsSchema = maskOutputsSchema.extend({
+const optionsSchema = z.extend(maskOutputsSchema, {
   /** When given: the newest messages whose outputs stay whole, in place of a number of outputs. */
-  keepRecentMessages: countSchema.optional(),
+  keepRecentMessages: z.optional(countSchema),
   /** Leave outputs alone while only the number of messages is over: masking cannot change that. */
-  onlyForTokens: z.boolean().default(false),
+  onlyForTokens: z._default(z.boolean(), false),
 });
 
 /**

@@ -5,21 +5,21 @@ import {
   parseWith,
   type ToolDefinition,
 } from '@x/core';
-import * as z from 'zod';
+import * as z from 'zod/mini';
 
 const holding = <Value>(key: string, what: string) =>
   z.custom<Value>((value) => typeof value === 'object' && value !== null && key in value, `must be ${what}`);
 
 const optionsSchema = z.strictObject({
-  reason: z.enum(['proactive_budget', 'request_too_large', 'manual']).optional(),
-  instructions: z.string().optional(),
-  signal: holding<AbortSignal>('aborted', 'an AbortSignal').optional(),
-  system: z.string().optional(),
-  tools: z.array(holding<ToolDefinition>('name', 'a tool definition')).optional(),
-  contextWindow: z.number().min(1).optional(),
-  appendix: z.string().optional(),
-  logLocation: z.string().optional(),
-  recall: z.string().optional(),
+  reason: z.optional(z.enum(['proactive_budget', 'request_too_large', 'manual'])),
+  instructions: z.optional(z.string()),
+  signal: z.optional(holding<AbortSignal>('aborted', 'an AbortSignal')),
+  system: z.optional(z.string()),
+  tools: z.optional(z.array(holding<ToolDefinition>('name', 'a tool definition'))),
+  contextWindow: z.optional(z.number().check(z.minimum(1))),
+  appendix: z.optional(z.string()),
+  logLocation: z.optional(z.string()),
+  recall: z.optional(z.string()),
 });
 
 const REMEDY =

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { isObject, type JsonObject, jsonFault, jsonObjectSchema, jsonValueSchema } from '../lib/json.js';
+import { isObject, type JsonObject, jsonFault } from '../lib/json.js';
+import { jsonObjectSchema, jsonValueSchema } from '../lib/json-schemas.js';
 import { checkMessages } from '../messages/check-messages.js';
 import { type Message, textOf } from '../messages/message.js';
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Capability } from '../agent/capability.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
-import { isObject, type JsonObject, type JsonValue, jsonObjectSchema } from '../lib/json.js';
+import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
+import { jsonObjectSchema } from '../lib/json-schemas.js';
 import { parseWith } from './parse.js';
 
 /**
@@ -9,7 +10,7 @@ import { parseWith } from './parse.js';
  *
  * @throws {InvalidInputError} naming every bad key as the file writes it.
  */
-export function parseFileConfig<Schema extends z.ZodType>(
+export function parseFileConfig<Schema extends z.core.$ZodType>(
   schema: Schema,
   value: unknown,
   subject: string,
@@ -22,7 +23,7 @@ export function parseFileConfig<Schema extends z.ZodType>(
  * JSON Schema of what such a file may hold, for editors. It describes what is written, not what comes out of it: keys with
  * defaults may be left out, and what only code can pass is not limited.
  */
-export function fileJsonSchema(schema: z.ZodType): JsonObject {
+export function fileJsonSchema(schema: z.core.$ZodType): JsonObject {
   return jsonObjectSchema.parse(inSnakeCase(jsonSchemaOf(schema)));
 }
 
@@ -39,7 +40,7 @@ export interface FileCapability {
  * @param name As files write it, for messages.
  * @param schema Its configuration in camelCase, as far as data can express it; `create` validates what it is given.
  */
-export function fileCapability<Schema extends z.ZodType>(
+export function fileCapability<Schema extends z.core.$ZodType>(
   name: string,
   schema: Schema,
   create: (config: z.input<Schema>) => Capability | Promise<Capability>,
@@ -61,7 +62,7 @@ function inFileTerms<Result>(run: () => Result): Result {
   }
 }
 
-function jsonSchemaOf(schema: z.ZodType): JsonObject {
+function jsonSchemaOf(schema: z.core.$ZodType): JsonObject {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonObject;
 }
 

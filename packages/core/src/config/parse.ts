@@ -1,4 +1,5 @@
-import * as z from 'zod';
+import { safeParse, type core as z } from 'zod/mini';
+import en from 'zod/v4/locales/en.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
 import { editDistance } from '../lib/text.js';
 
@@ -7,13 +8,13 @@ import { editDistance } from '../lib/text.js';
  *
  * @throws {InvalidInputError} naming the path of every bad field.
  */
-export function parseWith<Schema extends z.ZodType>(
+export function parseWith<Schema extends z.$ZodType>(
   schema: Schema,
   value: unknown,
   subject: string,
   remedy?: string,
 ): z.output<Schema> {
-  const result = schema.safeParse(value);
+  const result = safeParse(schema, value, { error: localeError });
   if (result.success) return result.data;
   throw new InvalidInputError(
     subject,
@@ -23,35 +24,40 @@ export function parseWith<Schema extends z.ZodType>(
 }
 
 /** Adds to an unknown key the one that was probably meant. */
-function suggested(issue: Issue, schema: z.ZodType): Issue {
+function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
   const key = issue.path.slice(issue.path.lastIndexOf('.') + 1);
-  const known = [...keysOf(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }))];
-  const [near] = known
+  const [near] = [...keysOf(schema)]
     .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
     .filter(({ distance }) => distance <= Math.min(2, Math.floor(key.length / 4)))
     .sort((left, right) => left.distance - right.distance);
   return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near.name}?` };
 }
 
-/** The keys that a schema knows at any depth. */
-function keysOf(schema: unknown, keys = new Set<string>()): ReadonlySet<string> {
-  if (typeof schema !== 'object' || schema === null) return keys;
-  for (const [keyword, value] of Object.entries(schema)) {
-    if (keyword === 'properties') for (const name of Object.keys(value)) keys.add(name);
-    keysOf(value, keys);
+/** The keys that a schema knows at any depth. Reads its definition: a JSON Schema of it would need the whole of zod. */
+function keysOf(part: unknown, keys = new Set<string>(), seen = new Set<unknown>()): ReadonlySet<string> {
+  if (typeof part !== 'object' || part === null || seen.has(part)) return keys;
+  seen.add(part);
+  const { _zod: internals } = part as { readonly _zod?: z.$ZodTypeInternals };
+  const definition = internals?.def ?? part;
+  if (internals !== undefined && 'shape' in definition) {
+    for (const name of Object.keys(definition.shape as object)) keys.add(name);
   }
+  for (const inner of Object.values(definition)) keysOf(inner, keys, seen);
   return keys;
 }
 
 const UNKNOWN_KEY = 'unknown key';
 
+/** Words the issues of schemas of `zod/mini`, which bring no words of their own. */
+const { localeError } = en();
+
 /** Lists the problems that zod found, each with its path. */
-export function issuesOf(error: z.ZodError): readonly Issue[] {
+export function issuesOf(error: z.$ZodError): readonly Issue[] {
   return error.issues.flatMap(toIssues);
 }
 
-function toIssues(issue: z.core.$ZodIssue): Issue[] {
+function toIssues(issue: z.$ZodIssue): Issue[] {
   // zod reports unknown keys at the object that has them; the path should lead to the key.
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: UNKNOWN_KEY }));
@@ -63,7 +69,7 @@ function toIssues(issue: z.core.$ZodIssue): Issue[] {
   return [{ path: formatPath(issue.path), message: issue.message }];
 }
 
-function alternatives(errors: readonly (readonly z.core.$ZodIssue[])[]): string {
+function alternatives(errors: readonly (readonly z.$ZodIssue[])[]): string {
   const messages = errors.map((issues) =>
     issues
       .flatMap(toIssues)

@@ -1,4 +1,3 @@
-import * as z from 'zod';
 import { formatPath } from '../config/parse.js';
 
 /** A value that survives `JSON.parse(JSON.stringify(value))`. */
@@ -12,18 +11,6 @@ export type JsonValue =
 
 /** A JSON object; immutable. */
 export type JsonObject = { readonly [key: string]: JsonValue };
-
-// Carried, not inspected: validating every leaf of provider metadata and tool input would cost more than all else.
-/** Any JSON value. */
-export const jsonValueSchema: z.ZodType<JsonValue> = z.custom<JsonValue>(
-  (value) => value !== undefined,
-  'must be a JSON value',
-);
-/** Any JSON object. */
-export const jsonObjectSchema: z.ZodType<JsonObject> = z.custom<JsonObject>(
-  isObject,
-  'must be a JSON object',
-);
 
 /** Tests for an object that is no array. */
 export function isObject(value: JsonValue | undefined): value is JsonObject;

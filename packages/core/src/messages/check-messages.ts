@@ -4,8 +4,9 @@ import { digest } from '../lib/digest.js';
 import { isObject, type JsonValue, jsonFault } from '../lib/json.js';
 import { errorText } from '../lib/text.js';
 import { warn } from '../lib/warn.js';
-import { type ContentBlock, contentBlockSchema, type OpaqueBlock } from './content-block.js';
-import { type Message, messageSchema } from './message.js';
+import type { ContentBlock, OpaqueBlock } from './content-block.js';
+import type { Message } from './message.js';
+import { contentBlockSchema, messageSchema } from './message-schemas.js';
 
 /** The messages that were checked. A message is immutable, so that one check is enough for all who store it. */
 const checked = new WeakSet<object>();

@@ -1,12 +1,5 @@
-import * as z from 'zod';
-import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
-import {
-  type ContentBlock,
-  contentBlockSchema,
-  type ToolOutputBlock,
-  type ToolResultBlock,
-  type ToolUseBlock,
-} from './content-block.js';
+import type { JsonObject } from '../lib/json.js';
+import type { ContentBlock, ToolOutputBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 
 /** The speaker of a message. Tool results are messages of their own. */
 export type Role = 'system' | 'user' | 'assistant' | 'tool';
@@ -23,16 +16,6 @@ export interface Message {
   readonly kind?: MessageKind | undefined;
   readonly metadata?: JsonObject | undefined;
 }
-
-/** Fields that it does not know are kept: reading a message never loses anything. */
-export const messageSchema: z.ZodType<Message> = z.looseObject({
-  id: z.string().min(1),
-  role: z.enum(['system', 'user', 'assistant', 'tool']),
-  content: z.array(contentBlockSchema),
-  createdAt: z.string(),
-  kind: z.enum(['summary', 'synthetic']).optional(),
-  metadata: jsonObjectSchema.optional(),
-});
 
 /** Fields with defaults that a caller may set. */
 export interface MessageOptions {

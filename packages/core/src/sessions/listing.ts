@@ -2,7 +2,8 @@ import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { base64url, fromBase64 } from '../lib/base64.js';
-import { type JsonObject, jsonObjectSchema } from '../lib/json.js';
+import type { JsonObject } from '../lib/json.js';
+import { jsonObjectSchema } from '../lib/json-schemas.js';
 import type { SessionKey } from './session-key.js';
 import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
 

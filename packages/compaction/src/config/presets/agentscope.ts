@@ -1,6 +1,6 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { truncateArgs } from '../../reducers/truncate-args.js';
-import { countSchema } from '../stage-schemas.js';
+import { countSchema, wordsSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';
 
 /** Messages that AgentScope keeps, and tokens at which it reduces. */
@@ -10,29 +10,30 @@ const DUE_TOKENS = 80_000;
 /** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
 export const agentscopeShape = {
   /** Due at this many messages. */
-  triggerMessages: countSchema.default(50),
+  triggerMessages: z._default(countSchema, 50),
   /** Due at this many tokens. Default 80 000, or the window where that is smaller. */
-  triggerTokens: countSchema.optional(),
+  triggerTokens: z.optional(countSchema),
   /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
-  keepMessages: countSchema.optional(),
+  keepMessages: z.optional(countSchema),
   /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
-  keepTokens: countSchema.default(0),
+  keepTokens: z._default(countSchema, 0),
   /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
-  summaryPrompt: z.string().trim().min(1).optional(),
+  summaryPrompt: z.optional(wordsSchema),
   /** Cuts long string arguments of old tool calls; left out, none are cut. */
-  truncateArgs: z
-    .union([
+  truncateArgs: z._default(
+    z.union([
       z.literal(false),
       z.strictObject({
-        triggerMessages: countSchema.default(25),
-        triggerTokens: countSchema.default(40_000),
-        keepMessages: countSchema.default(20),
-        keepTokens: countSchema.default(0),
-        maxArgLength: countSchema.default(2_000),
-        truncationText: z.string().min(1).default('... [truncated] ...'),
+        triggerMessages: z._default(countSchema, 25),
+        triggerTokens: z._default(countSchema, 40_000),
+        keepMessages: z._default(countSchema, 20),
+        keepTokens: z._default(countSchema, 0),
+        maxArgLength: z._default(countSchema, 2_000),
+        truncationText: z._default(z.string().check(z.minLength(1)), '... [truncated] ...'),
       }),
-    ])
-    .default(false),
+    ]),
+    false,
+  ),
 };
 
 /** Names AgentScope's keys for what the grouped configuration calls otherwise. */
@@ -46,7 +47,7 @@ export const agentscopeNames: Readonly<Record<string, string>> = {
 
 /** Maps AgentScope's keys onto groups and stages. */
 export function fromAgentscope(
-  config: z.output<z.ZodObject<typeof agentscopeShape>> & { readonly contextWindow?: number | undefined },
+  config: z.output<z.ZodMiniObject<typeof agentscopeShape>> & { readonly contextWindow?: number | undefined },
 ): PresetSettings {
   const { triggerMessages, keepTokens, summaryPrompt, truncateArgs: args } = config;
   const { contextWindow = DUE_TOKENS, triggerTokens = Math.min(DUE_TOKENS, contextWindow) } = config;

@@ -1,14 +1,14 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { previewArgs } from '../../reducers/preview-args.js';
 import { trimSynthetic } from '../../reducers/trim-synthetic.js';
-import { countSchema } from '../stage-schemas.js';
+import { countSchema, wordsSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';
 
-const percentSchema = z
-  .number()
-  .min(0)
-  .max(100)
-  .refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %');
+const percentSchema = z.number().check(
+  z.minimum(0),
+  z.maximum(100),
+  z.refine((value) => value === 0 || value >= 1, 'is in percent: write 80 for 80 %'),
+);
 
 /** Percent of the window from which on repeated injected messages go. */
 const TRIM_THRESHOLD = 50;
@@ -16,37 +16,38 @@ const TRIM_THRESHOLD = 50;
 /** Keys of Aura's `compaction` feature, with its defaults. */
 export const auraShape = {
   /** Due at this percentage of the context window; 0 switches it off. */
-  threshold: percentSchema.default(80),
+  threshold: z._default(percentSchema, 80),
   /** When not 0: due at this many tokens, in place of the percentage. */
-  maxTokens: countSchema.default(0),
+  maxTokens: z._default(countSchema, 0),
   /** Repeated injected messages go from this percentage of the window on. Default 50, where that is below `threshold`. */
-  trimThreshold: percentSchema.optional(),
+  trimThreshold: z.optional(percentSchema),
   /** When not 0: they go from this many tokens on. */
-  trimMaxTokens: countSchema.default(0),
+  trimMaxTokens: z._default(countSchema, 0),
   /** Messages that a summary leaves as they are. */
-  keepLastMessages: countSchema.default(10),
+  keepLastMessages: z._default(countSchema, 10),
   /** In files: the name of a prompt with which the agent's own model summarizes. */
-  prompt: z.string().optional(),
+  prompt: z.optional(z.string()),
   /** In files: the name of a dedicated summarizer; `prompt` goes before it. */
-  agent: z.string().optional(),
+  agent: z.optional(z.string()),
   /** Replaces the instructions to the model, in words. */
-  summaryPrompt: z.string().trim().min(1).optional(),
+  summaryPrompt: z.optional(wordsSchema),
   /** Summarize in this many parts, each summary feeding the next. */
-  chunks: z.number().int().min(1).default(1),
+  chunks: z._default(z.int().check(z.minimum(1)), 1),
   /** UTF-16 units of each tool result that the model sees. */
-  toolResultMaxLength: countSchema.default(200),
+  toolResultMaxLength: z._default(countSchema, 200),
   /** The lengths to fall back to when the model overflows. */
-  truncationRetries: z.array(countSchema).default([150, 100, 50, 0]),
+  truncationRetries: z._default(z.array(countSchema), [150, 100, 50, 0]),
   /** Shortens large arguments of old tool calls. */
-  prune: z
-    .strictObject({
-      mode: z.enum(['off', 'iteration', 'compaction']).default('off'),
+  prune: z.prefault(
+    z.strictObject({
+      mode: z._default(z.enum(['off', 'iteration', 'compaction']), 'off'),
       /** The newest percentage of the window that stays as it is. */
-      protectPercent: percentSchema.default(30),
+      protectPercent: z._default(percentSchema, 30),
       /** Arguments of one call above this many tokens are shortened. */
-      argThreshold: countSchema.default(200),
-    })
-    .prefault({}),
+      argThreshold: z._default(countSchema, 200),
+    }),
+    {},
+  ),
 };
 
 /** Names Aura's keys for what the grouped configuration calls otherwise. */
@@ -59,7 +60,7 @@ export const auraNames: Readonly<Record<string, string>> = {
 
 /** Tells what of Aura's keys contradicts itself. */
 export function refuseInAura(
-  { threshold, maxTokens, trimThreshold = 0, trimMaxTokens }: z.output<z.ZodObject<typeof auraShape>>,
+  { threshold, maxTokens, trimThreshold = 0, trimMaxTokens }: z.output<z.ZodMiniObject<typeof auraShape>>,
   refuse: (path: string, message: string) => void,
 ): void {
   if (maxTokens > 0 || threshold === 0 || trimMaxTokens > 0 || trimThreshold < threshold) return;
@@ -67,7 +68,7 @@ export function refuseInAura(
 }
 
 /** Maps Aura's keys onto groups and stages. */
-export function fromAura(config: z.output<z.ZodObject<typeof auraShape>>): PresetSettings {
+export function fromAura(config: z.output<z.ZodMiniObject<typeof auraShape>>): PresetSettings {
   const { threshold, maxTokens, trimMaxTokens, prune } = config;
   const trim = config.trimThreshold ?? (maxTokens === 0 && threshold <= TRIM_THRESHOLD ? 0 : TRIM_THRESHOLD);
   const { chunks, toolResultMaxLength, truncationRetries } = config;

@@ -1,6 +1,6 @@
-import * as z from 'zod';
+import * as z from 'zod/mini';
 import { maskOutputs } from '../../reducers/mask-outputs.js';
-import { countSchema } from '../stage-schemas.js';
+import { countSchema, wordsSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';
 
 /** Messages that Everruns' summary leaves as they are. */
@@ -9,38 +9,39 @@ const KEPT = 10;
 /** Keys of Everruns' `compaction` capability, with its defaults. */
 export const everrunsShape = {
   /** `auto` masks, has the provider compact, summarizes, drops; the others name the one stage that is wanted. */
-  strategy: z.enum(['auto', 'native', 'observation_masking', 'summarization']).default('auto'),
+  strategy: z._default(z.enum(['auto', 'native', 'observation_masking', 'summarization']), 'auto'),
   /** `false`: only after the provider has refused a request. */
-  proactive: z.boolean().default(true),
+  proactive: z._default(z.boolean(), true),
   /** Due at this share of the context window. */
-  budgetPercent: z
-    .number()
-    .min(0.1)
-    .max(1, 'is a share between 0.1 and 1: write 0.85 for 85 %')
-    .default(0.85),
-  observationMasking: z
-    .strictObject({
+  budgetPercent: z._default(
+    z.number().check(z.minimum(0.1), z.maximum(1, 'is a share between 0.1 and 1: write 0.85 for 85 %')),
+    0.85,
+  ),
+  observationMasking: z.prefault(
+    z.strictObject({
       /** The newest tool outputs, which stay whole. */
-      keepRecentToolOutputs: countSchema.default(5),
-      summaryFormat: z.enum(['one_line', 'head_tail']).default('one_line'),
-    })
-    .prefault({}),
-  summarization: z
-    .strictObject({
+      keepRecentToolOutputs: z._default(countSchema, 5),
+      summaryFormat: z._default(z.enum(['one_line', 'head_tail']), 'one_line'),
+    }),
+    {},
+  ),
+  summarization: z.prefault(
+    z.strictObject({
       /** In files: the name of the model that summarizes. `null`: the agent's own. */
-      model: z.string().min(1).nullable().optional(),
+      model: z.nullish(z.string().check(z.minLength(1))),
       /** Kinds of facts that must survive. */
-      preserve: z.array(z.string().min(1)).nullable().optional(),
+      preserve: z.nullish(z.array(z.string().check(z.minLength(1)))),
       /** More to keep, in words. */
-      instructions: z.string().nullable().optional(),
-    })
-    .prefault({}),
+      instructions: z.nullish(z.string()),
+    }),
+    {},
+  ),
   /** Replaces the instructions to the model, in words. */
-  summaryPrompt: z.string().trim().min(1).optional(),
+  summaryPrompt: z.optional(wordsSchema),
   /** Hot messages stay verbatim, tool outputs of warm ones are masked, a summary stands for the rest. */
-  memoryTiers: z
-    .strictObject({ hotMessages: countSchema.default(20), warmMessages: countSchema.default(100) })
-    .optional(),
+  memoryTiers: z.optional(
+    z.strictObject({ hotMessages: z._default(countSchema, 20), warmMessages: z._default(countSchema, 100) }),
+  ),
 };
 
 /** Names Everruns' keys for what the grouped configuration calls otherwise. */
@@ -52,7 +53,7 @@ export const everrunsNames: Readonly<Record<string, string>> = {
 };
 
 /** Maps Everruns' keys onto groups and stages. */
-export function fromEverruns(config: z.output<z.ZodObject<typeof everrunsShape>>): PresetSettings {
+export function fromEverruns(config: z.output<z.ZodMiniObject<typeof everrunsShape>>): PresetSettings {
   const {
     strategy,
     proactive,

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
-import { jsonObjectSchema } from '../../lib/json.js';
+import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import * as z from 'zod';
 import { parseWith } from '../../config/parse.js';
-import { jsonObjectSchema } from '../../lib/json.js';
+import { jsonObjectSchema } from '../../lib/json-schemas.js';
 import { readMessages } from '../../messages/check-messages.js';
 import type { Message } from '../../messages/message.js';
 import type { Workspace } from '../../workspace/workspace.js';

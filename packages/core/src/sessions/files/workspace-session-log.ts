@@ -1,6 +1,7 @@
 import { WorkspaceError } from '../../errors/workspace-error.js';
 import { checkMessages } from '../../messages/check-messages.js';
-import { type Message, messageSchema } from '../../messages/message.js';
+import type { Message } from '../../messages/message.js';
+import { messageSchema } from '../../messages/message-schemas.js';
 import type { Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionLog } from '../session-store.js';
