@@ -242,9 +242,15 @@ export class HarnessBackend implements Backend {
   subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     let ended = false;
     let end = () => {};
-    void this.#open(sessionId).then((session) => {
-      if (!ended) end = session.feed.subscribe(afterEventId, listener);
-    }, warn);
+    void this.#requireSession(sessionId)
+      .then(() => this.#open(sessionId))
+      .then(
+        (session) => {
+          if (!ended) end = session.feed.subscribe(afterEventId, listener);
+        },
+        // Deleted in another tab: nothing is left to tell.
+        (error) => (BackendError.isInstance(error) ? undefined : warn(error)),
+      );
     return () => {
       ended = true;
       end();
@@ -280,8 +286,9 @@ export class HarnessBackend implements Backend {
     // What the agent keeps is all of one user where there is one alone.
     const isKept = this.#userId === undefined && (await storage.stat(path).catch(() => undefined));
     const files = isKept ? storage : agent.files(this.#context('any'));
-    const bytes = await files.read(path, { offset, length });
-    const size = (await files.stat(path))?.size ?? bytes.length;
+    const read = await files.read(path, { offset, length });
+    const size = (await files.stat(path))?.size ?? read.length;
+    const bytes = offset + read.length < size ? wholeCharacters(read) : read;
     const next = offset + bytes.length;
     return { path, text: decoder.decode(bytes), size, nextOffset: next < size ? next : undefined };
   }
@@ -357,6 +364,18 @@ export class HarnessBackend implements Backend {
     if (this.#live.has(sessionId) || (await this.#demo.agent.state(this.#context(sessionId)))) return;
     throw new BackendError('session_not_found', `There is no session ${sessionId}.`);
   }
+}
+
+/** Leaves out the beginning of a character at the end of UTF-8: it belongs to the next part. */
+export function wholeCharacters(bytes: Uint8Array): Uint8Array {
+  // A character has four bytes at most; all but its first are 10xxxxxx.
+  for (let back = 1; back <= Math.min(4, bytes.length); back++) {
+    const byte = bytes[bytes.length - back] as number;
+    if ((byte & 0xc0) === 0x80) continue;
+    const needed = byte < 0xc0 ? 1 : byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+    return needed > back && back < bytes.length ? bytes.subarray(0, -back) : bytes;
+  }
+  return bytes;
 }
 
 function busyError(): BackendError {

@@ -28,7 +28,7 @@ export interface Backend {
   /** Deletes the session, its log included, and stops what runs in it. */
   remove(sessionId: string): Promise<void>;
   /**
-   * Calls `listener` with every event after `afterEventId`, first those that are still held, then live; synchronously, in
+   * Calls `listener` with every event of a known session after `afterEventId`, first those that are still held, then live; synchronously, in
    * order. An id that is no longer held, or of another process, gives one `reset`: the page loads the transcript again.
    *
    * @returns a function that ends it.
@@ -161,7 +161,7 @@ export interface FilePart {
   readonly text: string;
   /** Bytes of the whole file. */
   readonly size: number;
-  /** Bytes; where the next part begins, absent at the end. */
+  /** Bytes; where the next part begins, never within a character; absent at the end. */
   readonly nextOffset?: number | undefined;
 }
 

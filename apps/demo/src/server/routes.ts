@@ -41,6 +41,8 @@ const fileQuery = z.strictObject({
   offset: z.coerce.number().int().min(0).default(0),
   length: z.coerce.number().int().min(1).max(256_000).default(64_000),
 });
+/** Sessions that one stream may follow: the tabs of a browser. */
+const MAX_FOLLOWED = 100;
 const eventsQuery = z.strictObject({
   after: z
     .string()
@@ -53,7 +55,10 @@ const eventsQuery = z.strictObject({
         return z.NEVER;
       }
     })
-    .pipe(z.record(sessionId, z.string().max(200))),
+    .pipe(z.record(sessionId, z.string().max(200)))
+    .refine((after) => Object.keys(after).length <= MAX_FOLLOWED, {
+      message: `names more than ${MAX_FOLLOWED} sessions`,
+    }),
 });
 
 declare module 'hono' {

@@ -18,6 +18,7 @@ import { ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HarnessBackend } from '../../src/backend/harness-backend.js';
 import { createAgent, type DemoAgent } from '../../src/create-agent.js';
+import type { FilePart } from '../../src/server/backend.js';
 import type { Transcript } from '../../src/server/transcript.js';
 import { openFiles } from '../../src/storage.js';
 import { info } from './info.js';
@@ -267,6 +268,32 @@ describe('HarnessBackend', () => {
       name: 'WorkspaceError',
     });
   });
+});
+
+it('opens no session that only a listener names', async () => {
+  const backend = open(new ScriptedModel([{ text: 'Hello.' }]));
+  const heard: string[] = [];
+  const end = backend.subscribe('made-up', '', ({ event }) => heard.push(event.type));
+  await backend.send('s-1', 'Hello');
+  await transcriptOnce(backend, answered(1));
+  await expect(backend.transcript('made-up')).rejects.toMatchObject({ code: 'session_not_found' });
+  expect(heard).toEqual([]);
+  end();
+});
+
+it('reads a file in parts that hold whole characters', async () => {
+  const text = 'aé日🙂'.repeat(50);
+  const backend = open(new ScriptedModel([]));
+  await demos[0]?.storage.write('notes.txt', new TextEncoder().encode(text));
+  for (const length of [4, 5, 7, 11, 1_000]) {
+    let read = '';
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const part: FilePart = await backend.readFile('notes.txt', { offset, length });
+      read += part.text;
+      offset = part.nextOffset;
+    }
+    expect(read).toBe(text);
+  }
 });
 
 it('passes on what is said while the agent works, at its next step', async () => {

@@ -186,8 +186,7 @@ export class FakeBackend implements Backend {
   }
 
   subscribe(sessionId: string, afterEventId: string, listener: (event: StampedEvent) => void): () => void {
-    const session = this.#sessions.get(sessionId) ?? this.#create(sessionId, new Date());
-    return session.feed.subscribe(afterEventId, listener);
+    return this.#sessions.get(sessionId)?.feed.subscribe(afterEventId, listener) ?? (() => {});
   }
 
   async expand(sessionId: string, messageId: string): Promise<ExpandedMessage> {

@@ -58,8 +58,9 @@ describe('an event stream', () => {
     expect((await events.until('call.completed'))[0]).toMatchObject({ type: 'call.started', sessionId: 'a' });
   });
 
-  it('refuses cursors that are none', async () => {
-    for (const after of ['nonsense', '[]', '{"s":1}'])
+  it('refuses cursors that are none, and more sessions than a browser has tabs', async () => {
+    const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`s-${index}`, '']));
+    for (const after of ['nonsense', '[]', '{"s":1}', JSON.stringify(many)])
       expect((await server.ask(`/api/events?after=${encodeURIComponent(after)}`)).status).toBe(400);
   });
 

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@x/core';
 import type { Browser } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { asking, planning } from '../fake-backend/scenarios.js';
@@ -74,6 +75,61 @@ describe('a call that waits for approval', () => {
     await v.page.locator('.agent-turn', { hasText: 'I went on with what you decided.' }).waitFor();
     await v.page.locator('.tool-failed', { hasText: 'execute' }).locator('.fold-line').click();
     await v.page.getByText('The user denied this call: Not today.').first().waitFor();
+  });
+});
+
+describe('what is asked for', () => {
+  async function askedFor(name: string, input: JsonValue) {
+    v.backend.seed('q', (stage) => stage.ask('May I?', [{ name, input, output: 'Done.' }]));
+    await v.page.goto(`${v.url}#/s/q`);
+    await card(name).waitFor();
+    return card(name).locator('.code-block');
+  }
+
+  it('is a command as itself, and beside it what else is passed', async () => {
+    const blocks = await askedFor('execute', { command: 'rm -r dist', timeout_ms: 9 });
+    await expect
+      .poll(() => blocks.locator('pre').allTextContents())
+      .toEqual(['rm -r dist', '{\n  "timeout_ms": 9\n}']);
+    await expect
+      .poll(() => blocks.locator('figcaption span:first-child').allTextContents())
+      .toEqual(['Command', 'Other input']);
+  });
+
+  it('is a change of a file as a diff', async () => {
+    const blocks = await askedFor('edit_file', { path: 'a.ts', oldText: 'one\ntwo', newText: 'one\nthree' });
+    await expect
+      .poll(() => blocks.locator('pre span').allTextContents())
+      .toEqual(['  one\n', '- two\n', '+ three\n']);
+    await expect.poll(() => blocks.count()).toBe(1);
+  });
+
+  it('is the input of any other tool, and of one of ours that lacks what it needs', async () => {
+    for (const [name, input] of [
+      ['deploy', { command: 'true', path: 'a.ts' }],
+      ['execute', { command: ['rm', '-r'] }],
+    ] as const) {
+      const blocks = await askedFor(name, input as JsonValue);
+      await expect.poll(() => blocks.locator('pre').textContent()).toBe(JSON.stringify(input, null, 2));
+      v.backend.remove('q');
+      await v.open();
+    }
+  });
+
+  it('is a plan as it is written', async () => {
+    v.backend.seed('q', function* (stage) {
+      yield* planning(stage, 'Plan it');
+      yield* stage.ask('Ready.', [{ name: 'plan_exit', input: {}, output: 'Approved.' }]);
+    });
+    await v.page.goto(`${v.url}#/s/q`);
+    await card('plan_exit').getByRole('listitem').filter({ hasText: 'Compare them' }).waitFor();
+  });
+
+  it('is decided at once where several wait', async () => {
+    await v.page.getByRole('button', { name: 'Refuse all' }).click();
+    await expect
+      .poll(notices)
+      .toEqual(['You denied execute; the model reads why.', 'You denied write_file; the model reads why.']);
   });
 });
 

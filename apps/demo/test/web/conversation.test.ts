@@ -52,6 +52,28 @@ describe('a conversation', () => {
     expect(v.complaints).toEqual([]);
   });
 
+  it('gives the figures of a whole reply once, also when a compaction stands within it', async () => {
+    v.backend.seed('s', function* (stage) {
+      yield* stage.begin('Look around');
+      const calls = ['a.ts', 'b.ts', 'c.ts'].map((path) => ({
+        name: 'read_file',
+        input: { path },
+        output: 'export {};\n'.repeat(200),
+      }));
+      yield* stage.work('First.', calls);
+      yield* stage.work('Second.', calls);
+      const saved = { status: 'applied', keepToolOutputs: 1, detail: 'Masked.' } as const;
+      yield* stage.compact({ reason: 'proactive_budget', ...saved });
+      yield* stage.answer('That was all.');
+      yield* stage.end();
+    });
+    await v.open('s');
+    await said('That was all.').waitFor();
+    await expect
+      .poll(() => v.page.locator('.reply-figures').allInnerTexts())
+      .toEqual([expect.stringMatching(/^3 model calls · /)]);
+  });
+
   it('moves nothing that was drawn while the agent works on', async () => {
     v.backend.seed('s', (stage) => chat(stage, question));
     await v.open('s');
@@ -240,6 +262,23 @@ describe('a tool call', () => {
     const length = (await textIn(file)).length;
     await v.page.getByRole('button', { name: 'Show more of it' }).click();
     await expect.poll(async () => (await textIn(file)).length).toBeGreaterThan(length);
+  });
+
+  it('loads a part of a file once, however often one clicks', async () => {
+    const asked: string[] = [];
+    await v.page.route('**/api/file?**', async (route) => {
+      asked.push(new URL(route.request().url()).searchParams.get('offset') ?? '');
+      await route.continue();
+    });
+    await v.page.goto(`${v.url}#/file/large.txt`);
+    const more = v.page.getByRole('button', { name: 'Show more of it' });
+    await more.waitFor();
+    const file = v.page.locator('.view-content .code-block pre');
+    const length = (await textIn(file)).length;
+    // Both clicks in one task, before the page can draw anything.
+    await evaluate(v.page, '[1, 2].forEach(() => document.querySelector(".view-content .button").click())');
+    await expect.poll(async () => (await textIn(file)).length).toBeGreaterThan(length);
+    expect(asked).toEqual(['0', '64000']);
   });
 });
 

@@ -28,6 +28,8 @@ import { swapContext, undoCompaction, undoRecordOf, withRecord } from './undo.js
 
 /** After a run without effect: how much the request must have grown before the next one. */
 const RETRY_GROWTH = 0.05;
+const INSTRUCTIONS_UNREAD =
+  'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
 
 interface RunOptions {
   readonly instructions?: string | undefined;
@@ -134,6 +136,9 @@ export class CompactionRunner {
 
     tracker.busy = true;
     this.#warnOfNative(scope);
+    if (reason === 'manual' && options.instructions && !this.#summarizer(scope.model)) {
+      scope.emit({ type: 'warning', source: 'compaction', message: INSTRUCTIONS_UNREAD });
+    }
     scope.emit({
       type: 'context.compacting',
       reason,

@@ -393,6 +393,15 @@ describe('compaction by hand', () => {
     expect(scope.events[0]).toMatchObject({ type: 'context.compacting', reason: 'manual' });
   });
 
+  it('says that rules cannot follow instructions', async () => {
+    for (const instructions of [undefined, 'keep the ports']) {
+      const scope = scopeOf(long());
+      await compaction({ model: null }).compact?.(scope, instructions ? { instructions } : {});
+      const said = scope.events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+      expect(said).toEqual(instructions ? [expect.stringContaining('cannot follow instructions')] : []);
+    }
+  });
+
   it('condenses a short conversation too', async () => {
     const scope = scopeOf(rounds(4, () => ({ output: lines(100) })));
     const outcome = await compaction({ model: null }).compact?.(scope, {});

@@ -11,9 +11,11 @@ const text = signal('');
 const next = signal<number | undefined>(undefined);
 const bytes = signal(0);
 const failure = signal('');
+const loading = signal(false);
 
 async function load(path: string, offset: number): Promise<void> {
   if (offset === 0) text.value = '';
+  loading.value = true;
   try {
     const part = await api.file(path, offset);
     if (path !== filePath.peek()) return;
@@ -24,6 +26,8 @@ async function load(path: string, offset: number): Promise<void> {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     failure.value = error.message;
+  } finally {
+    if (path === filePath.peek()) loading.value = false;
   }
 }
 
@@ -40,7 +44,12 @@ export function FileView() {
         text.value && <CodeBlock label={path} text={text.value} figure={size(text.value.length)} />
       )}
       {next.value !== undefined && (
-        <button type="button" class="button" onClick={() => void load(path, next.peek() ?? 0)}>
+        <button
+          type="button"
+          class="button"
+          disabled={loading.value}
+          onClick={() => !loading.peek() && void load(path, next.peek() ?? 0)}
+        >
           Show more of it
         </button>
       )}

@@ -6,7 +6,7 @@ import { Component } from 'preact';
 import { firstLine, textOf } from '../../../src/server/message-text.js';
 import type { Entry, Notice } from '../../../src/server/transcript.js';
 import { costOf, duration, exactCount, money, plural, share, shortCount } from '../lib/format.js';
-import { type Block, lastQuestion, liveTurnId } from '../state/blocks.js';
+import { type Block, lastQuestion, liveTurnId, wholeReplies } from '../state/blocks.js';
 import { info } from '../state/info.js';
 import { call, compacting, draftText, entries, fates, replies } from '../state/session.js';
 import { CompactionDivider } from './compaction.js';
@@ -82,7 +82,7 @@ function AgentTurn({ messages }: { readonly messages: readonly Message[] }) {
         <Draft />
       ) : (
         <footer class="agent-foot row quiet label">
-          <ReplyFigures messageIds={ids} />
+          <ReplyFigures turnId={ids[0] ?? ''} />
           {last.value && <FateTag fate={last.value} />}
         </footer>
       )}
@@ -154,36 +154,36 @@ function Thought({ id, text }: { readonly id: string; readonly text: string }) {
   );
 }
 
-/** What a reply took: tokens in and out, the cached share, time, and cost where prices are known. */
-function ReplyFigures({ messageIds }: { readonly messageIds: readonly string[] }) {
-  const known = useComputed(() =>
-    messageIds.flatMap((id) => {
-      const figures = replies.value[id];
-      return figures ? [figures] : [];
-    }),
-  );
-  const figures = known.value;
-  if (figures.length === 0) return null;
+/** What a whole reply took, under its last turn: calls, tokens in and out, the cached share, time, and cost where prices are known. */
+function ReplyFigures({ turnId }: { readonly turnId: string }) {
+  const words = useComputed(() => replyInWords(wholeReplies.value.get(turnId) ?? [])).value;
+  const [text, exact] = words.split('\n');
+  return text ? (
+    <span class="reply-figures" title={exact}>
+      {text}
+    </span>
+  ) : null;
+}
+
+/** Two lines, rounded and exact: one text, which draws nothing anew while it stays the same. Empty without a model call. */
+function replyInWords(messageIds: readonly string[]): string {
+  const figures = messageIds.flatMap((id) => replies.value[id] ?? []);
+  if (figures.length === 0) return '';
   const sum = (pick: (figure: (typeof figures)[number]) => number | undefined) =>
     figures.reduce((total, figure) => total + (pick(figure) ?? 0), 0);
   const input = sum(({ usage }) => usage?.inputTokens);
   const cached = sum(({ usage }) => usage?.cachedInputTokens);
   const output = sum(({ usage }) => usage?.outputTokens);
-  const milliseconds = sum(({ durationMs }) => durationMs);
   const prices = info.value?.model.prices;
   const parts = [
     figures.length > 1 && plural(figures.length, 'model call'),
     `${shortCount(input)} in${cached > 0 ? ` (${share(cached, input)} cached)` : ''}`,
     `${shortCount(output)} out`,
-    duration(milliseconds),
+    duration(sum(({ durationMs }) => durationMs)),
     prices && money(costOf({ inputTokens: input, outputTokens: output, cachedInputTokens: cached }, prices)),
   ].filter(Boolean);
   const exact = `${exactCount(input)} tokens in, ${exactCount(cached)} of them cached, ${exactCount(output)} out`;
-  return (
-    <span class="reply-figures" title={exact}>
-      {parts.join(' · ')}
-    </span>
-  );
+  return `${parts.join(' · ')}\n${exact}`;
 }
 
 const icons = { error: CircleAlert, warning: TriangleAlert, info: Info };

@@ -78,6 +78,20 @@ export const blocks = computed(() => {
   return drawn;
 });
 
+/** The messages of each whole reply, by the id of its last turn: compactions and notices stand within a reply. */
+export const wholeReplies = computed(() => {
+  const found = new Map<string, readonly string[]>();
+  let reply: { readonly turn: string; readonly ids: readonly string[] } | undefined;
+  for (const block of blocks.value) {
+    if (block.type === 'user' && block.message.kind === undefined) reply = undefined;
+    if (block.type !== 'agent') continue;
+    if (reply) found.delete(reply.turn);
+    reply = { turn: block.id, ids: [...(reply?.ids ?? []), ...block.messages.map(({ id }) => id)] };
+    found.set(reply.turn, reply.ids);
+  }
+  return found;
+});
+
 /** Whether something is being written or done right now. */
 const live = computed(() => call.value !== undefined || compacting.value !== undefined);
 

@@ -55,7 +55,7 @@ export class EventHub {
     }
     const source = new EventSource(`/api/events?after=${encodeURIComponent(JSON.stringify(after))}`);
     this.#source = source;
-    source.onmessage = ({ data }: MessageEvent<string>) => {
+    source.onmessage = ({ data }: { readonly data: string }) => {
       this.#alive();
       this.#pass(JSON.parse(data) as { session: string; id: string; event: SessionEvent });
     };
