@@ -367,7 +367,7 @@ export class HarnessBackend implements Backend {
 }
 
 /** Leaves out the beginning of a character at the end of UTF-8: it belongs to the next part. */
-export function wholeCharacters(bytes: Uint8Array): Uint8Array {
+function wholeCharacters(bytes: Uint8Array): Uint8Array {
   // A character has four bytes at most; all but its first are 10xxxxxx.
   for (let back = 1; back <= Math.min(4, bytes.length); back++) {
     const byte = bytes[bytes.length - back] as number;
