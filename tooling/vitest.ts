@@ -2,6 +2,9 @@ import { fileURLToPath } from 'node:url';
 import type { ViteUserConfig } from 'vitest/config';
 // For the keys of `inject`, which every package's tests then know.
 import type {} from './services/provide.js';
+import { keepTemporaryFilesInMemory } from './temporary-files.js';
+
+keepTemporaryFilesInMemory();
 
 const conditions = ['@x/source'];
 

@@ -68,7 +68,8 @@ function start(path: string, settings: readonly string[]): Promise<Running> {
         '127.0.0.1',
         '-k',
         directory,
-        ...settings.flatMap((each) => ['-c', each]),
+        // In its own directory: a server that is killed would leave it in the system's.
+        ...['dynamic_shared_memory_type=mmap', ...settings].flatMap((each) => ['-c', each]),
       ];
       // After it was killed its children take a moment to end, and until then it refuses to start.
       const untilItRuns = 'for attempt in 1 2 3 4 5 6 7 8 9; do "$@" && exit; sleep 0.5; done; exit 1';
