@@ -3,9 +3,13 @@ import { defineConfig } from 'vitest/config';
 import { unitWith } from '../../tooling/vitest.js';
 
 const { test, ...config } = unitWith('redis', 'mariadb', 'postgres');
-const builds = fileURLToPath(new URL('test/support/build.ts', import.meta.url));
+const support = (file: string) => fileURLToPath(new URL(`test/support/${file}`, import.meta.url));
 
 export default defineConfig({
   ...config,
-  test: { ...test, globalSetup: [...(test?.globalSetup ?? []), builds] },
+  test: {
+    ...test,
+    globalSetup: [...(test?.globalSetup ?? []), support('build.ts')],
+    setupFiles: [...[test?.setupFiles ?? []].flat(), support('home.ts')],
+  },
 });

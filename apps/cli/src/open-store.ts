@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { InvalidInputError } from '@x/core';
+import { InMemorySession, InvalidInputError } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import { type Option, UsageError } from './command.js';
 import { openWorkspace } from './identity-options.js';
@@ -8,6 +8,7 @@ import {
   checkedAddress,
   type OpenSettings,
   type OpenStore,
+  ownSessionsFile,
   type StoreName,
   sessionsFile,
   storeKind,
@@ -38,13 +39,13 @@ export const storeOptions: Readonly<Record<string, Option & { readonly type: 'st
 /** Values of {@link storeOptions} and of `--workspace`. */
 export type StoreValues = { readonly workspace: string } & Readonly<Record<string, unknown>>;
 
-/** Tells whether the options name a store. Otherwise sessions are in the workspace. */
+/** Tells whether the options name a store. */
 export function namesStore(values: StoreValues): boolean {
   return storeNames.some((name) => values[name] !== undefined);
 }
 
 /**
- * Opens the store that the options name, or else that of the workspace: see {@link sessionsFile}.
+ * Opens the store that the options name, or else this user's of the workspace: see {@link ownSessionsFile}.
  *
  * @throws {UsageError} for options that do not go together or that the store refuses, or a driver that is not installed.
  * @throws {SessionStoreError} when the store cannot be reached.
@@ -55,10 +56,11 @@ export async function openStore(
 ): Promise<OpenStore> {
   const name = chosen(values);
   if (name === undefined) {
-    const file = sessionsFile(values.workspace);
-    const isMade = file !== undefined && (options.createTables || existsSync(file));
-    if (isMade) return storeKind('sqlite').open(file, options);
-    return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
+    const file = ownSessionsFile(values.workspace);
+    if (options.createTables || existsSync(file)) return storeKind('sqlite').open(file, options);
+    // Looking must not create one.
+    openWorkspace(values);
+    return { store: new InMemorySession(), close: async () => {} };
   }
   const { part, driver, open } = storeKind(name);
   const address = checkedAddress(name, String(values[name]));
@@ -70,6 +72,23 @@ export async function openStore(
     if (!InvalidInputError.isInstance(error)) throw error;
     throw new UsageError(`--${part?.option} ${error.issues.map(({ message }) => message).join('; ')}.`);
   }
+}
+
+/**
+ * Tells whether sessions lie in a workspace itself, where whoever made the folder may have put them, and this user has none of
+ * it yet.
+ */
+export function bringsSessions(workspace: string): boolean {
+  if (existsSync(ownSessionsFile(workspace))) return false;
+  const file = sessionsFile(workspace);
+  return file === undefined || existsSync(file);
+}
+
+/** Opens the sessions that lie in a workspace itself: see {@link bringsSessions}. */
+export async function openBrought(values: StoreValues): Promise<OpenStore> {
+  const file = sessionsFile(values.workspace);
+  if (file !== undefined) return storeKind('sqlite').open(file, {});
+  return { store: new WorkspaceSession(openWorkspace(values)), close: async () => {} };
 }
 
 function chosen(values: StoreValues): StoreName | undefined {

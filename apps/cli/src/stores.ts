@@ -1,6 +1,15 @@
-import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
-import { errorText, type SessionStore, SessionStoreError, STORAGE, type Workspace } from '@x/core';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, dirname, join, resolve } from 'node:path';
+import {
+  errorText,
+  fileSegment,
+  type SessionStore,
+  SessionStoreError,
+  STORAGE,
+  type Workspace,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 
 /** A store, and how to let go of what was opened for it. */
@@ -162,7 +171,24 @@ export type StoreName = keyof typeof stores;
 export const storeNames = Object.keys(stores) as readonly StoreName[];
 
 /**
- * Names the file of SQLite that holds the sessions of a workspace, which need not exist yet. `undefined` where only a release
+ * Names the file of SQLite that holds the sessions of a workspace for this user of the machine: `~/.x/workspaces/…/sessions.db`.
+ * It is not in the workspace, because a session has permissions, and others may have written the folder: a repository that
+ * was cloned.
+ *
+ * @param workspace The workspace's directory, which need not exist yet.
+ */
+export function ownSessionsFile(workspace: string): string {
+  const place = realPathOf(resolve(workspace));
+  const id = createHash('sha256').update(place).digest('hex').slice(0, 32);
+  return join(homedir(), STORAGE, 'workspaces', `${fileSegment(basename(place))}-${id}`, 'sessions.db');
+}
+
+function realPathOf(path: string): string {
+  return existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path));
+}
+
+/**
+ * Names the file of SQLite within a workspace that holds its sessions, which need not exist yet. `undefined` where only a release
  * before it has kept sessions, in files: those stay in use until they are copied.
  *
  * @param workspace The workspace's directory.

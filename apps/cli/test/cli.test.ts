@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AgentState, assistantMessage, openSession, SessionKey, storageOf, userMessage } from '@x/core';
-import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MysqlSession } from '@x/session-mysql';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { installed, openStore } from '../src/open-store.js';
@@ -15,12 +15,13 @@ let directory: string;
 beforeAll(async () => {
   directory = mkdtempSync(join(tmpdir(), 'x-cli-'));
   const workspace = storageOf(new LocalWorkspace(directory));
+  const { store, close } = await openStore({ workspace: directory }, { readOnly: false, createTables: true });
   for (const [userId, sessionId] of [
     ['alice', 's-1'],
     ['bob', 's-2'],
   ] as const) {
     const key = SessionKey.of({ userId, agentId: 'coder', sessionId });
-    const session = await openSession(new WorkspaceSession(workspace), key);
+    const session = await openSession(store, key);
     session.state
       .contextMutable()
       .push(
@@ -30,6 +31,7 @@ beforeAll(async () => {
     await new WorkspaceSessionLog(workspace, key).append(session.state.context);
     await session.commit();
   }
+  await close();
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
 
@@ -70,7 +72,11 @@ describe('x', () => {
   it('deletes a session and its log only when it is sure, and no other', async () => {
     const workspace = storageOf(new LocalWorkspace(directory));
     const key = SessionKey.of({ userId: 'carol', sessionId: 's-3' });
-    const session = await openSession(new WorkspaceSession(workspace), key);
+    const { store, close } = await openStore(
+      { workspace: directory },
+      { readOnly: false, createTables: true },
+    );
+    const session = await openSession(store, key);
     session.state.contextMutable().push(userMessage('Hello'));
     const log = new WorkspaceSessionLog(workspace, key);
     await log.append(session.state.context);
@@ -78,12 +84,13 @@ describe('x', () => {
 
     const owner = ['-w', directory, '--user', 'carol'];
     expect(await x(['sessions', 'delete', 's-3', ...owner])).toMatchObject({ status: 2, stdout: '' });
-    expect(await new WorkspaceSession(workspace).load(key)).toBeDefined();
+    expect(await store.load(key)).toBeDefined();
     expect(await x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({
       status: 0,
       stderr: '',
     });
-    expect(await new WorkspaceSession(workspace).load(key)).toBeUndefined();
+    expect(await store.load(key)).toBeUndefined();
+    await close();
     expect(await workspace.stat(log.location)).toBeUndefined();
     expect(await x(['sessions', 'delete', 's-3', ...owner, '--yes'])).toMatchObject({ status: 2 });
     expect((await x(['sessions', '-w', directory])).stdout.trim().split('\n')).toHaveLength(2);

@@ -1,16 +1,26 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { openSession, SessionKey, type SessionStore, storageOf, userMessage } from '@x/core';
 import { JsonSession, LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
+import { SqliteSession } from '@x/session-sqlite';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { sessions } from '../src/commands/sessions/sessions.js';
 import { openStore } from '../src/open-store.js';
-import { checkedAddress, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
+import { checkedAddress, ownSessionsFile, storeKind, storeNames, withoutSecrets } from '../src/stores.js';
 import { x } from './support/run-command.js';
 
 let directory: string;
@@ -93,11 +103,8 @@ describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
 });
 
 describe('a damaged session', () => {
-  it.each(['files', 'directory'] as const)('hides no other in a listing (%s)', async (kind) => {
-    const store =
-      kind === 'files'
-        ? new WorkspaceSession(storageOf(new LocalWorkspace(directory)))
-        : new JsonSession({ directory });
+  it('hides no other in a listing', async () => {
+    const store = new JsonSession({ directory });
     for (const sessionId of ['good', 'bad']) {
       const session = await openSession(store, SessionKey.of({ sessionId }));
       session.state.contextMutable().push(userMessage('Hello'));
@@ -107,11 +114,10 @@ describe('a damaged session', () => {
     const damaged = files.find((file) => /\bbad\b.*\.json$/.test(file)) ?? '';
     writeFileSync(join(directory, damaged), 'no JSON');
 
-    const where = kind === 'files' ? ['-w', directory] : ['--directory', directory];
-    const { status, stdout, stderr } = await x(['sessions', 'list', ...where]);
+    const { status, stdout, stderr } = await x(['sessions', 'list', '--directory', directory]);
     expect(stdout).toMatch(/^\S+ {2}v1 {2}good .*\n$/);
     expect(stderr).toContain('is damaged');
-    expect(stderr).toContain(damaged.replace('.x/', ''));
+    expect(stderr).toContain(damaged);
     expect(status).toBe(1);
   });
 });
@@ -219,7 +225,7 @@ it('says why Redis cannot be used', async () => {
 
 it('sessions are copied, exported and imported, and none is overwritten', async () => {
   const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
-  const store = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
+  const { store, close } = await openStore({ workspace: directory }, { readOnly: false, createTables: true });
   const session = await openSession(store, key);
   session.state.contextMutable().push(userMessage('Hello'));
   await session.commit();
@@ -244,9 +250,10 @@ it('sessions are copied, exported and imported, and none is overwritten', async 
   );
   await inProcess(['copy', '-w', directory, '--to', copy, '--move']);
   expect(await store.load(key)).toBeUndefined();
+  await close();
 });
 
-it('a workspace keeps its sessions in SQLite, and those of an earlier release in files until they are copied', async () => {
+it('the sessions of a workspace are the user’s own: those that a folder brings count once they are taken over', async () => {
   const key = SessionKey.of({ agentId: 'coder', sessionId: 's' });
   const open = () => openStore({ workspace: directory }, { readOnly: false, createTables: true });
   const say = async (store: SessionStore, text: string) => {
@@ -254,28 +261,45 @@ it('a workspace keeps its sessions in SQLite, and those of an earlier release in
     session.state.contextMutable().push(userMessage(text));
     await session.commit();
   };
-  const files = new WorkspaceSession(storageOf(new LocalWorkspace(directory)));
-  await say(files, 'Of an earlier release');
-  const earlier = await open();
-  await say(earlier.store, 'Of this one');
-  await earlier.close();
-  expect((await files.load(key))?.messages).toHaveLength(2);
-
-  const database = join(directory, '.x/sessions.db');
-  expect(readdirSync(join(directory, '.x'))).not.toContain('sessions.db');
-  expect(await inProcess(['copy', '-w', directory, '--to', database])).toMatch(/^Copied 1/);
-  const now = await open();
-  await say(now.store, 'In SQLite');
-  expect((await now.store.load(key))?.messages).toHaveLength(3);
-  expect((await files.load(key))?.messages).toHaveLength(2);
-  await now.close();
-  expect(await inProcess(['list', '-w', directory])).toMatch(/^\S+ {2}v2 {2}s .*\n$/);
+  for (const bring of ['files', 'sqlite']) {
+    const brought =
+      bring === 'files'
+        ? new WorkspaceSession(storageOf(new LocalWorkspace(directory)))
+        : new SqliteSession({ file: join(directory, '.x/sessions.db') });
+    await say(brought, 'Of a stranger');
+    await brought.close();
+    const own = await open();
+    expect(await own.store.load(key)).toBeUndefined();
+    await own.close();
+    expect(await inProcess(['copy', '-w', directory])).toMatch(/^Copied 1/);
+    const now = await open();
+    await say(now.store, 'Mine');
+    expect((await now.store.load(key))?.messages).toHaveLength(2);
+    await now.close();
+    expect(await inProcess(['list', '-w', directory])).toMatch(/^\S+ {2}v2 {2}s .*\n$/);
+    rmSync(directory, { recursive: true });
+    directory = mkdtempSync(join(tmpdir(), 'x-cli-stores-'));
+  }
 
   // Looking at a workspace without sessions makes no file.
   const empty = join(directory, 'empty');
   mkdirSync(empty);
   expect(await inProcess(['list', '-w', empty])).not.toContain('v1');
   expect(readdirSync(empty)).toEqual([]);
+  expect(existsSync(ownSessionsFile(empty))).toBe(false);
+});
+
+it('sessions lie where others of the machine do not read, by the real path of the workspace', async () => {
+  const link = join(directory, 'link');
+  mkdirSync(join(directory, 'real'));
+  symlinkSync('real', link);
+  expect(ownSessionsFile(link)).toBe(ownSessionsFile(join(directory, 'real')));
+  const { close } = await openStore({ workspace: link }, { readOnly: false, createTables: true });
+  const file = ownSessionsFile(link);
+  expect(file.startsWith(join(process.env.HOME ?? '', '.x'))).toBe(true);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(dirname(file)).mode & 0o777).toBe(0o700);
+  await close();
 });
 
 /** What a command on sessions writes. */

@@ -184,28 +184,26 @@ async function tellPlan(client: AgentContext, session: Session): Promise<void> {
 }
 
 /**
- * Writes an editor's MCP servers as an agent's file has them. What looks like a variable stays a text.
+ * Writes an editor's MCP servers as an agent's file has them, with their names. What looks like a variable stays a text.
  *
  * @throws {RequestError} for a server of the transport that was given up.
  */
-export function mcpServersOf(servers: readonly McpServer[]): Readonly<Record<string, object>> {
+export function mcpServersOf(servers: readonly McpServer[]): readonly (readonly [string, object])[] {
   const plain = (text: string) => text.replaceAll('${', () => '$${');
   const table = (pairs: readonly { readonly name: string; readonly value: string }[]) =>
     Object.fromEntries(pairs.map(({ name, value }) => [name, plain(value)]));
-  return Object.fromEntries(
-    servers.map((server) => {
-      const name = server.name.replaceAll(/[^\w-]/g, '_').slice(0, 32);
-      if ('command' in server) {
-        const { command, args, env } = server;
-        return [name, { command: plain(command), args: args.map(plain), env: table(env), required: false }];
-      }
-      if (server.type !== 'http') {
-        throw RequestError.invalidParams(
-          undefined,
-          `${server.name}: servers of type ${server.type} are not spoken to`,
-        );
-      }
-      return [name, { url: plain(server.url), headers: table(server.headers), required: false }];
-    }),
-  );
+  return servers.map((server): readonly [string, object] => {
+    const name = server.name.replaceAll(/[^\w-]/g, '_').slice(0, 32);
+    if ('command' in server) {
+      const { command, args, env } = server;
+      return [name, { command: plain(command), args: args.map(plain), env: table(env), required: false }];
+    }
+    if (server.type !== 'http') {
+      throw RequestError.invalidParams(
+        undefined,
+        `${server.name}: servers of type ${server.type} are not spoken to`,
+      );
+    }
+    return [name, { url: plain(server.url), headers: table(server.headers), required: false }];
+  });
 }

@@ -1,5 +1,5 @@
-import { resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { isAbsolute, relative, resolve, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type {
   ContentBlock as Content,
   SessionUpdate,
@@ -147,8 +147,7 @@ function mediaName(mimeType: string): string {
 
 /** What a user wrote in an editor: links and attached files are named to the model by their paths. */
 export function blocksOf(prompt: readonly Content[], directory: string): readonly ContentBlock[] {
-  const root = `${pathToFileURL(directory).href}/`;
-  const place = (uri: string) => (uri.startsWith(root) ? decodeURI(uri.slice(root.length)) : uri);
+  const place = (uri: string) => placeOf(uri, directory);
   return prompt.map((part): ContentBlock => {
     switch (part.type) {
       case 'text':
@@ -165,4 +164,18 @@ export function blocksOf(prompt: readonly Content[], directory: string): readonl
         return { type: 'file', mediaType: part.mimeType, source: { type: 'base64', data: part.data } };
     }
   });
+}
+
+/** The path in the project of what an address of a file names; the address itself where it names nothing there. */
+function placeOf(uri: string, directory: string): string {
+  try {
+    const { protocol, search, hash } = new URL(uri);
+    if (protocol !== 'file:') return uri;
+    const path = relative(resolve(directory), fileURLToPath(uri));
+    const isInside = path !== '' && path !== '..' && !path.startsWith(`..${sep}`) && !isAbsolute(path);
+    return isInside ? `${path}${search}${hash}` : uri;
+  } catch {
+    // No address, or one with characters that no path has.
+    return uri;
+  }
 }

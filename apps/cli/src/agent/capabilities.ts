@@ -45,14 +45,26 @@ function fileCapabilities(
   };
 }
 
+interface RegistryOptions {
+  /** Lets permissions ask for nothing; what they deny stays denied. Default false. */
+  readonly allowAll?: boolean;
+  /** Hears the name of each capability that is made. */
+  readonly made?: (name: string) => void;
+}
+
 /** The capabilities that files can name. */
 export function createRegistry(
   environment: Environment = process.env,
   beside: Beside = {},
+  { allowAll = false, made }: RegistryOptions = {},
 ): CapabilityRegistry {
   const registry = new CapabilityRegistry();
   for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside))) {
-    registry.register(name, create);
+    const isBypassed = allowAll && name === 'permissions';
+    registry.register(name, (config) => {
+      made?.(name);
+      return create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
+    });
   }
   return registry;
 }

@@ -3,11 +3,17 @@ import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
-import { agentFromConfig, type HarnessAgent, type PartReference, parseFrontMatter } from '@x/harness';
+import {
+  agentFromConfig,
+  type HarnessAgent,
+  type PartReference,
+  parseFrontMatter,
+  permissions,
+} from '@x/harness';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
-import { openStore, type StoreValues } from '../open-store.js';
+import { bringsSessions, openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { type Beside, createRegistry } from './capabilities.js';
@@ -18,6 +24,8 @@ export interface OpenAgent {
   readonly agent: HarnessAgent;
   /** Holds the agent's sessions. */
   readonly store: SessionStore;
+  /** Whether its workspace holds sessions that are not the user's own, while the user has none. */
+  readonly brings: boolean;
   /** Closes the agent first, then connections. */
   close(): Promise<void>;
 }
@@ -27,8 +35,8 @@ export interface OpenAgentOptions {
   readonly model?: string | undefined;
   /** The directory to work in where the file names no workspace, which sessions have in common. Default `process.cwd()`. */
   readonly project?: string | undefined;
-  /** MCP servers beside those of the file, which go before them. */
-  readonly servers?: Readonly<Record<string, object>> | undefined;
+  /** MCP servers beside those of the file, with the names that they would have. */
+  readonly servers?: readonly (readonly [name: string, server: object])[] | undefined;
   /** Runs every tool without asking, but for those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
@@ -40,8 +48,8 @@ const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
 /** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
 const PROMPTS = 'prompts';
 
-/** Capabilities and keys that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
-const ACTING = ['shell', 'workspace_tools', 'mcp', 'mcp_servers', 'subagents', 'memory'];
+/** Capabilities that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
+const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
 
 /**
  * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
@@ -54,38 +62,47 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   const {
     model,
     project = process.cwd(),
-    servers = {},
+    servers = [],
     allowAll = false,
     environment = process.env,
   } = options;
   const written = await readConfig(file);
-  const added = Object.keys(servers).length > 0 && {
-    mcp_servers: { ...servers, ...Object(written.mcp_servers) },
-  };
+  const added = servers.length > 0 && { mcp_servers: withServers(Object(written.mcp_servers), servers) };
   const place = written.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
-  const config = withPermissions({ ...place, ...written, ...added }, allowAll);
+  const config = { ...place, ...written, ...added };
   const directory = dirname(resolve(file));
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
+  let brings = false;
   const open = async (values: StoreValues): Promise<SessionStore> => {
     const { store, close } = await openStore(values, { readOnly: false, createTables: true });
     closers.push(close);
     opened = store;
     return store;
   };
+  // The names that were made, not those that are written: a variable may stand for a name.
+  const made = new Set<string>();
+  const beside = await besideOf(directory, environment);
   const builder = await agentFromConfig(
     model === undefined ? config : { ...config, model },
     {
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => open(addressOf(reference)),
-      defaultSession: (workspace) => open({ workspace }),
-      registry: createRegistry(environment, await besideOf(directory, environment)),
+      defaultSession: (workspace) => {
+        brings = bringsSessions(workspace);
+        return open({ workspace });
+      },
+      registry: createRegistry(environment, beside, { allowAll, made: (name) => made.add(name) }),
     },
     { environment, directory },
   );
+  if (!made.has('permissions') && ACTING.some((name) => made.has(name))) {
+    builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
+  }
   const agent = builder.build();
   return {
     agent,
+    brings,
     store: opened ?? new WorkspaceSession(agent.storage),
     async close() {
       await agent.close();
@@ -101,32 +118,21 @@ export async function keepOutOfGit({ storage }: HarnessAgent): Promise<void> {
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** Adds the permissions that a file with acting capabilities leaves out; with `allowAll` they ask for nothing. */
-function withPermissions(config: Config, allowAll: boolean): Config {
-  const capabilities: readonly unknown[] = Array.isArray(config.capabilities) ? config.capabilities : [];
-  const features = Object(config.features ?? {}) as Config;
-  const names = [...capabilities.map((each) => Object(each).ref ?? each), ...Object.keys(features)];
-  const bypass = (settings: unknown) => ({
-    ...Object(settings === true ? {} : settings),
-    ask: [],
-    mode: 'bypass',
-  });
-  if (config.permissions === undefined && !names.includes('permissions')) {
-    const acts = ACTING.some((name) => names.includes(name) || config[name] !== undefined);
-    return acts ? { ...config, permissions: allowAll ? bypass({}) : {} } : config;
+/** The most that a name of a server may have. */
+const NAME_CHARS = 32;
+
+/** Adds servers to those of a file. One whose name is taken is numbered: `github` beside `github` is `github_2`. */
+function withServers(
+  own: Readonly<Record<string, object>>,
+  added: readonly (readonly [name: string, server: object])[],
+): Readonly<Record<string, object>> {
+  const all = new Map(Object.entries(own));
+  for (const [wanted, server] of added) {
+    let name = wanted;
+    for (let n = 2; all.has(name); n++) name = `${wanted.slice(0, NAME_CHARS - 1 - `${n}`.length)}_${n}`;
+    all.set(name, server);
   }
-  if (!allowAll) return config;
-  if (config.permissions !== undefined) return { ...config, permissions: bypass(config.permissions) };
-  if ('permissions' in features) {
-    return { ...config, features: { ...features, permissions: bypass(features.permissions) } };
-  }
-  return {
-    ...config,
-    capabilities: capabilities.map((each) => {
-      const { ref = each, config: settings } = Object(each) as { ref?: unknown; config?: unknown };
-      return ref === 'permissions' ? { ref, config: bypass(settings) } : each;
-    }),
-  };
+  return Object.fromEntries(all);
 }
 
 async function readConfig(file: string): Promise<Config> {

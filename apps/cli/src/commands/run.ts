@@ -9,6 +9,9 @@ import { EventPrinter } from '../terminal/event-printer.js';
 import { answerOnce } from '../terminal/once.js';
 import { styleFor } from '../terminal/style.js';
 
+const BROUGHT =
+  'The sessions in .x/ of this folder do not count: others may have written them. If they are yours, x sessions copy takes them over.';
+
 /** The agent file of a command that names none. */
 export const DEFAULT_AGENT_FILE = 'agent.yaml';
 
@@ -68,7 +71,7 @@ export const run = command({
     if (prompt === '' && !goesOn) throw new ArgumentError('There is nothing to ask.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, store, close } = await openAgent(file, { model: values.model, allowAll });
+    const { agent, store, brings, close } = await openAgent(file, { model: values.model, allowAll });
     await keepOutOfGit(agent);
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
     // The reply goes to the output. Progress goes there too when the output is a terminal.
@@ -80,6 +83,7 @@ export const run = command({
       whole: process.stdout.isTTY !== true,
     });
     try {
+      if (brings) printer.note(BROUGHT);
       const owner = { userId: values.user, tenantId: values.tenant };
       const sessionId = latest
         ? await latestSession(store, { ...owner, agentId: agent.name })

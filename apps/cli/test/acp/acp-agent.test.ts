@@ -19,6 +19,7 @@ import { type ScriptEntry, ScriptedModel } from '@x/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { acpAgent, mcpServersOf } from '../../src/acp/acp-agent.js';
+import { blocksOf } from '../../src/acp/updates.js';
 import { fakeEndpoint } from '../run/fake-endpoint.js';
 import { main } from '../support/run-command.js';
 
@@ -238,10 +239,25 @@ describe('an agent in an editor', () => {
 
 it('hands the editor’s MCP servers on as they are, what looks like a variable too', () => {
   const env = [{ name: 'KEY', value: '${HOME}' }];
-  expect(mcpServersOf([{ name: 'my server', command: 'npx', args: ['-y', 'x'], env }])).toEqual({
-    my_server: { command: 'npx', args: ['-y', 'x'], env: { KEY: '$${HOME}' }, required: false },
-  });
+  expect(mcpServersOf([{ name: 'my server', command: 'npx', args: ['-y', 'x'], env }])).toEqual([
+    ['my_server', { command: 'npx', args: ['-y', 'x'], env: { KEY: '$${HOME}' }, required: false }],
+  ]);
   expect(() => mcpServersOf([{ type: 'sse', name: 'old', url: 'https://a.b', headers: [] }])).toThrow('sse');
+});
+
+it.each([
+  ['file:///p/src/a.ts', 'src/a.ts'],
+  ['file:///p/100%25%20done/a%23b.ts', '100% done/a#b.ts'],
+  ['file:///p/%C3%A4.ts#L3', 'ä.ts#L3'],
+  ['file:///p/%ZZ.ts', 'file:///p/%ZZ.ts'],
+  ['file:///p/a%2Fb.ts', 'file:///p/a%2Fb.ts'],
+  ['file:///p/../q/a.ts', 'file:///p/../q/a.ts'],
+  ['https://a.b/%E0', 'https://a.b/%E0'],
+  ['no address', 'no address'],
+])('names %s to the model as %s', (uri, named) => {
+  expect(blocksOf([{ type: 'resource_link', name: 'it', uri }], '/p')).toEqual([
+    { type: 'text', text: `[it](${named})` },
+  ]);
 });
 
 it('x acp speaks the protocol alone on standard output, works in the project, and ends with its input', async () => {

@@ -1,7 +1,7 @@
 import { AgentState, copyStore, operationId, SessionKey } from '@x/core';
 import { command, positive, UsageError } from '../../command.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { openStore, type StoreValues, storeOptions } from '../../open-store.js';
+import { namesStore, openBrought, openStore, type StoreValues, storeOptions } from '../../open-store.js';
 import { readInput } from '../../read-input.js';
 import { storeOfAddress } from '../../stores.js';
 
@@ -14,7 +14,6 @@ export const copySessions = command({
     to: {
       type: 'string',
       value: 'ADDRESS',
-      required: true,
       help: 'The target: an address, or a file for SQLite.',
     },
     move: { type: 'boolean', help: 'Delete what was copied.' },
@@ -26,18 +25,22 @@ export const copySessions = command({
     ...storeOptions,
     ...identityOptions,
   },
-  summary: 'Copies sessions to another store; what is there already stays. Logs stay in the workspace.',
+  summary:
+    'Copies sessions to another store; what is there already stays. Logs stay in the workspace. Without --to, those in .x/ of the workspace, or in the store that is named, become yours, with the permissions that they have.',
   examples: [
+    'x sessions copy',
     'x sessions copy --to ./sessions.db',
     'x sessions copy --redis redis://localhost --to ./old.db --move --older-than 30',
   ],
   async run({ values, output }) {
     const { to, move = false, 'older-than': days } = values;
-    if (to === undefined) throw new UsageError('Name the target: --to ADDRESS.');
     const updatedBefore =
       days === undefined ? undefined : new Date(Date.now() - positive('older-than', days) * DAY_MS);
-    const target: StoreValues = { workspace: values.workspace, [storeOfAddress(to) ?? 'sqlite']: to };
-    const from = await openStore(values, { readOnly: !move });
+    const { workspace } = values;
+    const target: StoreValues =
+      to === undefined ? { workspace } : { workspace, [storeOfAddress(to) ?? 'sqlite']: to };
+    const isBrought = to === undefined && !namesStore(values);
+    const from = isBrought ? await openBrought(values) : await openStore(values, { readOnly: !move });
     try {
       const { store, close } = await openStore(target, { readOnly: false, createTables: true });
       try {

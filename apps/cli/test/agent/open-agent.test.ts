@@ -1,0 +1,65 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { type OpenAgentOptions, openAgent } from '../../src/agent/open-agent.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-open-agent-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+
+async function capabilitiesOf(file: string, options: OpenAgentOptions = {}): Promise<readonly string[]> {
+  writeFileSync(join(directory, 'agent.yaml'), `model: compatible:fake\n${file}`);
+  const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1', ACTS: 'shell', LAX: 'permissions' };
+  const { agent, close } = await openAgent(join(directory, 'agent.yaml'), {
+    project: directory,
+    environment,
+    ...options,
+  });
+  await close();
+  return agent.capabilities;
+}
+
+it.each([
+  'capabilities: [shell]',
+  "capabilities: ['${ACTS}']",
+  "capabilities: [{ ref: '${ACTS}' }]",
+  "capabilities: ['${NOBODY:-workspace_tools}']",
+  'features: { shell: true }',
+  'subagents: {}',
+])('asks before it acts where the file says nothing of permissions: %s', async (file) => {
+  for (const allowAll of [false, true]) {
+    expect(await capabilitiesOf(file, { allowAll })).toContain('permissions');
+  }
+});
+
+it.each(['capabilities: [todo_list]', 'features: { shell: false }'])(
+  'asks nothing of an agent that does not act: %s',
+  async (file) => {
+    expect(await capabilitiesOf(file)).not.toContain('permissions');
+  },
+);
+
+it.each(['permissions: {}', 'capabilities: [permissions]', "capabilities: ['${LAX}']"])(
+  'keeps the permissions of the file: %s',
+  async (permissions) => {
+    const file = `${permissions}\nfeatures: { shell: true }`;
+    const names = await capabilitiesOf(file);
+    expect(names.filter((name) => name === 'permissions')).toHaveLength(1);
+  },
+);
+
+it('begins every MCP server, those whose names are taken too', async () => {
+  const begins = (marker: string) => {
+    const write = `require('node:fs').writeFileSync(${JSON.stringify(join(directory, marker))}, '')`;
+    return { command: process.execPath, args: ['-e', write], required: false };
+  };
+  const long = 'a'.repeat(32);
+  const names = ['git', 'git', long, long];
+  const servers = names.map((name, index) => [name, begins(`editor-${index}`)] as const);
+  await capabilitiesOf(`mcp_servers: { git: ${JSON.stringify(begins('file'))} }`, { servers });
+  const markers = ['editor-0', 'editor-1', 'editor-2', 'editor-3', 'file'];
+  expect(readdirSync(directory).filter((name) => markers.includes(name))).toEqual(markers);
+});
