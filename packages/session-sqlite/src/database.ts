@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SessionKey, SessionStoreError, XError } from '@x/core';
@@ -23,7 +23,11 @@ export function openDatabase(file: string, synchronous: 'full' | 'normal', lockT
 }
 
 function open(file: string, synchronous: 'full' | 'normal', lockTimeoutMs: number): Database {
-  if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
+  if (file !== ':memory:') {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // The files that SQLite makes beside it have its mode.
+    closeSync(openSync(file, 'a', 0o600));
+  }
   const database = new Sqlite(file, { timeout: lockTimeoutMs });
   try {
     database.pragma('journal_mode = WAL');

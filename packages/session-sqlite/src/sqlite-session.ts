@@ -42,7 +42,7 @@ const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min
 
 /** Options of a `SqliteSession`. */
 export interface SqliteSessionOptions {
-  /** The database; it is made, with the directories above it, when it is not there. `:memory:` for tests. */
+  /** The database; it is made, for this user alone (0600), with the directories above it. `:memory:` for tests. */
   readonly file: string;
   /**
    * What a commit waits for. `full` (default): the disk, so that it survives the loss of power. `normal`: the operating

@@ -6,6 +6,9 @@ import { ABSENT, errorCode, undefinedOn } from './io-error.js';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants;
 
+/** The mode of new files that are for this user alone; new directories on the way to one are 0700. */
+export const PRIVATE = 0o600;
+
 /** Bounds retries while others remove the directory over and over. */
 const ATTEMPTS = 20;
 
@@ -49,12 +52,12 @@ export async function replaceFile(
   await syncDirectory(directory);
 }
 
-/** Adds to the end of a file, or creates it, and returns once the bytes are on the disk. */
-export async function appendToFile(file: string, data: string | Uint8Array): Promise<void> {
+/** Adds to the end of a file, or creates it with `mode`, and returns once the bytes are on the disk. */
+export async function appendToFile(file: string, data: string | Uint8Array, mode?: number): Promise<void> {
   const directory = dirname(file);
   // Non-blocking, or a named pipe would wait for a reader.
   const flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
-  const handle = await openBelow(directory, file, flags);
+  const handle = await openBelow(directory, file, flags, mode);
   let created: boolean;
   try {
     created = (await handle.stat()).size === 0;
@@ -88,14 +91,14 @@ async function openBelow(directory: string, file: string, flags: number, mode = 
     } catch (error) {
       // Again when another process removed the empty directory in between.
       if (errorCode(error) !== 'ENOENT' || attempt === ATTEMPTS) throw error;
-      await makeDurableDirectory(directory);
+      await makeDurableDirectory(directory, mode);
     }
   }
 }
 
 /** {@link makeDirectory}, with all that it made durable. */
-export async function makeDurableDirectory(directory: string): Promise<void> {
-  const first = await makeDirectory(directory);
+export async function makeDurableDirectory(directory: string, mode?: number): Promise<void> {
+  const first = await makeDirectory(directory, mode);
   if (first === undefined) return;
   const top = dirname(first);
   for (let parent = dirname(directory); parent.length >= top.length; parent = dirname(parent)) {
@@ -118,11 +121,13 @@ async function writeFully(handle: FileHandle, data: string | Uint8Array): Promis
  *
  * One level at a time: Node's own `recursive` never returns where the file system answers ENOENT for a directory that
  * exists, as /proc does (seen in Node 20).
+ *
+ * @param mode The mode of the files that are to be in it: {@link PRIVATE} makes it private, too.
  */
-export async function makeDirectory(directory: string): Promise<string | undefined> {
+export async function makeDirectory(directory: string, mode?: number): Promise<string | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await makeLevel(directory);
+      return await makeLevel(directory, mode === PRIVATE ? 0o700 : 0o777);
     } catch (error) {
       // A directory above that was removed between two steps.
       if (attempt === ATTEMPTS || !ABSENT.includes(errorCode(error) ?? '')) throw error;
@@ -130,16 +135,16 @@ export async function makeDirectory(directory: string): Promise<string | undefin
   }
 }
 
-async function makeLevel(directory: string): Promise<string | undefined> {
+async function makeLevel(directory: string, mode: number): Promise<string | undefined> {
   try {
-    await mkdir(directory);
+    await mkdir(directory, mode);
     return directory;
   } catch (error) {
     if (errorCode(error) === 'EEXIST' && (await stat(directory)).isDirectory()) return undefined;
     const above = dirname(directory);
     if (errorCode(error) !== 'ENOENT' || above === directory) throw error;
-    const topmost = await makeLevel(above);
-    await mkdir(directory).catch(unlessMeanwhileMade);
+    const topmost = await makeLevel(above, mode);
+    await mkdir(directory, mode).catch(unlessMeanwhileMade);
     return topmost ?? directory;
   }
 }

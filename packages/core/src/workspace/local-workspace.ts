@@ -13,6 +13,7 @@ import {
   makeDirectory,
   makeDirectorySync,
   makeDurableDirectory,
+  PRIVATE,
   replaceFile,
   syncDirectory,
 } from './durable-file.js';
@@ -23,6 +24,7 @@ import { type HeldLock, pathSegments, STORAGE, type Workspace, type WorkspaceEnt
 const optionsSchema = z.strictObject({
   readOnly: z.boolean().default(false),
   hidden: z.array(z.string().min(1)).default([]),
+  private: z.boolean().default(false),
 });
 const rootSchema = z.string().min(1, 'must name a directory');
 
@@ -38,6 +40,8 @@ const ABANDONED_MS = 3_600_000;
  * Names in `hidden`, at any depth and in upper or lower case, are neither listed nor reached, by links either; a name may
  * end in `*`.
  *
+ * With `private`, and always below a directory `.x`, what it makes is for this user alone (files 0600, directories 0700).
+ *
  * Symbolic links that stay inside are followed, others are refused. A link that another program swaps in at the very
  * moment of an access is caught for the file itself, not for the directories above it: run programs that you do not
  * trust in a sandbox, not merely in a workspace.
@@ -52,30 +56,21 @@ export class LocalWorkspace implements Workspace {
   readonly reach = 'host';
   /** Absolute. */
   readonly root: string;
-  readonly #readOnly: boolean;
-  readonly #hidden: readonly string[];
+  readonly #options: z.output<typeof optionsSchema>;
   #opening: Promise<string> | undefined;
 
   /**
    * @param root a directory, absolute or relative to the working directory.
    * @throws {InvalidInputError} for an empty root or unknown options.
    */
-  constructor(
-    root: string,
-    options: {
-      readonly readOnly?: boolean | undefined;
-      readonly hidden?: readonly string[] | undefined;
-    } = {},
-  ) {
+  constructor(root: string, options: z.input<typeof optionsSchema> = {}) {
     this.root = resolve(parseWith(rootSchema, root, 'LocalWorkspace root'));
-    const { readOnly, hidden } = parseWith(optionsSchema, options, 'LocalWorkspace options');
-    this.#readOnly = readOnly;
-    this.#hidden = hidden;
+    this.#options = parseWith(optionsSchema, options, 'LocalWorkspace options');
   }
 
   subtree(path: string): LocalWorkspace {
     const root = join(this.root, ...pathSegments(path));
-    return new LocalWorkspace(root, { readOnly: this.#readOnly, hidden: [...this.#hidden, STORAGE] });
+    return new LocalWorkspace(root, { ...this.#options, hidden: [...this.#options.hidden, STORAGE] });
   }
 
   /**
@@ -86,9 +81,9 @@ export class LocalWorkspace implements Workspace {
    */
   check(): void {
     try {
-      if (!this.#readOnly) makeDirectorySync(this.root);
+      if (!this.#options.readOnly) makeDirectorySync(this.root);
       opendirSync(this.root).closeSync();
-      accessSync(this.root, this.#readOnly ? R_OK | X_OK : R_OK | W_OK | X_OK);
+      accessSync(this.root, this.#options.readOnly ? R_OK | X_OK : R_OK | W_OK | X_OK);
     } catch (error) {
       throw this.#unusable(error);
     }
@@ -124,14 +119,14 @@ export class LocalWorkspace implements Workspace {
       const old = await undefinedOn(ABSENT, lstat(file));
       if (old?.isDirectory()) throw isDirectory(path);
       // A script stays executable.
-      const mode = old === undefined ? undefined : old.mode & 0o777;
+      const mode = old === undefined ? this.#modeOf(file) : old.mode & 0o777;
       await replaceFile(file, data, { ...options, mode });
     });
   }
 
   async append(path: string, data: string | Uint8Array): Promise<void> {
     this.#assertWritable(path);
-    await this.#withFile(path, (file) => appendToFile(file, data));
+    await this.#withFile(path, (file) => appendToFile(file, data, this.#modeOf(file)));
   }
 
   async *list(
@@ -194,7 +189,7 @@ export class LocalWorkspace implements Workspace {
     this.#assertWritable(target);
     await this.#withFile(path, (file) =>
       this.#withFile(target, async (other) => {
-        await makeDurableDirectory(dirname(other));
+        await makeDurableDirectory(dirname(other), this.#modeOf(other));
         await link(file, other);
         await syncDirectory(dirname(other));
       }),
@@ -209,6 +204,11 @@ export class LocalWorkspace implements Workspace {
     this.#assertWritable(name);
     const root = await this.#open();
     return withFileLock(join(root, LOCKS, `${fileSegment(name)}.lock`), task, options);
+  }
+
+  /** Chooses the mode of what is made at a place; that of ordinary files where it is `undefined`. */
+  #modeOf(file: string): number | undefined {
+    return this.#options.private || file.split(sep).includes(STORAGE) ? PRIVATE : undefined;
   }
 
   /** Runs an operation on the real place of `at`, and gives what goes wrong its meaning. */
@@ -231,7 +231,7 @@ export class LocalWorkspace implements Workspace {
   }
 
   async #prepare(): Promise<string> {
-    if (!this.#readOnly) await makeDirectory(this.root);
+    if (!this.#options.readOnly) await makeDirectory(this.root, this.#modeOf(this.root));
     return realpath(this.root);
   }
 
@@ -246,7 +246,7 @@ export class LocalWorkspace implements Workspace {
   }
 
   #assertWritable(path: string): void {
-    if (!this.#readOnly) return;
+    if (!this.#options.readOnly) return;
     throw new WorkspaceError(
       'read_only',
       path,
@@ -278,7 +278,7 @@ export class LocalWorkspace implements Workspace {
 
   #isKeptBack(segment: string): boolean {
     const name = segment.toLowerCase();
-    return this.#hidden.some((hidden) =>
+    return this.#options.hidden.some((hidden) =>
       hidden.endsWith('*')
         ? name.startsWith(hidden.slice(0, -1).toLowerCase())
         : name === hidden.toLowerCase(),
@@ -290,7 +290,7 @@ export class LocalWorkspace implements Workspace {
     if (path === LOCKS || this.#isKeptBack(basename(file))) return true;
     if (!isTemporaryName(basename(file))) return false;
     const found = await undefinedOn(ABSENT, lstat(file));
-    if (found !== undefined && !this.#readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
+    if (found !== undefined && !this.#options.readOnly && Date.now() - found.mtimeMs > ABANDONED_MS) {
       await unlink(file).catch(() => {});
     }
     return true;

@@ -251,16 +251,17 @@ export class HarnessAgent {
   }
 
   /**
-   * Sets the session's permission mode: in this process also while a call runs, for the tool calls that are judged from now
-   * on. {@link HarnessAgent.updateState} waits for the end of the call.
+   * Sets the session's permission mode, and stores it: in this process also while a call runs, for the tool calls that are
+   * judged from now on. {@link HarnessAgent.updateState} waits for the end of the call.
    */
   async setPermissionMode(context: RuntimeContext, mode: PermissionContext['mode']): Promise<void> {
     const set = (state: AgentState) => {
       state.permissionContext = { ...state.permissionContext, mode };
     };
-    const live = this.#turns.running(context)?.state;
-    if (live) set(live);
-    else await this.updateState(context, set);
+    const { state, save } = this.#turns.running(context) ?? {};
+    if (state === undefined) return void (await this.updateState(context, set));
+    set(state);
+    await save?.();
   }
 
   /** Opens the files that the tools of a session see. */

@@ -41,6 +41,8 @@ interface Running {
   readonly steering: Steering;
   readonly events: EventJournal<Reply>;
   readonly state?: AgentState | undefined;
+  /** Stores the session as it is. */
+  readonly save?: (() => Promise<void>) | undefined;
 }
 
 interface TurnOptions {
@@ -156,7 +158,7 @@ export class SessionTurns {
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
         stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
         const call = await this.#open(key, runtime, turn, running, options);
-        this.#running.set(id, { ...running, state: call.scope.state });
+        this.#running.set(id, { ...running, state: call.scope.state, save: () => call.save() });
         stopWatching = this.control.watch(key, async (order) => {
           if (order.type === 'steer') return running.steering.send(order.messages);
           onAbort();

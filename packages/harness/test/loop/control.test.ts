@@ -1,4 +1,12 @@
-import { defineTool, InvalidInputError, RuntimeContext, textOf, toolResultsOf } from '@x/core';
+import {
+  defineTool,
+  InMemorySession,
+  InvalidInputError,
+  RuntimeContext,
+  SessionKey,
+  textOf,
+  toolResultsOf,
+} from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
@@ -141,4 +149,36 @@ describe('the permission mode', () => {
     await agent.setPermissionMode(context, 'default');
     expect((await agent.state(context))?.permissionContext.mode).toBe('default');
   });
+
+  it.each(['call', 'effect', 'step'] as const)(
+    'is stored before a call that runs goes on (checkpoint %s)',
+    async (checkpoint) => {
+      const store = new InMemorySession();
+      const stored: unknown[] = [];
+      const looking = defineTool({
+        name: 'look',
+        description: 'Looks',
+        readOnly: true,
+        input: z.strictObject({}),
+        async execute() {
+          await agent.setPermissionMode(context, 'explore');
+          // A process that died here would leave this.
+          const key = SessionKey.of({ userId: 'alice', agentId: 'agent', sessionId: 's-1' });
+          stored.push((await store.load(key))?.head.permissionContext);
+          return 'Seen.';
+        },
+      });
+      const agent: HarnessAgent = HarnessAgent.builder()
+        .model(new ScriptedModel([calling('look'), { text: 'end' }]))
+        .workspace(scratch())
+        .session(store)
+        .settings({ checkpoint })
+        .tools(looking)
+        .use(permissions())
+        .build();
+      await agent.call('Go', context, { permissionMode: 'bypass' });
+      expect(stored).toMatchObject([{ mode: 'explore' }]);
+      expect((await agent.state(context))?.permissionContext.mode).toBe('explore');
+    },
+  );
 });

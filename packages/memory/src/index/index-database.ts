@@ -109,7 +109,11 @@ export async function deleteIndexFile(path: string): Promise<void> {
 async function attempt(path: string, readOnly: boolean): Promise<Database> {
   const { default: Sqlite } = await import('better-sqlite3');
   const inMemory = path === ':memory:';
-  if (!inMemory && !readOnly) await mkdir(dirname(path), { recursive: true });
+  if (!inMemory && !readOnly) {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    // The files that SQLite makes beside it have its mode.
+    await (await open(path, 'a', 0o600)).close();
+  }
   const database = new Sqlite(path, { readonly: readOnly, timeout: BUSY_TIMEOUT_MS });
   try {
     database.pragma(`cache_size = ${-CACHE_KILOBYTES}`);

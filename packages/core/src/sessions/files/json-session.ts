@@ -86,7 +86,7 @@ export class JsonSession implements SessionStore {
     readonly clock?: Clock | undefined;
   }) {
     const { directory, lockTimeoutMs, clock } = parseWith(optionsSchema, options, 'JsonSession options');
-    this.#workspace = new LocalWorkspace(directory);
+    this.#workspace = new LocalWorkspace(directory, { private: true });
     this.#lockTimeoutMs = lockTimeoutMs;
     this.#clock = clock;
   }

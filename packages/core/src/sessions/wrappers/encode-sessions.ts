@@ -24,9 +24,17 @@ const encodedSchema = z.tuple([
   z.strictObject({ type: z.literal('opaque'), provider: z.literal(PROVIDER), data: z.string() }),
 ]);
 
+const optionsSchema = z.strictObject({ plain: z.enum(['refuse', 'accept']).default('refuse') });
+const PLAIN =
+  "It is not encoded: somebody may have put it there. Of a store from before encodeSessions, read it with plain: 'accept'.";
+
 /**
  * Puts a codec between sessions and their store: heads, titles, metadata and messages are encoded before the store sees them. Keys,
- * ids, roles, times and sizes stay as they are. What was stored before is still read; {@link copyStore} encodes it.
+ * ids, roles, times and sizes stay as they are.
+ *
+ * A head or message that is not encoded is refused: who can write to the store could put one in place of yours. Sessions that
+ * were stored before are read with `plain: 'accept'`; {@link copyStore} from the bare store encodes them into another, and a commit
+ * encodes the head and what it adds.
  *
  * @example
  * ```ts
@@ -34,7 +42,16 @@ const encodedSchema = z.tuple([
  * const store = encodeSessions(new InMemorySession(), codec);
  * ```
  */
-export function encodeSessions(store: SessionStore, codec: SessionCodec): SessionStore {
+export function encodeSessions(
+  store: SessionStore,
+  codec: SessionCodec,
+  options: { readonly plain?: 'refuse' | 'accept' | undefined } = {},
+): SessionStore {
+  const { plain } = parseWith(optionsSchema, options, 'encodeSessions options');
+  const accepted = <T>(value: T): T => {
+    if (plain === 'accept') return value;
+    throw new Error(PLAIN);
+  };
   const encode = async (key: SessionKey, message: Message): Promise<Message> => {
     const data = await codec.encode(JSON.stringify(message), `${key} ${message.id}`);
     const { id, role, createdAt } = message;
@@ -42,7 +59,7 @@ export function encodeSessions(store: SessionStore, codec: SessionCodec): Sessio
   };
   const decode = async (key: SessionKey, message: Message): Promise<unknown> => {
     const { success, data } = encodedSchema.safeParse(message.content);
-    return success ? codec.decode(data[0].data, `${key} ${message.id}`) : message;
+    return success ? codec.decode(data[0].data, `${key} ${message.id}`) : accepted(message);
   };
   const decodeJson = async (text: unknown, place: string) =>
     typeof text === 'string' ? (JSON.parse(await codec.decode(text, place)) as JsonObject) : undefined;
@@ -56,8 +73,10 @@ export function encodeSessions(store: SessionStore, codec: SessionCodec): Sessio
       let description: Pick<SessionInfo, 'title' | 'metadata'>;
       try {
         const place = `${info.key} description`;
-        const told = await unlessDamaged(info.key, () => decodeJson(info.metadata[PROVIDER], place));
-        description = (told ?? info) as typeof description;
+        description = await unlessDamaged(info.key, async () => {
+          const told = await decodeJson(info.metadata[PROVIDER], place);
+          return (told ?? accepted(info)) as typeof description;
+        });
       } catch (error) {
         damages.push(error);
         continue;
@@ -77,7 +96,7 @@ export function encodeSessions(store: SessionStore, codec: SessionCodec): Sessio
       const stored = await store.load(key, options);
       if (stored === undefined) return undefined;
       return unlessDamaged(key, async () => {
-        const head = (await decodeJson(stored.head[PROVIDER], `${key} head`)) ?? stored.head;
+        const head = (await decodeJson(stored.head[PROVIDER], `${key} head`)) ?? accepted(stored.head);
         const texts = await Promise.all(stored.messages.map((message) => decode(key, message)));
         return { ...stored, head, messages: readMessages(texts, `session ${key}`) };
       });

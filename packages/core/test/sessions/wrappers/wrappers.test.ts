@@ -150,3 +150,26 @@ async function all(infos: ReturnType<SessionStore['list']>) {
   for await (const info of infos) found.push(info);
   return found;
 }
+
+test('what is not encoded is refused, in head, message and listing, unless it is accepted', async () => {
+  const inner = new InMemorySession();
+  const codec = encryption({ keys: { k1 }, current: 'k1' });
+  const store = encodeSessions(inner, codec);
+  const accepting = encodeSessions(inner, codec, { plain: 'accept' });
+  const refused = { code: 'session_corrupt', message: expect.stringContaining("plain: 'accept'") };
+  await commitAt(inner, key, { expectedVersion: 0, ...change });
+  await expect(store.load(key)).rejects.toMatchObject(refused);
+  await expect(all(store.list())).rejects.toMatchObject(refused);
+  expect(await accepting.load(key)).toMatchObject({ head: change.head, messages: change.append });
+  expect(await all(accepting.list())).toMatchObject([{ title: 'My secret title' }]);
+
+  // A message that was slipped in behind those that are encoded.
+  const other = SessionKey.of({ userId: 'alice', sessionId: 'other' });
+  await commitAt(store, other, { expectedVersion: 0, ...change });
+  const { head } = (await inner.load(other)) ?? {};
+  const [slipped] = numbered(4).slice(3);
+  await commitAt(inner, other, { expectedVersion: 1, head: head ?? {}, keep: 3, append: [slipped as never] });
+  await expect(store.load(other)).rejects.toMatchObject(refused);
+  expect((await accepting.load(other))?.messages).toHaveLength(4);
+  expect(() => encodeSessions(inner, codec, { plain: 'ignore' as never })).toThrow('plain');
+});
