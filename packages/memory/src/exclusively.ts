@@ -15,9 +15,10 @@ export async function exclusively<T>(
   workspace: Workspace,
   name: string,
   task: (check: () => Promise<void>) => Promise<T>,
+  timeoutMs = LOCK_TIMEOUT_MS,
 ): Promise<T> {
   if (workspace.lock !== undefined) {
-    return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs: LOCK_TIMEOUT_MS });
+    return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs });
   }
   const names = tails.get(workspace) ?? new Map<string, Promise<unknown>>();
   tails.set(workspace, names);

@@ -7,11 +7,9 @@ import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
 import { indexFiles, indexLogs } from './index/file-indexer.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
-import { scopeOfPath } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
 import { parseQuery } from './index/search-query.js';
-import { memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
@@ -154,28 +152,7 @@ export class MemoryIndex {
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
     await this.#write(async ({ writer }) => {
-      const known = writer.pathsOf(prefix, 'memory');
-      await indexFiles(writer, known, memoryFiles(workspace, prefix), (path) => readIfFound(workspace, path));
-    });
-  }
-
-  /**
-   * Indexes the files of a folder outside of the memory, and forgets those that are gone. Files of the same size and time
-   * as before are not read.
-   *
-   * @param folder ends with `/`.
-   * @param textOf reads what is searched of a file.
-   */
-  async indexFolder(
-    workspace: Workspace,
-    folder: string,
-    textOf: (path: string) => Promise<string>,
-  ): Promise<void> {
-    await this.#write(async ({ writer }) => {
-      const paths = writer.pathsOf(scopeOfPath(folder).prefix, 'other');
-      const known = paths.filter((path) => path.startsWith(folder));
-      const entries = workspace.list(folder.slice(0, -1), { recursive: true });
-      await indexFiles(writer, known, entries, textOf);
+      await indexFiles(workspace, prefix, writer);
     });
   }
 

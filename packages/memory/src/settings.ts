@@ -4,7 +4,6 @@ import {
   type Model,
   type Redact,
   type SecretPattern,
-  type SessionStore,
   secretRedactor,
   systemClock,
   type Workspace,
@@ -114,8 +113,6 @@ export const memoryServiceSchema = z.strictObject({
   workspace: workspaceSchema,
   /** Reads conversations and merges notes; `null`: both are done by rule. */
   model: having<Model>('generate', 'a model').nullable().default(null),
-  /** Where a lease sees to it that one replica at a time maintains the memory; without leases the workspace's lock does. */
-  store: having<SessionStore>('load', 'a store').optional(),
   /** Told of flushes, merges and failures that no call is there to be told of. */
   onEvent: callable<(event: AgentEventBody) => void>().optional(),
   clock: having<Clock>('now', 'a clock').default(systemClock),

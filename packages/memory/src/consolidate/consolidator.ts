@@ -5,10 +5,16 @@ import { CORE_FILE } from '../memory-files.js';
 import { type MemoryPlace, scopePrefix } from '../memory-scope.js';
 import { type MemoryServiceOptions, type MemoryServiceSettings, memoryServiceSchema } from '../settings.js';
 import { type Core, type CoreOptions, type Retired, replaceCore, withCore } from './core-file.js';
-import { CONSOLIDATION_INSTRUCTIONS, consolidationPrompt, type Edit, factOf, parseEdits } from './edits.js';
+import {
+  CONSOLIDATION_INSTRUCTIONS,
+  consolidationPrompt,
+  type Edit,
+  factOf,
+  parseEdits,
+  ruleEdits,
+} from './edits.js';
 import { hashOf, readState, type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
-import { ruleEdits } from './rule-edits.js';
 import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
 /** Estimated tokens of notes that are merged at once; more are merged in several rounds. */

@@ -11,8 +11,7 @@ import {
   listSessions,
 } from '../session-logs.js';
 import { indexSchema, withoutUser } from '../settings.js';
-import { numbered, renderNewest, wholeMessage } from './render-messages.js';
-import { searchMessages } from './search-messages.js';
+import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
 export const historyConfigSchema = z.strictObject({
   /** Characters that one answer of a tool may have. What does not fit is announced and can be asked for. */

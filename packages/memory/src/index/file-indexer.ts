@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Workspace, WorkspaceEntry } from '@x/core';
 import { type LogLine, readLogLines } from '@x/core/node';
 import type { Database } from 'better-sqlite3';
-import { markOf } from '../memory-files.js';
+import { markOf, memoryFiles, readIfFound } from '../memory-files.js';
 import { searchableText } from '../message-text.js';
 import { sessionLogs } from '../session-logs.js';
 import { dayOf } from './dates.js';
@@ -24,23 +24,13 @@ interface Progress {
   readonly fingerprint: string;
 }
 
-/**
- * Indexes files that changed since the last time, and forgets those that are gone.
- *
- * @param known Paths that are indexed.
- */
-export async function indexFiles(
-  writer: LineWriter,
-  known: readonly string[],
-  entries: AsyncIterable<WorkspaceEntry>,
-  textOf: (path: string) => Promise<string | undefined>,
-): Promise<void> {
-  const gone = new Set(known);
-  for await (const entry of entries) {
-    if (entry.type !== 'file') continue;
+/** Indexes the memory files below a prefix that changed since the last time, and forgets those that are gone. */
+export async function indexFiles(workspace: Workspace, prefix: string, writer: LineWriter): Promise<void> {
+  const gone = new Set(writer.pathsOf(prefix, 'memory'));
+  for await (const entry of memoryFiles(workspace, prefix)) {
     const mark = markOf(entry);
     const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
-    const text = isSame ? undefined : await textOf(entry.path);
+    const text = isSame ? undefined : await readIfFound(workspace, entry.path);
     if (text !== undefined) await writer.replaceText(entry.path, text, mark);
   }
   for (const path of gone) await writer.replaceText(path, '');

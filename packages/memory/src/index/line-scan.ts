@@ -1,4 +1,4 @@
-import { type Match, NEIGHBORS, rankMatches } from './rank.js';
+import { type Match, NEIGHBORS, type Ranked, rankMatches } from './rank.js';
 import { type SearchQuery, TermMatcher } from './search-query.js';
 import { piecesOf } from './terms.js';
 
@@ -67,17 +67,20 @@ export class LineScan<Item> {
         if (this.#others.length > MAX_OTHERS) this.#others.shift();
       }
     }
-    if (this.#matches.length > MAX_MATCHES) this.#matches = this.#ranked().slice(0, KEPT_MATCHES);
+    if (this.#matches.length > MAX_MATCHES)
+      this.#matches = this.#ranked()
+        .slice(0, KEPT_MATCHES)
+        .map(({ match }) => match);
   }
 
   /** All texts that match, the best first. */
-  best(): readonly Item[] {
-    return this.#ranked().map(({ item }) => item);
+  best(): readonly { readonly item: Item; readonly score: number }[] {
+    return this.#ranked().map(({ match, score }) => ({ item: match.item, score }));
   }
 
-  #ranked(): Kept<Item>[] {
+  #ranked(): readonly Ranked<Kept<Item>>[] {
     const averageLength = this.#terms / Math.max(1, this.#lines);
     const collection = { lines: this.#lines, averageLength, counts: this.#counts };
-    return rankMatches(this.#matches, this.#query, collection).map(({ match }) => match);
+    return rankMatches(this.#matches, this.#query, collection);
   }
 }

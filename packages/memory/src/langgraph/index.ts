@@ -14,16 +14,15 @@ import {
 import { encodeSegment, InvalidInputError, parseWith, storageOf, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { exclusively } from '../exclusively.js';
+import { LineScan } from '../index/line-scan.js';
+import { parseQuery } from '../index/search-query.js';
 import { readJson, writeJson } from '../memory-files.js';
-import { MemoryIndex } from '../memory-index.js';
 import { type MemoryScope, scopePrefix } from '../memory-scope.js';
-import { indexSchema, workspaceSchema } from '../settings.js';
+import { workspaceSchema } from '../settings.js';
 
 const id = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
   workspace: workspaceSchema,
-  /** Where the index of the texts lives: the path of its file, or an open `MemoryIndex`. Default `:memory:`. */
-  index: indexSchema.default(':memory:'),
   /** Whose items they are: no other tenant's, user's or agent's can be read. Default: nobody's. */
   scope: z.strictObject({ tenantId: id, userId: id, agentId: id }).default({}),
   /** Paths of the fields whose texts a query searches, as `title` or `chapters[*].text`. Default: all texts. */
@@ -44,36 +43,30 @@ const itemSchema = z.object({
 });
 type StoredItem = z.output<typeof itemSchema>;
 
-/** Lines that a query looks at before they are narrowed down to items that pass the filter. */
-const MOST_LINES = 1_000;
 const REMEDY = 'Delete the file: it is no item of the store.';
 
 /**
- * A LangGraph store in files of a workspace: `graph.compile({ store })`. An item is one file; a query ranks items by the
- * full-text index of this package, in any language and without an embedding. What it holds goes when a `MemoryService`
+ * A LangGraph store in files of a workspace: `graph.compile({ store })`. An item is one file; a query reads those of its
+ * namespace and ranks them as this package ranks notes, in any language and without an embedding. What it holds goes when a `MemoryService`
  * erases the user of its scope.
  *
  * @example
  * ```ts
- * const store = new WorkspaceStore({ workspace, index: './memory_index.db' });
+ * const store = new WorkspaceStore({ workspace });
  * await store.put(['alice', 'facts'], 'db', { text: 'Alice prefers PostgreSQL' });
  * const [best] = await store.search(['alice'], { query: 'which database?' });
  * ```
  */
 export class WorkspaceStore extends BaseStore {
   readonly #workspace: Workspace;
-  readonly #index: MemoryIndex;
-  readonly #ownsIndex: boolean;
   readonly #folder: string;
   readonly #fields: readonly string[] | undefined;
 
   /** @throws {InvalidInputError} for malformed options. */
   constructor(options: WorkspaceStoreOptions) {
     super();
-    const { workspace, index, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
+    const { workspace, scope, fields } = parseWith(optionsSchema, options, 'WorkspaceStore options');
     this.#workspace = storageOf(workspace);
-    this.#index = MemoryIndex.at(index);
-    this.#ownsIndex = this.#index !== index;
     this.#folder = `${scopePrefix(scope satisfies MemoryScope)}store/`;
     this.#fields = fields;
   }
@@ -93,11 +86,6 @@ export class WorkspaceStore extends BaseStore {
     );
     for (const [path, operation] of writes) await this.#put(path, operation);
     return results as OperationResults<Operations>;
-  }
-
-  /** Closes the index, if this store opened it. */
-  override async stop(): Promise<void> {
-    if (this.#ownsIndex) this.#index.close();
   }
 
   async #put(path: string, { namespace, key, value, index }: PutOperation): Promise<void> {
@@ -145,18 +133,18 @@ export class WorkspaceStore extends BaseStore {
     folder: string,
     query: string,
   ): AsyncIterable<{ readonly path: string; readonly score: number }> {
-    const index = this.#index;
-    if (!index.readOnly) {
-      await index.indexFolder(this.#workspace, this.#folder, async (path) =>
-        ((await this.#readStored(path))?.texts ?? []).join('\n'),
-      );
+    const scan = new LineScan<string>(parseQuery(query));
+    for await (const { path } of this.#listed(folder)) {
+      const { texts = [] } = (await this.#readStored(path)) ?? {};
+      for (const [number, text] of texts.entries()) {
+        scan.add({ file: path, number, day: null, text }, () => path);
+      }
     }
-    const hits = await index.search(query, { path: folder, sources: ['other'], limit: MOST_LINES });
     const seen = new Set<string>();
-    for (const { path, rank } of hits) {
+    for (const { item: path, score } of scan.best()) {
       if (seen.has(path)) continue;
       seen.add(path);
-      yield { path, score: -rank };
+      yield { path, score };
     }
   }
 

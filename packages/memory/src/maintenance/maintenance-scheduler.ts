@@ -1,28 +1,22 @@
-import {
-  errorText,
-  parseWith,
-  SessionKey,
-  SessionLeaseError,
-  takeTurn,
-  type Workspace,
-  WorkspaceError,
-} from '@x/core';
+import { errorText, parseWith, type Workspace, WorkspaceError } from '@x/core';
 import * as z from 'zod';
 import type { AskOptions } from '../ask-model.js';
 import { type ConsolidationOutcome, MemoryConsolidator } from '../consolidate/consolidator.js';
+import { readState } from '../consolidate/memory-state.js';
+import { dailyNotes, isMerged } from '../consolidate/new-notes.js';
+import { exclusively } from '../exclusively.js';
 import { MemoryFlushManager } from '../flush/flush-manager.js';
 import { isFlushed } from '../flush/flush-state.js';
-import { memoryPrefixes, readJson, writeJson } from '../memory-files.js';
+import { memoryPrefixes, readIfFound, readJson, writeJson } from '../memory-files.js';
 import { MemoryIndex } from '../memory-index.js';
 import { isCommon, type MemoryPlace, scopePrefix } from '../memory-scope.js';
-import { sessionLogs } from '../session-logs.js';
+import { type LogEntry, sessionLogs } from '../session-logs.js';
 import {
   type MemoryServiceOptions,
   type MemoryServiceSettings,
   memoryServiceSchema,
   passDefaults,
 } from '../settings.js';
-import { archiveNotes, pruneSessions } from './retention.js';
 
 /** What a pass did. */
 export interface MaintenanceReport {
@@ -48,8 +42,6 @@ const NOTHING: MaintenanceReport = {
   pruned: 0,
   failures: [],
 };
-/** No agent has this name by chance, so the key is no session's. */
-const KEY = SessionKey.of({ agentId: '@x/memory', sessionId: 'maintenance' });
 const LOCK = 'memory maintenance';
 /** How long a lock that is held may take to come free: as good as not at all. */
 const PATIENCE_MS = 50;
@@ -58,6 +50,7 @@ const RETRY_MS = 60_000;
 const FAILURE_MS = 3_600_000;
 /** A session in which something was said so lately is flushed by its own agent. */
 const IDLE_MS = 600_000;
+const DAY_MS = 86_400_000;
 /** Places of which it is remembered when they were last consolidated. */
 const MOST_ATTEMPTS = 1_000;
 
@@ -101,9 +94,11 @@ export class MemoryMaintenanceScheduler {
   /**
    * Makes one pass over all memories of the workspace, now. What fails is reported and does not keep the rest from being
    * done. What a job scheduler for a fleet calls.
+   *
+   * @throws {WorkspaceError} `locked` when the lock of the workspace was lost meanwhile.
    */
   async run(): Promise<MaintenanceReport> {
-    return this.#alone((lost) => this.#pass(lost));
+    return this.#alone((check) => this.#pass(check));
   }
 
   /**
@@ -175,24 +170,33 @@ export class MemoryMaintenanceScheduler {
   async #runIfDue(): Promise<MaintenanceReport> {
     const { clock, workspace } = this.#settings;
     const { intervalMs } = this.#passes;
-    return this.#alone(async (lost) => {
+    return this.#alone(async (check) => {
       const age = clock.now() - ((await lastPass(workspace)) ?? Number.NEGATIVE_INFINITY);
       if (age >= 0 && age < intervalMs) return { ...NOTHING, status: 'not_due' as const };
-      return this.#pass(lost);
+      return this.#pass(check);
     }).catch((error: unknown) => ({ ...NOTHING, status: 'busy' as const, failures: [errorText(error)] }));
   }
 
   /** Runs a task unless another process is at it. */
-  async #alone(task: (lost: AbortSignal | undefined) => Promise<MaintenanceReport>) {
-    const report = await this.#track(oneAtATime(this.#settings, task));
-    return report ?? { ...NOTHING, status: 'busy' as const };
+  async #alone(task: (check: () => Promise<void>) => Promise<MaintenanceReport>): Promise<MaintenanceReport> {
+    let isBegun = false;
+    const begin = (check: () => Promise<void>) => {
+      isBegun = true;
+      return task(check);
+    };
+    return this.#track(exclusively(this.#settings.workspace, LOCK, begin, PATIENCE_MS)).catch(
+      (error: unknown) => {
+        const isBusy = !isBegun && WorkspaceError.isInstance(error) && error.code === 'locked';
+        if (isBusy) return { ...NOTHING, status: 'busy' };
+        throw error;
+      },
+    );
   }
 
-  async #pass(lost: AbortSignal | undefined): Promise<MaintenanceReport> {
+  async #pass(check: () => Promise<void>): Promise<MaintenanceReport> {
     const { clock, workspace, withoutUser, flush } = this.#settings;
     const { archiveAfterDays, pruneSessionsAfterDays } = this.#passes;
-    const { signal: closing } = this.#closing;
-    const signal = lost === undefined ? closing : AbortSignal.any([closing, lost]);
+    const { signal } = this.#closing;
     const count = { scopes: 0, flushed: 0, archived: 0, consolidated: 0, pruned: 0 };
     const failures: string[] = [];
     const attempt = async (what: string, prefix: string, task: () => Promise<void>) => {
@@ -207,6 +211,7 @@ export class MemoryMaintenanceScheduler {
     const prefixes: string[] = [];
     for await (const prefix of memoryPrefixes(workspace)) {
       if (signal.aborted) break;
+      await check();
       count.scopes++;
       const isKept = isCommon(prefix, withoutUser);
       if (isKept) {
@@ -231,7 +236,7 @@ export class MemoryMaintenanceScheduler {
       });
     }
     await attempt('indexing', '', () => this.#index.maintain(workspace, prefixes));
-    if (signal.aborted) failures.push(lost?.aborted ? 'the lease was lost' : 'it was stopped');
+    if (signal.aborted) failures.push('it was stopped');
     else await notePass(workspace, clock.now());
     return { status: 'done', ...count, failures };
   }
@@ -263,38 +268,6 @@ export class MemoryMaintenanceScheduler {
   }
 }
 
-/**
- * Runs `task` unless another process is at it; then answers `undefined`. By a lease of the session store where it has
- * leases, else by the workspace's lock where it has one. The signal is aborted when the lease is lost.
- */
-async function oneAtATime<T>(
-  { store, workspace, clock }: Pick<MemoryServiceSettings, 'store' | 'workspace' | 'clock'>,
-  task: (lost: AbortSignal | undefined) => Promise<T>,
-): Promise<T | undefined> {
-  if (store?.lease !== undefined) {
-    const turn = await takeTurn(store, KEY, { turns: 'reject', clock }).catch((error: unknown) => {
-      if (SessionLeaseError.isInstance(error)) return undefined;
-      throw error;
-    });
-    if (turn === undefined) return undefined;
-    try {
-      return await task(turn.lost);
-    } finally {
-      await turn.release();
-    }
-  }
-  if (workspace.lock === undefined) return task(undefined);
-  let begun = false;
-  const begin = () => {
-    begun = true;
-    return task(undefined);
-  };
-  return workspace.lock(LOCK, begin, { timeoutMs: PATIENCE_MS }).catch((error: unknown) => {
-    if (!begun && WorkspaceError.isInstance(error) && error.code === 'locked') return undefined;
-    throw error;
-  });
-}
-
 const PATH = 'memory/.maintenance_state';
 const stateSchema = z.object({ completedAt: z.iso.datetime() });
 
@@ -307,4 +280,64 @@ async function lastPass(workspace: Workspace): Promise<number | undefined> {
 
 async function notePass(workspace: Workspace, now: number): Promise<void> {
   await writeJson(workspace, PATH, { completedAt: new Date(now).toISOString() });
+}
+
+/**
+ * Moves daily notes older than `days` to `memory/archive/`, where they can still be read and searched. A note that says
+ * something that was not merged yet stays until it is.
+ *
+ * @returns How many were moved.
+ */
+async function archiveNotes(
+  workspace: Workspace,
+  prefix: string,
+  { now, days }: { readonly now: number; readonly days: number },
+): Promise<number> {
+  if (days === 0) return 0;
+  const { notes, pending } = await readState(workspace, prefix);
+  if (pending !== undefined) return 0;
+  let moved = 0;
+  for (const name of await dailyNotes(workspace, prefix)) {
+    if (Date.parse(name.slice(0, -'.md'.length)) > now - days * DAY_MS) continue;
+    const path = `${prefix}memory/${name}`;
+    const bytes = await workspace.read(path);
+    if (!isMerged(bytes, notes[name])) continue;
+    await keep(workspace, `${prefix}memory/archive/${name}`, Buffer.from(bytes).toString('utf8'));
+    // Somebody may have added to it meanwhile: then it stays, and is archived with the rest the next time.
+    if ((await workspace.stat(path))?.size !== bytes.length) continue;
+    if (await workspace.delete(path)) moved++;
+  }
+  return moved;
+}
+
+/** Writes a note to the archive; behind what an earlier note of that day has left there, unless it is there already. */
+async function keep(workspace: Workspace, path: string, text: string): Promise<void> {
+  const archived = await readIfFound(workspace, path);
+  if (archived === undefined || text.startsWith(archived)) await workspace.write(path, text);
+  else if (!archived.endsWith(text)) await workspace.write(path, `${archived}${text}`);
+}
+
+/**
+ * Deletes the logs of sessions in which nothing was said for `days`, and what was noted of their flushes.
+ *
+ * @param onlyFlushed Keep those that hold messages which were not flushed.
+ * @returns How many logs were deleted.
+ */
+async function pruneSessions(
+  workspace: Workspace,
+  prefix: string,
+  { now, days, onlyFlushed }: { readonly now: number; readonly days: number; readonly onlyFlushed: boolean },
+): Promise<number> {
+  if (days === 0) return 0;
+  const old: LogEntry[] = [];
+  for await (const log of sessionLogs(workspace, prefix)) {
+    if (Date.parse(log.modifiedAt) < now - days * DAY_MS) old.push(log);
+  }
+  let pruned = 0;
+  for (const { place, size } of old) {
+    if (onlyFlushed && !(await isFlushed(workspace, place, size))) continue;
+    await workspace.delete(place.flushState);
+    if (await workspace.delete(place.log)) pruned++;
+  }
+  return pruned;
 }

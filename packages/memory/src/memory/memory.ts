@@ -5,7 +5,6 @@ import {
   fileSegment,
   type Model,
   parseWith,
-  type SessionStore,
   type ToolDefinition,
   type UserScope,
   type Workspace,
@@ -40,7 +39,7 @@ const MOST_LEFT = 100;
 export function memory(config: MemoryConfig = {}): Capability {
   const settings = parseWith(memoryConfigSchema, config, 'memory configuration');
   const keepers = new Map<Workspace, MemoryKeeper>();
-  const keeperOf = (storage: Workspace, own: Partial<AgentParts> = {}) => {
+  const keeperOf = (storage: Workspace, own: { readonly model?: Model } = {}) => {
     const keeper = keepers.get(storage) ?? new MemoryKeeper(settings, storage, own);
     keepers.set(storage, keeper);
     return keeper;
@@ -112,12 +111,6 @@ export function memory(config: MemoryConfig = {}): Capability {
   };
 }
 
-/** What a memory takes of the agent that it is installed in. */
-interface AgentParts {
-  readonly model: Model;
-  readonly session: SessionStore;
-}
-
 /** Keeps the memory of one workspace beside the calls of an agent. */
 class MemoryKeeper {
   readonly service: MemoryService;
@@ -126,11 +119,11 @@ class MemoryKeeper {
   /** By session, what flushes it without regard to the throttle. */
   readonly #left = new Map<string, () => Promise<void>>();
 
-  constructor(settings: MemorySettings, workspace: Workspace, own: Partial<AgentParts>) {
+  constructor(settings: MemorySettings, workspace: Workspace, own: { readonly model?: Model }) {
     const { maxPromptTokens: _, tools: __, maxOutputChars: ___, ...shared } = settings;
     const { model = own.model ?? null } = settings;
     this.#settings = settings;
-    this.service = new MemoryService({ ...shared, model, workspace, store: own.session });
+    this.service = new MemoryService({ ...shared, model, workspace });
   }
 
   /** Flushes the session of a call in the background. */

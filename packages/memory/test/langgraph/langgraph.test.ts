@@ -65,7 +65,7 @@ it('does what the store of LangGraph in memory does, whatever is put, deleted, f
 it('ranks items by their words, in any language, and sees what another process put, changed and deleted', async () => {
   const directory = await temporaryDirectory();
   const workspace = new LocalWorkspace(join(directory, 'workspace'));
-  const store = await openStore({ workspace, index: join(directory, 'index.db') });
+  const store = await openStore({ workspace });
   const other = await openStore({ workspace: new LocalWorkspace(workspace.root) });
   await store.put(['alice', 'facts'], 'db', {
     text: 'Alice prefers PostgreSQL for new services',

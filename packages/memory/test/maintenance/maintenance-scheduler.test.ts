@@ -1,13 +1,6 @@
 import { utimes } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import {
-  InMemorySession,
-  type SessionLease,
-  SessionLeaseError,
-  type SessionStore,
-  userMessage,
-} from '@x/core';
-import { WorkspaceSession } from '@x/core/node';
+import { userMessage, WorkspaceError } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { MemoryIndex, MemoryMaintenanceScheduler, type MemoryServiceOptions } from '../../src/index.js';
 import { ManualClock } from '../support/manual-clock.js';
@@ -158,39 +151,37 @@ describe('of several processes', () => {
     return { model, open, wasAsked };
   }
 
-  it.each([
-    ['the lock of the workspace', () => undefined],
-    ['a lease of the session store', (workspace: TestWorkspace) => new WorkspaceSession(workspace)],
-  ])('one works at a time, by %s', async (_, storeIn) => {
+  it('one works at a time, by the lock of the workspace', async () => {
     const workspace = await testWorkspace();
     await workspace.write('memory/2026-05-30.md', '- fact-1\n');
     const { model, open, wasAsked } = gate();
-    const first = setUp(workspace, { model, store: storeIn(workspace) }).scheduler.run();
+    const first = setUp(workspace, { model }).scheduler.run();
     await wasAsked;
     const other = storageIn(dirname(workspace.root));
-    const second = setUp(other, { store: storeIn(other) }).scheduler;
+    const second = setUp(other).scheduler;
     expect((await second.run()).status).toBe('busy');
     open();
     expect(await first).toMatchObject({ status: 'done', consolidated: 1 });
     expect(await second.run()).toMatchObject({ status: 'done', consolidated: 0 });
   });
 
-  it('one works at a time, by a lease, and stops when it loses it', async () => {
-    const [one, other] = [await testWorkspace(), await testWorkspace()];
-    await one.write('memory/2026-05-30.md', '- fact-1\n');
-    await one.write('users/z/memory/2026-05-30.md', '- fact-1\n');
-    const { store, steal } = leasing();
-    const { model, open, wasAsked } = gate();
-    const { scheduler, clock } = setUp(one, { model, store });
-    const first = scheduler.run();
-    await wasAsked;
-    expect((await setUp(other, { store }).scheduler.run()).status).toBe('busy');
-    steal();
-    await clock.pass(10_000);
-    open();
-    const report = await first;
-    expect(report.failures.at(-1)).toBe('the lease was lost');
-    expect(await one.stat('users/z/MEMORY.md')).toBeUndefined();
+  it('stops when it loses the lock', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write('memory/2026-05-30.md', '- fact-1\n');
+    await workspace.write('users/z/memory/2026-05-30.md', '- fact-1\n');
+    let checks = 0;
+    const lock = workspace.lock?.bind(workspace);
+    workspace.lock = async (name, task, options) => {
+      if (lock === undefined) throw new Error('The workspace has no lock.');
+      if (name !== 'memory maintenance') return lock(name, task, options);
+      const check = async () => {
+        if (++checks > 1) throw new WorkspaceError('locked', name, 'the lock was lost');
+      };
+      return task({ check });
+    };
+    await expect(setUp(workspace).scheduler.run()).rejects.toThrow('the lock was lost');
+    expect(await workspace.stat('MEMORY.md')).toBeDefined();
+    expect(await workspace.stat('users/z/MEMORY.md')).toBeUndefined();
   });
 
   it('the interval counts for all together, also across restarts', async () => {
@@ -273,24 +264,3 @@ it('refuses a malformed configuration', async () => {
     'maintenance.intervalMs',
   );
 });
-
-/** A store whose lease can be taken away. */
-function leasing(): { readonly store: SessionStore; steal(): void } {
-  let holder = 0;
-  const store: SessionStore = new InMemorySession();
-  store.lease = async (_, { ttlMs }): Promise<SessionLease | undefined> => {
-    if (holder > 0) return undefined;
-    const fence = ++holder;
-    return {
-      fence,
-      ttlMs,
-      async renew() {
-        if (holder !== fence) throw new SessionLeaseError('lease_lost', 'stolen', { sessionKey: '' });
-      },
-      async release() {
-        if (holder === fence) holder = 0;
-      },
-    };
-  };
-  return { store, steal: () => void holder++ };
-}
