@@ -85,7 +85,7 @@ interface AgentCall extends OwnCall {
  * Answers where lies what belongs to the tenant, user and agent of a call, from where its own log lies: nothing that a model
  * says can lead out of it. `undefined` when the log is no file of a workspace.
  */
-export function ownPrefix({ log, state }: OwnCall): string | undefined {
+function ownPrefix({ log, state }: OwnCall): string | undefined {
   const name = `sessions/${fileSegment(state.sessionId)}${LOG_SUFFIX}`;
   const prefix = log.location.endsWith(name) ? log.location.slice(0, -name.length) : undefined;
   return prefix === '' || prefix?.endsWith('/') ? prefix : undefined;
