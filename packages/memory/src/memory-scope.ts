@@ -72,7 +72,7 @@ export function placeOfSession(session: SessionKey): SessionPlace {
 }
 
 /** What tells whose a call is. */
-export interface OwnCall {
+interface OwnCall {
   readonly log: SessionLog;
   readonly state: AgentState;
 }
