@@ -29,6 +29,7 @@ export {
   resolveCompactionConfig,
 } from './config/resolve-compaction-config.js';
 export {
+  fallbackModel,
   type ResolvedSummarizer,
   resolveSummarizer,
   type SummarizerAgent,

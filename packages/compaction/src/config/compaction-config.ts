@@ -77,8 +77,16 @@ const stagesOf = <Stage extends z.ZodMiniType>(schema: Stage) =>
 export const dataShape = {
   grouped: { stages: stagesOf(stageSchema) },
   common: {
-    /** The name of a dedicated summarizer; `null`: no model summarizes. Left out: the agent's own model. */
-    model: z.nullish(z.string().check(z.minLength(1))),
+    /**
+     * The name of a dedicated summarizer, or names of which each takes over from the one before; `null`: no model summarizes. Left
+     * out: the agent's own model.
+     */
+    model: z.nullish(
+      z.union([
+        z.string().check(z.minLength(1)),
+        z.array(z.string().check(z.minLength(1))).check(z.minLength(1)),
+      ]),
+    ),
   },
 };
 

@@ -23,8 +23,8 @@ export interface ParsedCompactionConfig {
   readonly options: WithoutNames<FileOutput>;
   /** The name of a prompt, to be resolved with {@link resolveSummarizer}. */
   readonly prompt?: string | undefined;
-  /** The name of a dedicated summarizer; `null`: no model summarizes. */
-  readonly model?: string | null | undefined;
+  /** The name of a dedicated summarizer, or of several in their order; `null`: no model summarizes. */
+  readonly model?: string | readonly string[] | null | undefined;
 }
 
 /**

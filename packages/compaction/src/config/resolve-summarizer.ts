@@ -1,4 +1,4 @@
-import { InvalidInputError, type Model } from '@x/core';
+import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
 /** A dedicated summarizer. */
@@ -37,15 +37,43 @@ export function resolveSummarizer(
   if (config.model === null) return { model: null };
   const prompt = config.prompt === undefined ? undefined : named(prompts, config.prompt, 'prompt');
   if (config.model !== undefined) {
-    const isAgent = Object.hasOwn(agents, config.model) || models === undefined;
-    const { model, summaryPrompt }: SummarizerAgent = isAgent
-      ? named(agents, config.model, 'model')
-      : { model: models(config.model) };
-    const text = prompt ?? summaryPrompt;
+    const found = [config.model].flat().map((name): SummarizerAgent => {
+      const isAgent = Object.hasOwn(agents, name) || models === undefined;
+      return isAgent ? named(agents, name, 'model') : { model: models(name) };
+    });
+    const text = prompt ?? found[0]?.summaryPrompt;
+    const model = fallbackModel(...(found.map((each) => each.model) as [Model, ...Model[]]));
     return { model, ...(text === undefined ? {} : { prompt: text }) };
   }
   if (prompt !== undefined) return { prompt };
   return defaultModel === 'own' ? {} : { model: defaultModel ?? null };
+}
+
+/**
+ * Makes one summarizer of several: each takes over where the one before fails, unless the call was aborted or did not fit. Its
+ * window is the smallest.
+ *
+ * @example
+ * ```ts
+ * compaction({ model: fallbackModel(haiku, gptMini) });
+ * ```
+ */
+export function fallbackModel(first: Model, ...others: readonly Model[]): Model {
+  if (others.length === 0) return first;
+  const windows = [first, ...others].flatMap(({ contextWindow }) => contextWindow ?? []);
+  return {
+    id: first.id,
+    ...(windows.length === 0 ? {} : { contextWindow: Math.min(...windows) }),
+    async generate(request) {
+      const [next, ...rest] = others as readonly [Model, ...Model[]];
+      try {
+        return await first.generate(request);
+      } catch (error) {
+        if (request.signal?.aborted || isContextOverflow(error)) throw error;
+        return await fallbackModel(next, ...rest).generate(request);
+      }
+    },
+  };
 }
 
 function named<Value>(values: { readonly [name: string]: Value }, name: string, kind: string): Value {

@@ -1,6 +1,8 @@
+import { ContextOverflowError, userMessage } from '@x/core';
 import { describe, expect, it } from 'vitest';
-import { parseCompactionConfig, resolveSummarizer } from '../../src/index.js';
-import { modelOf } from '../models.js';
+import { createCompactor, fallbackModel, parseCompactionConfig, resolveSummarizer } from '../../src/index.js';
+import { lines, rounds } from '../build.js';
+import { GOOD_SUMMARY, modelOf } from '../models.js';
 
 const scribe = modelOf(() => '', { id: 'scribe' });
 const standard = modelOf(() => '', { id: 'standard' });
@@ -35,5 +37,34 @@ describe('resolveSummarizer', () => {
       'there is no prompt named "long" (known: short)',
     );
     expect(() => resolve({ model: 'toString' })).toThrow('no model named "toString" (known: plain, scribe)');
+  });
+});
+
+describe('several summarizers', () => {
+  const down = (error: unknown = new Error('503')) => modelOf(() => Promise.reject(error), { id: 'down' });
+
+  it('named by a file take over from each other, and the summary is the narrative of the one that answers', async () => {
+    const answers = modelOf(() => GOOD_SUMMARY, { id: 'answers', contextWindow: 50_000 });
+    const agents = { first: { model: down(), summaryPrompt: 'Write minutes.' }, second: { model: answers } };
+    const { model, prompt } = resolve({ model: ['first', 'second'] }, { agents });
+    expect(model).toMatchObject({ id: 'down', contextWindow: 50_000 });
+    expect(prompt).toBe('Write minutes.');
+    const talk = [userMessage('go'), ...rounds(30, () => ({ output: lines(300) }))];
+    const compactor = createCompactor({ contextWindow: 20_000, model: model ?? null, stages: ['summarize'] });
+    const { messages } = await compactor.compact(talk, { reason: 'proactive_budget' });
+    expect(JSON.stringify(messages)).toContain('Fix the login.');
+    expect(() => resolve({ model: ['first', 'none'] }, { agents })).toThrow('no model named "none"');
+  });
+
+  it('give up with the error of the last, and at once where no other could help', async () => {
+    const request = { messages: [], tools: [] };
+    const last = down(new Error('401'));
+    await expect(fallbackModel(down(), down(), last).generate(request)).rejects.toThrow('401');
+    const spare = modelOf(() => 'no');
+    const overflow = new ContextOverflowError('too long', {});
+    await expect(fallbackModel(down(overflow), spare).generate(request)).rejects.toBe(overflow);
+    const signal = AbortSignal.abort();
+    await expect(fallbackModel(down(), spare).generate({ ...request, signal })).rejects.toThrow('503');
+    expect(spare.requests).toHaveLength(0);
   });
 });
