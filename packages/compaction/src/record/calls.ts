@@ -8,7 +8,7 @@ import {
   tailOf,
 } from '@x/core';
 import { commandOf, failureLine, outcomeOf, pathOf } from '../conversation/tool-calls.js';
-import { resultText } from './readable.js';
+import { factsOf, resultText } from './readable.js';
 
 /** UTF-16 units that one argument keeps at least, however many there are. */
 const SHORTEST_ARGUMENT = 12;
@@ -48,29 +48,34 @@ export function outcomeText(
   boilerplate: Boilerplate = noBoilerplate,
 ): string {
   if (!result) return 'no result';
-  const text = boilerplate.strip(result.toolName, resultText(result)).trim();
+  const text = boilerplate.strip(result, resultText(result)).trim();
   const { failed, exitCode } = outcomeOf(result);
   if (failed) {
     const code = exitCode === undefined ? '' : ` with exit ${exitCode}`;
-    return `failed${code}: ${oneLine(failureLine(text), length)}`;
+    return `failed${code}: ${cutEnd(failureLine(text), length)}`;
   }
   if (text === '') return result.output.some(({ type }) => type === 'file') ? 'ok, with a file' : 'ok';
-  if (text.length <= length) return oneLine(text, length);
+  if (text.length <= length) return cutEnd(text, length);
   return 'ok';
 }
 
-/** A text on one line, its middle cut out where it is longer than `length` UTF-16 units. */
+/** A text on one line, its middle cut out where it is longer than `length` UTF-16 units: between words where that is near. */
 export function cutLine(text: string, length: number): string {
   // A text of megabytes is not copied to be cut.
   const near = text.length > length * 8 ? `${headOf(text, length * 2)} ${tailOf(text, length * 2)}` : text;
   const line = near.replaceAll(/\s+/g, ' ').trim();
   if (line.length <= length) return line;
   // The end of a path tells more than its beginning.
-  const tail = Math.floor(/^\S*\/\S*$/.test(line) ? length * 0.8 : length / 4);
-  return `${headOf(line, length - tail - 1).trimEnd()}…${tailOf(line, tail).trimStart()}`;
+  const most = Math.floor(/^\S*\/\S*$/.test(line) ? length * 0.8 : length / 4);
+  const head = headOf(line, length - most - 1);
+  const tail = tailOf(line, most);
+  const space = head.lastIndexOf(' ');
+  const next = tail.indexOf(' ');
+  return `${(space > head.length * 0.7 ? head.slice(0, space) : head).trimEnd()}…${(next < tail.length / 2 ? tail.slice(next + 1) : tail).trimStart()}`;
 }
 
-function oneLine(text: string, length: number): string {
+/** A text on one line, its end cut off where it is longer than `length` UTF-16 units. */
+export function cutEnd(text: string, length: number): string {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length <= length ? line : `${headOf(line, length - 1).trimEnd()}…`;
 }
@@ -78,7 +83,7 @@ function oneLine(text: string, length: number): string {
 function valueText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null || value === false) return '';
-  return jsonText(value);
+  return typeof value === 'object' ? factsOf(value) : jsonText(value);
 }
 
 /** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */
@@ -137,10 +142,10 @@ function sameEnds(before: string, after: string): { readonly start: number; read
   return { start, end };
 }
 
-/** Lines that a tool prints around every result: how long it took, an id, a heading. They tell nothing of one call. */
+/** Lines that a tool prints around every result: what it was asked, how long it took, an id, a heading. They tell nothing of one call. */
 export interface Boilerplate {
-  /** The text without such lines at its beginning and end. */
-  strip(tool: string, text: string): string;
+  /** The text of a result, or a part of it, without such lines at its beginning and end. */
+  strip(result: ToolResultBlock, text: string): string;
 }
 
 const noBoilerplate: Boilerplate = { strip: (_, text) => text };
@@ -151,17 +156,22 @@ const EDGE_LINES = 6;
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
 
-/** Finds the lines that most results of a tool have at their ends, whatever numbers stand in them. */
-export function boilerplateOf(results: Iterable<ToolResultBlock>): Boilerplate {
+/** Finds the lines that most results of a tool have at their ends, whatever numbers and arguments of the call stand in them. */
+export function boilerplateOf(
+  calls: Iterable<{ readonly use?: ToolUseBlock; readonly block: ToolResultBlock }>,
+): Boilerplate {
   const tools = new Map<string, { results: number; readonly lines: Map<string, number> }>();
-  for (const result of results) {
-    const tool = tools.get(result.toolName) ?? { results: 0, lines: new Map<string, number>() };
-    tools.set(result.toolName, tool);
+  const passed = new Map<ToolResultBlock, readonly string[]>();
+  for (const { use, block } of calls) {
+    const values = use ? passedIn(use) : [];
+    passed.set(block, values);
+    const tool = tools.get(block.toolName) ?? { results: 0, lines: new Map<string, number>() };
+    tools.set(block.toolName, tool);
     tool.results++;
-    const text = resultText(result);
+    const text = resultText(block);
     const lines = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
     const ends = text.slice(-400).split('\n').slice(-2);
-    for (const line of new Set([...lines, ...ends].map(shapeOf))) {
+    for (const line of new Set([...lines, ...ends].map((edge) => shapeOf(edge, values)))) {
       if (line !== '') tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
     }
   }
@@ -171,29 +181,40 @@ export function boilerplateOf(results: Iterable<ToolResultBlock>): Boilerplate {
     if (common.length > 0) known.set(name, new Set(common.map(([line]) => line)));
   }
   return {
-    strip(tool, text) {
-      const common = known.get(tool);
+    strip(result, text) {
+      const common = known.get(result.toolName);
       if (!common) return text;
+      const values = passed.get(result) ?? [];
+      const isCommon = (line = '') => {
+        const shape = shapeOf(line, values);
+        return shape === '' || common.has(shape);
+      };
       const lines = text.split('\n');
       let start = 0;
       let end = lines.length;
-      while (start < end && start < EDGE_LINES && isCommon(lines[start] ?? '', common)) start++;
-      while (end > start && lines.length - end < 2 && isCommon(lines[end - 1] ?? '', common)) end--;
-      // A result of such lines alone is the answer.
-      return start === end ? text : lines.slice(start, end).join('\n');
+      while (start < end && start < EDGE_LINES && isCommon(lines[start])) start++;
+      while (end > start && lines.length - end < 2 && isCommon(lines[end - 1])) end--;
+      if (start < end) return lines.slice(start, end).join('\n');
+      // Of a result of such lines alone, those that repeat no argument are the answer.
+      return lines.filter((line) => !values.some((value) => line.includes(value))).join('\n') || text;
     },
   };
 }
 
-function isCommon(line: string, common: ReadonlySet<string>): boolean {
-  const shape = shapeOf(line);
-  return shape === '' || common.has(shape);
+/** Texts of a call's arguments that its result may repeat. */
+function passedIn({ input }: ToolUseBlock): readonly string[] {
+  const values = isObject(input) ? Object.values(input) : [];
+  return values
+    .filter((value) => typeof value === 'string')
+    .filter(({ length }) => length > 2 && length <= 200);
 }
 
 /** A number, or an id that a machine made. A name with a digit in it, such as that of an order, tells results apart. */
 const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,})(?![\w#/-])/g;
 
 /** A line without what differs from call to call. */
-function shapeOf(line: string): string {
-  return line.slice(0, 200).replaceAll(COUNTED, '0').trim();
+function shapeOf(line: string, passed: readonly string[]): string {
+  let shape = line.slice(0, 200);
+  for (const value of passed) shape = shape.replaceAll(value, '…');
+  return shape.replaceAll(COUNTED, '0').trim();
 }

@@ -1,17 +1,10 @@
-import {
-  estimateCounter,
-  type Message,
-  type Redact,
-  type ToolDefinition,
-  textOf,
-  toolResultsOf,
-} from '@x/core';
+import { estimateCounter, type Message, type Redact, type ToolDefinition, textOf } from '@x/core';
 import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
-import { boilerplateOf, callLine, cutLine } from './calls.js';
+import { boilerplateOf, callLine, cutEnd, cutLine } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
 import type { Entry } from './entry.js';
-import { type Excerpt, excerptsOf } from './excerpts.js';
+import { type Excerpt, excerptsOf, joinLines } from './excerpts.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
 import { FAILED, type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
@@ -49,8 +42,11 @@ const WORTH_OF_REQUEST = 4;
 /** The factor for a statement that a short reply answers. */
 const WORTH_OF_QUESTION = 3;
 const LONGEST_QUESTION = 160;
-/** UTF-16 units of the arguments of a call that changed nothing, and of the answer that stands behind them. */
-const MOST_LOOKED = 50;
+/** UTF-16 units of the arguments of a call that changed nothing, and of the answer that stands behind them where there is room. */
+const MOST_LOOKED = 70;
+const SHORT_ANSWER = 50;
+/** What a token holds about. */
+const UNITS_PER_TOKEN = 4;
 /** The share of a record that calls may take before they are said more shortly. */
 const CALLS_SHARE = 0.35;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
@@ -138,7 +134,7 @@ export function isCall(kind: Entry['kind']): boolean {
   return kind === 'did' || kind === 'looked';
 }
 function allDrafts(
-  { earlier, standing, redact }: RecordInput,
+  { earlier, standing, redact, room }: RecordInput,
   turns: readonly Turn[],
   costOf: (estimate: number) => number,
 ): Draft[] {
@@ -159,14 +155,22 @@ function allDrafts(
   };
   for (const entry of earlier) {
     if (entry.kind === 'named') continue;
-    add({
-      ...entry,
-      must: isCall(entry.kind) || entry.kind === 'asked',
-      worth: entry.kind === 'said' ? 3 : 2,
-    });
+    const must = isCall(entry.kind) || entry.kind === 'asked';
+    const worth = entry.kind === 'said' ? 3 : 2;
+    const quote = entry.kind === 'found' || entry.kind === 'wrote';
+    // Excerpts of one result are chosen one by one again.
+    const texts = quote ? joinLines(entry.text.split('\n')) : [entry.text];
+    for (const text of texts) add({ ...entry, text, must, worth });
   }
   let lastSaid: number | undefined;
-  const boilerplate = boilerplateOf(turns.flatMap(({ message }) => toolResultsOf(message)));
+  const boilerplate = boilerplateOf(
+    turns.flatMap(({ calls }) =>
+      calls.flatMap(({ use, result }) => (result ? { use, block: result.block } : [])),
+    ),
+  );
+  const count = turns.reduce((sum, { calls }) => sum + calls.length, 0);
+  const answer = Math.max(SHORT_ANSWER, (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED);
+  const quoted = new Set(drafts.filter(({ kind }) => kind === 'found').map(({ text }) => text));
   for (const { at, message, calls } of turns) {
     if (isUserRequest(message)) {
       const text = textOf(message).trim() || '(a file)';
@@ -195,21 +199,29 @@ function allDrafts(
       const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument);
       const outcome = outcomeOf(call, CALL_LENGTHS[0].outcome, boilerplate);
       // An answer to a look-up is chosen by its use, unless it is a word or two.
-      const told = !call.looks || outcome.length <= MOST_LOOKED || outcome.startsWith(FAILED);
+      const told = !call.looks || outcome.length <= answer || outcome.startsWith(FAILED);
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
         text: clean(told ? `${line}${outcome}` : line),
         must: true,
       });
-      for (const part of parts) if (part.kind === 'wrote' && part.callId === use.id) addExcerpt(part, at);
+      for (const part of parts) {
+        // What the line of the call says already is not quoted.
+        if (part.kind === 'wrote' && part.callId === use.id && !saysAll(line, part.text))
+          addExcerpt(part, at);
+      }
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
-      const short = told && resultText(result.block).length <= CALL_LENGTHS[0].outcome;
+      const short =
+        told && boilerplate.strip(result.block, resultText(result.block)).length <= CALL_LENGTHS[0].outcome;
       for (const part of excerptsOf(shown.message, redact).parts) {
         if (part.kind !== 'found' || part.callId !== use.id) continue;
-        const text = boilerplate.strip(use.name, part.text);
+        const text = boilerplate.strip(result.block, part.text);
+        // Looked up again, the same says nothing new.
+        if (quoted.has(text)) continue;
+        quoted.add(text);
         if (text.length > SHORTEST_EXCERPT && !(short && text.length <= CALL_LENGTHS[0].outcome)) {
           addExcerpt(
             text === part.text ? part : { ...part, text, tokens: estimateCounter.count(text) },
@@ -221,6 +233,12 @@ function allDrafts(
   }
   return drafts;
 }
+/** Tests if nearly every word of a text stands in a line. */
+function saysAll(line: string, text: string): boolean {
+  const words = text.split(/\s+/).filter((word) => word.length > 2);
+  return words.filter((word) => line.includes(word)).length >= words.length / 2;
+}
+
 /** The line of a call from an earlier record, with shorter arguments and outcome; its numbers stay. */
 function shortened(text: string, { argument, outcome }: CallLengths): string {
   if (argument === CALL_LENGTHS[0].argument || COUNTED.test(text)) return text;
@@ -228,7 +246,7 @@ function shortened(text: string, { argument, outcome }: CallLengths): string {
   const line = text.slice(0, text.length - again.length);
   const arrow = line.lastIndexOf(' → ');
   if (arrow === -1) return cutLine(line, argument + outcome) + again;
-  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cutLine(line.slice(arrow + 3), outcome)}${again}`;
+  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cutEnd(line.slice(arrow + 3), outcome)}${again}`;
 }
 
 /** Makes one line of the oldest calls that counts them tool by tool, where even the shortest lines are too many. */

@@ -9,7 +9,7 @@ import {
 import { redactMessage } from '../conversation/redaction.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
-import { readable, resultText, within } from './readable.js';
+import { NEXT_ROW, readable, resultText, within } from './readable.js';
 import { sortedOnce, termsOf } from './terms.js';
 
 /** A part of a message that may enter a record. */
@@ -47,7 +47,7 @@ const SHORT_RESULT = 400;
 const LONG_ARGUMENT = 110;
 
 /** Weights beside an excerpt of a long result. Chosen on recorded conversations; none is sharp. */
-const WORTH = { said: 3, ending: 1.3, closing: 1.3, shortResult: 3, found: 1, wrote: 1 };
+const WORTH = { said: 3, ending: 1.3, closing: 1.3, code: 1, shortResult: 3, found: 1, wrote: 1 };
 
 interface Known {
   readonly redact: Redact | undefined;
@@ -78,10 +78,11 @@ function extract(message: Message): Excerpts {
     parts.push(part);
   };
   if (speaks) {
-    const statements = sentencesOf(said);
-    for (const [index, text] of statements.entries()) {
+    const statements = sentencesOf(calls ? withoutAnnouncement(said) : said);
+    for (const [index, { text, code }] of statements.entries()) {
       const edge = index === 0 || index === statements.length - 1;
-      add('said', text, WORTH.said * (edge ? WORTH.ending : 1) * (calls ? 1 : WORTH.closing));
+      const worth = code ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1);
+      add('said', text, worth * (calls ? 1 : WORTH.closing));
     }
   } else terms.push(termsOf(said));
   const printed = [said];
@@ -133,18 +134,48 @@ function union(lists: readonly Uint32Array[]): Uint32Array {
   return sortedOnce(all);
 }
 
+/** The text without a last sentence that ends in a colon: in front of a call it announces the call, which is told anyway. */
+function withoutAnnouncement(text: string): string {
+  const trimmed = text.trimEnd();
+  if (!/[:：]$/.test(trimmed)) return text;
+  const before = trimmed.slice(0, -1);
+  const ends = [...before.matchAll(/[.!?…]\s+|[。！？]|\n/g)].at(-1);
+  return ends ? before.slice(0, ends.index + ends[0].length) : '';
+}
+
+/** A statement of the assistant: sentences and lines, or code between fences. */
+interface Statement {
+  text: string;
+  readonly code: boolean;
+}
+
+/** Ends in a colon, or begins as headings of Markdown do and has one line. */
+const HEADING = /[:：]\**$|^#+ [^\n]+$/;
+
 /** Sentences and lines, short neighbors of one line together. */
-function sentencesOf(text: string): readonly string[] {
-  const sentences: string[] = [];
+function sentencesOf(text: string): readonly Statement[] {
+  const statements: Statement[] = [];
+  const add = (statement: string, code = false) => statements.push({ text: statement, code });
   let short = false;
+  let fenced = false;
   for (const line of text.split('\n')) {
+    if (/^\s*(?:```|~~~)/.test(line)) {
+      fenced = !fenced;
+      short = false;
+      continue;
+    }
     if (!hasWord(line)) continue;
     if (line.length <= LONGEST) {
-      const last = sentences.at(-1);
-      // Items of a list belong together.
-      if (last !== undefined && short && last.length + line.length <= JOINED && line.length <= SHORT_LINE) {
-        sentences[sentences.length - 1] = `${last}\n${line.trim()}`;
-      } else sentences.push(line.trim());
+      const last = statements.at(-1);
+      // Items of a list belong together, and lines of code; a heading belongs to what it heads.
+      const together = last ? last.text.length + line.length : LONGEST;
+      const headed = last !== undefined && last.code === fenced && HEADING.test(last.text);
+      if (
+        last &&
+        ((headed && together < LONGEST) || (short && together <= JOINED && line.length <= SHORT_LINE))
+      ) {
+        last.text += `\n${fenced ? line : line.trim()}`;
+      } else add(line.trim(), fenced);
       short = line.length <= SHORT_LINE;
       continue;
     }
@@ -152,14 +183,14 @@ function sentencesOf(text: string): readonly string[] {
     let joined = '';
     for (const sentence of line.split(/(?<=[.!?…])\s+|(?<=[。！？])/)) {
       if (joined && joined.length + sentence.length > LONGEST) {
-        sentences.push(joined.trim());
+        add(joined.trim(), fenced);
         joined = '';
       }
       joined += joined ? ` ${sentence}` : sentence;
     }
-    sentences.push(...cutLong(joined.trim()));
+    for (const piece of cutLong(joined.trim())) add(piece, fenced);
   }
-  return sentences;
+  return statements;
 }
 
 /**
@@ -174,7 +205,8 @@ function splitLines(text: string): readonly string[] {
   const lines: string[] = [];
   for (const line of text.split('\n')) {
     if (!hasWord(line)) continue;
-    if (line.length <= JOINED) lines.push(...cutLong(line.trimEnd()));
+    // Rows of a table stay below their keys.
+    if (line.length <= JOINED || line.includes(NEXT_ROW)) lines.push(...cutLong(line.trimEnd()));
     else {
       for (const part of line.split(/(?<=\})\s*,\s*(?=["{])|(?<=[.!?;])\s+|(?<=[。！？；])/)) {
         if (hasWord(part)) lines.push(...cutLong(part.trim()));
@@ -185,7 +217,7 @@ function splitLines(text: string): readonly string[] {
 }
 
 /** Short neighbors together, so that what stands side by side stays so. */
-function joinLines(lines: readonly string[]): readonly string[] {
+export function joinLines(lines: readonly string[]): readonly string[] {
   const joined: string[] = [];
   let open = '';
   for (const line of lines) {

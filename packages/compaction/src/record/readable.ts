@@ -1,12 +1,14 @@
-import { isObject, type JsonObject, type JsonValue, type ToolResultBlock, textOf } from '@x/core';
+import { isObject, type JsonObject, type JsonValue, jsonText, type ToolResultBlock, textOf } from '@x/core';
 
 /** UTF-16 units of a nested value that stands on the line of its owner, and of a text that is looked at for data of its own. */
 const INLINE = 90;
 const LONG_TEXT = 120;
 /** UTF-16 units after which a line of facts is broken. */
 const LINE = 220;
-/** Objects inside objects that are followed. */
-const DEEPEST = 8;
+/** UTF-16 units of a line of rows. */
+const TABLE_LINE = 280;
+/** Objects inside objects that are followed: results of tools come wrapped several times. */
+const DEEPEST = 32;
 const LONGEST_OWNER = 40;
 /** Owners that a line names, the nearest ones. */
 const OWNERS = 2;
@@ -150,29 +152,41 @@ function parsed(text: string): JsonValue | undefined {
   }
 }
 
-/** Items of a list from which on what all of them have is said once. */
+/** Items of a list from which on what all of them have is said once, and from which on they are rows of a table. */
 const LEAST_ITEMS = 3;
+const LEAST_ROWS = 2;
+/** Stands between the rows of a table on one line. */
+export const NEXT_ROW = ' | ';
 
 function addFacts(value: JsonValue, owners: readonly string[], lines: string[], depth: number): void {
   const label = owners.slice(-OWNERS).join(' ');
   const add = (text: string, owner = label) => text && lines.push(owner ? `${owner}: ${text}` : text);
   const short = inline(value, owners.at(-1));
   if (short !== undefined || depth > DEEPEST) {
-    add(short ?? '');
-  } else if (typeof value === 'string') {
-    add(readable(value, depth + 1));
+    add(short ?? jsonText(value));
+  } else if (typeof value === 'string' || isTextBlock(value)) {
+    add(readable(typeof value === 'string' ? value : value.text, depth + 1));
   } else if (Array.isArray(value)) {
     const nested = value.every((item) => Array.isArray(item) && item.every(isObject));
-    for (const item of withoutShared(nested ? value.flat() : value, add)) {
-      addFacts(item, [...owners, ...nameOf(item)], lines, depth + 1);
-    }
+    const items = withoutShared(nested ? value.flat() : value, add);
+    if (
+      addTable(
+        items.map((item) => ['', item]),
+        label,
+        lines,
+      )
+    )
+      return;
+    for (const item of items) addFacts(item, [...owners, ...nameOf(item)], lines, depth + 1);
   } else {
+    const entries = Object.entries(value as JsonObject) as [string, JsonValue][];
+    if (addTable(entries, label, lines)) return;
     let line = '';
     const nested: (readonly [string, JsonValue])[] = [];
-    for (const [key, item] of Object.entries(value as JsonObject)) {
-      const fact = inline(item, owners.at(-1));
-      if (fact === undefined) nested.push([key, item as JsonValue]);
-      else if (fact !== '' && `${key} ${fact}` !== owners.at(-1)) {
+    for (const [key, item] of entries) {
+      const fact = inline(item, key);
+      if (fact === undefined) nested.push([key, item]);
+      else if (fact !== '' && fact !== owners.at(-1) && `${key} ${fact}` !== owners.at(-1)) {
         if (line && label.length + line.length + fact.length > LINE) {
           add(line);
           line = '';
@@ -183,6 +197,62 @@ function addFacts(value: JsonValue, owners: readonly string[], lines: string[], 
     add(line);
     for (const [key, item] of nested) addFacts(item, [...owners, key], lines, depth + 1);
   }
+}
+
+/**
+ * Adds objects of the same keys as rows below their keys, `variants (resolution, price): 638452 30MP, 49.1 | …`, as
+ * many to a line as it holds, and the keys again on each. Equal rows stand once. Returns `false` for objects that are not alike.
+ */
+function addTable(rows: readonly (readonly [string, JsonValue])[], label: string, lines: string[]): boolean {
+  if (rows.length < LEAST_ROWS) return false;
+  const objects = rows.flatMap(([, row]) => (isObject(row) ? [row] : []));
+  const [first] = objects;
+  if (first === undefined || objects.length < rows.length) return false;
+  const keys = Object.keys(first);
+  if (keys.length < LEAST_ROWS || objects.some((row) => !sameKeys(row, keys))) return false;
+  // Nested objects of the same keys have them in the head too.
+  const columns = keys
+    .filter((key) => objects.some((row, index) => inline(row[key], rows[index]?.[0]) !== ''))
+    .map((key) => {
+      const inner = isObject(first[key]) ? Object.keys(first[key]) : [];
+      const alike =
+        inner.length > 0 && objects.every((row) => isObject(row[key]) && sameKeys(row[key], inner));
+      return { key, head: alike ? `${key} (${inner.join(', ')})` : key, alike };
+    });
+  const texts = new Set<string>();
+  for (const [index, row] of objects.entries()) {
+    const name = rows[index]?.[0] ?? '';
+    const cells: string[] = [];
+    for (const { key, alike } of columns) {
+      const cell = inline(row[key], name);
+      if (cell === undefined) return false;
+      cells.push((alike ? inline(Object.values(row[key] as JsonObject) as JsonValue) : cell) || '–');
+    }
+    const text = `${name && `${name} `}${cells.join(', ')}`;
+    if (text.length > LINE) return false;
+    texts.add(text);
+  }
+  const head = `${label && `${label} `}(${columns.map((column) => column.head).join(', ')}): `;
+  let line = '';
+  for (const text of texts) {
+    if (line && head.length + line.length + text.length > TABLE_LINE) {
+      lines.push(head + line);
+      line = '';
+    }
+    line += `${line && NEXT_ROW}${text}`;
+  }
+  lines.push(head + line);
+  return true;
+}
+
+/** Tests for a block of text, as MCP and models wrap it: it says no more than its text. */
+function isTextBlock(value: JsonValue): value is JsonObject & { readonly text: string } {
+  return isObject(value) && value.type === 'text' && typeof value.text === 'string';
+}
+
+function sameKeys(row: JsonObject, keys: readonly string[]): boolean {
+  const own = Object.keys(row);
+  return own.length === keys.length && keys.every((key) => Object.hasOwn(row, key));
 }
 
 /** The items of a list without the facts that all of them have, which are added once. */
@@ -205,7 +275,7 @@ const NAMES = /^(?:name|title|id|key)$/i;
 
 /** The name of an item that needs several lines, so that each says whose it is. */
 function nameOf(item: JsonValue): readonly string[] {
-  if (!isObject(item)) return [];
+  if (!isObject(item) || isTextBlock(item)) return [];
   const facts = Object.entries(item).map(([key, value]) => ({ key, value, short: inline(value) }));
   if (
     facts.every(({ short }) => short !== undefined) &&
@@ -220,6 +290,14 @@ function nameOf(item: JsonValue): readonly string[] {
   return [NAMES.test(name.key) ? String(name.value) : `${name.key} ${name.short}`];
 }
 
+/** A value as facts on one line. */
+export function factsOf(value: JsonValue): string {
+  const lines: string[] = [];
+  const short = inline(value);
+  if (short === undefined) addFacts(value, [], lines, 0);
+  return short ?? lines.join('; ');
+}
+
 /**
  * A value in a few words, nothing for one that its owner says already; `undefined` where it needs lines of its own.
  */
@@ -229,6 +307,7 @@ function inline(value: JsonValue | undefined, owner?: string): string | undefine
     const text = String(value).trim();
     return text.length > LONG_TEXT || /^[{[]\s*["{[]|\n/.test(text) ? undefined : text === owner ? '' : text;
   }
+  if (isTextBlock(value)) return inline(value.text, owner);
   let text = '';
   for (const [key, item] of Object.entries(value)) {
     if (typeof item === 'object' && item !== null) return undefined;

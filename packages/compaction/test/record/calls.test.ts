@@ -1,6 +1,7 @@
-import { toolResultBlock } from '@x/core';
+import { type ToolResultBlock, type ToolUseBlock, toolResultBlock, toolResultsOf, toolUsesOf } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { boilerplateOf, callLine, outcomeText } from '../../src/record/calls.js';
+import { round } from '../build.js';
 
 const call = (name: string, input: Record<string, unknown>) => ({ name, input: input as never });
 
@@ -46,7 +47,19 @@ describe('how a call ended', () => {
     const results = Array.from({ length: 6 }, (_, index) =>
       result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\nvalue ${'abc'[index % 3]}`),
     );
-    const boilerplate = boilerplateOf(results);
+    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
     expect(outcomeText(results[1], 140, boilerplate)).toBe('value b');
+  });
+
+  it('leaves out what repeats the arguments of each call', () => {
+    const calls = ['sum of fees', 'card limit', 'refund day', 'zip code', 'open hours'].map((query) => {
+      const [call, result] = round({
+        name: 'find',
+        input: { query },
+        output: `Searching for ${query} in all files.\nQuery: ${query}\n${query.length} matches`,
+      });
+      return { use: toolUsesOf(call)[0] as ToolUseBlock, block: toolResultsOf(result)[0] as ToolResultBlock };
+    });
+    expect(outcomeText(calls[2]?.block, 140, boilerplateOf(calls))).toBe('10 matches');
   });
 });

@@ -1,0 +1,61 @@
+import { assistantMessage, type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/create-compactor.js';
+import { excerptsOf } from '../../src/record/excerpts.js';
+import { round } from '../build.js';
+
+function saidBefore(text: string): readonly string[] {
+  const [message] = round({ say: text });
+  return excerptsOf(message).parts.flatMap(({ kind, text: said }) => (kind === 'said' ? [said] : []));
+}
+
+describe('the statements of the assistant', () => {
+  it.each([
+    ['The port is taken. Let me look at the server:', ['The port is taken.']],
+    ['端口被占用。让我看看服务器：', ['端口被占用。']],
+    ['Now the server:', []],
+    ['It works.', ['It works.']],
+  ])('end in front of a sentence that announces the call: %s', (text, said) => {
+    expect(saidBefore(text)).toEqual(said);
+  });
+
+  it('keep a heading with what it heads', () => {
+    expect(
+      saidBefore('## Refund\nIt goes to the card ending in 8023, and not to the gift card at all.'),
+    ).toEqual(['## Refund\nIt goes to the card ending in 8023, and not to the gift card at all.']);
+  });
+
+  it('weigh more than code between fences', () => {
+    const text = `The lock is taken twice, which is why the second caller waits for ever.\n\`\`\`ts\n${'await lock(this.queue);\n'.repeat(3)}\`\`\``;
+    const { parts } = excerptsOf(assistantMessage(text));
+    const [prose, code] = parts.filter(({ kind }) => kind === 'said');
+    expect(code?.text).toContain('await lock');
+    expect(prose?.worth).toBeGreaterThan(2 * (code?.worth ?? 0));
+  });
+});
+
+describe('the excerpts of results', () => {
+  const profile = JSON.stringify({
+    user: 'sofia_li',
+    cards: ['visa 6791', 'mastercard 8484'],
+    city: 'Houston',
+  });
+  const lookUp = (index: number) => round({ name: 'get_user', input: { id: index }, output: `${profile} ` });
+
+  async function recordOf(messages: readonly Message[]): Promise<string> {
+    const compactor = createCompactor({ model: null, contextWindow: 4_000 });
+    const filler = round({ name: 'list', input: {}, output: 'a line of the catalog\n'.repeat(2_000) });
+    const { messages: view } = await compactor.compact(
+      [userMessage('Whose card is it?'), ...messages, ...filler],
+      {
+        reason: 'proactive_budget',
+      },
+    );
+    return textOf(view.find(({ kind }) => kind === 'summary') as Message);
+  }
+
+  it('stand once where the same was looked up again', async () => {
+    const record = await recordOf(Array.from({ length: 30 }, (_, index) => lookUp(index)).flat());
+    expect(record.split('mastercard 8484')).toHaveLength(2);
+  });
+});
