@@ -80,7 +80,7 @@ function extract(message: Message): Excerpts {
   if (speaks) {
     const statements = sentencesOf(calls ? withoutAnnouncement(said) : said);
     for (const [index, { text, code }] of statements.entries()) {
-      const edge = index === 0 || index === statements.length - 1;
+      const edge = index === 0 || (calls && index === statements.length - 1);
       const worth = code ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1);
       add('said', text, worth * (calls ? 1 : WORTH.closing));
     }

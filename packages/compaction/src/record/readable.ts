@@ -6,7 +6,7 @@ const LONG_TEXT = 120;
 /** UTF-16 units after which a line of facts is broken. */
 const LINE = 220;
 /** UTF-16 units of a line of rows. */
-const TABLE_LINE = 280;
+const TABLE_LINE = 230;
 /** Objects inside objects that are followed: results of tools come wrapped several times. */
 const DEEPEST = 32;
 const LONGEST_OWNER = 40;

@@ -70,8 +70,8 @@ export function budgetFor(
 
 /** The record's share of the trigger point where none is named; in a small window more, up to tokens in which much can be said. */
 const RECORD_SHARE = 0.25;
-const MOST_RECORD_SHARE = 0.4;
-const USEFUL_RECORD = 2_000;
+const MOST_RECORD_SHARE = 0.5;
+const USEFUL_RECORD = 2_600;
 
 /** Tokens that a record may have. */
 export function recordTokens(share: number | undefined, dueTokens: number): number {
