@@ -139,7 +139,6 @@ function allDrafts(
   costOf: (estimate: number) => number,
 ): Draft[] {
   const drafts: Draft[] = [];
-  const clean = (text: string) => (redact ? redact(text) : text);
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const addExcerpt = ({ kind, text, terms, worth, tokens }: Excerpt, at: number) =>
     drafts.push({ kind, at, text, terms, worth, must: false, cost: costOf(tokens) });
@@ -185,7 +184,7 @@ function allDrafts(
         };
       }
       const length = standing.has(message) ? STANDING_REQUEST : FOLDED_REQUEST;
-      add({ kind: 'asked', at, text: `user: ${clean(cutLine(text, length))}`, must: true });
+      add({ kind: 'asked', at, text: `user: ${cutLine(text, length)}`, must: true });
       continue;
     }
     const { parts } = excerptsOf(message, redact);
@@ -203,7 +202,7 @@ function allDrafts(
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
-        text: clean(told ? `${line}${outcome}` : line),
+        text: told ? `${line}${outcome}` : line,
         must: true,
       });
       for (const part of parts) {

@@ -89,10 +89,12 @@ describe('the text of a tool as a reader wants it', () => {
       '\n',
     );
     expect(lines[0]).toBe(`all 3: origin ATL, destination SEA, remarks ${'x'.repeat(60)}`);
+    const head =
+      '(flight_number, departure, available_seats (basic_economy, premium_economy, business), ' +
+      'prices (basic_economy, premium_economy, business)): ';
     expect(lines.slice(1)).toEqual([
-      '(flight_number, departure, available_seats (basic_economy, premium_economy, business), prices (basic_economy, ' +
-        'premium_economy, business)): HAT1, 01:00:00, (1, 18, 17), (79, 158, 427) | HAT2, 02:00:00, (2, 18, 17), ' +
-        '(79, 158, 428) | HAT3, 03:00:00, (3, 18, 17), (79, 158, 429)',
+      `${head}HAT1, 01:00:00, (1, 18, 17), (79, 158, 427) | HAT2, 02:00:00, (2, 18, 17), (79, 158, 428)`,
+      `${head}HAT3, 03:00:00, (3, 18, 17), (79, 158, 429)`,
     ]);
     const long = { ...flight('HAT9', 9), aircraft: 'y'.repeat(60), gate: 'B7' };
     for (const line of readable(JSON.stringify([long])).split('\n')) expect(line).toContain('HAT9');
