@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Message, type SessionInfo, userMessage } from '@x/core';
+import { type Message, userMessage } from '@x/core';
 import { Redis } from 'ioredis';
 import { inject, onTestFinished } from 'vitest';
 import { RedisSession, type RedisSessionOptions } from '../../src/index.js';
@@ -25,8 +25,8 @@ export function messages(count: number, text = 'message'): [Message, Message, ..
   return Array.from({ length: count }, (_, index) => userMessage(`${text} ${index}`)) as never;
 }
 
-export async function collect(infos: AsyncIterable<SessionInfo>): Promise<SessionInfo[]> {
-  const all: SessionInfo[] = [];
-  for await (const info of infos) all.push(info);
+export async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const all: Item[] = [];
+  for await (const item of items) all.push(item);
   return all;
 }

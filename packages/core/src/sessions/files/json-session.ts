@@ -21,7 +21,7 @@ import type {
   StoredSession,
 } from '../session-store.js';
 import { checkChange, checkCommit, conflict, lastOf, remember, tokenOf } from '../store-rules.js';
-import { grantLease, newestFence } from './lease-file.js';
+import { grantLease, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,
   DamagedFileError,
@@ -74,6 +74,8 @@ export class JsonSession implements SessionStore {
   readonly #workspace: LocalWorkspace;
   readonly #lockTimeoutMs: number;
   readonly #clock: Clock;
+  /** Directories in which this store has cleaned up. */
+  readonly #swept = new Set<string>();
 
   /**
    * @param options `directory`: made when first used. `lockTimeoutMs`: how long a commit waits for another one to the
@@ -106,8 +108,10 @@ export class JsonSession implements SessionStore {
     });
   }
 
-  commit(key: SessionKey, change: SessionChange): Promise<number> {
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
     const path = pathOf(key);
+    // A directory that cannot be read is the commit's own to report.
+    await this.#sweep(key, dirname(path)).catch(() => {});
     return this.#locked(key, path, async () => {
       checkChange(change);
       const read = await this.#read(path, key);
@@ -165,7 +169,11 @@ export class JsonSession implements SessionStore {
 
   lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const path = pathOf(key);
-    const file = {
+    return grantLease(this.#leaseFile(key, path), options);
+  }
+
+  #leaseFile(key: SessionKey, path: string): LeaseFile {
+    return {
       key,
       workspace: this.#workspace,
       path: leaseOf(path),
@@ -173,7 +181,27 @@ export class JsonSession implements SessionStore {
       locked: <T>(task: (lock: HeldLock) => Promise<T>) => this.#locked(key, path, task),
       tidy: () => this.#prune(dirname(path)),
     };
-    return grantLease(file, options);
+  }
+
+  /**
+   * Removes what writers left that ended in the middle of a commit, once for each directory: successors of documents that have
+   * gone on since, and leases of ended processes.
+   */
+  async #sweep(key: SessionKey, directory: string): Promise<void> {
+    if (this.#swept.has(directory)) return;
+    this.#swept.add(directory);
+    for await (const { path } of this.#workspace.list(directory)) {
+      // What cannot be read stays: this commit is of another session.
+      await this.#sweepFile(key, path).catch(() => {});
+    }
+  }
+
+  async #sweepFile(key: SessionKey, path: string): Promise<void> {
+    if (path.endsWith('.lease')) return sweepLease(this.#leaseFile(key, path.replace(/lease$/, 'json')));
+    const [, document, token] = /^(.*)~([^~/]*)$/.exec(path) ?? [];
+    if (document === undefined) return;
+    const text = await ifFound(readText(this.#workspace, `${document}.json`));
+    if (text === undefined || tokenOf(parse(document, text)) !== token) await this.#workspace.delete(path);
   }
 
   #locked<T>(key: SessionKey, path: string, task: (lock: HeldLock) => Promise<T>): Promise<T> {

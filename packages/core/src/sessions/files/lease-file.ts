@@ -63,6 +63,17 @@ export async function newestFence(
   return fence === undefined ? undefined : (await read(file))?.fence;
 }
 
+/** Removes the lease of a process that has ended. */
+export async function sweepLease(file: LeaseFile): Promise<void> {
+  const seen = await read(file);
+  if (seen === undefined || !isDead(seen)) return;
+  await file.locked(async (lock) => {
+    if ((await read(file))?.fence !== seen.fence) return;
+    await lock.check();
+    await file.workspace.delete(file.path);
+  });
+}
+
 function renew(file: LeaseFile, fence: number, ttlMs: number): Promise<void> {
   return file.locked(async (lock) => {
     const record = await read(file);

@@ -1,8 +1,9 @@
-import { mkdir, readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { type SessionInfo, SessionKey, userMessage } from '../../../src/index.js';
 import { JsonSession } from '../../../src/node.js';
+import { printed, runChild } from '../../children/run-child.js';
 import { commitAt } from '../../commit-at.js';
 import { numbered } from '../../numbered.js';
 import { temporaryDirectory } from '../../temporary-directory.js';
@@ -71,6 +72,49 @@ describe('JsonSession', () => {
     await store.delete(key);
     expect(await store.load(key)).toBeUndefined();
     expect(await readdir(directory)).toEqual([]);
+  });
+
+  test('sweeps what ended writers left of other sessions, and nothing that counts', async () => {
+    const { store, directory, file } = await setUp();
+    const of = (sessionId: string) => SessionKey.of({ ...key.parts, sessionId });
+    for (const id of ['gone-on', 'damaged', 'next']) {
+      await commitAt(store, of(id), { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    }
+    const at = (name: string) => join(file, '..', name);
+    const first = await readFile(at('next.json'), 'utf8');
+    const { token = '' } = (await store.load(of('next'))) ?? {};
+    await commitAt(store, of('next'), { expectedVersion: 1, head: {}, keep: 1, append: numbered(2) });
+    // Its writer ended between the creation of the successor and its move.
+    await rename(at('next.json'), at(`next~${token}`));
+    await writeFile(at('next.json'), first);
+    for (const left of ['gone-on~AAAAAAAAAAAAAAAA', 'never~AAAAAAAAAAAAAAAA', 'damaged~AAAAAAAAAAAAAAAA']) {
+      await writeFile(at(left), first);
+    }
+    await writeFile(at('damaged.json'), '{');
+    const child = runChild('hold-lease', 'json', directory);
+    await printed(child, 1);
+    const living = await store.lease(of('living'), { ttlMs: 60_000 });
+    const held = await readdir(join(directory, 'users/u/sessions'));
+    child.process.kill('SIGKILL');
+    await child.ended;
+
+    const another = new JsonSession({ directory });
+    await commitAt(another, key, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    expect((await readdir(join(file, '..'))).toSorted()).toEqual([
+      'damaged.json',
+      'damaged~AAAAAAAAAAAAAAAA',
+      'gone-on.json',
+      'living.lease',
+      'next.json',
+      `next~${token}`,
+      's.json',
+    ]);
+    expect(await store.load(of('next'))).toMatchObject({ version: 2 });
+    expect(held).toEqual(['s.lease']);
+    const ofChild = SessionKey.of({ userId: 'u', sessionId: 'other' });
+    await commitAt(another, ofChild, { expectedVersion: 0, head: {}, keep: 0, append: numbered(1) });
+    expect(await readdir(join(directory, 'users/u/sessions'))).toEqual(['other.json']);
+    await living?.release();
   });
 
   test('deletes without a trace, but not what belongs to others', async () => {
