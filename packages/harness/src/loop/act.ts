@@ -155,19 +155,28 @@ async function runOne(
   call.emit({ type: 'tool.call', call: edited ?? use });
   await call.room();
   const progress = progressOf(call, use);
-  const options = {
-    defaultTimeoutMs: settings.limits.toolMs,
-    toolNames: [...tools.keys()],
+  const { runtime, state, storage, log } = scope;
+  const given = {
+    ...{ runtime, state, workspace, storage, log, signal },
     idempotencyKey: idempotencyKeyOf(call, use),
     fence: call.options.fence,
     onUpdate: progress.update,
     decisions,
   };
+  const limit =
+    tool?.timeoutMs === undefined
+      ? (['limits.toolMs', settings.limits.toolMs] as const)
+      : (['timeoutMs', tool.timeoutMs] as const);
+  const unknown = () =>
+    `There is no tool named "${use.name}". Available: ${[...tools.keys()].join(', ') || 'none'}.`;
   const run = around(
     capabilities,
     'aroundTool',
     scope,
-    (argument) => runTool(argument, scope, options),
+    async (argument) =>
+      tool === undefined
+        ? toolResultBlock(argument, unknown(), true)
+        : runTool(tool, { ...given, call: argument }, limit),
     settings.limits,
   );
   let answer: ToolResultBlock;
@@ -267,46 +276,23 @@ function resultMessage(result: ToolResultBlock): Message {
 }
 
 /**
- * Runs one tool, and turns every outcome into a result that the model can act on: unknown tools, invalid input,
- * time-outs and thrown errors become error results. Rejects only when the call as a whole is interrupted.
+ * Runs one tool, and turns every outcome into a result that the model can act on: invalid input, time-outs and thrown errors
+ * become error results. Rejects only when the call as a whole is interrupted.
  */
 async function runTool(
-  call: ToolUseBlock,
-  scope: ToolScope,
-  options: Pick<Allowed, 'decisions'> & {
-    readonly defaultTimeoutMs: number;
-    readonly toolNames: readonly string[];
-  } & Pick<ToolContext, 'idempotencyKey' | 'fence' | 'onUpdate'>,
+  tool: Tool,
+  { signal: parent, ...context }: ToolContext,
+  [limit, timeoutMs]: readonly [limit: string, ms: number],
 ): Promise<ToolResultBlock> {
-  const { tool } = scope;
-  if (tool === undefined) {
-    const known = options.toolNames.join(', ') || 'none';
-    return toolResultBlock(call, `There is no tool named "${call.name}". Available: ${known}.`, true);
-  }
-  const timeoutMs = tool.timeoutMs ?? options.defaultTimeoutMs;
-  const deadline = new Deadline(scope.signal);
+  const { call } = context;
+  const deadline = new Deadline(parent);
   const { signal } = deadline;
-  deadline.start(call.name, tool.timeoutMs === undefined ? 'limits.toolMs' : 'timeoutMs', timeoutMs);
-  const { runtime, state, workspace, storage, log } = scope;
-  const { idempotencyKey, fence, onUpdate, decisions } = options;
+  deadline.start(call.name, limit, timeoutMs);
   try {
-    const run = tool.run(call.input, {
-      call,
-      idempotencyKey,
-      fence,
-      runtime,
-      state,
-      workspace,
-      storage,
-      log,
-      signal,
-      onUpdate,
-      decisions,
-    });
     // A tool that ignores its signal must not hold up the call.
-    return toolResultBlock(call, await deadline.race(run));
+    return toolResultBlock(call, await deadline.race(tool.run(call.input, { ...context, signal })));
   } catch (error) {
-    scope.signal.throwIfAborted();
+    parent.throwIfAborted();
     if (ApprovalRequiredError.isInstance(error)) throw error;
     return toolResultBlock(call, wrongInput(error), true);
   } finally {

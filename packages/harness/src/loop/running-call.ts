@@ -91,16 +91,6 @@ export class RunningCall {
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
   #events = 0;
-  #named:
-    | {
-        readonly offered: readonly ToolDefinition[];
-        readonly key: string;
-        readonly tools: readonly ToolDefinition[];
-      }
-    | undefined;
-  #withAnswer:
-    | { readonly offered: readonly ToolDefinition[]; readonly tools: readonly ToolDefinition[] }
-    | undefined;
 
   constructor(options: RunningCallOptions) {
     const { parts, session, log, runtime, callId, signal, control } = options;
@@ -342,27 +332,14 @@ export class RunningCall {
     };
   }
 
-  /** The tools with `final_answer`. The same list until the tools change: the meter remembers counts by list. */
+  /** The tools of this step, with `final_answer` where the answer is asked for by it. */
   #toolsWith(answer: ToolDefinition | undefined): readonly ToolDefinition[] {
+    const names = this.control.tools;
     let offered = this.options.toolDefinitions;
     for (const capability of this.capabilities) {
       offered = capability.offerTools?.(offered, this.scope) ?? offered;
     }
-    offered = this.#allowed(offered, this.control.tools);
-    if (answer === undefined) return offered;
-    if (this.#withAnswer?.offered !== offered) this.#withAnswer = { offered, tools: [...offered, answer] };
-    return this.#withAnswer.tools;
-  }
-
-  #allowed(
-    offered: readonly ToolDefinition[],
-    names: readonly string[] | undefined,
-  ): readonly ToolDefinition[] {
-    if (names === undefined) return offered;
-    const key = names.join();
-    if (this.#named?.offered !== offered || this.#named.key !== key) {
-      this.#named = { offered, key, tools: offered.filter(({ name }) => names.includes(name)) };
-    }
-    return this.#named.tools;
+    if (names !== undefined) offered = offered.filter(({ name }) => names.includes(name));
+    return answer === undefined ? offered : [...offered, answer];
   }
 }

@@ -73,31 +73,6 @@ export const ATTRIBUTE = {
   retryAttempt: 'x.agent.retry.attempt',
 } as const;
 
-const METRIC = {
-  inferenceDuration: 'gen_ai.client.inference.duration',
-  timeToFirstChunk: 'gen_ai.client.inference.time_to_first_chunk',
-  timePerOutputChunk: 'gen_ai.client.inference.time_per_output_chunk',
-  operationInputTokens: 'gen_ai.client.inference.operation.input_tokens',
-  operationOutputTokens: 'gen_ai.client.inference.operation.output_tokens',
-  inferenceCalls: 'gen_ai.invoke_agent.inference_calls',
-  toolCalls: 'gen_ai.invoke_agent.tool_calls',
-  agentDuration: 'gen_ai.invoke_agent.duration',
-  toolDuration: 'gen_ai.execute_tool.duration',
-  inputTokens: 'gen_ai.client.inference.usage.input_tokens',
-  outputTokens: 'gen_ai.client.inference.usage.output_tokens',
-  cacheReadTokens: 'gen_ai.client.inference.usage.cache_read.input_tokens',
-  cacheWriteTokens: 'gen_ai.client.inference.usage.cache_write.input_tokens',
-  reasoningTokens: 'gen_ai.client.inference.usage.reasoning.output_tokens',
-  /** The earlier histogram of tokens, which most dashboards still read. */
-  tokenUsage: 'gen_ai.client.token.usage',
-  cacheShare: 'x.agent.cache.share',
-  compactions: 'x.agent.compactions',
-  compactionDuration: 'x.agent.compaction.duration',
-  conflicts: 'x.agent.session.conflicts',
-  retries: 'x.agent.model.retries',
-  fallbacks: 'x.agent.model.fallbacks',
-} as const;
-
 /** Bucket boundaries that the conventions ask for. */
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92];
 const AGENT_SECONDS = SECONDS.map((seconds) => seconds * 10)
@@ -120,46 +95,81 @@ export function createInstruments(meter: Meter) {
   const times = (name: string, description: string, unit: string): Counter =>
     meter.createCounter(name, { description, unit });
   return {
-    inferenceDuration: seconds(METRIC.inferenceDuration, 'Duration of a model call, retries included.'),
-    timeToFirstChunk: seconds(METRIC.timeToFirstChunk, 'Time until a streamed answer begins.'),
-    timePerOutputChunk: seconds(METRIC.timePerOutputChunk, 'Time between two pieces of a streamed answer.'),
-    agentDuration: histogram(METRIC.agentDuration, 'Duration of an agent call.', 's', AGENT_SECONDS),
+    inferenceDuration: seconds(
+      'gen_ai.client.inference.duration',
+      'Duration of a model call, retries included.',
+    ),
+    timeToFirstChunk: seconds(
+      'gen_ai.client.inference.time_to_first_chunk',
+      'Time until a streamed answer begins.',
+    ),
+    timePerOutputChunk: seconds(
+      'gen_ai.client.inference.time_per_output_chunk',
+      'Time between two pieces of a streamed answer.',
+    ),
+    agentDuration: histogram(
+      'gen_ai.invoke_agent.duration',
+      'Duration of an agent call.',
+      's',
+      AGENT_SECONDS,
+    ),
     inferenceCalls: histogram(
-      METRIC.inferenceCalls,
+      'gen_ai.invoke_agent.inference_calls',
       'Model calls of an agent call.',
       '{inference_call}',
       CALLS,
     ),
-    toolCalls: histogram(METRIC.toolCalls, 'Tool calls of an agent call.', '{tool_call}', CALLS),
+    toolCalls: histogram(
+      'gen_ai.invoke_agent.tool_calls',
+      'Tool calls of an agent call.',
+      '{tool_call}',
+      CALLS,
+    ),
     operationInputTokens: histogram(
-      METRIC.operationInputTokens,
+      'gen_ai.client.inference.operation.input_tokens',
       'Input tokens of a model call.',
       '{token}',
       TOKENS,
     ),
     operationOutputTokens: histogram(
-      METRIC.operationOutputTokens,
+      'gen_ai.client.inference.operation.output_tokens',
       'Output tokens of a model call.',
       '{token}',
       TOKENS,
     ),
-    toolDuration: seconds(METRIC.toolDuration, 'Duration of a tool call.'),
-    compactionDuration: seconds(METRIC.compactionDuration, 'Duration of a compaction.'),
-    inputTokens: tokens(METRIC.inputTokens, 'Input tokens used, cached ones included.'),
-    outputTokens: tokens(METRIC.outputTokens, 'Output tokens used, reasoning included.'),
-    cacheReadTokens: tokens(METRIC.cacheReadTokens, 'Input tokens read from the provider’s cache.'),
-    cacheWriteTokens: tokens(METRIC.cacheWriteTokens, 'Input tokens written to the provider’s cache.'),
-    reasoningTokens: tokens(METRIC.reasoningTokens, 'Output tokens used for reasoning.'),
-    tokenUsage: histogram(METRIC.tokenUsage, 'Tokens of a model call.', '{token}', TOKENS),
+    toolDuration: seconds('gen_ai.execute_tool.duration', 'Duration of a tool call.'),
+    compactionDuration: seconds('x.agent.compaction.duration', 'Duration of a compaction.'),
+    inputTokens: tokens(
+      'gen_ai.client.inference.usage.input_tokens',
+      'Input tokens used, cached ones included.',
+    ),
+    outputTokens: tokens(
+      'gen_ai.client.inference.usage.output_tokens',
+      'Output tokens used, reasoning included.',
+    ),
+    cacheReadTokens: tokens(
+      'gen_ai.client.inference.usage.cache_read.input_tokens',
+      'Input tokens read from the provider’s cache.',
+    ),
+    cacheWriteTokens: tokens(
+      'gen_ai.client.inference.usage.cache_write.input_tokens',
+      'Input tokens written to the provider’s cache.',
+    ),
+    reasoningTokens: tokens(
+      'gen_ai.client.inference.usage.reasoning.output_tokens',
+      'Output tokens used for reasoning.',
+    ),
+    /** The earlier histogram of tokens, which most dashboards still read. */
+    tokenUsage: histogram('gen_ai.client.token.usage', 'Tokens of a model call.', '{token}', TOKENS),
     cacheShare: histogram(
-      METRIC.cacheShare,
+      'x.agent.cache.share',
       'Share of a request’s input tokens that came from the provider’s cache.',
       '1',
       SHARES,
     ),
-    compactions: times(METRIC.compactions, 'Compactions, by outcome.', '{compaction}'),
-    conflicts: times(METRIC.conflicts, 'Commits that met another writer’s.', '{conflict}'),
-    retries: times(METRIC.retries, 'Model calls that were made again.', '{retry}'),
-    fallbacks: times(METRIC.fallbacks, 'Models that another one took over from.', '{fallback}'),
+    compactions: times('x.agent.compactions', 'Compactions, by outcome.', '{compaction}'),
+    conflicts: times('x.agent.session.conflicts', 'Commits that met another writer’s.', '{conflict}'),
+    retries: times('x.agent.model.retries', 'Model calls that were made again.', '{retry}'),
+    fallbacks: times('x.agent.model.fallbacks', 'Models that another one took over from.', '{fallback}'),
   };
 }

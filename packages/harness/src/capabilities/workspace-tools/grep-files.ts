@@ -11,7 +11,7 @@ import {
 } from '@x/core';
 import picomatch from 'picomatch';
 import * as z from 'zod';
-import { walk } from './walk.js';
+import { walk } from './list-files.js';
 import type { WorkspaceToolsSettings } from './workspace-tools-config.js';
 
 const MAX_LINE_CHARS = 500;

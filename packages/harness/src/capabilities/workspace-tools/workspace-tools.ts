@@ -1,11 +1,9 @@
 import { type Capability, parseWith } from '@x/core';
-import { editFileTool } from './edit-file.js';
-import { globFilesTool } from './glob-files.js';
 import { grepFilesTool } from './grep-files.js';
-import { listFilesTool } from './list-files.js';
+import { globFilesTool, listFilesTool } from './list-files.js';
 import { readFileTool } from './read-file.js';
 import { type WorkspaceToolsConfig, workspaceToolsConfigSchema } from './workspace-tools-config.js';
-import { writeFileTool } from './write-file.js';
+import { editFileTool, writeFileTool } from './write-file.js';
 
 /**
  * `read_file`, `write_file`, `edit_file`, `list_files`, `glob_files` and `grep_files`, confined to the workspace. What

@@ -1,4 +1,4 @@
-import { defineTool, type Tool } from '@x/core';
+import { defineTool, readText, type Tool, WorkspaceError } from '@x/core';
 import * as z from 'zod';
 
 export function writeFileTool(): Tool {
@@ -12,6 +12,43 @@ export function writeFileTool(): Tool {
       await workspace.write(path, content);
       const lines = content === '' ? 0 : content.split('\n').length;
       return `${before ? 'Replaced' : 'Created'} ${path} (${lines} lines, ${Buffer.byteLength(content)} bytes).`;
+    },
+  });
+}
+
+export function editFileTool(): Tool {
+  return defineTool({
+    name: 'edit_file',
+    description:
+      'Replaces an exact piece of text in a file. oldText must occur exactly once, unless replaceAll is set; give ' +
+      'enough of the surrounding lines to make it unique.',
+    paths: { path: 'edit' },
+    input: z.strictObject({
+      path: z.string().min(1),
+      oldText: z.string().min(1),
+      newText: z.string(),
+      replaceAll: z.boolean().default(false),
+    }),
+    async execute({ path, oldText, newText, replaceAll }, { workspace }) {
+      const text = await readText(workspace, path);
+      const pieces = text.split(oldText);
+      const count = pieces.length - 1;
+      if (count === 0) {
+        throw new WorkspaceError(
+          'not_found',
+          path,
+          `oldText does not occur in ${path}. Read the file again and copy it exactly.`,
+        );
+      }
+      if (count > 1 && !replaceAll) {
+        throw new WorkspaceError(
+          'already_exists',
+          path,
+          `oldText occurs ${count} times in ${path}. Add surrounding lines to make it unique, or set replaceAll.`,
+        );
+      }
+      await workspace.write(path, pieces.join(newText));
+      return `Replaced ${count} ${count === 1 ? 'occurrence' : 'occurrences'} in ${path}.`;
     },
   });
 }
