@@ -4,12 +4,13 @@ import {
   InvalidInputError,
   parseWith,
   type Redact,
+  type SessionKey,
   storageOf,
   type Workspace,
   type WorkspaceEntry,
 } from '@x/core';
 import type { AskOptions } from './ask-model.js';
-import type { ConsolidationOutcome, MemoryConsolidator } from './consolidate/consolidator.js';
+import type { ConsolidationOutcome } from './consolidate/consolidator.js';
 import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
 import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
@@ -17,12 +18,13 @@ import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
 import type { FlushOptions, FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 import { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
-import { appendLine, CORE_FILE, dailyFile, memoryFiles, readIfFound } from './memory-files.js';
+import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
 import {
   isCommon,
   type MemoryPlace,
   type MemoryScope,
+  placeOfSession,
   type SessionPlace,
   scopePrefix,
   type WithoutUser,
@@ -68,8 +70,6 @@ export class MemoryService {
   /** Where memory and logs lie: `storageOf(workspace)`, as of an agent with that workspace. */
   readonly storage: Workspace;
   readonly withoutUser: WithoutUser;
-  readonly flusher: MemoryFlushManager;
-  readonly consolidator: MemoryConsolidator;
   readonly #settings: MemoryServiceSettings;
   readonly #redact: Redact;
   readonly #scheduler: MemoryMaintenanceScheduler;
@@ -92,8 +92,6 @@ export class MemoryService {
       index: this.#index,
       onEvent: (event) => this.#emit?.(event),
     });
-    this.flusher = this.#scheduler.flusher;
-    this.consolidator = this.#scheduler.consolidator;
   }
 
   /** Begins the passes of the maintenance, unless they are switched off. Starting twice does nothing. */
@@ -223,9 +221,10 @@ export class MemoryService {
     return this.#index.searchFresh(this.storage, { prefix: this.prefixOf(place) }, query, options);
   }
 
-  /** The text of MEMORY.md; empty where there is none. */
-  async read(place: MemoryPlace): Promise<string> {
-    return (await readIfFound(this.storage, `${this.prefixOf(place)}${CORE_FILE}`)) ?? '';
+  /** The text of MEMORY.md, or of another of its files; empty where there is none. */
+  async read(place: MemoryPlace, path = CORE_FILE): Promise<string> {
+    const text = isMemoryPath(path) ? readIfFound(this.storage, `${this.prefixOf(place)}${path}`) : undefined;
+    return (await text) ?? '';
   }
 
   /** MEMORY.md, the notes and what else can be read and searched, with paths below the place. */
@@ -239,9 +238,10 @@ export class MemoryService {
   }
 
   /** Writes what is worth remembering of a session to the day's note. */
-  async flush(place: SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+  async flush(session: SessionKey | SessionPlace, options: FlushOptions = {}): Promise<FlushOutcome> {
+    const place = 'parts' in session ? placeOfSession(session) : session;
     this.prefixOf(place.prefix);
-    const outcome = await this.flusher.flush(place, options);
+    const outcome = await this.#scheduler.flusher.flush(place, options);
     if (this.#index.isOpen && outcome.paths.length > 0) {
       await this.#index.update(this.storage, { prefix: place.prefix });
     }
@@ -258,7 +258,7 @@ export class MemoryService {
     { now = false, ...options }: AskOptions & { readonly now?: boolean } = {},
   ): Promise<ConsolidationOutcome | undefined> {
     const prefix = this.prefixOf(place);
-    if (now) return this.consolidator.consolidate(prefix, options);
+    if (now) return this.#scheduler.consolidator.consolidate(prefix, options);
     return this.#settings.consolidate ? this.#scheduler.requestConsolidation(prefix, options) : undefined;
   }
 
@@ -271,12 +271,12 @@ export class MemoryService {
 
   /** Lists the earlier versions of MEMORY.md, the newest first. */
   async versions(place: MemoryPlace): Promise<readonly MemoryVersion[]> {
-    return this.consolidator.versions(this.prefixOf(place));
+    return this.#scheduler.consolidator.versions(this.prefixOf(place));
   }
 
   /** Puts an earlier MEMORY.md back, by default the one before the last change. */
   async restore(place: MemoryPlace, versionId?: string): Promise<void> {
-    return this.consolidator.restore(this.prefixOf(place), versionId);
+    return this.#scheduler.consolidator.restore(this.prefixOf(place), versionId);
   }
 
   /** One pass of the maintenance over the whole workspace, now. */
@@ -324,7 +324,7 @@ export class MemoryService {
   }
 
   #core(place: MemoryPlace): CoreOptions {
-    return this.consolidator.coreOptions(this.prefixOf(place));
+    return this.#scheduler.consolidator.coreOptions(this.prefixOf(place));
   }
 
   /** @throws {InvalidInputError} for a text that says nothing. */

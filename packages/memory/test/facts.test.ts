@@ -240,7 +240,7 @@ describe('save, correct and forget', () => {
     const message = userMessage('Remember that the port is 5433');
     await logSession(workspace, { ...scope, sessionId: 'a/b 1' }, [userMessage('hello'), message]);
     const service = serviceIn(workspace);
-    await service.flusher.flush(SessionKey.of({ ...scope, sessionId: 'a/b 1' }));
+    await service.flush(SessionKey.of({ ...scope, sessionId: 'a/b 1' }));
     await service.consolidate(scope, { now: true });
     const source = { sessionId: 'a/b 1', messageId: message.id };
     expect(await service.facts(scope)).toEqual([

@@ -23,7 +23,7 @@ import {
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import { CORE_FILE, isMemoryPath, readIfFound } from '../memory-files.js';
+import { CORE_FILE } from '../memory-files.js';
 import type { MemoryScope } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { scopedTools, scopedToolsShape, toolScopeSchema } from '../scoped-tools.js';
@@ -160,7 +160,8 @@ function offerMemory(
   { tenantId, userId, agentId }: MemoryScope,
 ): void {
   const scope = { tenantId, userId, agentId };
-  const prefix = memory.prefixOf(scope);
+  // Refuses a scope that remembers nothing before a client asks.
+  memory.prefixOf(scope);
   server.setRequestHandler(ListResourcesRequestSchema, async () => {
     const names = (await memory.files(scope)).map(({ path }) => path).filter((path) => path !== CORE_FILE);
     const listed = [CORE_FILE, ...names.sort().reverse().slice(0, MAX_LISTED)];
@@ -170,11 +171,11 @@ function offerMemory(
   });
   server.setRequestHandler(ReadResourceRequestSchema, async ({ params: { uri } }) => {
     const path = uri.startsWith(SCHEME) ? uri.slice(SCHEME.length) : '';
-    const text = isMemoryPath(path) ? await readIfFound(memory.storage, `${prefix}${path}`) : undefined;
-    if (text === undefined && path !== CORE_FILE) {
+    const text = await memory.read(scope, path);
+    if (text === '' && path !== CORE_FILE) {
       throw new McpError(ErrorCode.InvalidParams, `There is no resource ${JSON.stringify(uri)}.`);
     }
-    return { contents: [{ uri, mimeType: 'text/markdown', text: text ?? '' }] };
+    return { contents: [{ uri, mimeType: 'text/markdown', text }] };
   });
   server.setRequestHandler(ListPromptsRequestSchema, () => ({ prompts: [PROMPT] }));
   server.setRequestHandler(GetPromptRequestSchema, async ({ params: { name } }) => {

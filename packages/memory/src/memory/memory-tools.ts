@@ -1,7 +1,7 @@
 import { defineTool, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import type { FactOutcome } from '../find-facts.js';
-import { isMemoryPath, readIfFound } from '../memory-files.js';
+import { isMemoryPath } from '../memory-files.js';
 import { memoryPrefix } from '../memory-scope.js';
 import type { MemoryService } from '../memory-service.js';
 import { cut, fitting } from '../message-text.js';
@@ -72,9 +72,8 @@ function getTool(maxOutputChars: number, serviceOf: (context: ToolContext) => Me
     }),
     async execute({ path, startLine, endLine = Number.POSITIVE_INFINITY }, context: ToolContext) {
       if (!isMemoryPath(path)) return `${path} is no memory file: MEMORY.md, or Markdown below memory/.`;
-      const prefix = serviceOf(context).prefixOf(memoryPrefix(context));
-      const text = await readIfFound(context.storage, `${prefix}${path}`);
-      if (text === undefined) return `There is no ${path}.`;
+      const text = await serviceOf(context).read(memoryPrefix(context), path);
+      if (text === '') return `There is nothing in ${path}.`;
       const all = text.split(/\r\n|\n|\r/);
       if (all.at(-1) === '') all.pop();
       const wanted = all.slice(startLine - 1, endLine);

@@ -42,7 +42,7 @@ describe('memory_save', () => {
     const other = toolContext(workspace, bob);
     expect(await runTool(capability, 'memory_search', { query: 'postgres' }, other)).toBe('Nothing found.');
     expect(await runTool(capability, 'memory_get', { path: 'MEMORY.md' }, other)).toBe(
-      'There is no MEMORY.md.',
+      'There is nothing in MEMORY.md.',
     );
     expect(await capability.system?.(callScope(workspace, bob))).toBeUndefined();
   });
