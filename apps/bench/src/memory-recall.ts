@@ -100,6 +100,7 @@ async function measureRecall(directory: string): Promise<readonly Recall[]> {
       ] as const) {
         const ranks = found.filter(({ heldOut }) => wanted === undefined || heldOut === wanted);
         const answers = ranks.flatMap(({ answers: some }) => some);
+        if (answers.length === 0) continue;
         const share = (pick: (answer: Answer) => number) =>
           answers.reduce((sum, answer) => sum + pick(answer), 0) / answers.length;
         results.push({
@@ -183,7 +184,9 @@ async function scan(turns: readonly Turn[]): Promise<Contender> {
     const log = new WorkspaceSessionLog(workspace, SessionKey.of({ sessionId: String(session) }));
     await log.append(said.map(({ line }) => userMessage(line, { createdAt: '2026-01-01T00:00:00.000Z' })));
   }
-  const tool = sessionHistory().tools?.find(({ definition }) => definition.name === 'session_search');
+  const tool = sessionHistory({ withoutUser: 'shared' }).tools?.find(
+    ({ definition }) => definition.name === 'session_search',
+  );
   const identity = { sessionId: 'asks' };
   return {
     async search(question) {

@@ -16,7 +16,7 @@ import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
 import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
-import type { FlushOptions, FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
+import type { FlushOptions, FlushOutcome } from './flush/flush-manager.js';
 import { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
 import { type FreshHits, MemoryIndex, type MemorySearchOptions } from './memory-index.js';
