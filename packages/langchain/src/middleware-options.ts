@@ -5,101 +5,76 @@ import type { CompactionOutcome, Compactor } from '@x/core';
 import * as z from 'zod';
 
 /** A size, as LangChain writes it. `fraction` is a share of the model's context window. */
-export interface MiddlewareSize {
-  readonly messages?: number | undefined;
-  readonly tokens?: number | undefined;
-  readonly fraction?: number | undefined;
-}
-
-/** The settings of `summarizationMiddleware`; `invoke(…, { context })` may override each of them for one run. */
-export interface CompactionMiddlewareSettings {
-  /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
-  readonly model?: string | BaseLanguageModel | undefined;
-  /**
-   * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
-   * the provider refuses a request; with `compat: false` when the compactor's own triggers say so.
-   */
-  readonly trigger?: MiddlewareSize | readonly MiddlewareSize[] | undefined;
-  /** What stays as it is: exactly one size. Default: 20 messages. */
-  readonly keep?: MiddlewareSize | undefined;
-  /** Counts for the trigger. Default: the estimate of `@x/core`. */
-  readonly tokenCounter?: ((messages: BaseMessage[]) => number | Promise<number>) | undefined;
-  /** Replaces the prompt; `{messages}` stands for the conversation. */
-  readonly summaryPrompt?: string | undefined;
-  /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
-  readonly summaryPrefix?: string | undefined;
-  /** Tokens that the summarizer reads at once; a longer conversation is summarized in parts, not cut off. */
-  readonly trimTokensToSummarize?: number | undefined;
-}
-
-/** The options of `summarizationMiddleware`, and those that this middleware adds. */
-export interface CompactionMiddlewareOptions extends CompactionMiddlewareSettings {
-  /** LangChain's earlier name of `trigger: { tokens }`. */
-  readonly maxTokensBeforeSummary?: number | undefined;
-  /** LangChain's earlier name of `keep: { messages }`. */
-  readonly messagesToKeep?: number | undefined;
-  /** Behaves as `summarizationMiddleware` wherever the two differ on purpose. Default true. */
-  readonly compat?: boolean | undefined;
-  /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
-  readonly contextWindow?: number | undefined;
-  /** Every other key of `createCompactor`. */
-  readonly compaction?: Omit<CompactionSettings, 'model' | 'contextWindow'> | undefined;
-  /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
-  readonly compactor?: Compactor | undefined;
-  /** Told of every run. */
-  readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
-}
-
 const sizeSchema = z
   .strictObject({
     messages: z.int().positive().optional(),
     tokens: z.number().positive().optional(),
     fraction: z.number().gt(0).max(1).optional(),
   })
-  .refine((size) => sizesIn(size) > 0, 'needs messages, tokens or fraction');
+  .refine((size) => sizesIn(size) > 0, 'needs messages, tokens or fraction')
+  .readonly();
 const keepSchema = z
   .strictObject({
     messages: z.int().min(0).optional(),
     tokens: z.number().min(0).optional(),
     fraction: z.number().min(0).max(1).optional(),
   })
-  .refine((size) => sizesIn(size) === 1, 'needs exactly one of messages, tokens and fraction');
-const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
+  .refine((size) => sizesIn(size) === 1, 'needs exactly one of messages, tokens and fraction')
+  .readonly();
+const isFunction = (value: unknown) => typeof value === 'function';
 
-const settingsShape = {
+/** The part of a run's context that is this middleware's; what else an application keeps there is not read. */
+export const middlewareContextSchema = z.object({
+  /** Writes the summaries: a model, or its name for `initChatModel`. Left out: the record alone is the summary. */
   model: z
     .custom<string | BaseLanguageModel>(
-      (value) =>
-        typeof value === 'string' || typeof (value as BaseLanguageModel | null)?.invoke === 'function',
+      (value) => typeof value === 'string' || isFunction((value as BaseLanguageModel | null)?.invoke),
       'must be a LangChain model or the name of one',
     )
     .optional(),
-  trigger: z.union([sizeSchema, z.array(sizeSchema)]).optional(),
+  /**
+   * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
+   * the provider refuses a request; with `compat: false` when the compactor's own triggers say so.
+   */
+  trigger: z.union([sizeSchema, z.array(sizeSchema).readonly()]).optional(),
+  /** What stays as it is: exactly one size. Default: 20 messages. */
   keep: keepSchema.optional(),
-  tokenCounter: functionSchema.optional(),
+  /** Counts for `trigger` and `keep`. Default: LangChain's `countTokensApproximately`. */
+  tokenCounter: z
+    .custom<(messages: BaseMessage[]) => number | Promise<number>>(isFunction, 'must be a function')
+    .optional(),
+  /** Replaces the prompt; `{messages}` stands for the conversation. */
   summaryPrompt: z.string().optional(),
+  /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
   summaryPrefix: z.string().optional(),
+  /** Tokens that the summarizer reads at once; a longer conversation is summarized in parts, not cut off. */
   trimTokensToSummarize: z.number().optional(),
-};
-
-/** The part of a run's context that is this middleware's; what else an application keeps there is not read. */
-export const middlewareContextSchema = z.object(settingsShape);
+});
 
 export const middlewareOptionsSchema = z
   .strictObject({
-    ...settingsShape,
+    ...middlewareContextSchema.shape,
+    /** LangChain's earlier name of `trigger: { tokens }`. */
     maxTokensBeforeSummary: z.number().optional(),
+    /** LangChain's earlier name of `keep: { messages }`. */
     messagesToKeep: z.number().optional(),
+    /** Behaves as `summarizationMiddleware` wherever the two differ on purpose. Default true. */
     compat: z.boolean().optional(),
+    /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
     contextWindow: z.int().positive().optional(),
-    compaction: z.record(z.string(), z.unknown()).optional(),
-    compactor: z
-      .custom<Compactor>(
-        (value) => typeof (value as Compactor | null)?.compact === 'function',
-        'must be a Compactor',
+    /** Every other key of `createCompactor`. */
+    compaction: z
+      .custom<Omit<CompactionSettings, 'model' | 'contextWindow'>>(
+        (value) => typeof value === 'object' && value !== null,
+        'must be an object',
       )
       .optional(),
-    onCompaction: functionSchema.optional(),
+    /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
+    compactor: z
+      .custom<Compactor>((value) => isFunction((value as Compactor | null)?.compact), 'must be a Compactor')
+      .optional(),
+    /** Told of every run. */
+    onCompaction: z.custom<(outcome: CompactionOutcome) => void>(isFunction, 'must be a function').optional(),
   })
   .superRefine((options, context) => {
     if (options.compactor === undefined) return;
@@ -109,6 +84,12 @@ export const middlewareOptionsSchema = z
     }
   });
 
-function sizesIn(size: MiddlewareSize): number {
+export type MiddlewareSize = z.output<typeof sizeSchema>;
+/** The settings of `summarizationMiddleware`; `invoke(…, { context })` may override each of them for one run. */
+export type CompactionMiddlewareSettings = Readonly<z.input<typeof middlewareContextSchema>>;
+/** The options of `summarizationMiddleware`, and those that this middleware adds. */
+export type CompactionMiddlewareOptions = Readonly<z.input<typeof middlewareOptionsSchema>>;
+
+function sizesIn(size: object): number {
   return Object.values(size).filter((value) => value !== undefined).length;
 }

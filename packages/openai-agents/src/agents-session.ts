@@ -26,40 +26,39 @@ import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 /** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
 export type KeyOfRun = (context: unknown) => SessionKey;
 
-export interface AgentsSessionOptions {
+const optionsSchema = z.strictObject({
   /** Where the items live; the session never closes it. */
-  readonly store: SessionStore;
+  store: z.custom<SessionStore>(
+    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
+    'must be a SessionStore',
+  ),
   /**
    * Whose session it is, or a function that tells it by the context of the run, so that one session object serves every
    * tenant and user. No item of one key can be read or changed under another. With a function the SDK must hand its runs'
    * context over, as it does from 0.17 on.
    */
-  readonly key: SessionKey | KeyOfRun;
-  /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
-  readonly compactor?: Compactor | undefined;
-  /** Told of every run of the compactor. */
-  readonly onCompaction?: ((outcome: CompactionOutcome) => void) | undefined;
-}
-
-const functionSchema = z.custom<never>((value) => typeof value === 'function', 'must be a function');
-const optionsSchema = z.strictObject({
-  store: z.custom<SessionStore>(
-    (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
-    'must be a SessionStore',
-  ),
   key: z.custom<SessionKey | KeyOfRun>(
     (value) =>
       typeof value === 'function' || typeof (value as SessionKey | undefined)?.isWithin === 'function',
     'must be a SessionKey (use SessionKey.of) or a function that gives one',
   ),
+  /** Reduces what is stored after a turn, when it is due: the next run begins with less. Default: nothing is reduced. */
   compactor: z
     .custom<Compactor>(
       (value) => typeof (value as Compactor | undefined)?.compact === 'function',
       'must be a Compactor',
     )
     .optional(),
-  onCompaction: functionSchema.optional(),
+  /** Told of every run of the compactor. */
+  onCompaction: z
+    .custom<(outcome: CompactionOutcome) => void>(
+      (value) => typeof value === 'function',
+      'must be a function',
+    )
+    .optional(),
 });
+
+export type AgentsSessionOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /** How many sessions of a function's keys stay known, so that adding to them reads nothing. */
 const MAX_LOGS = 1_000;

@@ -12,33 +12,26 @@ export interface SdkTool {
   readonly toModelOutput?: unknown;
 }
 
-export interface EvictingToolsOptions {
-  /**
-   * Where texts are written. Give it to one user or session alone: the tool that reads them back reads all of it.
-   */
-  readonly workspace: Workspace;
-  /** What decides and writes: `toolResultEviction()` of `@x/compaction`, or any capability with `aroundTool`. */
-  readonly eviction: Capability;
-  /** Whose session it is, for the paths. Default: session `default` of nobody. */
-  readonly session?: RuntimeIdentity | undefined;
-  /** Told what was evicted (`tool.evicted`), and what could not be (`warning`). */
-  readonly onEvent?: ((event: AgentEventBody) => void) | undefined;
-}
-
 const optionsSchema = z.strictObject({
+  /** Where texts are written. Give it to one user or session alone: the tool that reads them back reads all of it. */
   workspace: z.custom<Workspace>(
     (value) => typeof (value as Workspace | undefined)?.write === 'function',
     'must be a Workspace',
   ),
+  /** What decides and writes: `toolResultEviction()` of `@x/compaction`, or any capability with `aroundTool`. */
   eviction: z.custom<Capability>(
     (value) => typeof (value as Capability | undefined)?.aroundTool === 'function',
     'must be a capability with aroundTool, such as toolResultEviction()',
   ),
+  /** Whose session it is, for the paths. Default: session `default` of nobody. */
   session: z.custom<RuntimeIdentity>((value) => typeof value === 'object').optional(),
+  /** Told what was evicted (`tool.evicted`), and what could not be (`warning`). */
   onEvent: z
     .custom<(event: AgentEventBody) => void>((value) => typeof value === 'function', 'must be a function')
     .optional(),
 });
+
+export type EvictingToolsOptions = Readonly<z.input<typeof optionsSchema>>;
 
 /**
  * A tool set whose large outputs the model sees as their size, head, tail and a path; the whole text lies in the

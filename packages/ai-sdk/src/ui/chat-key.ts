@@ -1,23 +1,19 @@
 import { SessionKey, type SessionStore } from '@x/core';
 import * as z from 'zod';
 
-/** Where chats are kept, and whose they are. */
-export interface ChatOptions {
+export const chatSchema = z.strictObject({
   /** Any session store; it stays yours and is never closed. */
-  readonly store: SessionStore;
-  /** Whose chats they are: no other tenant's or user's can be read. Default: nobody's. */
-  readonly tenantId?: string | undefined;
-  readonly userId?: string | undefined;
-}
-
-export const chatShape = {
   store: z.custom<SessionStore>(
     (value) => typeof (value as SessionStore | undefined)?.commit === 'function',
     'must be a SessionStore',
   ),
+  /** Whose chats they are: no other tenant's or user's can be read. Default: nobody's. */
   tenantId: z.string().min(1).optional(),
   userId: z.string().min(1).optional(),
-};
+});
+
+/** Where chats are kept, and whose they are. */
+export type ChatOptions = Readonly<z.input<typeof chatSchema>>;
 
 /** @throws {InvalidInputError} for an empty id. */
 export function chatKey({ tenantId, userId }: ChatOptions, agentId: string, chatId: string): SessionKey {

@@ -1,13 +1,13 @@
 import { parseWith, SessionStoreError, StreamLog, type StreamLogOptions } from '@x/core';
 import * as z from 'zod';
-import { type ChatOptions, chatKey, chatShape } from './chat-key.js';
+import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 
 const AGENT = 'ai-sdk-streams';
 
 export interface ResumableStreamsOptions extends ChatOptions, StreamLogOptions {}
 
 const optionsSchema = z.strictObject({
-  ...chatShape,
+  ...chatSchema.shape,
   pollMs: z.number().positive().default(100),
   stallMs: z.number().positive().default(60_000),
 });

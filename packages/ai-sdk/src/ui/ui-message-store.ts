@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import { ItemLog, type JsonObject, parseWith } from '@x/core';
 import * as z from 'zod';
-import { type ChatOptions, chatKey, chatShape } from './chat-key.js';
+import { type ChatOptions, chatKey, chatSchema } from './chat-key.js';
 import type { UIMessageLike } from './ui-chunk.js';
 
 const AGENT = 'ai-sdk-ui';
-const optionsSchema = z.strictObject(chatShape);
 const messageSchema = z.looseObject({ id: z.string(), role: z.string(), parts: z.array(z.unknown()) });
 
 /**
@@ -28,7 +27,7 @@ export class UIMessageStore<Message extends UIMessageLike = UIMessageLike> {
 
   /** @throws {InvalidInputError} naming an option that is missing, unknown or wrong. */
   constructor(options: ChatOptions) {
-    this.#options = parseWith(optionsSchema, options, 'UIMessageStore options');
+    this.#options = parseWith(chatSchema, options, 'UIMessageStore options');
   }
 
   /** The messages of a chat in their order; none where there is no such chat of this user. */
