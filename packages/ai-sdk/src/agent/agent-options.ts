@@ -24,8 +24,6 @@ export const agentCompactionSchema = z.strictObject({
    * `userId` and `tenantId` with it, so that what is kept is kept apart and goes when a person is erased.
    */
   remember: chatSchema.optional(),
-  /** How many reductions are remembered in this process, over all conversations. */
-  maxReductions: z.int().positive().default(2_000),
 });
 
 /** What a compactor is told about the agent whose conversation it reduces. */

@@ -1,6 +1,5 @@
 import type { FileBlock, FileSource } from '@x/core';
-import { metadataIn } from './metadata-in.js';
-import type { OpenPart } from './sdk-message.js';
+import { metadataIn, type OpenPart } from './sdk-message.js';
 
 /** A file or image as the SDK holds it; `undefined` when its data is in a form that is not known here. */
 export function fileBlock(part: OpenPart): FileBlock | undefined {

@@ -14,12 +14,12 @@ import { type FinishedStep, usageRatio } from './usage-ratio.js';
  * @throws {InvalidInputError} for options that do not fit.
  */
 export function prepareStepWith(compactor: Compactor, options: AgentCompactionOptions = {}) {
-  const { maxReductions, onCompaction, system, remember, contextWindow, tools } = parseWith(
+  const { onCompaction, system, remember, contextWindow, tools } = parseWith(
     agentCompactionSchema,
     options,
     'prepareStepWith options',
   );
-  const reductions = new Reductions(compactor, maxReductions, remember);
+  const reductions = new Reductions(compactor, remember);
   return async <Message extends SdkMessage>({
     messages,
     instructions,

@@ -13,6 +13,9 @@ import type { SdkMessage } from './sdk-message.js';
 import { StoredReductions } from './stored-reductions.js';
 import { toMessage } from './to-message.js';
 
+/** Reductions that a process remembers, over all conversations. */
+const CAPACITY = 2_000;
+
 /** A conversation whose beginning was reduced. */
 interface Reduction {
   readonly messages: readonly Message[];
@@ -35,18 +38,13 @@ export interface ReducedConversation<Source extends SdkMessage> {
  */
 export class Reductions {
   readonly #compactor: Compactor;
-  readonly #capacity: number;
   readonly #stored: StoredReductions | undefined;
   /** By the fingerprint of what was reduced; least recently used first. */
   readonly #known = new Map<string, Reduction>();
 
-  /**
-   * @param capacity The number of reductions that are remembered in this process.
-   * @param where The store that remembers them for other processes, too.
-   */
-  constructor(compactor: Compactor, capacity: number, where?: ChatOptions) {
+  /** @param where The store that remembers reductions for other processes, too. */
+  constructor(compactor: Compactor, where?: ChatOptions) {
     this.#compactor = compactor;
-    this.#capacity = capacity;
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }
 
@@ -113,7 +111,7 @@ export class Reductions {
     this.#known.delete(id);
     this.#known.set(id, reduction);
     const [oldest] = this.#known.keys();
-    if (this.#known.size > this.#capacity && oldest !== undefined) this.#known.delete(oldest);
+    if (this.#known.size > CAPACITY && oldest !== undefined) this.#known.delete(oldest);
   }
 }
 

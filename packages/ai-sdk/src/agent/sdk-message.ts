@@ -1,3 +1,6 @@
+import type { JsonObject } from '@x/core';
+import { toJson } from '../to-json.js';
+
 /**
  * A message of the AI SDK: what a user keeps (`ModelMessage`) and what a model is sent, of version 5 and later. Described
  * as far as it is read here; every field is carried.
@@ -15,3 +18,9 @@ export interface SdkPart {
 
 /** A part, open to be read. */
 export type OpenPart = { readonly type: string; readonly [key: string]: unknown };
+
+/** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */
+export function metadataIn({ providerOptions }: OpenPart): { readonly providerMetadata?: JsonObject } {
+  if (typeof providerOptions !== 'object' || providerOptions === null) return {};
+  return { providerMetadata: toJson(providerOptions) as JsonObject };
+}

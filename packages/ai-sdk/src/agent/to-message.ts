@@ -2,8 +2,7 @@ import type { ContentBlock, Message, OpaqueBlock, ToolOutputBlock, ToolResultBlo
 import { parseToolInput } from '../response/tool-input.js';
 import { toJson } from '../to-json.js';
 import { fileBlock } from './file-block.js';
-import { metadataIn } from './metadata-in.js';
-import type { OpenPart, SdkMessage, SdkPart } from './sdk-message.js';
+import { metadataIn, type OpenPart, type SdkMessage, type SdkPart } from './sdk-message.js';
 
 /** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
 const CREATED_AT = new Date(0).toISOString();

@@ -1,4 +1,4 @@
-import { type Compactor, isContextOverflow, parseWith } from '@x/core';
+import { type Compactor, isContextOverflow, type JsonObject, parseWith, type ToolDefinition } from '@x/core';
 import type {
   AiSdkLanguageModel,
   CallOptions,
@@ -8,7 +8,6 @@ import type {
 } from '../language-model.js';
 import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
-import { definitionsOf } from './definitions-of.js';
 import { Reductions } from './reductions.js';
 import type { SdkMessage } from './sdk-message.js';
 import { spliceStream } from './splice-stream.js';
@@ -31,12 +30,12 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   compactor: Compactor,
   options: Omit<AgentCompactionOptions, 'system' | 'tools'> = {},
 ): Model {
-  const { maxReductions, onCompaction, contextWindow, remember } = parseWith(
+  const { onCompaction, contextWindow, remember } = parseWith(
     agentCompactionSchema.omit({ system: true, tools: true }),
     options,
     'withOverflowRecovery options',
   );
-  const reductions = new Reductions(compactor, maxReductions, remember);
+  const reductions = new Reductions(compactor, remember);
 
   /** The prompt of the second request; `undefined` where the compactor cannot help. */
   async function reduced(call: CallOptions): Promise<CallOptions | undefined> {
@@ -94,6 +93,16 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
       return typeof value === 'function' && property !== 'constructor' ? value.bind(target) : value;
     },
   });
+}
+
+/** The tools of a call as far as they can be counted: those that the application runs. */
+function definitionsOf(tools: CallOptions['tools'] = []): readonly ToolDefinition[] {
+  return (tools as readonly Readonly<Record<string, unknown>>[]).flatMap(
+    ({ type, name, description = '', inputSchema = {} }) =>
+      type === 'function' && typeof name === 'string'
+        ? [{ name, description: String(description), inputSchema: inputSchema as JsonObject }]
+        : [],
+  );
 }
 
 function isFull(reason: FinishReasonLike): boolean {

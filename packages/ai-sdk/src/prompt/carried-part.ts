@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue, OpaqueBlock } from '@x/core';
+import { isObject, type JsonObject, type JsonValue, type OpaqueBlock } from '@x/core';
 import { parseToolInput } from '../response/tool-input.js';
 import { type CarriedPart, optionsOf } from './prompt.js';
 
@@ -48,8 +48,4 @@ function fileDataOf(data: JsonValue | undefined): unknown {
   return isObject(data) && data.type === 'url' && typeof data.url === 'string'
     ? { ...data, url: new URL(data.url) }
     : data;
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import {
   type ContentBlock,
   type FileBlock,
+  isObject,
   type JsonObject,
   type JsonValue,
   type Message,
@@ -115,6 +116,5 @@ function thinkingMetadata({ signature, providerMetadata }: ThinkingBlock): JsonO
 
 /** Providers take objects alone. What a model wrote instead, such as broken JSON, is shown to it under a name. */
 function objectInput(input: JsonValue): JsonValue {
-  const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
-  return isObject ? input : { invalid_input: input };
+  return isObject(input) ? input : { invalid_input: input };
 }
