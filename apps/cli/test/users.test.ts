@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RuntimeContext } from '@x/core';
@@ -7,8 +7,12 @@ import { LocalWorkspace } from '@x/core/node';
 import { HarnessAgent, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, inject, it, onTestFinished } from 'vitest';
+import { Redis } from 'ioredis';
+import { createPool } from 'mysql2/promise';
+import pg from 'pg';
+import { beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
 import { openStore, type StoreValues } from '../src/open-store.js';
+import { filesWith, keysWith, rowsOfMysqlWith, rowsOfPostgresWith } from './support/places-with.js';
 import { runCommand as x } from './support/run-command.js';
 
 const CANARY = 'canary-41d7';
@@ -20,12 +24,23 @@ function scratch(): string {
   return directory;
 }
 
-/** The files below a directory that hold a text, in whatever bytes. */
-function filesWith(directory: string, text: string): string[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => join(entry.parentPath, entry.name))
-    .filter((path) => readFileSync(path).includes(text));
+/** Everything that holds a text: files of the test and of the home directory, keys and rows. */
+async function placesWith(directory: string, text: string): Promise<readonly string[]> {
+  const client = new Redis(inject('redisUrl'));
+  const mysql = createPool(inject('mysqlUrl'));
+  const postgres = new pg.Pool({ connectionString: inject('postgresUrl') });
+  try {
+    return [
+      ...[directory, process.env.HOME ?? ''].flatMap((root) => filesWith(root, text)),
+      ...(await keysWith(client, `${own}:`, text)),
+      ...(await rowsOfMysqlWith(mysql, own, text)),
+      ...(await rowsOfPostgresWith(postgres, own, text)),
+    ];
+  } finally {
+    client.disconnect();
+    await mysql.end();
+    await postgres.end();
+  }
 }
 
 const own = `x_${randomBytes(6).toString('hex')}`;
@@ -36,6 +51,14 @@ const stores: readonly (readonly [string, (directory: string) => Record<string, 
   ['mysql', () => ({ mysql: inject('mysqlUrl'), table: own })],
   ['postgres', () => ({ postgres: inject('postgresUrl'), table: own })],
 ];
+
+beforeAll(async () => {
+  for (const kind of ['mysql', 'postgres'] as const) {
+    const values = { workspace: '', [kind]: inject(`${kind}Url`), table: own };
+    const { close } = await openStore(values, { readOnly: false, createTables: true });
+    await close();
+  }
+});
 
 describe.each(stores)('a user on %s', (_, open) => {
   it('is exported whole, and erased to the last byte, and nobody else is', async () => {
@@ -77,16 +100,16 @@ describe.each(stores)('a user on %s', (_, open) => {
     }
     expect(records.filter((text) => text.includes(CANARY)).length).toBeGreaterThan(2);
     expect(records.join('')).not.toContain(OTHER);
-    expect(filesWith(directory, CANARY)).not.toEqual([]);
+    expect((await placesWith(directory, CANARY)).length).toBeGreaterThan(2);
 
     const report = await agent.eraseUser(alice);
     expect(report).toMatchObject({ sessions: 1, busy: [] });
     expect(report.files).toBeGreaterThan(2);
-    expect(filesWith(directory, CANARY)).toEqual([]);
+    expect(await placesWith(directory, CANARY)).toEqual([]);
     await agent.close();
     await close();
-    expect(filesWith(directory, CANARY)).toEqual([]);
-    expect(filesWith(directory, OTHER).length).toBeGreaterThan(2);
+    expect(await placesWith(directory, CANARY)).toEqual([]);
+    expect((await placesWith(directory, OTHER)).length).toBeGreaterThan(2);
     const options = Object.entries(values).flatMap(([name, value]) => [`--${name}`, String(value)]);
     expect((await x(['users', 'export', 'alice', ...options])).stdout).toBe('');
     const erased = await x(['users', 'erase', 'bob', '--yes', '--index', index, ...options]);

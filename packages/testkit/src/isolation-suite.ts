@@ -1,4 +1,4 @@
-import { type AgentState, RuntimeContext, readText, type Workspace } from '@x/core';
+import { type AgentState, RuntimeContext, readText, type UserScope, type Workspace } from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type Attack,
@@ -23,6 +23,11 @@ export interface IsolationSuiteOptions {
   }>;
   /** Paths in the storage, at least one file of each must hold a canary, or the attacks would prove nothing. */
   readonly areas: Readonly<Record<string, RegExp>>;
+  /**
+   * Erases a user, then names every file, key and row, of whatever store, that still holds a text. With it the suite proves that
+   * nobody else was given a byte of what the victim kept.
+   */
+  readonly leftAfterErasing?: (user: UserScope, text: string) => Promise<readonly string[]>;
   /** Sequences of tool calls that are tried. Default 60; the variable `X_ATTACKS` says otherwise, `full` is 100 000. */
   readonly sequences?: number | undefined;
 }
@@ -60,6 +65,7 @@ export function isolationSuite({
   name,
   open,
   areas,
+  leftAfterErasing,
   sequences = sequencesOf(60),
 }: IsolationSuiteOptions): void {
   describe(`Isolation: ${name}`, () => {
@@ -81,6 +87,8 @@ export function isolationSuite({
         });
         await agent.call(`Keep ${canary}`, RuntimeContext.of(VICTIM));
       }
+      attacker.plan(() => []);
+      await agent.call(longText(canary), RuntimeContext.of(VICTIM));
       words = await wordsOf(storage, canary);
       attacker.answer = 'Done.';
     }, 600_000);
@@ -118,6 +126,11 @@ export function isolationSuite({
         }
       },
     );
+
+    test.runIf(leftAfterErasing !== undefined)('no byte of it is left once its owner is erased', async () => {
+      const { sessionId: _, ...victim } = VICTIM;
+      expect(await leftAfterErasing?.(victim, canary)).toEqual([]);
+    });
   });
 }
 
@@ -133,6 +146,10 @@ function excerpt(seen: string, canary: string): string {
 
 type Round = (tools: Parameters<Parameters<Attacker['plan']>[0]>[0]) => readonly Attack[];
 
+function longText(canary: string): string {
+  return `${canary}\n`.repeat(LONG / canary.length);
+}
+
 /** The calls of a user who puts text wherever it goes: through every tool once, in a large file, and through a subagent. */
 function plants(canary: string): readonly Round[] {
   const text = () => canary;
@@ -140,7 +157,7 @@ function plants(canary: string): readonly Round[] {
     (calls: readonly Attack[]): Round =>
     (tools) =>
       calls.filter((call) => tools.some(({ name }) => name === call.name));
-  const big = { path: 'big.txt', content: `${canary}\n`.repeat(LONG / canary.length) };
+  const big = { path: 'big.txt', content: longText(canary) };
   return [
     offered([{ name: 'write_file', input: big }]),
     offered([{ name: 'read_file', input: { path: big.path } }]),

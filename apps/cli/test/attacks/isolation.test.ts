@@ -1,9 +1,21 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { toolResultEviction } from '@x/compaction';
-import { mountWorkspace, type SessionStore, storageOf, type Workspace } from '@x/core';
+import {
+  encodeSessions,
+  encryption,
+  expireSessions,
+  InMemorySession,
+  type Model,
+  mountWorkspace,
+  observeStore,
+  type RuntimeContext,
+  type SessionStore,
+  storageOf,
+  type Workspace,
+} from '@x/core';
 import { JsonSession, LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessAgent, planMode, subagents, todoList, workspaceTools } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
@@ -16,6 +28,8 @@ import { Redis } from 'ioredis';
 import { createPool } from 'mysql2/promise';
 import pg from 'pg';
 import { afterAll, inject } from 'vitest';
+import { openAgent } from '../../src/agent/open-agent.js';
+import { filesWith, keysWith, rowsOfMysqlWith, rowsOfPostgresWith } from '../support/places-with.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'x-isolation-'));
 const closers: (() => unknown)[] = [() => rmSync(directory, { recursive: true })];
@@ -23,11 +37,19 @@ afterAll(async () => {
   for (const close of closers.reverse()) await close();
 });
 const place = () => join(directory, randomUUID());
+const own = randomUUID().replaceAll('-', '');
+const keyPrefix = `attacks:${own}:`;
+const table = `attacks_${own.slice(0, 8)}`;
+/** Searches of whatever has been opened. */
+const searches: ((text: string) => Promise<readonly string[]>)[] = [
+  async (text) => filesWith(directory, text),
+];
 
 function redis() {
   const client = new Redis(inject('redisUrl'));
   closers.push(() => client.quit());
-  return { client, keyPrefix: `attacks:${randomUUID()}:` };
+  searches.push((text) => keysWith(client, keyPrefix, text));
+  return { client, keyPrefix: `${keyPrefix}${randomUUID()}:` };
 }
 
 const workspaces: Readonly<Record<string, () => Workspace>> = {
@@ -38,20 +60,28 @@ const workspaces: Readonly<Record<string, () => Workspace>> = {
 
 const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionStore>>> = {
   workspace: async (workspace) => new WorkspaceSession(storageOf(workspace)),
+  memory: async () => new InMemorySession(),
+  'sqlite, encrypted, expiring, observed': async () => {
+    const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
+    const inner = new SqliteSession({ file: `${place()}.db` });
+    return observeStore(expireSessions(encodeSessions(inner, codec), { ttlSeconds: 86_400 }), () => {});
+  },
   json: async () => new JsonSession({ directory: place() }),
   sqlite: async () => new SqliteSession({ file: `${place()}.db` }),
   redis: async () => new RedisSession(redis()),
   async mysql() {
     const pool = createPool(inject('mysqlUrl'));
     closers.push(() => pool.end());
-    const store = new MysqlSession({ pool, table: 'isolation_attacks' });
+    const store = new MysqlSession({ pool, table });
+    searches.push((text) => rowsOfMysqlWith(pool, table, text));
     await store.migrate();
     return store;
   },
   async postgres() {
     const pool = new pg.Pool({ connectionString: inject('postgresUrl') });
     closers.push(() => pool.end());
-    const store = new PostgresSession({ pool, table: 'isolation_attacks' });
+    const store = new PostgresSession({ pool, table });
+    searches.push((text) => rowsOfPostgresWith(pool, table, text));
     await store.migrate();
     return store;
   },
@@ -65,16 +95,24 @@ const places = [
     .map((workspace) => ['workspace', workspace] as const),
 ];
 
+const EVICTED = /^large_tool_results\//;
+
 for (const [storeName, workspaceName] of places) {
+  let opened: HarnessAgent;
   isolationSuite({
     name: `the store ${storeName} on ${workspaceName}`,
     sequences: process.env.X_ATTACKS === undefined ? 10 : undefined,
     areas: {
       logs: /\.log\.jsonl$/,
       memory: /memory\//i,
+      evictions: EVICTED,
       plans: /^plans\//,
       tasks: /\/tasks\//,
       files: /^files\//,
+    },
+    async leftAfterErasing(user, text) {
+      await opened.eraseUser(user);
+      return (await Promise.all(searches.map((search) => search(text)))).flat();
     },
     async open(model) {
       const workspace = (workspaces[workspaceName] ?? workspaces.files)?.() as Workspace;
@@ -85,7 +123,7 @@ for (const [storeName, workspaceName] of places) {
         .workspace(workspace)
         .session(store)
         .use(
-          toolResultEviction(),
+          toolResultEviction({ maxUserChars: 20_000 }),
           memory({ model: null, index: `${place()}.db`, maintenance: false }),
           sessionHistory({ index: `${place()}.db` }),
           todoList(),
@@ -94,7 +132,47 @@ for (const [storeName, workspaceName] of places) {
           subagents([], { timeoutMs: 20_000 }),
         )
         .build();
+      opened = agent;
       return { agent, storage: agent.storage };
     },
   });
+}
+
+let running: HarnessAgent;
+const project = place();
+isolationSuite({
+  name: 'the agent of a file, as x run opens it',
+  sequences: process.env.X_ATTACKS === undefined ? 10 : undefined,
+  areas: { logs: /\.log\.jsonl$/, evictions: EVICTED, tasks: /\/tasks\//, files: /^files\// },
+  async leftAfterErasing(user, text) {
+    await running.eraseUser(user);
+    return [...filesWith(project, text), ...filesWith(process.env.HOME ?? '', text)];
+  },
+  async open(model) {
+    mkdirSync(project);
+    const file = join(project, 'agent.yaml');
+    writeFileSync(
+      file,
+      [
+        'model: compatible:attacker',
+        'workspace: .',
+        'permissions: { mode: bypass }',
+        'features: { tool_result_eviction: { max_user_chars: 20000 } }',
+        'capabilities: [session_history, todo_list, workspace_tools, subagents]',
+      ].join('\n'),
+    );
+    const endpoint = { OPENAI_BASE_URL: 'http://127.0.0.1:1' };
+    const { agent, close } = await openAgent(file, { environment: endpoint });
+    closers.push(close);
+    running = agent;
+    return { agent: attacking(agent, model), storage: agent.storage };
+  },
+});
+
+/** Has the model of each call be another than the file's. */
+function attacking(agent: HarnessAgent, model: Model) {
+  return {
+    call: (input: string, context: RuntimeContext) => agent.call(input, context, { model }),
+    close: () => agent.close(),
+  };
 }

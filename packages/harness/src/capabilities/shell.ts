@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import {
   type Capability,
@@ -26,7 +27,7 @@ const LEFT_RUNNING =
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
   cwd: z.string().min(1).optional(),
-  /** Directories that commands in a sandbox do not see, beside the `.x/` of the working directory and of the workspace. */
+  /** Directories that commands in a sandbox do not see, beside each `.x/` below the working directory. */
   hidden: z.array(z.string().min(1)).default([]),
   /** Milliseconds that a command may take; the model may ask for less or more, up to `maxTimeoutMs`. */
   timeoutMs: z.int().min(1).default(60_000),
@@ -98,7 +99,10 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
           'This workspace has no local directory; configure shell({ cwd }).',
         );
       }
-      const execution = executor.execution(command, cwd, hiddenFrom(cwd, settings, root));
+      const hidden = hiddenFrom(cwd, settings, root);
+      const isOpen = executor === localExecutor;
+      const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd);
+      const execution = executor.execution(command, cwd, [...hidden, ...storages]);
       return run(execution, { cwd, timeoutMs, signal, settings });
     },
   });
@@ -123,6 +127,20 @@ function hiddenFrom(
     typeof root === 'string' ? join(root.split(`${sep}${STORAGE}${sep}`)[0] ?? root, STORAGE) : [];
   const places = [storage, settings.hidden].flat().map((place) => resolve(cwd, place));
   return places.filter((place) => place.startsWith(join(cwd, sep)));
+}
+
+/** Folders without sources, which are not searched. */
+const SKIPPED = ['.git', 'node_modules'];
+
+/** Finds what any agent keeps below a directory: whose it is, nobody knows. */
+async function storagesBelow(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
+  const found = folders.map(({ name }) => {
+    const place = join(directory, name);
+    return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place);
+  });
+  return (await Promise.all(found)).flat();
 }
 
 interface RunOptions {

@@ -87,7 +87,7 @@ describe('an executor', () => {
     }
   });
 
-  it('is told of the storage of a workspace further down, and of what the program hides', async () => {
+  it('is told of every storage further down, also of other workspaces, and of what the program hides', async () => {
     const cwd = scratch();
     const root = join(cwd, 'data');
     const told: (readonly string[] | undefined)[] = [];
@@ -98,8 +98,12 @@ describe('an executor', () => {
         return { file: 'true', args: [] };
       },
     };
+    for (const path of ['other/deep/.x/users', 'other/.X', 'plain.x', 'node_modules/a/.x']) {
+      mkdirSync(join(cwd, path), { recursive: true });
+    }
     await run('ls', root, { executor, cwd, hidden: ['secrets', '/elsewhere'] });
-    expect(told).toEqual([[join(root, '.x'), join(cwd, 'secrets')]]);
+    const others = [join(cwd, 'other/.X'), join(cwd, 'other/deep/.x')];
+    expect([...new Set(told[0])].sort()).toEqual([join(root, '.x'), join(cwd, 'secrets'), ...others].sort());
     for (const place of [bubblewrap(), container({ image: 'node:22' })]) {
       mkdirSync(join(cwd, 'secrets'), { recursive: true });
       expect(place.execution('ls', cwd, [join(cwd, 'secrets')]).args).toContain(join(cwd, 'secrets'));
