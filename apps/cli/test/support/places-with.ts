@@ -21,7 +21,7 @@ export async function keysWith(client: Redis, keyPrefix: string, text: string): 
       list: () => client.lrange(key, 0, -1),
       hash: () => client.hgetall(key),
       set: () => client.smembers(key),
-      zset: () => client.zrange(key, 0, -1),
+      zset: () => client.zrange(key, '0', '-1'),
       stream: () => client.xrange(key, '-', '+'),
     };
     const value = await read[await client.type(key)]?.();

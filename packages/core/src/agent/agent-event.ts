@@ -40,7 +40,7 @@ export interface ContextUsage {
 export interface PendingCall extends ToolUseBlock {
   /** The approval's own id, by which a decision names it. */
   readonly approvalId: string;
-  /** The subagent whose call it is, as `agent_list` names it; left out for the agent's own. */
+  /** The subagent whose call it is, as `agent_spawn` names it; left out for the agent's own. */
   readonly agentId?: string | undefined;
   /** The reason for asking, in words. */
   readonly reason?: string | undefined;

@@ -53,20 +53,11 @@ export const ROUNDS_OF: Readonly<Record<string, readonly Round[]>> = {
     ],
   ],
   subagents: [
-    [
-      ['agent_spawn', { agent: 'helper', task: 'Find it' }],
-      ['agent_list', {}],
-    ],
-    [['agent_send', (answer) => ({ agentId: last(answer, /helper-[\da-f]{8}/g), message: 'Are you sure?' })]],
-    [
-      ['agent_spawn', { agent: 'helper', task: 'Find it later', background: true }],
-      ['task_list', {}],
-    ],
-    [
-      ['task_cancel', (answer) => ({ taskId: last(answer, /task-[\da-f]{8}/g) })],
-      ['task_list', {}],
-    ],
-    [['task_output', (answer) => ({ taskId: last(answer, /task-[\da-f]{8}/g) })]],
+    [['agent_spawn', { agent: 'helper', task: 'Find it' }]],
+    [['agent_spawn', (answer) => ({ agent: last(answer, /helper-[\da-f]{8}/g), task: 'Are you sure?' })]],
+    [['agent_spawn', { agent: 'helper', task: 'Find it later', background: true }]],
+    [['task_cancel', (answer) => ({ taskId: last(answer, /task-[\da-f]{8}/g) })]],
+    [['wait_async_results', (answer) => ({ taskIds: [last(answer, /task-[\da-f]{8}/g)] })]],
     [['wait_async_results', {}]],
   ],
   planMode: [],

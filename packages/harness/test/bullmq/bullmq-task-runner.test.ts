@@ -96,7 +96,10 @@ describe('bullmqTaskRunner', () => {
     const work = held();
     const first = start(
       new ScriptedModel([background, { text: 'begun' }]),
-      new ScriptedModel([{ toolCalls: [{ name: 'task_list', input: {} }] }, work.reply]),
+      new ScriptedModel([
+        { toolCalls: [{ name: 'wait_async_results', input: { timeoutMs: 0 } }] },
+        work.reply,
+      ]),
     );
     await first.call('go', context);
     await work.started;

@@ -9,7 +9,7 @@ import { HarnessAgent, subagents } from '../../src/index.js';
 const [root = '', redisUrl = '', queueName = ''] = process.argv.slice(2);
 const { hostname: host, port } = new URL(redisUrl);
 const child = new ScriptedModel([
-  { toolCalls: [{ name: 'task_list', input: {} }] },
+  { toolCalls: [{ name: 'wait_async_results', input: { timeoutMs: 0 } }] },
   () => {
     console.log('working');
     return new Promise(() => {});

@@ -49,7 +49,7 @@ describe('results of tasks in the background', () => {
         { text: 'I have seen them' },
         ({ messages }) => {
           const taskId = /task-[\da-f]{8}/.exec(messages.map(textOf).join())?.[0] ?? '';
-          return { toolCalls: [{ name: 'task_output', input: { taskId } }] };
+          return { toolCalls: [{ name: 'wait_async_results', input: { taskIds: [taskId], timeoutMs: 0 } }] };
         },
         { text: 'and read one' },
       ],
@@ -70,7 +70,7 @@ describe('results of tasks in the background', () => {
     for (let index = 0; index < TASKS; index++) expect(reminder).toContain(`part ${index} found`);
     expect(estimateCounter.count(reminder)).toBeLessThan(WINDOW / 3);
     await agent.call('Read one', context);
-    const [output = ''] = resultsOf(model.requests.at(-1)?.messages ?? [], 'task_output');
+    const [output = ''] = resultsOf(model.requests.at(-1)?.messages ?? [], 'wait_async_results');
     expect(output.length).toBeGreaterThan(3_500);
     const path = /whole result is in (\S+):/.exec(output)?.[1] ?? '';
     expect(Buffer.from(await agent.files(context).read(path)).toString()).toContain('END OF part');

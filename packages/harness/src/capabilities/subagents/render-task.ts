@@ -6,12 +6,6 @@ const REMINDER_CHARS = 1_500;
 /** Characters of all results together: no compaction could make room for a reminder. Each keeps a few words at least. */
 const REMINDERS_CHARS = 6_000;
 const FEWEST_CHARS = 100;
-const TASK_CHARS = 100;
-
-/** One line: `task-1a2b3c4d explorer-5e6f7a running: Find the tests`. */
-export function taskLine({ taskId, agentId, status, task }: TaskRecord): string {
-  return `${taskId} ${agentId} ${status}: ${headOf(task.replace(/\s+/g, ' '), TASK_CHARS)}`;
-}
 
 /** A task with its result, as a tool hands it out. */
 export function taskReport(record: TaskRecord): string {
@@ -40,12 +34,12 @@ export function tasksReminder(records: readonly TaskRecord[]): string {
   const reports = records.map((record) => {
     const { result = '', taskId } = record;
     if (result.length <= chars) return taskReport(record);
-    const cut = `${headOf(result, chars)}\n[cut here; task_output ${taskId} has more]`;
+    const cut = `${headOf(result, chars)}\n[cut here; wait_async_results shows ${taskId} whole]`;
     return taskReport({ ...record, result: cut, resultPath: undefined });
   });
   return [
     '<finished_tasks>',
-    'These tasks of subagents have ended, or wait for approval. You are told once; task_output shows a result again.',
+    'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
     ...reports,
     '</finished_tasks>',
   ].join('\n');

@@ -37,7 +37,7 @@ interface LiveTask {
 
 /** Characters of the task that a record shows. */
 const TASK_CHARS = 300;
-const GO_ON = 'What it had done by then is in its session: agent_send lets it go on.';
+const GO_ON = 'What it had done by then is in its session: agent_spawn with its id lets it go on.';
 const ORPHANED = `The process that ran it died. ${GO_ON}`;
 const UNCLAIMED = 'No process took it in time. Give it again if it is still needed.';
 const SHUT_DOWN = `The process shut down before it was done. ${GO_ON}`;
@@ -144,9 +144,11 @@ export class Runs {
 
   /** @throws {Error} when the session has no such task. */
   async record(owner: SessionKey, taskId: string): Promise<TaskRecord> {
-    const record = (await this.list(owner)).find((candidate) => candidate.taskId === taskId);
+    const records = await this.list(owner);
+    const record = records.find((candidate) => candidate.taskId === taskId);
     if (record !== undefined) return record;
-    throw new Error(`There is no task "${taskId}" in this session. task_list shows those there are.`);
+    const known = records.map((each) => `${each.taskId} (${each.agentId})`).join(', ') || 'none';
+    throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
   }
 
   /** Waits until these tasks have ended or the time is up. Resolves to their records. */

@@ -1,142 +1,48 @@
-import { ApprovalRequiredError, defineTool, headOf, type Tool, type ToolContext } from '@x/core';
+import { type AgentState, ApprovalRequiredError, defineTool, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
-import { taskLine, taskReport } from './render-task.js';
-import { isEnded, isOpen, TASK_STATUSES, type TaskRecord } from './task-records.js';
+import { taskReport } from './render-task.js';
+import { isEnded, isOpen, type TaskRecord } from './task-records.js';
 import type { GivenWork, Team } from './team.js';
-
-const DESCRIPTION_CHARS = 200;
 
 /** Makes the tools by which an agent directs its subagents. */
 export function teamTools(team: Team): readonly Tool[] {
   const { timeoutMs, maxTimeoutMs } = team.settings;
   const milliseconds = z.int().min(0).max(maxTimeoutMs);
   const taskId = z.string().min(1);
-  /** How long a tool waits for a subagent. */
-  const waiting = {
-    background: z.boolean().default(false).describe('Return at once'),
-    timeoutMs: milliseconds
-      .optional()
-      .describe(`Milliseconds to wait for the answer; ${timeoutMs} unless given`),
-  };
   return [
     defineTool({
       name: 'agent_spawn',
       description:
         'Gives a task to a new subagent, which has a context window of its own and knows nothing of this conversation, and ' +
-        'returns its final answer. Several calls in one step run side by side. One that takes longer than timeoutMs goes on in ' +
-        'the background, as one with background does from the start: you are told when it ends.',
+        'returns its final answer; or says something more to one that is not working now and remembers what it did. Several ' +
+        'calls in one step run side by side. One that takes longer than timeoutMs goes on in the background, as one with ' +
+        'background does from the start: you are told when it ends.',
       // Giving work changes nothing by itself: the parent's permissions and plan mode hold for each call of the subagent.
       readOnly: true,
       timeoutMs: 0,
       input: z.strictObject({
-        agent: z.string().min(1).describe('Which subagent; they are listed in the system prompt'),
+        agent: z
+          .string()
+          .min(1)
+          .describe(
+            'Which subagent: a name in the system prompt, or the id of one that has worked, to go on with it',
+          ),
         task: z.string().trim().min(1).describe('All it needs to know, and what to answer with'),
-        ...waiting,
+        background: z.boolean().default(false).describe('Return at once'),
+        timeoutMs: milliseconds
+          .default(Math.min(timeoutMs, maxTimeoutMs))
+          .describe('Milliseconds to wait for the answer'),
       }),
       async execute({ agent, task, ...given }, context) {
-        const { subagents } = await team.sessionOf(context.state);
-        const subagent = subagents.get(agent);
-        if (subagent === undefined) {
-          throw new Error(`There is no subagent "${agent}". There are: ${[...subagents.keys()].join(', ')}.`);
-        }
-        return awaitTask(team, { subagent, message: task }, given, context);
-      },
-    }),
-    defineTool({
-      name: 'agent_send',
-      description:
-        'Says something more to a subagent that agent_spawn began and that is not working now: it remembers what it did. Use ' +
-        'it for questions about its answer, and to let it go on after a failure.',
-      readOnly: true,
-      timeoutMs: 0,
-      input: z.strictObject({
-        agentId: z.string().min(1).describe('The id that agent_spawn returned, as in agent_list'),
-        message: z.string().trim().min(1),
-        ...waiting,
-      }),
-      async execute({ agentId, message, ...given }, context) {
-        const { subagents, owner } = await team.sessionOf(context.state);
-        const known = (await team.runs.list(owner)).findLast((record) => record.agentId === agentId);
-        if (known === undefined) {
-          throw new Error(
-            `There is no subagent "${agentId}" in this session. agent_list shows those there are.`,
-          );
-        }
-        const subagent = subagents.get(known.subagent);
-        if (subagent === undefined)
-          throw new Error(`The subagent "${known.subagent}" is not defined any more.`);
-        return awaitTask(team, { subagent, message, agentId }, given, context);
-      },
-    }),
-    defineTool({
-      name: 'agent_list',
-      description:
-        'Lists the subagents that you can spawn, and those of this session with their latest task.',
-      readOnly: true,
-      input: z.strictObject({}),
-      async execute(_, { state }) {
-        const { subagents, owner } = await team.sessionOf(state);
-        const latest = new Map((await team.runs.list(owner)).map((record) => [record.agentId, record]));
-        return [
-          'To spawn:',
-          ...[...subagents.values()].map(
-            ({ name, description }) => `- ${name}: ${headOf(description, DESCRIPTION_CHARS)}`,
-          ),
-          'Of this session:',
-          ...(latest.size === 0 ? ['- none'] : [...latest.values()].map((record) => `- ${taskLine(record)}`)),
-        ].join('\n');
-      },
-    }),
-    defineTool({
-      name: 'task_output',
-      description:
-        "Shows a task's status and, when it has ended, its result; waits for its end if you say how long.",
-      readOnly: true,
-      timeoutMs: 0,
-      input: z.strictObject({ taskId, timeoutMs: milliseconds.default(0).describe('Milliseconds to wait') }),
-      async execute({ taskId, ...wait }, { state, signal }) {
-        const session = await team.sessionOf(state);
-        await team.runs.record(session.owner, taskId);
-        await team.runs.wait(session.owner, [taskId], { ...wait, signal });
-        const record = await team.runs.record(session.owner, taskId);
-        if (isEnded(record)) session.told([taskId]);
-        return taskReport(record);
-      },
-    }),
-    defineTool({
-      name: 'task_list',
-      description: 'Lists the tasks of subagents in this session, the oldest first.',
-      readOnly: true,
-      input: z.strictObject({ status: z.enum(TASK_STATUSES).optional() }),
-      async execute({ status }, { state }) {
-        const { owner } = await team.sessionOf(state);
-        const records = await team.runs.list(owner);
-        const lines = records.filter((record) => record.status === (status ?? record.status)).map(taskLine);
-        return lines.join('\n') || 'No tasks.';
-      },
-    }),
-    defineTool({
-      name: 'task_cancel',
-      description:
-        'Stops a task, and the tasks that its subagent has given to others. What was done by then stays done, and agent_send ' +
-        'can let it go on.',
-      readOnly: true,
-      input: z.strictObject({ taskId }),
-      async execute({ taskId }, { state }) {
-        const session = await team.sessionOf(state);
-        const { owner } = session;
-        const wasRunning = await team.runs.cancel(owner, await team.runs.record(owner, taskId));
-        const record = await team.runs.record(owner, taskId);
-        if (isOpen(record)) return `${taskId} runs in another process, which was asked to stop it.`;
-        session.told([taskId]);
-        return wasRunning ? taskReport(record) : `It had ended before.\n${taskReport(record)}`;
+        return awaitTask(team, await workFor(team, context.state, agent, task), given, context);
       },
     }),
     defineTool({
       name: 'wait_async_results',
       description:
-        'Waits until tasks in the background have ended, and returns their results: all that are running, or those you name.',
+        'Waits until tasks in the background have ended, and returns their results: all that are running, or those you name, ' +
+        'whose results are shown again. With timeoutMs 0 it only looks.',
       readOnly: true,
       timeoutMs: 0,
       input: z.strictObject({
@@ -159,7 +65,36 @@ export function teamTools(team: Team): readonly Tool[] {
         return records.map(taskReport).join('\n\n');
       },
     }),
+    defineTool({
+      name: 'task_cancel',
+      description:
+        'Stops a task, and the tasks that its subagent has given to others. What was done by then stays done, and agent_spawn ' +
+        'with its id can let the subagent go on.',
+      readOnly: true,
+      input: z.strictObject({ taskId }),
+      async execute({ taskId }, { state }) {
+        const session = await team.sessionOf(state);
+        const { owner } = session;
+        const wasRunning = await team.runs.cancel(owner, await team.runs.record(owner, taskId));
+        const record = await team.runs.record(owner, taskId);
+        if (isOpen(record)) return `${taskId} runs in another process, which was asked to stop it.`;
+        session.told([taskId]);
+        return wasRunning ? taskReport(record) : `It had ended before.\n${taskReport(record)}`;
+      },
+    }),
   ];
+}
+
+/** @throws {Error} when there is no subagent of this name, and none of this id has worked. */
+async function workFor(team: Team, state: AgentState, agent: string, message: string): Promise<GivenWork> {
+  const { subagents, owner } = await team.sessionOf(state);
+  const named = subagents.get(agent);
+  if (named !== undefined) return { subagent: named, message };
+  const known = (await team.runs.list(owner)).findLast((record) => record.agentId === agent);
+  const subagent = subagents.get(known?.subagent ?? '');
+  if (known !== undefined && subagent !== undefined) return { subagent, message, agentId: agent };
+  const missing = known?.subagent ?? agent;
+  throw new Error(`There is no subagent "${missing}". There are: ${[...subagents.keys()].join(', ')}.`);
 }
 
 /** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
@@ -174,11 +109,6 @@ function raiseApprovals(records: readonly TaskRecord[]): void {
   if (calls.length > 0) throw new ApprovalRequiredError(calls);
 }
 
-interface Waiting {
-  readonly background?: boolean | undefined;
-  readonly timeoutMs?: number | undefined;
-}
-
 /**
  * Gives work and waits for its end. Longer work goes on in the background. An interruption of the wait interrupts the work,
  * unless the agent as a whole is shutting down: then the task is recorded as one that can be resumed.
@@ -186,16 +116,14 @@ interface Waiting {
 async function awaitTask(
   team: Team,
   work: GivenWork,
-  given: Waiting,
+  given: { readonly background: boolean; readonly timeoutMs: number },
   { state, signal, decisions }: ToolContext,
 ): Promise<string> {
-  const { runs, settings } = team;
+  const { runs } = team;
   const session = await team.sessionOf(state);
   const { owner } = session;
   const [taskId = ''] = decisions ? await team.decide(session, decisions) : [await team.begin(session, work)];
-  const timeoutMs = given.background
-    ? 0
-    : Math.min(given.timeoutMs ?? settings.timeoutMs, settings.maxTimeoutMs);
+  const timeoutMs = given.background ? 0 : given.timeoutMs;
   try {
     if (timeoutMs > 0) await runs.wait(owner, [taskId], { timeoutMs, signal });
   } catch (error) {

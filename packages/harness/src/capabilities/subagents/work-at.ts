@@ -5,7 +5,7 @@ import { HarnessError } from '../../errors/harness-error.js';
 import type { TaskOutcome } from './runs.js';
 import type { TaskOrder } from './task-runner.js';
 
-const GO_ON = 'agent_send lets it go on.';
+const GO_ON = 'agent_spawn with its id lets it go on.';
 
 /**
  * Lets an agent carry out an order, once, however often it is given: what an earlier process began is gone on with, and

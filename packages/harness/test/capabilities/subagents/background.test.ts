@@ -103,14 +103,15 @@ describe('a task in the background', () => {
     const changes: string[] = [];
     const work = held();
     const root = scratch();
+    const nothing = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'nobody', task: 'None' } }] };
     const model = new ScriptedModel([
       background,
       async () => {
         work.release('EARLY');
         await until(() => changes.includes('completed'));
-        return { toolCalls: [{ name: 'task_list', input: {} }] };
+        return nothing;
       },
-      { toolCalls: [{ name: 'task_list', input: {} }] },
+      nothing,
       { text: 'ok' },
     ]);
     const agent = lead(model, new ScriptedModel([work.reply]), root)
@@ -156,7 +157,9 @@ describe('a task in the background', () => {
         const [result = ''] = resultsOf(messages, 'agent_spawn');
         const taskId = /\[(task-\w+) /.exec(result)?.[1] ?? '';
         work.release('LATE');
-        return { toolCalls: [{ name: 'task_output', input: { taskId, timeoutMs: 60_000 } }] };
+        return {
+          toolCalls: [{ name: 'wait_async_results', input: { taskIds: [taskId], timeoutMs: 60_000 } }],
+        };
       },
       { text: 'ok' },
     ]);
@@ -165,7 +168,7 @@ describe('a task in the background', () => {
     expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
       'goes on in the background',
     );
-    expect(resultsOf(model.requests[2]?.messages ?? [], 'task_output')[0]).toContain('LATE');
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'wait_async_results')[0]).toContain('LATE');
     await agent.close();
   });
 
@@ -182,7 +185,7 @@ describe('a task in the background', () => {
       },
       ({ messages }) => {
         const agentId = idOf(/of (worker-\w+)/, resultsOf(messages, 'agent_spawn')[0]);
-        return { toolCalls: [{ name: 'agent_send', input: { agentId, message: 'Go on' } }] };
+        return { toolCalls: [{ name: 'agent_spawn', input: { agent: agentId, task: 'Go on' } }] };
       },
       { text: 'ok' },
     ]);
@@ -190,7 +193,7 @@ describe('a task in the background', () => {
     const agent = lead(model, child, root).build();
     await agent.call('go', context);
     expect(resultsOf(model.requests[2]?.messages ?? [], 'task_cancel')[0]).toContain('cancelled');
-    expect(resultsOf(model.requests[3]?.messages ?? [], 'agent_send')[0]).toContain('went on');
+    expect(resultsOf(model.requests[3]?.messages ?? [], 'agent_spawn').at(-1)).toContain('went on');
     expect((await tasksIn(root)).map(({ status }) => status)).toEqual(['cancelled', 'completed']);
     await agent.close();
   });
@@ -235,17 +238,17 @@ describe('interruption and shutdown', () => {
     await first.close();
     const [record] = await tasksIn(root);
     expect(record).toMatchObject({ status: 'failed' });
-    expect(record?.error).toContain('agent_send lets it go on');
+    expect(record?.error).toContain('agent_spawn with its id lets it go on');
 
     const model = new ScriptedModel([
-      { toolCalls: [{ name: 'agent_send', input: { agentId: record?.agentId ?? '', message: 'Go on' } }] },
+      { toolCalls: [{ name: 'agent_spawn', input: { agent: record?.agentId ?? '', task: 'Go on' } }] },
       { text: 'ok' },
     ]);
     const child = new ScriptedModel([{ text: 'DONE' }]);
     const second = lead(model, child, root).build();
     await second.call('again', context);
     expect(announced(model.requests[0]?.messages ?? [])).toContain('shut down');
-    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_send')[0]).toContain('DONE');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn').at(-1)).toContain('DONE');
     expect(child.requests[0]?.messages.map((message) => textOf(message))).toEqual(['Work', 'Go on']);
     await second.close();
   });
@@ -379,8 +382,8 @@ describe('two parents', () => {
       { text: 'begun' },
       () => ({
         toolCalls: [
-          { name: 'task_list', input: {} },
-          { name: 'task_output', input: { taskId } },
+          { name: 'wait_async_results', input: { timeoutMs: 0 } },
+          { name: 'wait_async_results', input: { taskIds: [taskId], timeoutMs: 0 } },
           { name: 'task_cancel', input: { taskId } },
         ],
       }),
@@ -393,9 +396,9 @@ describe('two parents', () => {
     taskId = (await tasksIn(root))[0]?.taskId ?? '';
     await agent.call('spy', bob);
     const seen = model.requests[3]?.messages ?? [];
-    expect(resultsOf(seen, 'task_list')).toEqual(['No tasks.']);
-    for (const tool of ['task_output', 'task_cancel']) {
-      const [block] = blocksOf(seen, tool);
+    expect(resultsOf(seen, 'wait_async_results')[0]).toContain('No task is running');
+    for (const tool of ['wait_async_results', 'task_cancel']) {
+      const block = blocksOf(seen, tool).at(-1);
       expect(block?.isError).toBe(true);
       expect(textOf(block ? [block] : [])).toContain('There is no task');
     }

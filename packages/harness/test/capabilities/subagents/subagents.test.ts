@@ -88,7 +88,7 @@ describe('agent_spawn', () => {
     await agent.close();
   });
 
-  it('says what a subagent had when it ran out of steps, and agent_send lets it go on', async () => {
+  it('says what a subagent had when it ran out of steps, and agent_spawn with its id lets it go on', async () => {
     const step = { text: 'So far: a.ts.', toolCalls: [{ name: 'list_files', input: {} }] };
     const child = new ScriptedModel([step, step, { text: 'All: a.ts, b.ts.' }]);
     const model = new ScriptedModel([
@@ -96,7 +96,7 @@ describe('agent_spawn', () => {
       ({ messages }) => {
         const [result = ''] = resultsOf(messages, 'agent_spawn');
         const agentId = /of (explorer-\w+)/.exec(result)?.[1] ?? '';
-        return { toolCalls: [{ name: 'agent_send', input: { agentId, message: 'Go on' } }] };
+        return { toolCalls: [{ name: 'agent_spawn', input: { agent: agentId, task: 'Go on' } }] };
       },
       { text: 'ok' },
     ]);
@@ -110,7 +110,7 @@ describe('agent_spawn', () => {
     expect(spawned?.isError).toBe(true);
     expect(textOf(spawned ? [spawned] : [])).toContain('stopped after 2 steps');
     expect(textOf(spawned ? [spawned] : [])).toContain('So far: a.ts.');
-    expect(resultsOf(model.requests[2]?.messages ?? [], 'agent_send')[0]).toContain('All: a.ts, b.ts.');
+    expect(resultsOf(model.requests[2]?.messages ?? [], 'agent_spawn').at(-1)).toContain('All: a.ts, b.ts.');
     // It remembers what it did.
     expect(child.requests[2]?.messages.map((message) => message.role)).toEqual([
       'user',
