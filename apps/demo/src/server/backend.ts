@@ -1,6 +1,6 @@
 import type { CompactionOutcome, Message, PermissionContext } from '@x/core';
 import type { Decisions } from '@x/harness';
-import type { Prices, ReplayReport } from '@x/replay';
+import type { Prices } from '@x/replay';
 import type { SessionSnapshot, StampedEvent } from './session-feed.js';
 
 /**
@@ -220,11 +220,4 @@ export interface MemoryLine {
   readonly lineNumber: number;
   /** So much of the line as fits, around the match. */
   readonly snippet: string;
-}
-
-/** The result of replaying a log. */
-export interface ReplayAnswer {
-  readonly report: ReplayReport;
-  /** Tokens of every request, strategy by strategy. */
-  readonly requests: readonly { readonly strategy: string; readonly tokens: readonly number[] }[];
 }

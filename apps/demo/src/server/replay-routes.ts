@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { createCompactor } from '@x/compaction';
 import { InvalidInputError, parseWith } from '@x/core';
 import {
@@ -6,14 +7,13 @@ import {
   keepTail,
   maskOutputs,
   parsePrices,
-  replayReport,
+  replayHtml,
   type Strategy,
   withCompactor,
 } from '@x/replay';
 import { Hono } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import * as z from 'zod';
-import type { ReplayAnswer } from './backend.js';
 import { apiError } from './errors.js';
 
 const MAX_LOG_BYTES = 32 * 1_048_576;
@@ -35,7 +35,7 @@ const strategies: Readonly<Record<string, Strategy>> = {
   'mask old outputs': maskOutputs(5),
 };
 
-/** `POST /replay`: what each strategy would have kept, sent and cost on a log that the user already has. Nothing is stored. */
+/** `POST /replay`: a page on what each strategy would have kept, sent and cost on a log that the user has. Nothing is stored. */
 export function replayRoutes(): Hono {
   const api = new Hono();
   const limit = bodyLimit({
@@ -58,15 +58,14 @@ export function replayRoutes(): Hono {
       // Who has left the page waits for nothing.
       signal: context.req.raw.signal,
     });
-    const runs = { everything: comparison.everything, ...comparison.strategies };
-    const answer: ReplayAnswer = {
-      report: replayReport([comparison]),
-      requests: Object.entries(runs).map(([strategy, { calls }]) => ({
-        strategy,
-        tokens: calls.map(({ request }) => request),
-      })),
-    };
-    return context.json(answer);
+    return context.html(
+      replayHtml([comparison], { title: 'What each would have kept and cost', currency: 'USD' }),
+    );
   });
   return api;
 }
+
+/** The style sheet of these pages, as a content security policy names it. */
+export const reportStyle: string = `'sha256-${createHash('sha256')
+  .update(/<style>(.*?)<\/style>/s.exec(replayHtml([]))?.[1] ?? '')
+  .digest('base64')}'`;

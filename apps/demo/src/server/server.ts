@@ -1,14 +1,16 @@
 import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
+import { serveStatic } from '@hono/node-server/serve-static';
 import { InvalidInputError, XError } from '@x/core';
 import { Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { except } from 'hono/combine';
+import { compress } from 'hono/compress';
+import { etag } from 'hono/etag';
 import type { Backend } from './backend.js';
 import { apiError, thrownError } from './errors.js';
 import { type Access, bearer, isLoopback, sameOrigin } from './guard.js';
-import { loadPageFiles } from './page-files.js';
-import { replayRoutes } from './replay-routes.js';
+import { replayRoutes, reportStyle } from './replay-routes.js';
 import { apiRoutes, type BackendOf } from './routes.js';
 
 const MAX_BODY_BYTES = 1_048_576;
@@ -55,12 +57,8 @@ export function createServer(options: ServerOptions): DemoServer {
   }
 
   const closing = new AbortController();
-  const page = loadPageFiles(webRoot);
-  // Reported where it is awaited; without this, a failure before the first request would end the process.
-  page.catch(() => {});
-
   const app = new Hono();
-  app.use(securityHeaders(), sameOrigin(host));
+  app.use(compress(), securityHeaders(), sameOrigin(host));
   if (accesses.length > 0) app.use(bearer(accesses));
   app.use(
     '/api/*',
@@ -79,9 +77,15 @@ export function createServer(options: ServerOptions): DemoServer {
   app.all('/api/*', (context) =>
     apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
   );
-  app.get('*', async (context) => {
-    const answer = (await page)(context);
-    if (answer) return answer;
+  const pageFiles = serveStatic({
+    root: webRoot,
+    onFound(_, context) {
+      // What is named after its content never changes.
+      const isNamedSo = context.req.path.startsWith('/assets/');
+      context.header('Cache-Control', isNamedSo ? 'public, max-age=31536000, immutable' : 'no-cache');
+    },
+  });
+  app.get('*', etag(), pageFiles, (context) => {
     if (context.req.path !== '/') return context.text('Not found', 404);
     return context.text('The page has not been built. Run `npm run build`, then start again.', 503);
   });
@@ -135,7 +139,8 @@ function always(backend: Backend): BackendOf {
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  "style-src 'self'",
+  // A report is drawn in a frame without scripts, which has this policy too.
+  `style-src 'self' ${reportStyle}`,
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { survey } from '../fake-backend/scenarios.js';
 import { startServer } from './running-server.js';
 
 let webRoot: string;
@@ -31,6 +32,15 @@ describe('the files of the page', () => {
     expect(script.headers.get('cache-control')).toContain('immutable');
     expect(script.headers.get('content-encoding')).toBe('gzip');
     expect(await script.text()).toContain('console.log(1)');
+  });
+
+  it('and answers of the API are compressed; events are not', async () => {
+    server.backend.seed('s', (stage) => survey(stage, 'Survey it'));
+    const { headers } = await server.ask('/api/sessions/s');
+    expect(headers.get('content-encoding')).toBe('gzip');
+    const events = await server.ask(`/api/events?after=${encodeURIComponent('{}')}`);
+    expect(events.headers.get('content-encoding')).toBeNull();
+    await events.body?.cancel();
   });
 
   it('are not sent again to whom has them', async () => {

@@ -97,7 +97,7 @@ describe.each(['light', 'dark'] as const)('in the %s theme', (colorScheme) => {
       };
       await v.page.getByLabel('Log file').setInputFiles(log);
       await v.page.getByLabel('Window, tokens').fill('20000');
-      await v.page.locator('.chart-legend', { hasText: 'window 20,000' }).waitFor();
+      await v.page.frameLocator('iframe').getByText('a window of 20.0k tokens').waitFor();
       await look('replay');
 
       await v.close();

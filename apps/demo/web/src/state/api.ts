@@ -8,7 +8,6 @@ import type {
   FilePart,
   MemoryLine,
   MemoryOverview,
-  ReplayAnswer,
   RequestView,
   SessionSummary,
 } from '../../../src/server/backend.js';
@@ -66,7 +65,7 @@ export const api = {
     request<readonly MemoryLine[]>('GET', `/api/memory/search?query=${encodeURIComponent(query)}`),
   restoreMemory: (version: string) => request<void>('POST', '/api/memory/restore', { version }),
   replay: (log: Blob, settings: Readonly<Record<string, string>>) =>
-    request<ReplayAnswer>('POST', `/api/replay?${new URLSearchParams(settings)}`, log),
+    request<string>('POST', `/api/replay?${new URLSearchParams(settings)}`, log),
   expand: (id: string, messageId: string) =>
     request<ExpandedMessage>('GET', `${session(id)}/messages/${encodeURIComponent(messageId)}`),
   file: (path: string, offset: number) =>
@@ -81,7 +80,9 @@ async function request<Answer>(method: string, url: string, body?: unknown): Pro
     throw new ApiError('offline', 'The server does not answer. The conversation is kept there.', { cause });
   }
   if (response.ok) {
-    return (response.status === 200 ? await response.json() : undefined) as Answer;
+    if (response.status !== 200) return undefined as Answer;
+    const isPage = response.headers.get('content-type')?.startsWith('text/html');
+    return (await (isPage ? response.text() : response.json())) as Answer;
   }
   const answer = (await response.json().catch(() => undefined)) as
     | { error?: { code?: string; message?: string; issues?: readonly Issue[] } }
