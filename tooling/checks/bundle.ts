@@ -1,63 +1,8 @@
 // Bundles what runs anywhere, and runs it where nothing of Node is; prints what fails and exits 1.
-import { join } from 'node:path';
 import { createContext, Script } from 'node:vm';
-import { build } from 'esbuild';
+import type { BuildFailure } from 'esbuild';
 import { type Problem, report } from './problem.js';
-import { repository } from './workspace.js';
-
-interface Pure {
-  /** The package whose main entry imports no module of Node. */
-  readonly folder: string;
-  /** Code of an app; its value is a promise of a text. */
-  readonly code: string;
-  /** The answer. */
-  readonly expected: string;
-  /** Kilobytes that the minified bundle may have. */
-  readonly limit: number;
-}
-
-const COMPACTION = `
-  import { createCompactor } from '@x/compaction';
-  import { assistantMessage, toolResultMessage, userMessage } from '@x/core';
-  const messages = [userMessage('Why is the build slow?')];
-  for (let step = 0; step < 20; step++) {
-    const call = { type: 'tool_use', id: 'c' + step, name: 'read_file', input: { path: 'part-' + step } };
-    messages.push(assistantMessage([call]), toolResultMessage(call, 'a line of code; '.repeat(200)));
-  }
-  messages.push(assistantMessage('It reads everything.'), userMessage('Go on'));
-  export const answer = createCompactor({ contextWindow: 10_000 })
-    .compact(messages, { reason: 'manual' })
-    .then(({ status, reason }) => (status === 'applied' ? status : reason));
-`;
-
-/** What is sealed must open again, and a tool's schema must refuse: both once needed modules of Node. */
-const CORE = `
-  import * as core from '@x/core';
-  const run = async () => {
-    const keys = { k: crypto.getRandomValues(new Uint8Array(32)) };
-    const store = core.encodeSessions(new core.InMemorySession(), core.encryption({ keys, current: 'k' }));
-    const key = core.SessionKey.of('s');
-    const session = await core.openSession(store, key);
-    session.state.contextMutable().push(core.userMessage('Hi'));
-    await session.commit();
-    const { state } = await core.openSession(store, key);
-    const input = { type: 'object', properties: { a: { type: 'string', pattern: '^b' } } };
-    const schema = core.compileSchema(input, { owner: 'tool', path: 'input', value: 'input' });
-    const refused = await schema.parse({ a: 'c' }).catch((error) => error.code);
-    let cursor = '';
-    for await (const info of store.list()) cursor = info.cursor;
-    for await (const info of store.list({}, { after: cursor })) return 'listed twice';
-    return core.textOf(state.context[0]) + ' ' + refused;
-  };
-  export const answer = run();
-  export { core };
-`;
-
-/** The main entries that run anywhere, and what one who wants the compactor alone has to load. */
-const PURE: readonly Pure[] = [
-  { folder: 'packages/core', code: CORE, expected: 'Hi invalid_input', limit: 220 },
-  { folder: 'packages/compaction', code: COMPACTION, expected: 'applied', limit: 150 },
-];
+import { bundled, PURE, type Pure } from './pure.js';
 
 /** What browsers and workers have in common. */
 const WEB = [
@@ -70,39 +15,29 @@ const WEB = [
 const problems = await Promise.all(PURE.map(checkBundle));
 report(problems.flat());
 
-async function checkBundle({ folder, code, expected, limit }: Pure): Promise<readonly Problem[]> {
+async function checkBundle(pure: Pure): Promise<readonly Problem[]> {
+  const { folder, expected, limit } = pure;
   const file = `${folder}/src/index.ts`;
-  const { errors, outputFiles } = await build({
-    stdin: { contents: code, resolveDir: join(repository, 'examples'), loader: 'js' },
-    bundle: true,
-    minify: true,
-    write: false,
-    // Knows no module of Node, so that importing one is an error.
-    platform: 'neutral',
-    mainFields: ['module', 'main'],
-    conditions: ['@x/source', 'import'],
-    format: 'iife',
-    globalName: 'bundle',
-    logLevel: 'silent',
-  }).catch(({ errors }) => ({ errors, outputFiles: [] }));
-  const [output] = outputFiles;
-  if (output === undefined) {
-    return errors.map(({ text, location }: (typeof errors)[number]) => ({
+  let text: string;
+  try {
+    text = await bundled(pure, 'iife');
+  } catch (error) {
+    return (error as BuildFailure).errors.map(({ text: message, location }) => ({
       file: location?.file ?? file,
       ...(location === null ? {} : { line: location.line }),
-      message: text,
+      message,
     }));
   }
   const problems: Problem[] = [];
-  const size = Math.ceil(output.contents.length / 1000);
+  const size = Math.ceil(Buffer.byteLength(text) / 1000);
   console.log(`${folder}: ${size} kB minified, of ${limit}`);
   if (size > limit) problems.push({ file, message: `bundles to ${size} kB, above its limit of ${limit} kB` });
-  if (/\bBuffer\b/.test(output.text)) problems.push({ file, message: 'uses Buffer, which Node alone has' });
+  if (/\bBuffer\b/.test(text)) problems.push({ file, message: 'uses Buffer, which Node alone has' });
   try {
     const context = createContext(
       Object.fromEntries(WEB.map((name) => [name, Reflect.get(globalThis, name)])),
     );
-    new Script(`${output.text}\nglobalThis.answer = bundle.answer`).runInContext(context);
+    new Script(`${text}\nglobalThis.answer = bundle.answer()`).runInContext(context);
     const answer = await context.answer;
     if (answer !== expected)
       problems.push({ file, message: `answers ${answer} without Node, not ${expected}` });

@@ -154,6 +154,50 @@ describe('HarnessBackend', () => {
     ]);
   });
 
+  it('lists a session by its first request and all its messages, from the first call on and over compactions', async () => {
+    let release = () => {};
+    const model: Model = {
+      id: 'slow',
+      contextWindow: 16_000,
+      async generate() {
+        await new Promise<void>((resolve) => (release = resolve));
+        const text = 'A long answer about the ports. '.repeat(60);
+        return {
+          content: [{ type: 'text', text }],
+          finishReason: 'stop',
+          usage: { inputTokens: 1, outputTokens: 1 },
+        };
+      },
+    };
+    const backend = open(model);
+    const listed = async (from: HarnessBackend) =>
+      (await from.sessions()).map(({ title, messageCount, running }) => ({ title, messageCount, running }));
+    const calls = 6;
+    for (let call = 1; call <= calls; call++) {
+      release = () => {};
+      await backend.send('s-1', call === 1 ? 'Survey it' : `And then, ${call}?`);
+      await transcriptOnce(backend, ({ call: running }) => running?.step === 1);
+      if (call === 1) expect(await listed(backend)).toMatchObject([{ title: 'Survey it', running: true }]);
+      await expect
+        .poll(
+          () => (release(), backend.transcript('s-1').then(({ transcript }) => transcript.totals.modelCalls)),
+        )
+        .toBe(call);
+      await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
+    }
+    await backend.compact('s-1');
+    const { entries } = await transcriptOnce(
+      backend,
+      ({ entries: all }) => all.at(-1)?.type === 'compaction',
+    );
+    expect(entries.at(-1)).toMatchObject({ compaction: { status: 'applied' } });
+    await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
+    const whole = [{ title: 'Survey it', messageCount: 2 * calls, running: false }];
+    expect(await listed(backend)).toEqual(whole);
+    await closeAgents();
+    expect(await listed(open(new ScriptedModel([])))).toEqual(whole);
+  });
+
   it('refuses a second call while one runs, and stops it when asked', async () => {
     const model: Model = {
       id: 'stuck',

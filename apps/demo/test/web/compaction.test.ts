@@ -210,6 +210,49 @@ describe('the context panel', () => {
     await v.page.locator('.compaction').nth(2).locator('.compaction-details').waitFor();
   });
 
+  it('says what it cost, by reply and in all, where prices are known', async () => {
+    v.backend.model = {
+      id: 'gpt-5',
+      embedded: false,
+      prices: { input: 1_000, output: 10_000, cachedInput: 100, cacheWrite: 1_000 },
+    };
+    await v.page.reload();
+    await v.page.locator('.reply-figures', { hasText: '$' }).first().waitFor();
+    const cost = () => textIn(v.page.getByRole('region', { name: 'Cost and cache' }));
+    await expect.poll(cost).toMatch(/Cost\s+\$[\d.,]+/);
+  });
+
+  it('names the largest request as the peak, not what was never sent', async () => {
+    v.backend.seed('p', function* (stage) {
+      yield* stage.begin('Look around');
+      const calls = ['a.ts', 'b.ts', 'c.ts'].map((path) => ({
+        name: 'read_file',
+        input: { path },
+        output: 'export {};\n'.repeat(300),
+      }));
+      yield* stage.work('First.', calls);
+      yield* stage.work('Second.', calls);
+      yield* stage.compact({
+        reason: 'proactive_budget',
+        status: 'applied',
+        keepToolOutputs: 1,
+        detail: 'Masked.',
+      });
+      yield* stage.answer('Done.');
+      yield* stage.end();
+    });
+    const { timeline } = (await v.backend.transcript('p')).transcript;
+    const sent = Math.max(
+      ...timeline.flatMap(({ compaction, context }) => (compaction ? [] : [context.total])),
+    );
+    const before = Math.max(...timeline.map(({ compaction }) => compaction?.tokensBefore ?? 0));
+    expect(before).toBeGreaterThan(sent + 1_000);
+    await v.open('p');
+    await expect
+      .poll(() => textIn(v.page.locator('.timeline figcaption')))
+      .toContain(`peak ${(sent / 1_000).toFixed(1)}k`);
+  });
+
   it('lists todos, cost and the set-up', async () => {
     const panel = () => textIn(v.page.locator('.panel'));
     await expect.poll(panel).toContain('2 of 4');

@@ -62,6 +62,16 @@ describe('the inspector', () => {
     await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('user-turn');
   });
 
+  it('shows the window also while the agent works', async () => {
+    v.backend.hold('tools');
+    await v.backend.send('s', 'Survey it');
+    await v.page.getByText('Working', { exact: true }).waitFor();
+    const cells = section('What the model sees now').locator('.treemap-cell');
+    await expect.poll(() => cells.count()).toBeGreaterThan(5);
+    expect((await v.backend.transcript('s')).transcript.call).toBeDefined();
+    v.backend.release('tools');
+  });
+
   it('leads from a result to the call that it answers', async () => {
     await v.page
       .getByRole('button', { name: /^Tool results: / })
@@ -74,6 +84,13 @@ describe('the inspector', () => {
     const rows = section('What every call took').locator('tbody tr');
     await expect.poll(() => rows.count()).toBe(11);
     await expect.poll(() => textIn(rows.nth(1))).toMatch(/2\s+[\d.]+k\s+91\s%/);
+    const table = section('What every call took').locator('.table-scroll');
+    const head = table.locator('thead th').first();
+    await rows.last().scrollIntoViewIfNeeded();
+    const frame = await table.boundingBox();
+    const first = await rows.first().boundingBox();
+    expect(first?.y).toBeLessThan(frame?.y ?? 0);
+    expect((await head.boundingBox())?.y).toBeGreaterThanOrEqual(frame?.y ?? Infinity);
   });
 
   it('tries other settings without changing anything', async () => {
@@ -122,6 +139,16 @@ describe('the memory', () => {
       .toMatch(/5\s+- The user prefers spaces/);
     await v.page.getByRole('button', { name: '2026-11-19.md' }).click();
     await section('memory/2026-11-19.md').getByText('16 000 tokens').waitFor();
+  });
+
+  it.each([
+    [true, 'Nothing is remembered: without a model only what you plainly ask for is kept.'],
+    [false, 'Nothing is remembered yet: notes are taken at the end of a call and before a compaction.'],
+  ])('says why it is empty, without a model: %s', async (embedded, reason) => {
+    v.backend.model = { id: 'a model', embedded };
+    await v.page.route('**/api/memory', (route) => route.fulfill({ json: { files: [], versions: [] } }));
+    await v.page.reload();
+    await v.page.getByText(reason).waitFor();
   });
 
   it('is searched; a hit leads to its line', async () => {
