@@ -5,7 +5,6 @@ import {
   type SessionLog,
   sessionPrefix,
   type Workspace,
-  WorkspaceError,
 } from '@x/core';
 import type { PageEvent } from '../server/transcript.js';
 import type { RequestPair } from './inspect.js';
@@ -125,12 +124,8 @@ export class EventJournal {
   }
 
   async #lines(): Promise<readonly string[]> {
-    try {
-      return (await readText(this.#workspace, this.path)).split('\n');
-    } catch (error) {
-      if (WorkspaceError.isInstance(error) && error.code === 'not_found') return [];
-      throw error;
-    }
+    if (!(await this.#workspace.stat(this.path))) return [];
+    return (await readText(this.#workspace, this.path)).split('\n');
   }
 }
 

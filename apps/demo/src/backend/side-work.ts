@@ -1,5 +1,5 @@
 import type { AgentState } from '@x/core';
-import { headOf, readText, type SessionKey, type Workspace, WorkspaceError } from '@x/core';
+import { headOf, readText, type SessionKey, type Workspace } from '@x/core';
 import type { TaskRecord, WorkspaceTaskRepository } from '@x/harness';
 import type { BackgroundTask, Plan, SideWork } from '../server/transcript.js';
 
@@ -16,7 +16,8 @@ export async function readSideWork(
   }: { readonly workspace: Workspace; readonly tasks: WorkspaceTaskRepository; readonly key: SessionKey },
 ): Promise<SideWork> {
   const { active, planFile } = state.planModeContext;
-  const text = planFile === undefined ? undefined : await readIfThere(workspace, planFile);
+  const isThere = planFile !== undefined && (await workspace.stat(planFile));
+  const text = isThere ? await readText(workspace, planFile) : undefined;
   const plan: Plan = {
     active,
     ...(planFile === undefined || text === undefined
@@ -46,13 +47,4 @@ function toTask({
     ...(endedAt === undefined ? {} : { endedAt }),
     ...(outcome === undefined ? {} : { outcome: headOf(outcome, MAX_TASK_CHARS) }),
   };
-}
-
-async function readIfThere(workspace: Workspace, path: string): Promise<string | undefined> {
-  try {
-    return await readText(workspace, path);
-  } catch (error) {
-    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return undefined;
-    throw error;
-  }
 }

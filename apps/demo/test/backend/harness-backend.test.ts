@@ -179,9 +179,10 @@ describe('HarnessBackend', () => {
       await transcriptOnce(backend, ({ call: running }) => running?.step === 1);
       if (call === 1) expect(await listed(backend)).toMatchObject([{ title: 'Survey it', running: true }]);
       await expect
-        .poll(
-          () => (release(), backend.transcript('s-1').then(({ transcript }) => transcript.totals.modelCalls)),
-        )
+        .poll(async () => {
+          release();
+          return (await backend.transcript('s-1')).transcript.totals.modelCalls;
+        })
         .toBe(call);
       await expect.poll(async () => (await backend.sessions())[0]?.running).toBe(false);
     }

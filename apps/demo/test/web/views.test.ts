@@ -63,10 +63,12 @@ describe('the inspector', () => {
   });
 
   it('shows the window also while the agent works', async () => {
+    const slider = v.page.getByRole('slider', { name: 'Tokens in the window, request by request' });
+    const before = await slider.first().getAttribute('aria-valuemax');
     v.backend.hold('tools');
     await v.backend.send('s', 'Survey it');
-    await v.page.getByText('Working', { exact: true }).waitFor();
     const cells = section('What the model sees now').locator('.treemap-cell');
+    await expect.poll(() => slider.first().getAttribute('aria-valuemax')).not.toBe(before);
     await expect.poll(() => cells.count()).toBeGreaterThan(5);
     expect((await v.backend.transcript('s')).transcript.call).toBeDefined();
     v.backend.release('tools');

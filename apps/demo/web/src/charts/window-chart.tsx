@@ -5,7 +5,6 @@ import { sources } from '../lib/sources.js';
 import { info } from '../state/info.js';
 import { timeline } from '../state/session.js';
 import { hoveredSource } from '../state/view.js';
-import { Track } from './track.js';
 
 /** Room under the areas for the marks of compactions. */
 const FOOT = 12;
@@ -38,51 +37,74 @@ export function WindowChart({ width, height, step, onPick }: WindowChartProps) {
   const looked = step === undefined ? -1 : points.findIndex((point) => point.step === step);
   const at = looked < 0 ? points.length - 1 : looked;
   const shown = points[pointed.value ?? at];
+  const last = Math.max(0, points.length - 1);
+  const pick = (index: number) => onPick(Math.max(1, points[Math.min(last, Math.max(0, index))]?.step ?? 1));
+  const under = ({ currentTarget, clientX }: MouseEvent) => {
+    const { left, width: wide } = (currentTarget as Element).getBoundingClientRect();
+    return Math.min(last, Math.max(0, Math.floor(((clientX - left) / wide) * (width / pitch))));
+  };
+  const onKeyDown = (event: KeyboardEvent) => {
+    const next = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last }[event.key];
+    if (next === undefined) return;
+    event.preventDefault();
+    pick(next);
+  };
   return (
     <figure class="timeline">
-      <Track
-        label="Tokens in the window, request by request"
-        valueText={points[at] ? pointInWords(points[at]) : 'No request yet'}
-        count={points.length}
-        {...{ width, height, pitch, at }}
-        onPoint={(index) => {
-          pointed.value = index;
+      {/* A slider: pointer and arrow keys go to a request. */}
+      <div
+        class="track"
+        role="slider"
+        tabIndex={0}
+        aria-label="Tokens in the window, request by request"
+        aria-valuemin={1}
+        aria-valuemax={last + 1}
+        aria-valuenow={at + 1}
+        aria-valuetext={points[at] ? pointInWords(points[at]) : 'No request yet'}
+        onKeyDown={onKeyDown}
+        onPointerMove={(event) => {
+          pointed.value = under(event);
         }}
-        onPick={(index) => onPick(Math.max(1, points[index]?.step ?? 1))}
+        onPointerLeave={() => {
+          pointed.value = undefined;
+        }}
+        onClick={(event) => pick(under(event))}
       >
-        <line class="timeline-axis" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
-        {sources.map(({ key, className }, index) => (
-          <path
-            key={key}
-            class={`timeline-part ${className}`}
-            data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
-            d={area(points, index, pitch, y)}
-          />
-        ))}
-        {points.map(({ compaction, at: time }, index) =>
-          compaction ? (
-            <g key={time} transform={`translate(${index * pitch} 0)`}>
-              <path class="timeline-before" d={`M0.5 ${floor} V${y(compaction.tokensBefore)} h${pitch}`} />
-              {compaction.status === 'applied' ? (
-                <path class="timeline-mark" d={`M${pitch / 2 - 4} ${height - 2} h8 l-4 -7 z`} />
-              ) : (
-                <path class="timeline-mark-void" d={`M${pitch / 2 - 3} ${height - 8} l6 6 m0 -6 l-6 6`} />
-              )}
-            </g>
-          ) : null,
-        )}
-        {trigger > 0 && trigger <= top && (
-          <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />
-        )}
-        {(looked >= 0 || pointed.value !== undefined) && (
-          <rect
-            class="timeline-hit"
-            x={(pointed.value ?? at) * pitch}
-            width={Math.max(1, pitch)}
-            height={floor}
-          />
-        )}
-      </Track>
+        <svg viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
+          <line class="timeline-axis" x2={width} y1={floor + 0.5} y2={floor + 0.5} />
+          {sources.map(({ key, className }, index) => (
+            <path
+              key={key}
+              class={`timeline-part ${className}`}
+              data-dim={hoveredSource.value !== undefined && hoveredSource.value !== key}
+              d={area(points, index, pitch, y)}
+            />
+          ))}
+          {points.map(({ compaction, at: time }, index) =>
+            compaction ? (
+              <g key={time} transform={`translate(${index * pitch} 0)`}>
+                <path class="timeline-before" d={`M0.5 ${floor} V${y(compaction.tokensBefore)} h${pitch}`} />
+                {compaction.status === 'applied' ? (
+                  <path class="timeline-mark" d={`M${pitch / 2 - 4} ${height - 2} h8 l-4 -7 z`} />
+                ) : (
+                  <path class="timeline-mark-void" d={`M${pitch / 2 - 3} ${height - 8} l6 6 m0 -6 l-6 6`} />
+                )}
+              </g>
+            ) : null,
+          )}
+          {trigger > 0 && trigger <= top && (
+            <line class="timeline-trigger" x2={width} y1={y(trigger)} y2={y(trigger)} />
+          )}
+          {(looked >= 0 || pointed.value !== undefined) && (
+            <rect
+              class="timeline-hit"
+              x={(pointed.value ?? at) * pitch}
+              width={Math.max(1, pitch)}
+              height={floor}
+            />
+          )}
+        </svg>
+      </div>
       <figcaption class="quiet label">
         {shown && (pointed.value !== undefined || looked >= 0)
           ? pointInWords(shown)

@@ -135,32 +135,36 @@ function CostFigures() {
   const { usage, modelCalls } = totals.value;
   const cached = usage.cachedInputTokens ?? 0;
   const model = info.value?.model;
-  const rows: readonly (readonly [string, string, string])[] = [
-    ['Model calls', exactCount(modelCalls), ''],
-    ['Tokens in', shortCount(usage.inputTokens), exactCount(usage.inputTokens)],
-    [
-      'of them from the cache',
-      `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`,
-      exactCount(cached),
-    ],
-    ['Tokens out', shortCount(usage.outputTokens), exactCount(usage.outputTokens)],
-    ['Cost', costInWords(), ''],
-  ];
+  const unpriced = model?.embedded ? 'none: no LLM' : 'prices unknown';
+  return (
+    <Facts
+      rows={[
+        ['Model calls', exactCount(modelCalls)],
+        ['Tokens in', shortCount(usage.inputTokens), usage.inputTokens],
+        ['of them from the cache', `${shortCount(cached)} · ${share(cached, usage.inputTokens)}`, cached],
+        ['Tokens out', shortCount(usage.outputTokens), usage.outputTokens],
+        ['Cost', model?.prices ? money(costOf(usage, model.prices)) : unpriced],
+      ]}
+    />
+  );
+}
+
+interface FactsProps {
+  /** Name and figure, and the exact number of tokens behind it. */
+  readonly rows: readonly (readonly [name: string, figure: string, tokens?: number])[];
+}
+
+function Facts({ rows }: FactsProps) {
   return (
     <dl class="figures">
-      {rows.map(([name, figure, exact]) => (
-        <div key={name} title={exact && `${exact} tokens`}>
+      {rows.map(([name, figure, tokens]) => (
+        <div key={name} title={tokens === undefined ? undefined : `${exactCount(tokens)} tokens`}>
           <dt>{name}</dt>
           <dd>{figure}</dd>
         </div>
       ))}
     </dl>
   );
-
-  function costInWords(): string {
-    if (model?.prices) return money(costOf(usage, model.prices));
-    return model?.embedded ? 'none: no LLM' : 'prices unknown';
-  }
 }
 
 /** Which model, how large its window, when and how it compacts. */
@@ -168,22 +172,16 @@ function SetupFacts() {
   const backend = info.value;
   if (!backend) return null;
   const { contextWindow, triggerTokens, workspace, version } = backend;
-  const rows: readonly (readonly [string, string, string])[] = [
-    ['Model', modelLine.value, ''],
-    ['Window', `${shortCount(contextWindow)} tokens`, exactCount(contextWindow)],
-    ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself', ''],
-    ['Workspace', workspace, ''],
-    ['Version', version, ''],
-  ];
   return (
-    <dl class="figures">
-      {rows.map(([name, value, exact]) => (
-        <div key={name} title={exact || undefined}>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Facts
+      rows={[
+        ['Model', modelLine.value],
+        ['Window', `${shortCount(contextWindow)} tokens`, contextWindow],
+        ['Compacts at', triggerTokens > 0 ? `${shortCount(triggerTokens)} tokens` : 'never by itself'],
+        ['Workspace', workspace],
+        ['Version', version],
+      ]}
+    />
   );
 }
 

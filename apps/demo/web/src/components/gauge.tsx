@@ -28,7 +28,7 @@ function Readout() {
   const window = windowSize.value;
   const trigger = info.value?.triggerTokens ?? 0;
   if (key) {
-    const source = [...sources, freeSource].find((candidate) => candidate.key === key);
+    const source = parts.find((candidate) => candidate.key === key);
     const tokens = tokensOf(usage, key, window);
     return (
       <p class="gauge-readout quiet small">
@@ -88,8 +88,6 @@ function show(key: Source['key'] | undefined): void {
   hoveredSource.value = key;
 }
 
-const rows: readonly Source[] = [...sources, freeSource];
-
 /** The sources by name, with tokens and share. */
 export function Legend() {
   const usage = context.value;
@@ -97,19 +95,15 @@ export function Legend() {
   const window = windowSize.value;
   return (
     <dl class="figures legend">
-      {rows.map(({ key, name, description, className }) => {
+      {parts.map(({ key, name, description, className }) => {
         const tokens = tokensOf(usage, key, window);
         return (
           <div
             key={key}
             title={`${description}: ${exactCount(tokens)} tokens`}
             data-lit={hoveredSource.value === key}
-            onPointerEnter={() => {
-              hoveredSource.value = key;
-            }}
-            onPointerLeave={() => {
-              hoveredSource.value = undefined;
-            }}
+            onPointerEnter={() => show(key)}
+            onPointerLeave={() => show(undefined)}
           >
             <dt class="row">
               <span class={`swatch ${className}`} />
