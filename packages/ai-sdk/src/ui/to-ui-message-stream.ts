@@ -36,7 +36,8 @@ export function toUIMessageStream(
   events: AsyncIterable<AgentEvent>,
   options: ToUIMessageStreamOptions = {},
 ): ReadableStream<UIChunk> {
-  const chunks = chunksOf(events, options);
+  const source = events[Symbol.asyncIterator]();
+  const chunks = chunksOf({ [Symbol.asyncIterator]: () => source }, options);
   return new ReadableStream<UIChunk>(
     {
       async pull(controller) {
@@ -45,7 +46,8 @@ export function toUIMessageStream(
         else controller.enqueue(value);
       },
       async cancel() {
-        await chunks.return();
+        // The chunks wait for the next event, and would return behind it.
+        await Promise.all([source.return?.(), chunks.return()]);
       },
     },
     { highWaterMark: 0 },

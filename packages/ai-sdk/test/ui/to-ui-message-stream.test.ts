@@ -171,6 +171,31 @@ it('ends the agent’s call when its reader leaves, and asks for nothing before 
   expect(isOver).toBe(true);
 });
 
+it('ends the agent’s call when its reader leaves while nothing comes', async () => {
+  let leave = () => {};
+  let ask = () => {};
+  const asked = new Promise<void>((resolve) => {
+    ask = resolve;
+  });
+  const silent: AsyncIterator<AgentEvent> = {
+    next: () =>
+      new Promise((resolve) => {
+        ask();
+        leave = () => resolve({ done: true, value: undefined });
+      }),
+    async return() {
+      leave();
+      return { done: true, value: undefined };
+    },
+  };
+  const reader = toUIMessageStream({ [Symbol.asyncIterator]: () => silent }).getReader();
+  await reader.read();
+  const reading = reader.read();
+  await asked;
+  await reader.cancel();
+  expect(await reading).toMatchObject({ done: true });
+});
+
 it('tells the input of a tool as it is written, and that a call was not made', async () => {
   const deltaOf = (toolUseId: string, inputDelta: string): AgentEventBody => ({
     type: 'tool.delta',

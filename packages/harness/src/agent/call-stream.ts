@@ -24,8 +24,10 @@ export function callStream(
     );
     return running;
   };
+  let isRead = false;
   async function* read(): AsyncGenerator<AgentEvent, Reply> {
     const reading = events.readFirst();
+    isRead = true;
     try {
       void begin();
       return yield* reading;
@@ -35,7 +37,16 @@ export function callStream(
       await running?.catch(() => {});
     }
   }
-  return Object.defineProperty(read(), 'reply', {
-    get: begin,
+  const stream = read();
+  const leave = stream.return.bind(stream);
+  return Object.defineProperties(stream, {
+    reply: { get: begin },
+    // A generator returns only when what it waits for has come: a reader who leaves meanwhile ends the call at once.
+    return: {
+      value(reply: Reply | PromiseLike<Reply>) {
+        if (isRead) abandoned.abort();
+        return leave(reply);
+      },
+    },
   }) as CallStream;
 }

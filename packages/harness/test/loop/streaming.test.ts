@@ -14,7 +14,12 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { subagents } from '../../src/capabilities/subagents/subagents.js';
-import { HarnessAgent, type HarnessAgentBuilder } from '../../src/index.js';
+import {
+  type CallStream,
+  HarnessAgent,
+  type HarnessAgentBuilder,
+  serverSentEvents,
+} from '../../src/index.js';
 import { collect, scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
@@ -239,6 +244,60 @@ describe('a tool that tells how far it is', () => {
     }
     while (!isOver) await turn();
     expect(isOver).toBe(true);
+  });
+});
+
+describe('a reader who leaves while it waits for the next event', () => {
+  it.each<readonly [string, (events: CallStream, quiet: Promise<void>) => Promise<void>]>([
+    [
+      'of the stream',
+      async (events, quiet) => {
+        let pending = events.next();
+        const reading = (async () => {
+          while (!(await pending).done) pending = events.next();
+        })();
+        await quiet;
+        await events.return(undefined as never);
+        await reading;
+      },
+    ],
+    [
+      'of an HTTP answer',
+      async (events, quiet) => {
+        const reader = serverSentEvents(events).body?.getReader();
+        const reading = (async () => {
+          while (!(await reader?.read())?.done);
+        })();
+        await quiet;
+        await reader?.cancel();
+        await reading;
+      },
+    ],
+  ])('%s ends the call', async (_, leave) => {
+    let begun = () => {};
+    const atWork = new Promise<void>((resolve) => {
+      begun = resolve;
+    });
+    const endless = defineTool({
+      name: 'wait',
+      description: '',
+      input: z.object({}),
+      execute: async (_, { signal }) => {
+        begun();
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+        return 'never';
+      },
+    });
+    const agent = builder(new ScriptedModel([{ toolCalls: [{ name: 'wait', input: {} }] }]))
+      .tools(endless)
+      .build();
+    const events = agent.stream('Go', context);
+    const quiet = atWork.then(async () => {
+      // The reader has all there is, and waits.
+      for (let turns = 0; turns < 20; turns++) await turn();
+    });
+    await leave(events, quiet);
+    expect((await events.reply).stopReason).toBe('interrupted');
   });
 });
 
