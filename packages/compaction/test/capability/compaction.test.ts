@@ -393,6 +393,24 @@ describe('compaction by hand', () => {
     expect(scope.events[0]).toMatchObject({ type: 'context.compacting', reason: 'manual' });
   });
 
+  it('tells a provider that compacts itself what to keep, and carries the todos beside what it made', async () => {
+    const asked: unknown[] = [];
+    const model = modelOf(() => GOOD_SUMMARY, {
+      compact: async ({ instructions }) => {
+        asked.push(instructions);
+        return { content: [{ type: 'opaque', provider: 'acme', data: 'sealed', tokens: 20 }] };
+      },
+    });
+    const scope = scopeOf(long(), { model });
+    scope.state.tasksContext = { todos: [{ content: 'ship it', status: 'pending' }] };
+    const capability = compaction({ stages: ['native', 'summarize'] });
+    await capability.compact?.(scope, { instructions: 'Keep the ports' });
+    expect(asked).toEqual(['Keep the ports']);
+    const [summary] = scope.state.context.filter(({ kind }) => kind === 'summary');
+    expect(textOf(summary?.content ?? [])).toContain('ship it');
+    expect(JSON.stringify(summary)).toContain('sealed');
+  });
+
   it('says that rules cannot follow instructions', async () => {
     for (const instructions of [undefined, 'keep the ports']) {
       const scope = scopeOf(long());
