@@ -5,12 +5,11 @@ export {
 } from './consolidate/consolidator.js';
 export type { MemoryVersion } from './consolidate/versions.js';
 export { MemoryIndexError, MemoryRefusedError } from './errors.js';
-export { memoryCapabilities } from './file-capabilities.js';
 export type { FactOutcome } from './find-facts.js';
 export { type FlushOptions, type FlushOutcome, MemoryFlushManager } from './flush/flush-manager.js';
 export { type SessionHistoryConfig, sessionHistory } from './history/session-history.js';
 export { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
-export { memory } from './memory/memory.js';
+export { memory, memoryCapabilities } from './memory/memory.js';
 export {
   type MemoryHit,
   MemoryIndex,

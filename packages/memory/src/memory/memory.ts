@@ -2,6 +2,8 @@ import {
   type CallScope,
   type Capability,
   errorText,
+  type FileCapability,
+  fileCapability,
   fileSegment,
   type Model,
   parseWith,
@@ -9,10 +11,12 @@ import {
   type UserScope,
   type Workspace,
 } from '@x/core';
+import { historyConfigSchema, sessionHistory } from '../history/session-history.js';
 import { memoryPrefix, placeOfLog, scopePrefix } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
 import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
 import { WorkQueue } from '../work-queue.js';
+import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
 
@@ -187,3 +191,10 @@ class MemoryKeeper {
 function fail(scope: CallScope, operation: 'flush' | 'consolidation', error: unknown): void {
   scope.emit({ type: 'memory.failed', operation, error: errorText(error) });
 }
+
+/** The capabilities of this package by the names that files use, to be registered in a `CapabilityRegistry`. */
+export const memoryCapabilities: Readonly<Record<string, FileCapability>> = {
+  memory: fileCapability('memory', memoryConfigSchema, memory),
+  session_history: fileCapability('session_history', historyConfigSchema, sessionHistory),
+  workspace_context: fileCapability('workspace_context', workspaceContextConfigSchema, workspaceContext),
+};
