@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { allowsCommand, catchesCommand } from '../../../src/capabilities/permissions/command-pattern.js';
@@ -7,7 +8,7 @@ import { scratch } from '../../support.js';
 
 /** `X_FUZZED_LINES=10000` tries more. */
 const LINES = Number(process.env.X_FUZZED_LINES ?? 2_000);
-const SHELLS = [['sh'], ['bash'], ['busybox', 'sh']] as const;
+const SHELLS = ['dash', 'bash', 'busybox'] as const;
 
 describe('allowsCommand', () => {
   it.each([
@@ -123,18 +124,38 @@ describe('allowsCommand', () => {
       ],
     );
     const directory = scratch();
+    // Each program that a line could name leaves a trace of its run.
+    const programs = scratch();
+    for (const name of ['x', 'touch', 'pwned']) {
+      writeFileSync(join(programs, name), `#!/bin/sh\n: > ${directory}/ran-${name}\n`, { mode: 0o755 });
+    }
+    const trace = (shell: string, line: string) => {
+      const [place] = [`/bin/${shell}`, `/usr/bin/${shell}`].filter((path) => existsSync(path));
+      const applet = shell === 'busybox' ? ['sh'] : [];
+      if (place === undefined) return;
+      const env = { PATH: programs };
+      try {
+        execFileSync(place, [...applet, '-c', line], {
+          cwd: directory,
+          env,
+          stdio: 'ignore',
+          timeout: 5_000,
+        });
+      } catch {
+        // A syntax error is nothing that was done.
+      }
+    };
+    for (const shell of SHELLS) trace(shell, 'x; pwned');
+    expect(readdirSync(directory).sort()).toEqual(['ran-pwned', 'ran-x']);
+    for (const name of readdirSync(directory)) rmSync(join(directory, name));
     let ran = 0;
     fc.assert(
       fc.property(fc.array(token, { maxLength: 9 }), (tokens) => {
         const line = `echo ${tokens.join('')}`;
         if (!allowsCommand(['echo*'], line)) return;
         ran++;
-        for (const [shell, ...applet] of SHELLS) {
-          try {
-            execFileSync(shell, [...applet, '-c', line], { cwd: directory, stdio: 'ignore', timeout: 5_000 });
-          } catch {
-            // A syntax error is nothing that was done, and a shell that is not here does nothing.
-          }
+        for (const shell of SHELLS) {
+          trace(shell, line);
           expect(readdirSync(directory), `${shell}: ${line}`).toEqual([]);
         }
       }),
