@@ -152,19 +152,18 @@ export interface Reply {
   readonly output?: unknown;
 }
 
-/** The reply of a call that was interrupted while it waited for its session's turn: nothing of it was stored. */
-export function replyWithoutTurn(sessionId: string): Reply {
-  const usage = { inputTokens: 0, outputTokens: 0 };
+/** Makes a reply of what is known of a call; without more, that of one that was interrupted before its turn. */
+export function replyOf(known: Partial<Reply> & Pick<Reply, 'sessionId'>): Reply {
   return {
-    sessionId,
     text: '',
     message: undefined,
     messages: [],
     responseIds: [],
-    usage,
+    usage: { inputTokens: 0, outputTokens: 0 },
     stopReason: 'interrupted',
     pendingCalls: [],
     steps: 0,
+    ...known,
   };
 }
 

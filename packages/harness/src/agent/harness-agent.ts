@@ -31,7 +31,7 @@ import {
   type OutputReply,
   parseDecisions,
   type Reply,
-  replyWithoutTurn,
+  replyOf,
   requestedOutput,
   toMessages,
 } from './call-options.js';
@@ -374,7 +374,7 @@ export class HarnessAgent {
     });
     return reply.catch((error: unknown) => {
       if (begun || !(error instanceof Interruption) || error.kind !== 'interrupted') throw error;
-      return replyWithoutTurn(context?.sessionId ?? '');
+      return replyOf({ sessionId: context?.sessionId ?? '' });
     });
   }
 

@@ -3,7 +3,6 @@ import {
   type AgentEvent,
   type AgentState,
   agentFiles,
-  Deadline,
   errorText,
   type Message,
   openSession,
@@ -108,10 +107,8 @@ export class SessionTurns {
       const key = SessionKey.parse(id);
       if (key.parts.tenantId === tenantId && key.parts.userId === userId) throw sessionBusy(key);
     }
-    const deadline = new Deadline();
-    deadline.start('Work in the background', 'limits.closeMs', this.#parts.settings.limits.closeMs);
-    await this.#background.settle(deadline.signal);
-    deadline.stop();
+    const { closeMs } = this.#parts.settings.limits;
+    await withinLimit(['Work in the background', 'limits.closeMs', closeMs], () => this.#background.idle());
     this.#logs.clear();
   }
 
@@ -196,10 +193,7 @@ export class SessionTurns {
       this.#turns.idle(),
     );
     await idle.catch((error) => process.emitWarning(errorText(error)));
-    const deadline = new Deadline();
-    deadline.start('Work in the background', 'limits.closeMs', closeMs);
-    await this.#background.drain(deadline.signal);
-    deadline.stop();
+    await this.#background.drain(closeMs);
   }
 
   async #wait(key: SessionKey, signal: AbortSignal, queueMs: number): Promise<SessionTurn> {

@@ -1,4 +1,4 @@
-import { Deadline, unlessAborted } from '@x/core';
+import { Deadline, withinLimit } from '@x/core';
 
 /** Milliseconds that work in the background may take, and what it has to end once it was told to. */
 interface QueueLimits {
@@ -32,21 +32,16 @@ export class BackgroundQueue {
     this.#running.add(running);
   }
 
-  /**
-   * Resolves when nothing runs any more, including what the running work starts. What still runs when `signal` fires is told to
-   * end, and soon left alone.
-   */
-  async drain(signal: AbortSignal): Promise<void> {
-    await unlessAborted(this.#idle(), signal).catch(() => this.#abort.abort(signal.reason));
-    await this.#idle();
+  /** Waits for `ms` for what runs, and what it starts. What still runs then is told to end, and soon left alone. */
+  async drain(ms: number): Promise<void> {
+    await withinLimit(['Work in the background', 'limits.closeMs', ms], () => this.idle()).catch((error) =>
+      this.#abort.abort(error),
+    );
+    await this.idle();
   }
 
-  /** Resolves when nothing runs any more. Leaves what runs alone, and rejects, when `signal` fires. */
-  async settle(signal: AbortSignal): Promise<void> {
-    await unlessAborted(this.#idle(), signal);
-  }
-
-  async #idle(): Promise<void> {
+  /** Resolves when nothing runs any more. */
+  async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 }

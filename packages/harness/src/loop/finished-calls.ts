@@ -1,5 +1,5 @@
 import { type AgentState, isObject, type Message, type StopReason, textOf } from '@x/core';
-import type { Reply } from '../agent/call-options.js';
+import { type Reply, replyOf } from '../agent/call-options.js';
 import { pendingCalls } from './approvals.js';
 import type { RunningCall } from './running-call.js';
 
@@ -32,24 +32,18 @@ export async function replyOfFinished(call: RunningCall, id: string): Promise<Re
   const { state } = call.scope;
   const found = finishedCalls(state).find((finished) => finished.id === id);
   if (found === undefined) return undefined;
-  const { messageId, stopReason, finishReason, usage, steps, output } = found;
+  const { id: _, messageId, ...known } = found;
   const message =
     messageId === undefined
       ? undefined
       : (state.context.find((each) => each.id === messageId) ?? (await call.logged(messageId)));
-  return {
+  return replyOf({
+    ...known,
     sessionId: state.sessionId,
     text: message === undefined ? '' : textOf(message),
     message,
-    messages: [],
-    responseIds: [],
-    usage,
-    stopReason,
-    finishReason,
-    pendingCalls: stopReason === 'permission_required' ? pendingCalls(state) : [],
-    steps,
-    output,
-  };
+    pendingCalls: known.stopReason === 'permission_required' ? pendingCalls(state) : [],
+  });
 }
 
 /** Leaves out what the conversation holds already, since an earlier attempt of the same call said it. */

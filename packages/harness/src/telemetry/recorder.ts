@@ -1,6 +1,6 @@
 import { type Attributes, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api';
 import { type CallScope, type Model, type Usage, XError } from '@x/core';
-import { CallTraces } from './call-trace.js';
+import type { CallTraces } from './call-trace.js';
 import { ATTRIBUTE, type Instruments, OPERATION } from './conventions.js';
 
 /** Dependencies and settings that the parts of this capability share. */
@@ -10,10 +10,6 @@ export interface Recorder {
   readonly traces: CallTraces;
   readonly captureContent: boolean;
   readonly provider: string | undefined;
-}
-
-export function createRecorder(parts: Omit<Recorder, 'traces'>): Recorder {
-  return { ...parts, traces: new CallTraces() };
 }
 
 /** Makes the attributes that every measurement of a model has. */

@@ -18,16 +18,14 @@ import {
   type ModelResponse,
   parseWith,
   type ReasonScope,
-  type ToolResultBlock,
   textOf,
 } from '@x/core';
 import * as z from 'zod';
-import { within } from './call-trace.js';
+import { CallTraces, within } from './call-trace.js';
 import { ATTRIBUTE, CONVENTIONS_VERSION, createInstruments, OPERATION } from './conventions.js';
 import { observeCall, observeContext } from './observe.js';
 import {
   callAttributes,
-  createRecorder,
   errorAttributes,
   markFailed,
   modelAttributes,
@@ -82,12 +80,13 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
     config,
     'telemetry configuration',
   );
-  const recorder = createRecorder({
+  const recorder: Recorder = {
+    traces: new CallTraces(),
     tracer: tracer ?? trace.getTracer(SCOPE, CONVENTIONS_VERSION),
     instruments: createInstruments(meter ?? metrics.getMeter(SCOPE, CONVENTIONS_VERSION)),
     captureContent,
     provider,
-  });
+  };
   return {
     name: 'telemetry',
     observe(event, scope) {
@@ -113,7 +112,7 @@ export function telemetry(config: TelemetryConfig = {}): Capability {
         let failure = {};
         try {
           const result = await next(call);
-          if (captureContent) span.setAttribute(ATTRIBUTE.toolResult, resultText(result));
+          if (captureContent) span.setAttribute(ATTRIBUTE.toolResult, textOf([result]));
           if (result.isError) {
             failure = { [ATTRIBUTE.errorType]: 'tool_error' };
             span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR });
@@ -214,20 +213,13 @@ function captureRequest(span: Span, { system, messages, tools }: ModelRequest): 
   }));
   if (tools.length > 0) span.setAttribute(ATTRIBUTE.toolDefinitions, JSON.stringify(definitions));
   span.setAttribute(ATTRIBUTE.inputMessages, messagesJson(messages));
-  if (system !== undefined) span.setAttribute(ATTRIBUTE.systemInstructions, instructionsJson(system));
+  if (system !== undefined)
+    span.setAttribute(ATTRIBUTE.systemInstructions, JSON.stringify([{ type: 'text', content: system }]));
 }
 
 /** Renders messages in the form of the conventions' JSON schemas, as the text of an attribute. */
 function messagesJson(messages: readonly Pick<Message, 'role' | 'content'>[]): string {
   return JSON.stringify(messages.map(({ role, content }) => ({ role, parts: content.map(partOf) })));
-}
-
-function instructionsJson(system: string): string {
-  return JSON.stringify([{ type: 'text', content: system }]);
-}
-
-function resultText(result: ToolResultBlock): string {
-  return textOf([result]);
 }
 
 function partOf(block: ContentBlock): object {
@@ -239,7 +231,7 @@ function partOf(block: ContentBlock): object {
     case 'tool_use':
       return { type: 'tool_call', id: block.id, name: block.name, arguments: block.input };
     case 'tool_result':
-      return { type: 'tool_call_response', id: block.toolUseId, response: resultText(block) };
+      return { type: 'tool_call_response', id: block.toolUseId, response: textOf([block]) };
     case 'file':
       return filePart(block);
     case 'opaque':
