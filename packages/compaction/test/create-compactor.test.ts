@@ -137,7 +137,9 @@ describe('createCompactor', () => {
   });
 
   it('uses the provider’s own compaction where there is one, byte for byte', async () => {
-    const opaque = { type: 'opaque', provider: 'acme', data: { encrypted: 'AAAA' }, tokens: 30 } as const;
+    // Its tokens count, and not its 60 000 characters.
+    const data = { encrypted: 'A7f/'.repeat(15_000) };
+    const opaque = { type: 'opaque', provider: 'acme', data, tokens: 30 } as const;
     const model = modelOf(() => GOOD_SUMMARY, {
       compact: async () => ({
         content: [opaque],

@@ -122,11 +122,11 @@ function startOfTail(messages: readonly Message[]): number {
   return start;
 }
 
-/** Messages as a reader gets them. */
+/** Messages as a reader gets them: without ids, which no model sees. */
 export function show(messages: readonly Message[]): string {
   return messages
-    .map(({ id, role, kind, content }) => {
-      const head = `=== ${id} ${role}${kind ? ` (${kind})` : ''}`;
+    .map(({ role, kind, content }) => {
+      const head = `=== ${role}${kind ? ` (${kind})` : ''}`;
       return [head, ...content.map(showBlock)].join('\n');
     })
     .join('\n\n');

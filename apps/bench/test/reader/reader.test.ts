@@ -101,9 +101,9 @@ describe('the reader', () => {
     writeFileSync(join(out, 'peer-prompt.txt'), 'Summarize: {messages}');
     await run({ out });
     expect(readFileSync(join(out, 'shop__1.full.txt'), 'utf8')).toContain(
-      '=== m1 user\nWhat does each thing cost?',
+      '=== user\nWhat does each thing cost?',
     );
-    expect(readFileSync(join(out, 'shop__1.peer.prompt-1.txt'), 'utf8')).toContain('Summarize: === m1 user');
+    expect(readFileSync(join(out, 'shop__1.peer.prompt-1.txt'), 'utf8')).toContain('Summarize: === user');
     expect(existsSync(join(out, 'shop__1.peer.txt'))).toBe(false);
     writeFileSync(join(out, 'shop__1.peer.answer-1.txt'), 'All red things cost too much.');
     await run({ out });

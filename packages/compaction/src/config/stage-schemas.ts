@@ -140,11 +140,11 @@ export const summaryShape = {
   prompt: z.optional(wordsSchema),
   /** More to keep, in words. */
   instructions: z.optional(z.string()),
-  /** Kinds of facts that must survive. */
+  /** Kinds of facts that must survive; secrets do not where `redact` takes them out. */
   preserve: z._default(namesSchema, ['decisions', 'files_modified', 'errors', 'current_plan']),
   /** The longest narrative to ask for, in tokens; a quarter of the target at most. */
   maxTokens: z._default(positiveSchema, 4_000),
-  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.4. */
+  /** The share of the tokens at which a reduction is due that the record may have; 0 writes none. Default 0.25, in small windows up to 0.5. */
   record: z.optional(shareSchema),
   /** UTF-16 units of each tool result that the model sees. */
   toolResultLength: z._default(countSchema, 2_000),

@@ -15,6 +15,8 @@ const SHORTEST_ARGUMENT = 12;
 /** Equal units at both ends from which on two arguments count as a text before and after a change. */
 const SAME_ENDS = 8;
 const LONG_ARGUMENT = 40;
+/** UTF-16 units of a word that is left out whole where a cut goes through it. */
+const SHORT_WORD = 10;
 
 /** The folder that most command lines begin with. */
 const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
@@ -71,7 +73,8 @@ export function cutLine(text: string, length: number): string {
   const tail = tailOf(line, most);
   const space = head.lastIndexOf(' ');
   const next = tail.indexOf(' ');
-  return `${(space > head.length * 0.7 ? head.slice(0, space) : head).trimEnd()}…${(next < tail.length / 2 ? tail.slice(next + 1) : tail).trimStart()}`;
+  const words = space >= head.length - SHORT_WORD ? head.slice(0, space) : head;
+  return `${words.trimEnd()}…${(next < SHORT_WORD ? tail.slice(next + 1) : tail).trimStart()}`;
 }
 
 /** A text on one line, its end cut off where it is longer than `length` UTF-16 units. */

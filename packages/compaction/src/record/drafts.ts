@@ -245,7 +245,10 @@ function shortened(text: string, { argument, outcome }: CallLengths): string {
   const line = text.slice(0, text.length - again.length);
   const arrow = line.lastIndexOf(' → ');
   if (arrow === -1) return cutLine(line, argument + outcome) + again;
-  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cutEnd(line.slice(arrow + 3), outcome)}${again}`;
+  const end = line.slice(arrow + 3);
+  // An error tells most where it begins.
+  const cut = line.startsWith(FAILED, arrow) ? cutEnd(end, outcome) : cutLine(end, outcome);
+  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cut}${again}`;
 }
 
 /** Makes one line of the oldest calls that counts them tool by tool, where even the shortest lines are too many. */

@@ -78,12 +78,21 @@ function shortened(message: Message, share: number): Message {
     if (block.type !== 'text') return block;
     const length = Math.max(40, Math.floor(block.text.length * share * 0.9));
     if (length >= block.text.length) return block;
-    const tail = Math.floor(length / 4);
-    const left = block.text.length - length;
-    const text = `${headOf(block.text, length - tail)}\n[… ${left} characters left out …]\n${tailOf(block.text, tail)}`;
+    const most = Math.floor(length / 4);
+    const head = wholeLines(headOf(block.text, length - most), true);
+    const tail = wholeLines(tailOf(block.text, most), false);
+    const left = block.text.length - head.length - tail.length;
+    const text = `${head}\n[… ${left} characters left out …]\n${tail}`;
     return text.length < block.text.length ? { ...block, text } : block;
   });
   return withMarks({ ...message, content }, { ...marksOf(message), shortened: true });
+}
+
+/** The text without the line that was cut at its end, or at its beginning, where others hold most of it. */
+function wholeLines(text: string, cutAtEnd: boolean): string {
+  const at = cutAtEnd ? text.lastIndexOf('\n') : text.indexOf('\n');
+  const rest = cutAtEnd ? text.slice(0, Math.max(0, at)) : text.slice(at + 1);
+  return at !== -1 && rest.length > text.length / 2 ? rest : text;
 }
 
 /** The message without long paragraphs that an earlier request held word for word. */

@@ -556,3 +556,43 @@ describe('between reductions', () => {
     expect(scope.state.context.map(textOf)).toContain('work through the list');
   });
 });
+
+describe('what is told of stages', () => {
+  it('names of an early reduction only the stages that did something', async () => {
+    const early = (name: string, change: boolean): Reducer => ({
+      name,
+      cost: 'free',
+      isDueEarly: () => true,
+      reduce: async (view) => {
+        const [first, ...rest] = view.messages;
+        if (!change || rest.length < 40 || !first) return { messages: view.messages, fates: [] };
+        const removed = rest.slice(0, 2);
+        const fates = removed.map(({ id }) => ({ messageId: id, fate: 'dropped' as const }));
+        return { messages: [first, ...rest.slice(2)], fates };
+      },
+    });
+    const stages = [early('idle', false), early('busy', true)];
+    const scope = scopeOf(long());
+    await step(compaction({ model: null, contextWindow: 200_000, stages }), scope);
+    expect(compacted(scope)[0]).toMatchObject({ status: 'applied', detail: 'reduced early by busy' });
+  });
+
+  it('warns once that a model offers no compaction of its own, where the stage was asked for', async () => {
+    const warnings = async (stages: readonly ['native', 'summarize'] | undefined) => {
+      const capability = compaction({ ...recorded, ...(stages ? { stages: [...stages] } : {}) });
+      const told: string[] = [];
+      for (let round = 0; round < 2; round++) {
+        const scope = scopeOf(long());
+        await step(capability, scope);
+        for (const event of scope.events) {
+          if (event.type === 'warning' && event.message.includes('native')) told.push(event.message);
+        }
+      }
+      return told;
+    };
+    expect(await warnings(undefined)).toEqual([]);
+    const [warning, ...others] = await warnings(['native', 'summarize']);
+    expect(warning).toMatch(/acme:large offers no compaction of its own.*native_compaction: auto/);
+    expect(others).toEqual([]);
+  });
+});

@@ -27,6 +27,13 @@ describe('a call in one line', () => {
   });
 });
 
+describe('an editor whose argument is called command', () => {
+  it.each(['create', 'str_replace', 'view'])('names the file: %s', (command) => {
+    const line = callLine(call('str_replace_based_edit_tool', { command, path: 'src/login.ts' }), 110);
+    expect(line).toBe(`str_replace_based_edit_tool command: ${command}, path: src/login.ts`);
+  });
+});
+
 describe('how a call ended', () => {
   const result = (text: string, isError = false) => toolResultBlock({ id: '1', name: 'book' }, text, isError);
 

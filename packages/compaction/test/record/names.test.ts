@@ -8,6 +8,10 @@ describe('the names in a text', () => {
     ['order #W3916020 of sofia.li@example.com', ['#W3916020', 'sofia.li@example.com']],
     ['an ordinary sentence, well-meant. Truly', []],
     ['C:\\temp\\new\\file.ts', ['file.ts']],
+    ['src\\new\\parser.ts', ['parser.ts']],
+    ['migrations/001_init.sql ran', ['migrations/001_init.sql']],
+    ['host 192.168.0.17, version 2.14.1-rc3', ['2.14.1-rc3']],
+    ['die Tabelle kunden_2024 und 订单 A-1042', ['kunden_2024', 'A-1042']],
   ])('%s', (text, names) => expect(namesIn(text, false)).toEqual(names));
 
   it('are numbers where they were passed to a tool', () => {
