@@ -149,8 +149,8 @@ interface Statement {
   readonly code: boolean;
 }
 
-/** Ends in a colon, or begins as headings of Markdown do and has one line. */
-const HEADING = /[:：]\**$|^#+ [^\n]+$/;
+/** Ends in a colon, or is one line that begins as headings of Markdown do, or is short and no sentence, nor an item of a list. */
+const HEADING = /[:：]\**$|^#+ [^\n]+$|^(?![-*•+|]|\d+[.)])[^\n]{1,48}[\p{L}\p{N})*]$/u;
 
 /** Sentences and lines, short neighbors of one line together. */
 function sentencesOf(text: string): readonly Statement[] {

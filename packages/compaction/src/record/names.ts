@@ -39,6 +39,9 @@ export function namesIn(text: string, numbers: boolean): readonly string[] {
   return [...names];
 }
 
+/** A date with the beginning of a time names nothing. */
+const TIME = /^\d{4}-\d\d-\d\dT\d/;
+
 function addName(text: string, from: number, to: number, numbers: boolean, names: Set<string>): void {
   let start = from;
   let end = to;
@@ -62,7 +65,9 @@ function addName(text: string, from: number, to: number, numbers: boolean, names
     if (numbers && digits > 1) names.add(text.slice(start, end));
     return;
   }
-  if (end - start >= SHORTEST && (telling || digits > 0)) names.add(text.slice(start, end));
+  if (end - start < SHORTEST || !(telling || digits > 0)) return;
+  const name = text.slice(start, end);
+  if (!TIME.test(name)) names.add(name);
 }
 
 /** A name with what its worth is judged by. */

@@ -20,6 +20,9 @@ describe('the statements of the assistant', () => {
   });
 
   it('keep a heading with what it heads', () => {
+    const seats =
+      'Seating\nThe three of you stay together, in the same row of the second flight if there is one.';
+    expect(saidBefore(seats)).toEqual([seats]);
     expect(
       saidBefore('## Refund\nIt goes to the card ending in 8023, and not to the gift card at all.'),
     ).toEqual(['## Refund\nIt goes to the card ending in 8023, and not to the gift card at all.']);

@@ -8,6 +8,7 @@ describe('the names in a text', () => {
     ['order #W3916020 of sofia.li@example.com', ['#W3916020', 'sofia.li@example.com']],
     ['an ordinary sentence, well-meant. Truly', []],
     ['C:\\temp\\new\\file.ts', ['file.ts']],
+    ['at 2024-05-08T16:04:11Z in UTC', []],
     ['src\\new\\parser.ts', ['parser.ts']],
     ['migrations/001_init.sql ran', ['migrations/001_init.sql']],
     ['host 192.168.0.17, version 2.14.1-rc3', ['2.14.1-rc3']],
