@@ -104,6 +104,13 @@ describe('what is asked for', () => {
     await expect.poll(() => blocks.count()).toBe(1);
   });
 
+  it('is what is written, however long the file was that it replaces', async () => {
+    const lines = card('write_file').locator('.code-block pre span');
+    await expect.poll(() => lines.last().textContent()).toBe('+ Pushed.\n');
+    await expect.poll(() => lines.nth(20).textContent()).toMatch(/^- … and \d{3,} lines more\n$/);
+    await expect.poll(() => lines.count()).toBe(22);
+  });
+
   it('is the input of any other tool, and of one of ours that lacks what it needs', async () => {
     for (const [name, input] of [
       ['deploy', { command: 'true', path: 'a.ts' }],
