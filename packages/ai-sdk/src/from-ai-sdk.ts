@@ -1,5 +1,6 @@
 import {
   CapabilityError,
+  InvalidInputError,
   type Model,
   ModelError,
   type ModelRequest,
@@ -28,9 +29,15 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * when the provider fails, and `InvalidInputError` when a file cannot be sent.
  *
  * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for what is no such model, a model's name for one.
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
+  if (typeof model?.specificationVersion !== 'string') {
+    const message = `is ${typeof model === 'string' ? JSON.stringify(model) : typeof model}, not a model of the AI SDK`;
+    const remedy = "Make one with a provider's package: fromAiSdk(openai('gpt-5')) with @ai-sdk/openai.";
+    throw new InvalidInputError('fromAiSdk model', [{ path: '', message }], { remedy });
+  }
   const settings = parseWith(fromAiSdkOptionsSchema, options, 'fromAiSdk options');
   const {
     id: givenId,

@@ -325,6 +325,11 @@ describe('what does not fit', () => {
     expect(() => fromAiSdk(mock, { contextWindow: 0 })).toThrow(InvalidInputError);
     const future = { ...literal('v4', { content: [], finishReason: 'stop', usage: {}, warnings: [] }) };
     expect(() => fromAiSdk({ ...future, specificationVersion: 'v5' as 'v4' })).toThrow(CapabilityError);
+    for (const none of ['openai/gpt-5', undefined, {}]) {
+      const make = () => fromAiSdk(none as unknown as AiSdkLanguageModel);
+      expect(make).toThrow(InvalidInputError);
+      expect(make).toThrow(/not a model of the AI SDK\. Make one with a provider's package/);
+    }
   });
 });
 

@@ -1,3 +1,4 @@
+import { InvalidInputError } from '../errors/invalid-input-error.js';
 import type { JsonObject } from '../lib/json.js';
 import type { ContentBlock, ToolOutputBlock, ToolResultBlock, ToolUseBlock } from './content-block.js';
 
@@ -27,7 +28,7 @@ export interface MessageOptions {
 
 type Content = string | readonly ContentBlock[];
 
-/** Makes a message of the user. */
+/** Makes a message of the user. @throws {InvalidInputError} for content that is neither a text nor a list, as of all messages here. */
 export function userMessage(content: Content, options?: MessageOptions): Message {
   return create('user', content, options);
 }
@@ -100,6 +101,11 @@ export function toolResultsOf(message: Message): readonly ToolResultBlock[] {
 }
 
 function create(role: Role, content: Content, options: MessageOptions = {}): Message {
+  if (typeof content !== 'string' && !Array.isArray(content)) {
+    throw new InvalidInputError(`${role} message`, [
+      { path: 'content', message: 'must be a text or a list of blocks' },
+    ]);
+  }
   return {
     id: options.id ?? crypto.randomUUID(),
     role,

@@ -114,6 +114,14 @@ describe('reading messages', () => {
   });
 });
 
+test('a message of neither text nor blocks is refused', () => {
+  for (const content of [undefined, null, { content: 'Hi' }, 5]) {
+    expect(() => userMessage(content as unknown as string)).toThrow(
+      'Invalid user message: content: must be a text or a list of blocks.',
+    );
+  }
+});
+
 describe('messageSchema', () => {
   const message = userMessage('Hello', { id: 'm1', kind: 'synthetic', metadata: { n: 1 } });
 
