@@ -20,7 +20,7 @@ import { root, runTool, seconds } from './workspace.mjs';
 const words = process.argv.slice(2);
 const started = performance.now();
 const folder = await mkdtemp(join(tmpdir(), 'walk-'));
-const closers = [() => rm(folder, { recursive: true, force: true })];
+const closers = [() => rm(folder, { recursive: true, force: true, maxRetries: 20 })];
 process.exitCode = await walk().finally(async () => {
   for (const close of closers.reverse()) await close();
 });
