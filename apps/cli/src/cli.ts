@@ -1,5 +1,13 @@
 import { XError } from '@x/core';
-import { asksForHelp, type Command, columns, helpOf, type Streams, UsageError } from './command.js';
+import {
+  asksForHelp,
+  type Command,
+  columns,
+  didYouMean,
+  helpOf,
+  type Streams,
+  UsageError,
+} from './command.js';
 import { acp } from './commands/acp.js';
 import { count } from './commands/count.js';
 import { doctor } from './commands/doctor.js';
@@ -61,7 +69,10 @@ async function dispatch(args: readonly string[], streams: Streams): Promise<numb
   if (['version', '--version', '-v'].includes(name)) return print(version());
   if (name === 'completion') return print(completion(commands, rest[0]));
   const command = commands.find((each) => each.name === name);
-  if (command === undefined) throw new UsageError(`There is no command "${name}".\n\n${USAGE}`);
+  if (command === undefined) {
+    const meant = didYouMean(name, [...commands.map((each) => each.name), 'completion', 'help', 'version']);
+    throw new UsageError(`There is no command "${name}"${meant || `.\n\n${USAGE}`}`);
+  }
   if (asksForHelp(rest)) return print(helpOf(command, rest));
   return command.run(rest, streams);
 }

@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { errorText } from '@x/core';
+import { errorText, nearNames } from '@x/core';
 
 /** An option: what `parseArgs` needs to know of it, and what the usage shows of it. */
 export interface Option {
@@ -142,8 +142,22 @@ function parse<Options extends OptionTable>(args: readonly string[], options: Op
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new ArgumentError(errorText(error));
+    if ((error as NodeJS.ErrnoException).code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION') {
+      throw new ArgumentError(errorText(error));
+    }
+    const { tokens } = parseArgs({ args: [...args], options, strict: false, tokens: true });
+    const unknown = tokens.find((token) => token.kind === 'option' && !Object.hasOwn(options, token.name));
+    const { rawName = '', name = '' } = unknown?.kind === 'option' ? unknown : {};
+    throw new ArgumentError(
+      `There is no option ${rawName}${didYouMean(name, Object.keys(options), '--') || '.'}`,
+    );
   }
+}
+
+/** The end of a message about an unknown name: `; did you mean sessions?`, or nothing. */
+export function didYouMean(name: string, known: readonly string[], before = ''): string {
+  const [near] = nearNames(name, known);
+  return near === undefined ? '' : `; did you mean ${before}${near}?`;
 }
 
 function checkCount({ takes, options }: Command, given: readonly string[]): void {

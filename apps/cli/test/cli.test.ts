@@ -48,6 +48,20 @@ describe('x', () => {
     });
   });
 
+  it('knows a session by its id alone, or by how it begins, where only one is meant', async () => {
+    const whole = await x(['show', 's-1', '-w', directory, '-u', 'alice', '-a', 'coder']);
+    expect(whole.stdout).toContain('Hello from alice');
+    expect(await x(['sessions', 'show', 's-1', '-w', directory])).toEqual(whole);
+    expect(await x(['show', 's-', '-w', directory, '-u', 'alice'])).toEqual(whole);
+    const { stdout } = await x(['sessions', 'export', 's-1', '-w', directory]);
+    expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
+      key: { userId: 'alice', agentId: 'coder' },
+    });
+    expect((await x(['sessions', 'delete', 's-1', '-w', directory])).stderr).toContain(
+      's-1  (alice / coder)',
+    );
+  });
+
   it('does the same under its longer name', async () => {
     const list = ['-w', directory, '--json'];
     expect(await x(['sessions', 'list', ...list])).toEqual(await x(['sessions', ...list]));
@@ -204,7 +218,11 @@ describe('x', () => {
 
   it.each<[() => readonly string[], string]>([
     [() => ['completion', 'cmd'], 'x completion bash|zsh|fish'],
-    [() => ['frob'], 'There is no command "frob"'],
+    [() => ['frob'], 'There is no command "frob".\n\nUsage'],
+    [() => ['sesions', 'list'], 'There is no command "sesions"; did you mean sessions?\n'],
+    [() => ['sessions', 'shwo'], 'There is no command "sessions shwo"; did you mean sessions show?\n'],
+    [() => ['replay', '--windw', '5'], 'There is no option --windw; did you mean --window?\n'],
+    [() => ['show', 's-', '-w', directory], '2 sessions could be meant by "s-": s-'],
     [() => ['run', 'agent.yaml', 'Fix it'], 'one argument too many. To ask it at once: --prompt "Fix it"'],
     [() => ['show'], 'SESSION is missing.'],
     [() => ['sessions', '--frob'], 'Usage: x sessions'],
@@ -213,7 +231,7 @@ describe('x', () => {
     [() => ['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
     [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'name one of them'],
     [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
-    [() => ['show', 'nobody', '-w', directory], 'There is no session ///nobody'],
+    [() => ['show', 'nobody', '-w', directory], 'There is no session nobody; x sessions'],
     [() => ['show', 's-1', '--last', 'x'], '--last must be a whole number'],
     [() => ['count', '--encoding', 'x'], '--encoding must be one of'],
   ])('says what is wrong, and exits with 2 (%#)', async (args, message) => {

@@ -101,6 +101,7 @@ export const run = command({
           context,
           printer,
           prompt,
+          command: commandOf(file, { ...values, session: sessionId }),
           decide: decisionsFor(values),
         });
       }
@@ -110,6 +111,23 @@ export const run = command({
     }
   },
 });
+
+/** Writes the command of a session for a shell. */
+function commandOf(
+  file: string,
+  {
+    session,
+    user,
+    tenant,
+    model,
+  }: Partial<Record<'session' | 'user' | 'tenant' | 'model', string | undefined>>,
+): string {
+  const quoted = (word: string) => (/^[\w./:@=-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  const options = Object.entries({ session, user, tenant, model }).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, quoted(value)],
+  );
+  return ['x run', quoted(file), ...options].join(' ');
+}
 
 /** @throws {UsageError} when the agent has no session of this user. */
 async function latestSession(

@@ -1,6 +1,6 @@
-import { headOf, type Message, SessionKey, textOf, toolUsesOf } from '@x/core';
-import { command, positive, UsageError } from '../command.js';
-import { findLog } from '../find-log.js';
+import { headOf, type Message, SessionKey, type SessionKeyParts, textOf, toolUsesOf } from '@x/core';
+import { command, positive } from '../command.js';
+import { findLog, findSession, noSession } from '../find-session.js';
 import { identityOptions, scopeOf } from '../identity-options.js';
 import { namesStore, openStore, type StoreValues, storeOptions } from '../open-store.js';
 import { printable } from '../terminal/style.js';
@@ -25,7 +25,7 @@ export const show = command({
   examples: ['x sessions show s-001 --last 20', 'x show s-001 --json | jq .role'],
   async run({ values, positionals: [sessionId = ''], output, errors }) {
     const last = values.last === undefined ? undefined : positive('last', values.last);
-    const found = await findMessages(values, SessionKey.of({ ...scopeOf(values), sessionId }), errors);
+    const found = await findMessages(values, { ...scopeOf(values), sessionId }, errors);
     const messages: Message[] = [];
     for await (const message of found) {
       messages.push(message);
@@ -43,16 +43,19 @@ export const show = command({
 
 async function findMessages(
   values: StoreValues,
-  key: SessionKey,
+  { sessionId, ...scope }: SessionKeyParts,
   errors: NodeJS.WritableStream,
 ): Promise<AsyncIterable<Message> | readonly Message[]> {
-  const log = await findLog(values, key);
   // Files of a workspace need no session to be read: the log tells also of one that is deleted or damaged.
-  if (log !== undefined && !namesStore(values)) return log.read();
+  const exact = await findLog(values, SessionKey.of({ ...scope, sessionId }));
+  if (exact !== undefined && !namesStore(values)) return exact.read();
   const { store, close } = await openStore(values, { readOnly: true });
   try {
+    const key = await findSession(store, scope, sessionId);
+    const log = await findLog(values, key);
+    if (log !== undefined && !namesStore(values)) return log.read();
     const session = await store.load(key);
-    if (session === undefined) throw new UsageError(`There is no session ${key}; see x sessions list.`);
+    if (session === undefined) throw noSession(key);
     if (log !== undefined) return log.read();
     errors.write(`No log of it is in ${values.workspace}: these are the messages that it holds now.\n`);
     return session.messages;

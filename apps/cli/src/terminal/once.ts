@@ -8,6 +8,8 @@ export interface OnceOptions {
   readonly printer: EventPrinter;
   /** Empty to go on where the session stopped. */
   readonly prompt: string;
+  /** The command that runs the same agent in the same session, without a prompt. */
+  readonly command: string;
   /** Decides on the calls that wait, by their approvals' ids. */
   decide(waiting: readonly string[]): Decisions;
 }
@@ -19,7 +21,14 @@ const STOPPED = 3;
  * Answers once and resolves with the program's exit code: 0 when the call completed, 3 when it stopped before; how to go on
  * is said then.
  */
-export async function answerOnce({ agent, context, printer, prompt, decide }: OnceOptions): Promise<number> {
+export async function answerOnce({
+  agent,
+  context,
+  printer,
+  prompt,
+  command,
+  decide,
+}: OnceOptions): Promise<number> {
   const state = await agent.state(context);
   const waiting = (state ? pendingCalls(state) : []).map(({ approvalId }) => approvalId);
   const decisions = decide(waiting);
@@ -38,6 +47,9 @@ export async function answerOnce({ agent, context, printer, prompt, decide }: On
     last = event;
   }
   if (last?.type !== 'call.completed' || last.stopReason === 'completed') return 0;
-  printer.note(`Go on with --continue --resume, or --session ${context.sessionId} --resume`);
+  const waits = last.stopReason === 'permission_required';
+  printer.note(
+    `Go on with: ${command} ${waits ? '--approve all' : '--resume'}${waits ? '   (or --deny all)' : ''}`,
+  );
   return STOPPED;
 }

@@ -119,15 +119,19 @@ describe('x run in a pipe', () => {
       { call: 'write_file', input: { path: 'a.txt', content: 'hello' } },
       { text: 'Written.' },
     ];
-    const asked = await run(answers, ['--session', 's', '--prompt', 'Write'], '', config);
+    const asked = await run(answers, ['--session', 'my s', '--prompt', 'Write'], '', config);
     expect(asked.status).toBe(3);
+    const file = join(directory, 'agent.yaml');
+    expect(asked.stderr).toContain(`Go on with: x run ${file} --session 'my s' --approve all`);
+    const again = await run(answers, ['--session', 'my s', '--resume'], '', config);
+    expect(again.stderr).toContain(`--session 'my s' --approve all`);
     const [, approval] = /--approve (\w+)/.exec(asked.stderr) ?? [];
     expect(existsSync(join(directory, 'files/a.txt'))).toBe(false);
 
-    const unknown = await run(answers, ['--session', 's', '--approve', 'call-9'], '', config);
+    const unknown = await run(answers, ['--session', 'my s', '--approve', 'call-9'], '', config);
     expect(unknown).toMatchObject({ status: 2, stderr: expect.stringContaining(`these do: ${approval}`) });
 
-    const done = await run(answers, ['--session', 's', '--approve', 'all'], '', config);
+    const done = await run(answers, ['--session', 'my s', '--approve', 'all'], '', config);
     expect(done).toMatchObject({ status: 0, stdout: 'Written.\n' });
     expect(readFileSync(join(directory, 'files/a.txt'), 'utf8')).toBe('hello');
   });

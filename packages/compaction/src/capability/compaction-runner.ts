@@ -340,7 +340,7 @@ export class CompactionRunner {
       scope.model.id,
       scope.emit,
       `The context window of ${scope.model.id} is unknown; ${FALLBACK_CONTEXT_WINDOW} tokens are assumed. Set ` +
-        'contextWindow in the compaction configuration or on the model.',
+        'contextWindow (context_window in files) on the model or in the compaction configuration.',
     );
     return FALLBACK_CONTEXT_WINDOW;
   }

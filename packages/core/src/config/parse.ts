@@ -1,7 +1,7 @@
 import { safeParse, type core as z } from 'zod/mini';
 import en from 'zod/v4/locales/en.js';
 import { InvalidInputError, type Issue } from '../errors/invalid-input-error.js';
-import { editDistance } from '../lib/text.js';
+import { nearNames } from '../lib/text.js';
 
 /**
  * Validates `value` at the edge of the system.
@@ -27,11 +27,12 @@ export function parseWith<Schema extends z.$ZodType>(
 function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
   const key = issue.path.slice(issue.path.lastIndexOf('.') + 1);
-  const [near] = [...keysOf(schema)]
-    .map((name) => ({ name, distance: editDistance(key.toLowerCase(), name.toLowerCase()) }))
-    .filter(({ distance }) => distance <= Math.min(2, Math.floor(key.length / 4)))
-    .sort((left, right) => left.distance - right.distance);
-  return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near.name}?` };
+  const known = [...keysOf(schema)];
+  // `user` for `userId`, `maxRetry` for `maxRetries`.
+  const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
+  const near =
+    nearNames(key, known)[0] ?? known.find((name) => key.length > 2 && name.toLowerCase().startsWith(stem));
+  return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near}?` };
 }
 
 /** The keys that a schema knows at any depth. Reads its definition: a JSON Schema of it would need the whole of zod. */

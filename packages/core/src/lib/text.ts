@@ -30,6 +30,28 @@ export function errorText(error: unknown): string {
 }
 
 /**
+ * The names that `name` may have been meant for, the nearest first. Upper and lower case count alike.
+ *
+ * @param beginning Compares with how the names begin. Default false.
+ */
+export function nearNames(name: string, known: Iterable<string>, beginning = false): readonly string[] {
+  const wanted = name.toLowerCase();
+  // One slip for every four characters, and never more than two: beyond that names are different on purpose.
+  const most = Math.min(2, Math.floor(wanted.length / 4));
+  return [...known]
+    .map((candidate) => {
+      const compared = candidate.toLowerCase();
+      return {
+        candidate,
+        distance: editDistance(wanted, beginning ? compared.slice(0, wanted.length) : compared),
+      };
+    })
+    .filter(({ distance }) => distance <= most)
+    .sort((left, right) => left.distance - right.distance)
+    .map(({ candidate }) => candidate);
+}
+
+/**
  * Counts the characters to leave out, put in, exchange or swap with a neighbor until one text becomes the other: the optimal
  * string alignment distance.
  */

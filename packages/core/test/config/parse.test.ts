@@ -37,6 +37,16 @@ describe('parseWith', () => {
     ]);
   });
 
+  test.each([
+    ['user', 'userId'],
+    ['maxRetry', 'maxRetries'],
+    ['dir', 'directory'],
+  ])('answers %s, which begins a known key, with %s', (wrong, right) => {
+    const schema = z.strictObject({ [right]: z.string().optional() });
+    const error = errorOf(() => parseWith(schema, { [wrong]: 'a' }, 'Options'));
+    expect(error.message).toContain(`${wrong}: unknown key; did you mean ${right}?`);
+  });
+
   test('ends with the remedy', () => {
     const error = errorOf(() => parseWith(schema, 5, 'Options', 'See the guide.'));
     expect(error.message).toMatch(/^Invalid Options: Invalid input: expected object.*\. See the guide\.$/);

@@ -61,7 +61,7 @@ export class CapabilityRegistry {
     throw new HarnessConfigError([
       {
         path,
-        message: `there is no capability named "${ref}" (known: ${known}); register it or correct the name`,
+        message: `there is no capability named "${ref}" (known: ${known}); correct the name, or have the program register it`,
       },
     ]);
   }

@@ -1,4 +1,4 @@
-import { type AgentComposition, type CallScope, type Capability, editDistance, type Issue } from '@x/core';
+import { type AgentComposition, type CallScope, type Capability, type Issue, nearNames } from '@x/core';
 import { NAME as SUBAGENTS } from '../capabilities/subagents/subagents-config.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { matchWildcard } from '../lib/wildcard.js';
@@ -64,7 +64,7 @@ export class ToolReferences {
     const names = toolNamesOf({ tools, capabilities });
     return this.#references
       .filter((reference) => !names.some((name) => fits(reference, name)))
-      .map((reference) => ({ ...reference, near: nearNames(reference.tool, names) }))
+      .map((reference) => ({ ...reference, near: nearTools(reference.tool, names) }))
       .filter(({ tool, near }) => !isPattern(tool) || near.length > 0);
   }
 }
@@ -105,24 +105,10 @@ function mayBringMore(capability: Capability): boolean {
 const WILDCARD = /[*?\\]/;
 
 /**
- * The names that `name` may have been meant for: at most 3, the nearest first. Of a pattern only what stands before its
- * first wildcard is compared, with how names begin. Upper and lower case count alike.
+ * The names of tools that `name` may have been meant for: at most 3, the nearest first. Of a pattern only what stands before
+ * its first wildcard is compared, with how names begin.
  */
-export function nearNames(name: string, known: Iterable<string>): readonly string[] {
+export function nearTools(name: string, known: Iterable<string>): readonly string[] {
   const end = name.search(WILDCARD);
-  const wanted = (end < 0 ? name : name.slice(0, end)).toLowerCase();
-  // One slip for every four characters, and never more than two: beyond that names are different on purpose.
-  const most = Math.min(2, Math.floor(wanted.length / 4));
-  return [...known]
-    .map((candidate) => {
-      const compared = candidate.toLowerCase();
-      return {
-        candidate,
-        distance: editDistance(wanted, end < 0 ? compared : compared.slice(0, wanted.length)),
-      };
-    })
-    .filter(({ distance }) => distance <= most)
-    .sort((left, right) => left.distance - right.distance)
-    .slice(0, 3)
-    .map(({ candidate }) => candidate);
+  return nearNames(end < 0 ? name : name.slice(0, end), known, end >= 0).slice(0, 3);
 }

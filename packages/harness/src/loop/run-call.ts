@@ -295,7 +295,7 @@ export function refuseNothingToResume(state: AgentState, isNew: boolean): void {
 }
 
 function why(isNew: boolean, isEmpty: boolean): string {
-  if (isNew) return 'does not exist; begin it with call().';
-  if (isEmpty) return 'holds nothing that a model could be sent; go on with call().';
-  return 'ended in an orderly way; go on with call().';
+  if (isNew) return 'does not exist yet: there is nothing to go on with. Begin it with a message.';
+  if (isEmpty) return 'holds nothing that a model could be sent; go on with a message.';
+  return 'ended in an orderly way; go on with a new message.';
 }

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
-import { SessionKey } from '@x/core';
+import type { SessionKey } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, UsageError } from '../../command.js';
+import { describeSession, findSession, noSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import { openStore, storeOptions } from '../../open-store.js';
 
@@ -15,13 +16,15 @@ export const deleteSession = command({
   },
   summary: 'Deletes a session and its log.',
   async run({ values, positionals: [sessionId = ''], output }) {
-    const key = SessionKey.of({ ...scopeOf(values), sessionId });
-    if (!values.yes) {
-      throw new UsageError(`This would delete session ${key} and its log for good; say --yes to do it.`);
-    }
-    const { store, close } = await openStore(values, { readOnly: false });
+    let key: SessionKey;
     let existed: boolean;
+    const { store, close } = await openStore(values, { readOnly: !values.yes });
     try {
+      key = await findSession(store, scopeOf(values), sessionId);
+      if (!values.yes) {
+        const which = describeSession(key.parts);
+        throw new UsageError(`This would delete session ${which} and its log for good; say --yes to do it.`);
+      }
       existed = await store.delete(key);
     } finally {
       await close();
@@ -30,7 +33,7 @@ export const deleteSession = command({
       const workspace = openWorkspace(values);
       existed = (await workspace.delete(new WorkspaceSessionLog(workspace, key).location)) || existed;
     }
-    if (!existed) throw new UsageError(`There is no session ${key}; see x sessions list.`);
-    output.write(`Deleted ${key}.\n`);
+    if (!existed) throw noSession(key);
+    output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });

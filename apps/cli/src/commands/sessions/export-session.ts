@@ -1,6 +1,6 @@
-import { openSession, SessionKey } from '@x/core';
-import { command, UsageError } from '../../command.js';
-import { findLog } from '../../find-log.js';
+import { openSession, type SessionKey } from '@x/core';
+import { command } from '../../command.js';
+import { findLog, findSession, noSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { openStore, storeOptions } from '../../open-store.js';
 
@@ -12,11 +12,12 @@ export const exportSession = command({
   summary: 'Writes a session as JSON lines: its state, then every message of its log.',
   examples: ['x sessions export s-001 > s-001.jsonl'],
   async run({ values, positionals: [sessionId = ''], output }) {
-    const key = SessionKey.of({ ...scopeOf(values), sessionId });
+    let key: SessionKey;
     const { store, close } = await openStore(values, { readOnly: true });
     try {
+      key = await findSession(store, scopeOf(values), sessionId);
       const { state, version } = await openSession(store, key);
-      if (version === 0) throw new UsageError(`There is no session ${key}; see x sessions list.`);
+      if (version === 0) throw noSession(key);
       output.write(`${JSON.stringify({ type: 'state', key: key.parts, version, state })}\n`);
     } finally {
       await close();

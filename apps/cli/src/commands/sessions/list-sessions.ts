@@ -1,5 +1,6 @@
 import type { SessionInfo } from '@x/core';
 import { command } from '../../command.js';
+import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
 import { openStore, storeOptions } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
@@ -26,15 +27,12 @@ export const listSessions = command({
       await close();
     }
     for (const { key, version, createdAt, updatedAt, messages, bytes, title = '', metadata } of found) {
-      const { tenantId, userId, agentId, sessionId } = key.parts;
       if (values.json) {
         const info = { ...key.parts, version, createdAt, updatedAt, messages, bytes, title, metadata };
         output.write(`${JSON.stringify(info)}\n`);
       } else {
-        const owner = [tenantId, userId, agentId].filter((part) => part !== undefined).join(' / ');
-        output.write(
-          `${oneLine(`${updatedAt}  v${version}  ${sessionId}${owner === '' ? '' : `  (${owner})`}  ${title}`.trimEnd())}\n`,
-        );
+        const line = `${updatedAt}  v${version}  ${describeSession(key.parts)}  ${title}`;
+        output.write(`${oneLine(line.trimEnd())}\n`);
       }
     }
     if (failure !== undefined) throw failure.error;

@@ -1,4 +1,4 @@
-import { type Command, UsageError } from '../../command.js';
+import { type Command, didYouMean, UsageError } from '../../command.js';
 import { show } from '../show.js';
 import { copySessions, importSession } from './copy-sessions.js';
 import { deleteSession } from './delete-session.js';
@@ -20,8 +20,12 @@ export const sessions: Command = {
     if (name.startsWith('-')) return listSessions.run(args, streams);
     const command = subcommands.find((each) => each.name === `sessions ${name}`);
     if (command !== undefined) return command.run(rest, streams);
+    const meant = didYouMean(
+      `sessions ${name}`,
+      subcommands.map((each) => each.name),
+    );
     throw new UsageError(
-      `There is no command "sessions ${name}"; x sessions --help lists those that there are.`,
+      `There is no command "sessions ${name}"${meant || '; x sessions --help lists those that there are.'}`,
     );
   },
 };

@@ -2,7 +2,7 @@ import type { Capability, Model } from '@x/core';
 import picomatch from 'picomatch';
 import type { AgentSettings, ComposedAgent } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
-import { describeUnknown, nearNames, toolNamesOf } from '../../agent/tool-references.js';
+import { describeUnknown, nearTools, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
 import { permissions } from '../permissions/permissions.js';
 import { INHERITANCE, inheritance } from './inheritance.js';
@@ -133,7 +133,7 @@ export function unknownToolsOf(subagents: readonly Subagent[], parent: ComposedA
     return Object.entries({ tools, deny: denied }).flatMap(([list, names]) =>
       names
         .filter((tool) => /^[\w.:-]+$/.test(tool) && ![...known, 'read', 'write'].includes(tool))
-        .map((tool) => `${name}.${list}: ${describeUnknown(tool, nearNames(tool, known))}`),
+        .map((tool) => `${name}.${list}: ${describeUnknown(tool, nearTools(tool, known))}`),
     );
   });
 }
