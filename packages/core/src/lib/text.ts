@@ -55,7 +55,7 @@ export function nearNames(name: string, known: Iterable<string>, beginning = fal
  * Counts the characters to leave out, put in, exchange or swap with a neighbor until one text becomes the other: the optimal
  * string alignment distance.
  */
-export function editDistance(left: string, right: string): number {
+function editDistance(left: string, right: string): number {
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: right.length + 1 }, (_, column) => column);
   for (let row = 1; row <= left.length; row++) {
