@@ -17,7 +17,8 @@ import { observerFor, reducersOf } from './run/ladder.js';
  * is called, and the record of what happened is the summary. `contextWindow` is the window of the model that reads the
  * conversation. Default: the window of `model`, else 128 000 tokens.
  *
- * `compact` and `plan` throw an `InvalidInputError` for a list that is no conversation. Any other failure is an outcome.
+ * `compact` and `plan` throw an `InvalidInputError` for a list that holds no messages. Any other failure is an outcome, also
+ * that two messages have one id.
  *
  * @example
  * const compactor = createCompactor({ model, contextWindow: 200_000 });

@@ -23,8 +23,8 @@ const optionsSchema = z.strictObject({
 });
 
 const REMEDY =
-  'Make messages with userMessage and its kin, or read them with messageSchema; adapters for other libraries are in ' +
-  '@x/ai-sdk, @x/openai-agents and @x/langchain.';
+  'Make messages with userMessage and its kin, or read them with messageSchema. openaiMessages() and anthropicMessages() of ' +
+  '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
 
 /**
  * Refuses what is no request: messages of another library most of all. Looks at the outside of each message alone, since a

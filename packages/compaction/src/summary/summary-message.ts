@@ -67,6 +67,11 @@ export function summaryMessage(parts: SummaryParts): Message {
   });
 }
 
+/** Tests if a text is the one of a summary, where nothing else tells any more. */
+export function isSummaryText(text: string): boolean {
+  return text.startsWith(OPEN) && text.trimEnd().endsWith(CLOSE);
+}
+
 function wrapped(sections: readonly (string | false | undefined)[]): readonly TextBlock[] {
   const text = sections.filter(Boolean).join('\n\n');
   return text === '' ? [] : [{ type: 'text', text: `${OPEN}\n${text}\n${CLOSE}` }];

@@ -1,0 +1,246 @@
+import {
+  type ContentBlock,
+  digest,
+  type FileBlock,
+  InvalidInputError,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type OpaqueBlock,
+  parseWith,
+  type ToolOutputBlock,
+  type ToolUseBlock,
+  textOf,
+} from '@x/core';
+import * as z from 'zod/mini';
+import { isSummaryText } from '../summary/summary-message.js';
+
+/** Providers keep no times: one for all, so that a message is the same whenever it is read. */
+const CREATED_AT = new Date(0).toISOString();
+
+/** A message of a provider's API, where no type of the provider's library is named. */
+export interface ProviderMessage {
+  readonly role: string;
+  readonly [key: string]: unknown;
+}
+
+/**
+ * Reads a provider's messages, and writes them back. One adapter serves one conversation: it remembers which message it
+ * read from which object. To change an object that it read, put another in its place.
+ */
+export interface MessageAdapter<Source extends object> {
+  /**
+   * Reads a list, or what was added to it since. The same object gives the same message. Ids follow from content and order,
+   * so that another process reads the same ones.
+   *
+   * @throws {InvalidInputError} naming the first bad message and every bad field of it.
+   */
+  read(sources: readonly Source[]): Message[];
+  /**
+   * Writes messages. One that nothing altered is the very object that it was read from; an altered one keeps all other parts.
+   *
+   * @throws {InvalidInputError} for a block that the provider has no words for.
+   */
+  write(messages: readonly Message[]): Source[];
+}
+
+/** A part of a message, open to be read. Texts, thoughts and results are in Anthropic's words, whichever the provider. */
+export type Part = Readonly<Record<string, unknown>> & { readonly type: string };
+
+/** The words of one provider. */
+export interface Dialect {
+  readonly name: string;
+  /** The key under which messages and blocks carry what only this provider knows. */
+  readonly key: string;
+  readonly schema: z.ZodMiniType;
+  /** The fields of a message and of a part that {@link Dialect} and adapter read; the others are carried. */
+  readonly fields: readonly string[];
+  split(source: ProviderMessage): readonly Part[];
+  /** Writes a message; several results are several messages where the provider has it so. */
+  join(role: Message['role'], parts: readonly Part[]): readonly ProviderMessage[] | undefined;
+  /** Reads a call or a file; `undefined` for another part, which is kept unread. */
+  read(part: Part): FileBlock | ToolUseBlock | undefined;
+  write(block: FileBlock | ToolUseBlock): Part | undefined;
+}
+
+/** An object that was read, its content then, and its messages. */
+interface Reading {
+  readonly source: ProviderMessage;
+  readonly content: unknown;
+  readonly messages: readonly Message[];
+}
+
+/** Makes an adapter of a provider's words. */
+export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapter<Source> {
+  const { name, key, fields } = dialect;
+  const bySource = new WeakMap<object, Reading>();
+  const byMessage = new WeakMap<Message, Reading>();
+  const parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
+  const toolNames = new Map<string, string>();
+  const seen = new Map<string, number>();
+
+  function remember(source: ProviderMessage, messages: readonly Message[]): void {
+    const reading = { source, content: source.content, messages };
+    bySource.set(source, reading);
+    for (const message of messages) byMessage.set(message, reading);
+  }
+
+  function readMessage(source: ProviderMessage, index: number): readonly Message[] {
+    const known = isObject(source) ? bySource.get(source) : undefined;
+    if (known !== undefined && known.content === source.content) return known.messages;
+    parseWith(dialect.schema, source, `${name} message ${index}`);
+    const hash = digest(JSON.stringify(source)).slice(0, 24);
+    const count = (seen.get(hash) ?? 0) + 1;
+    seen.set(hash, count);
+    const id = count === 1 ? hash : `${hash}-${count}`;
+    const blocks = dialect.split(source).map(readPart);
+    const results = blocks.filter(({ type }) => type === 'tool_result');
+    const said = blocks.filter(({ type }) => type !== 'tool_result');
+    const about = { createdAt: CREATED_AT, ...carry('metadata', source) };
+    const messages: Message[] = results.length > 0 ? [{ id, role: 'tool', content: results, ...about }] : [];
+    if (said.length > 0 || results.length === 0) {
+      const role = source.role === 'developer' ? 'system' : (source.role as Message['role']);
+      const isSummary = role === 'user' && isSummaryText(textOf(said));
+      const own = { id: results.length > 0 ? `${id}.1` : id, role, content: said, ...about };
+      messages.push(isSummary ? { ...own, kind: 'summary' } : own);
+    }
+    remember(source, messages);
+    return messages;
+  }
+
+  function carry<Field extends string>(
+    field: Field,
+    source: object,
+  ): { readonly [name in Field]?: JsonObject } {
+    const rest = Object.entries(source).filter(([own]) => !fields.includes(own));
+    return (rest.length === 0 ? {} : { [field]: { [key]: json(Object.fromEntries(rest)) } }) as never;
+  }
+
+  function carried(metadata: JsonObject | undefined): object {
+    const rest = metadata?.[key];
+    return isObject(rest) ? rest : {};
+  }
+
+  function readPart(part: Part): ContentBlock {
+    const read = blockOf(part);
+    const block = read.type === 'opaque' ? read : { ...read, ...carry('providerMetadata', part) };
+    if (block.type === 'tool_use') toolNames.set(block.id, block.name);
+    parts.set(block, part);
+    return block;
+  }
+
+  function blockOf(part: Part): ContentBlock {
+    if (part.type === 'text') return { type: 'text', text: String(part.text) };
+    if (part.type === 'thinking') {
+      const signed = typeof part.signature === 'string' ? { signature: part.signature } : {};
+      return { type: 'thinking', thinking: String(part.thinking), ...signed };
+    }
+    if (part.type !== 'tool_result')
+      return dialect.read(part) ?? { type: 'opaque', provider: key, data: json(part), ...halfOf(part) };
+    const toolUseId = String(part.tool_use_id);
+    const output = partsOf(part.content).map((own): ToolOutputBlock => {
+      const block = readPart(own);
+      if (block.type === 'text' || block.type === 'file') return block;
+      const text: ToolOutputBlock = { type: 'text', text: JSON.stringify(own) };
+      parts.set(text, own);
+      return text;
+    });
+    const toolName = toolNames.get(toolUseId) ?? '';
+    return { type: 'tool_result', toolUseId, toolName, output, isError: part.is_error === true };
+  }
+
+  function writePart(block: ContentBlock): Part {
+    const what = block.type === 'opaque' ? `block of ${block.provider}` : `${block.type} block`;
+    return parts.get(block) ?? newPart(block) ?? refuse(what);
+  }
+
+  function refuse(what: string): never {
+    const message = `a ${what} cannot be given to ${name}; leave it out, or use reducers that write text`;
+    throw new InvalidInputError('conversation', [{ path: 'content', message }]);
+  }
+
+  function newPart(block: ContentBlock): Part | undefined {
+    const rest = carried(block.providerMetadata);
+    if (block.type === 'opaque') return block.provider === key ? (block.data as Part) : undefined;
+    if (block.type === 'text') return { ...rest, type: 'text', text: block.text };
+    if (block.type === 'thinking') {
+      const signed = block.signature === undefined ? {} : { signature: block.signature };
+      return { ...rest, type: 'thinking', thinking: block.thinking, ...signed };
+    }
+    if (block.type === 'tool_result') {
+      const content = contentOf(block.output.map(writePart));
+      const error = block.isError ? { is_error: true } : {};
+      return { ...rest, type: 'tool_result', tool_use_id: block.toolUseId, content, ...error };
+    }
+    const part = dialect.write(block);
+    return part && { ...rest, ...part };
+  }
+
+  return {
+    read: (sources) => sources.flatMap((source, index) => readMessage(source as never, index)),
+    write(messages) {
+      const written: ProviderMessage[] = [];
+      for (let index = 0; index < messages.length; index++) {
+        const message = messages[index] as Message;
+        const reading = byMessage.get(message);
+        if (reading?.messages.every((own, at) => own === messages[index + at])) {
+          written.push(reading.source);
+          index += reading.messages.length - 1;
+          continue;
+        }
+        const rest = carried(message.metadata);
+        const parts = message.content.map(writePart);
+        const made = dialect.join(message.role, parts) ?? refuse(`${message.role} message`);
+        const sources = made.map((source) => ({ ...rest, ...source }));
+        for (const source of sources.length === 1 ? sources : []) remember(source, [message]);
+        written.push(...sources);
+      }
+      // The few that are made anew are of the type's own kinds.
+      return written as object[] as Source[];
+    },
+  };
+}
+
+/**
+ * The schema of a message's content: a text, or parts.
+ *
+ * @param strings By the type of a part, the fields that must be strings.
+ */
+export function contentSchema(strings: { readonly [type: string]: readonly string[] }) {
+  const part = z.looseObject({ type: z.string() }).check((context) => {
+    const { value } = context;
+    for (const [type, keys] of Object.entries(strings)) {
+      for (const path of type === value.type ? keys : []) {
+        if (typeof value[path] === 'string') continue;
+        context.issues.push({ code: 'custom', path: [path], message: 'must be a string', input: value });
+      }
+    }
+  });
+  return z.union([z.string(), z.array(part)]);
+}
+
+/** Parts of a content; a text is one, an empty one none. */
+export function partsOf(content: unknown): readonly Part[] {
+  if (typeof content !== 'string') return (content ?? []) as readonly Part[];
+  return content === '' ? [] : [{ type: 'text', text: content }];
+}
+
+/** The content of parts; a string for a plain text alone. */
+export function contentOf(parts: readonly Part[]): string | readonly Part[] {
+  const [only, second] = parts;
+  if (only === undefined) return '';
+  const isPlain = second === undefined && only.type === 'text' && Object.keys(only).length === 2;
+  return isPlain ? String(only.text) : parts;
+}
+
+/** A value of a provider as plain JSON. */
+export function json(value: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
+}
+
+/** Which half of which call a part is, of a tool that the provider runs. */
+function halfOf({ type, id, tool_use_id: callId }: Part): Pick<OpaqueBlock, 'callId' | 'half'> {
+  if (type.endsWith('_result') && typeof callId === 'string') return { callId, half: 'result' };
+  return type.endsWith('_tool_use') && typeof id === 'string' ? { callId: id, half: 'call' } : {};
+}

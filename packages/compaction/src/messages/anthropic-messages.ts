@@ -1,0 +1,86 @@
+import type { FileSource } from '@x/core';
+import * as z from 'zod/mini';
+import {
+  adapterOf,
+  contentOf,
+  contentSchema,
+  type Dialect,
+  json,
+  type MessageAdapter,
+  type ProviderMessage,
+  partsOf,
+} from './adapter.js';
+
+const KEY = 'anthropic-messages';
+
+const dialect: Dialect = {
+  name: 'Anthropic',
+  key: KEY,
+  schema: z.looseObject({
+    role: z.enum(
+      ['user', 'assistant'],
+      'must be user or assistant; instructions are `system` of the request',
+    ),
+    content: contentSchema({
+      text: ['text'],
+      thinking: ['thinking'],
+      tool_use: ['id', 'name'],
+      tool_result: ['tool_use_id'],
+    }),
+  }),
+  fields: [
+    ...['role', 'content', 'type', 'text', 'thinking', 'signature'],
+    ...['id', 'name', 'input', 'tool_use_id', 'is_error', 'source'],
+  ],
+  split: ({ content }) => partsOf(content),
+  join: (role, parts) =>
+    role === 'system'
+      ? undefined
+      : [{ role: role === 'assistant' ? role : 'user', content: contentOf(parts) }],
+  read(part) {
+    const { type, id, name, input = {} } = part;
+    if (type === 'tool_use') return { type, id: String(id), name: String(name), input: json(input) };
+    if (type !== 'image' && type !== 'document') return undefined;
+    const {
+      type: kind,
+      media_type,
+      data,
+      url,
+      file_id,
+    } = (part.source ?? {}) as Readonly<Record<string, string>>;
+    const mediaType = media_type ?? (type === 'image' ? 'image/*' : 'application/pdf');
+    const file = (source: FileSource) => ({ type: 'file', mediaType, source }) as const;
+    if (kind === 'base64' && data !== undefined) return file({ type: kind, data });
+    if (kind === 'url' && url !== undefined) return file({ type: kind, url });
+    return kind === 'file' && file_id !== undefined
+      ? file({ type: 'provider', provider: KEY, id: file_id })
+      : undefined;
+  },
+  write(block) {
+    if (block.type === 'tool_use')
+      return { type: 'tool_use', id: block.id, name: block.name, input: block.input };
+    const { mediaType, source } = block;
+    const type = mediaType.startsWith('image/') ? 'image' : 'document';
+    if (source.type === 'base64')
+      return { type, source: { type: 'base64', media_type: mediaType, data: source.data } };
+    if (source.type === 'url') return { type, source: { type: 'url', url: source.url } };
+    if (source.type !== 'provider' || source.provider !== KEY) return undefined;
+    return { type, source: { type: 'file', file_id: source.id } };
+  },
+};
+
+/**
+ * Makes an adapter for the messages of Anthropic's Messages API. Instructions travel as `system` of the request.
+ *
+ * @example
+ * ```ts
+ * const adapter = anthropicMessages<MessageParam>();
+ * const outcome = await compactor.compact(adapter.read(messages), { system });
+ * messages = adapter.write(outcome.messages);
+ * ```
+ */
+export function anthropicMessages<
+  Source extends { readonly role: string } = ProviderMessage,
+>(): MessageAdapter<Source> {
+  return adapterOf(dialect);
+}

@@ -1,0 +1,3 @@
+export type { MessageAdapter, ProviderMessage } from './adapter.js';
+export { anthropicMessages } from './anthropic-messages.js';
+export { openaiMessages } from './openai-messages.js';

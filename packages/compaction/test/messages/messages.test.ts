@@ -1,0 +1,276 @@
+import { createCompactor } from '@x/compaction';
+import { anthropicMessages, openaiMessages, type ProviderMessage } from '@x/compaction/messages';
+import { InvalidInputError, type Message, pairingOf, textOf, toolResultsOf, userMessage } from '@x/core';
+import { dialectSuite } from '@x/testkit/suites';
+import { expect, it } from 'vitest';
+
+const call = (id: string, rest: object = {}) => ({
+  id,
+  type: 'function',
+  function: { name: 'read', arguments: `{ "path":  "${id}.ts" }` },
+  ...rest,
+});
+const use = (id: string) => ({ type: 'tool_use', id, name: 'read', input: { path: `${id}.ts` } });
+const cached = { cache_control: { type: 'ephemeral' } };
+
+const openaiConversations = {
+  'words, thoughts and files': (): ProviderMessage[] => [
+    { role: 'developer', content: 'Rules' },
+    {
+      role: 'user',
+      name: 'alice',
+      content: [
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA', detail: 'low' } },
+        { type: 'image_url', image_url: { url: 'https://example.com/a.png' } },
+        { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } },
+        { type: 'file', file: { file_id: 'file-1' } },
+        { type: 'text', text: 'Look' },
+      ],
+    },
+    { role: 'assistant', content: 'Seen.', reasoning_content: 'Hm', annotations: [] },
+    { role: 'user', content: 'Thanks' },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: 'No.' }] },
+  ],
+  'calls at once': (): ProviderMessage[] => [
+    { role: 'user', content: 'Read all' },
+    {
+      role: 'assistant',
+      content: 'Reading.',
+      tool_calls: [
+        call('a', { extra_content: { google: { thought_signature: 'abc' } } }),
+        call('b'),
+        { id: 'c', type: 'custom', custom: { name: 'run', input: 'ls' } },
+      ],
+    },
+    { role: 'tool', tool_call_id: 'a', content: 'plain' },
+    { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'in parts' }] },
+    { role: 'tool', tool_call_id: 'c', content: 'a.ts' },
+    { role: 'assistant', content: null, tool_calls: [call('d')] },
+    { role: 'tool', tool_call_id: 'd', content: 'the last' },
+    { role: 'assistant', content: 'Done.' },
+  ],
+};
+
+const anthropicConversations = {
+  'words, thoughts and files': (): ProviderMessage[] => [
+    {
+      role: 'user',
+      content: [
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' }, ...cached },
+        { type: 'image', source: { type: 'file', file_id: 'file_1' } },
+        { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' }, title: 'A' },
+        { type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'Words' } },
+        { type: 'text', text: 'Look', ...cached },
+      ],
+    },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'Hm', signature: 'abc' },
+        { type: 'redacted_thinking', data: 'xyz' },
+        { type: 'text', text: 'Seen.' },
+      ],
+    },
+    { role: 'user', content: 'Thanks' },
+  ],
+  'calls at once': (): ProviderMessage[] => [
+    { role: 'user', content: 'Read both' },
+    { role: 'assistant', content: [{ type: 'text', text: 'Reading.' }, use('a'), use('b')] },
+    {
+      role: 'user',
+      content: [
+        { type: 'tool_result', tool_use_id: 'a', content: 'plain', is_error: false },
+        {
+          type: 'tool_result',
+          tool_use_id: 'b',
+          is_error: true,
+          content: [
+            { type: 'text', text: 'broken' },
+            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } },
+            { type: 'search_result', source: 'u', title: 'T', content: [] },
+          ],
+          ...cached,
+        },
+      ],
+    },
+    { role: 'assistant', content: 'Done.' },
+  ],
+  'tools that the provider runs': (): ProviderMessage[] => [
+    { role: 'user', content: 'Search' },
+    {
+      role: 'assistant',
+      content: [
+        { type: 'server_tool_use', id: 's1', name: 'web_search', input: { query: 'q' } },
+        { type: 'web_search_tool_result', tool_use_id: 's1', content: [] },
+        { type: 'text', text: 'Found.' },
+      ],
+    },
+    { role: 'user', content: 'And?' },
+  ],
+};
+
+dialectSuite<ProviderMessage>({
+  name: 'OpenAI Chat Completions',
+  open: () => openaiMessages(),
+  conversations: openaiConversations,
+});
+dialectSuite<ProviderMessage>({
+  name: 'Anthropic Messages',
+  open: () => anthropicMessages(),
+  conversations: anthropicConversations,
+});
+
+/** A long conversation of each provider, with a call and its result a turn. */
+const turns = {
+  OpenAI: (id: string): ProviderMessage[] => [
+    { role: 'assistant', content: null, tool_calls: [call(id)] },
+    { role: 'tool', tool_call_id: id, content: `export const ${id} = 1;\n`.repeat(80) },
+  ],
+  Anthropic: (id: string): ProviderMessage[] => [
+    { role: 'assistant', content: [use(id)] },
+    {
+      role: 'user',
+      content: [{ type: 'tool_result', tool_use_id: id, content: `export const ${id} = 1;\n`.repeat(80) }],
+    },
+  ],
+};
+const providers = [
+  ['OpenAI', openaiMessages, turns.OpenAI],
+  ['Anthropic', anthropicMessages, turns.Anthropic],
+] as const;
+
+it.each(providers)('compacts a loop over messages of %s again and again', async (_, open, turn) => {
+  const compactor = createCompactor({ contextWindow: 16_000 });
+  const adapter = open();
+  let list: ProviderMessage[] = [{ role: 'user', content: 'Find the slow part' }];
+  let applied = 0;
+  for (let step = 0; step < 80; step++) {
+    list.push(...turn(`c${step}`));
+    const messages = adapter.read(list);
+    expect(pairingOf(messages).orphanResults.size).toBe(0);
+    const outcome = await compactor.compact(messages, { reason: 'proactive_budget' });
+    expect(outcome.status, outcome.reason).not.toBe('failed');
+    const written = adapter.write(outcome.messages);
+    if (outcome.status !== 'applied') {
+      expect(written).toEqual(list);
+      for (const [index, message] of written.entries()) expect(message).toBe(list[index]);
+      continue;
+    }
+    applied++;
+    expect(adapter.read(written)).toEqual(outcome.messages);
+    list = written;
+  }
+  expect(applied).toBeGreaterThan(1);
+  // Another process reads what was sent: the summary still is one, the names of tools are known.
+  const elsewhere = open().read(JSON.parse(JSON.stringify(list)) as ProviderMessage[]);
+  expect(elsewhere.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
+  expect(elsewhere.flatMap(toolResultsOf).every(({ toolName }) => toolName === 'read')).toBe(true);
+});
+
+it.each(providers)(
+  'takes in what was added to a conversation of %s, equal words too',
+  async (_, open, turn) => {
+    const adapter = open();
+    const messages = adapter.read([{ role: 'user', content: 'Go on' }, ...turn('a')]);
+    const tail = adapter.read([{ role: 'user', content: 'Go on' }, ...turn('b')]);
+    const all = [...messages, ...tail];
+    expect(new Set(all.map(({ id }) => id)).size).toBe(all.length);
+    const outcome = await createCompactor({ contextWindow: 16_000 }).compact(all, { reason: 'manual' });
+    expect(outcome.status, outcome.reason).not.toBe('failed');
+    const again = open();
+    expect(again.read([{ role: 'user', content: 'Go on' }, ...turn('a')]).map(({ id }) => id)).toEqual(
+      messages.map(({ id }) => id),
+    );
+  },
+);
+
+it('reads an object anew whose content was replaced', () => {
+  const adapter = openaiMessages();
+  const source = { role: 'user', content: 'The key is hunter2' };
+  adapter.read([source]);
+  source.content = 'The key is gone';
+  expect(textOf(adapter.read([source])[0] as Message)).toBe('The key is gone');
+});
+
+it('keeps what the user says beside the results of calls a message of its own, which either may outlive', () => {
+  const adapter = anthropicMessages();
+  const result = { type: 'tool_result', tool_use_id: 'a', content: 'plain' };
+  const said = { type: 'text', text: 'Stop there' };
+  const sources: ProviderMessage[] = [
+    { role: 'user', content: 'Read' },
+    { role: 'assistant', content: [use('a')] },
+    { role: 'user', content: [result, said] },
+  ];
+  const messages = adapter.read(sources);
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+  expect(adapter.write(messages)[2]).toBe(sources[2]);
+  expect(adapter.write([...messages.slice(0, 1), ...messages.slice(3)])).toEqual([
+    { role: 'user', content: 'Read' },
+    { role: 'user', content: 'Stop there' },
+  ]);
+});
+
+it('keeps what an altered call carries for its provider, and writes a custom call as one', () => {
+  const adapter = openaiMessages();
+  const sources = openaiConversations['calls at once']();
+  const messages = adapter.read(sources).map((message) => ({
+    ...message,
+    content: message.content.map((block) => (block.type === 'tool_use' ? { ...block, input: 'cut' } : block)),
+  }));
+  expect(adapter.write(messages)[1]).toMatchObject({
+    content: 'Reading.',
+    tool_calls: [
+      { id: 'a', extra_content: { google: { thought_signature: 'abc' } }, function: { arguments: 'cut' } },
+      { id: 'b', type: 'function' },
+      { id: 'c', type: 'custom', custom: { name: 'run', input: 'cut' } },
+    ],
+  });
+});
+
+it('carries a conversation from one provider to the other', () => {
+  const read = anthropicMessages().read(anthropicConversations['calls at once']());
+  const written = openaiMessages().write(read);
+  expect(written.map(({ role, tool_call_id }) => tool_call_id ?? role)).toEqual([
+    'user',
+    'assistant',
+    'a',
+    'b',
+    'assistant',
+  ]);
+  const back = anthropicMessages().write(openaiMessages().read(openaiConversations['calls at once']()));
+  expect(back.at(-2)).toEqual({
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: 'd', content: 'the last' }],
+  });
+});
+
+it.each([
+  [
+    openaiMessages,
+    [
+      { role: 'user', content: 'a' },
+      { role: 'tool', content: 'b' },
+    ],
+    /OpenAI message 1.*tool_call_id/s,
+  ],
+  [openaiMessages, [{ role: 'function', name: 'f', content: 'b' }], /OpenAI message 0.*role/s],
+  [anthropicMessages, [{ role: 'system', content: 'Rules' }], /`system` of the request/],
+  [
+    anthropicMessages,
+    [{ role: 'user', content: [{ type: 'text' }] }],
+    /content: .*\[0\]\.text: must be a string/,
+  ],
+  [openaiMessages, [null], /OpenAI message 0/],
+])('refuses with the path what is no message of %o', (open, sources, message) => {
+  const read = () => open().read(sources as ProviderMessage[]);
+  expect(read).toThrow(InvalidInputError);
+  expect(read).toThrow(message);
+});
+
+it('refuses to write what the provider has no words for', () => {
+  const foreign = userMessage([{ type: 'opaque', provider: 'other', data: {} }]);
+  expect(() => openaiMessages().write([foreign])).toThrow(/a block of other cannot be given to OpenAI/);
+  expect(() => anthropicMessages().write([{ ...foreign, role: 'system', content: [] }])).toThrow(
+    /system message/,
+  );
+});
