@@ -21,6 +21,9 @@ const words = process.argv.slice(2);
 const started = performance.now();
 const folder = await mkdtemp(join(tmpdir(), 'walk-'));
 const closers = [() => rm(folder, { recursive: true, force: true, maxRetries: 20 })];
+/** A documented program that earns a warning of its own product is wrong, or the warning is. */
+const WARNS = /^.*\b(?:Warning|warning):/m;
+
 process.exitCode = await walk().finally(async () => {
   for (const close of closers.reverse()) await close();
 });
@@ -176,9 +179,6 @@ async function walkCommands({ file, packages, commands }, directory, services) {
   }
   return problems;
 }
-
-/** A documented program that earns a warning of its own product is wrong, or the warning is. */
-const WARNS = /^.*\b(?:Warning|warning):/m;
 
 /** The examples, with the packages as npm gives them. */
 async function walkExamples(registry) {
