@@ -3,10 +3,14 @@ import { type CompactionSettings, createCompactor } from '@x/compaction';
 import type { Compactor } from '@x/core';
 import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';
+import { tokensOf } from './trigger.js';
+
+/** Below this many tokens a trigger point has no room for a summary beside what is kept. */
+const LEAST_POINT = 2_000;
 
 /**
- * The compactor that LangChain's settings describe. The middleware decides when it runs; the compactor's own trigger, a
- * window that is nearly full, holds besides. A default of the compactor never contradicts a setting. As with LangChain a
+ * The compactor that LangChain's settings describe. The middleware decides when it runs; tokens that it runs at are the
+ * compactor's trigger point. A default of the compactor never contradicts a setting. As with LangChain a
  * summary stands for the user's words too, unless `compat` is off: in front of it they would reach a small trigger again.
  *
  * @param kept The newest messages, which stay.
@@ -16,12 +20,17 @@ export function compactorOf(settings: ResolvedSettings, kept: number, run: Runna
   const { model, window, summaryPrompt, trimTokensToSummarize, options } = settings;
   if (options.compactor !== undefined) return options.compactor;
   const { compaction = {} } = options;
+  const sizes = (settings.trigger ?? []).flatMap((size) => tokensOf(size, window) ?? []);
+  // A reduction that leaves no less than what makes one due would be followed by the next one at once.
+  const due = Math.min(Math.max(LEAST_POINT, Math.min(...sizes)), window ?? Infinity);
+  const trigger = sizes.length > 0 ? { trigger: { tokens: due } } : {};
   const config: CompactionSettings = {
     ...compaction,
     ...(model === undefined
       ? {}
       : { model: fromChatModel(model, { run, asText: options.compat !== false, trimTokensToSummarize }) }),
     ...(window === undefined ? {} : { contextWindow: window }),
+    ...trigger,
     ...(summaryPrompt ? { summary: { ...compaction.summary, prompt: summaryPrompt } } : {}),
     keep: { ...(options.compat === false ? {} : { users: 0 }), ...compaction.keep, messages: kept },
   };

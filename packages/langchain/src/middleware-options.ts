@@ -1,6 +1,6 @@
 import type { BaseLanguageModel } from '@langchain/core/language_models/base';
 import type { BaseMessage } from '@langchain/core/messages';
-import type { CompactionSettings } from '@x/compaction';
+import { type CompactionSettings, compactionConfigSchema } from '@x/compaction';
 import type { CompactionOutcome, Compactor } from '@x/core';
 import * as z from 'zod';
 
@@ -34,7 +34,8 @@ export const middlewareContextSchema = z.object({
     .optional(),
   /**
    * Compacts when all sizes of one condition are reached; of several conditions, one suffices. Default: never before
-   * the provider refuses a request; with `compat: false` when the compactor's own triggers say so.
+   * the provider refuses a request; with `compat: false`, or a `trigger` in `compaction`, when the compactor's own says so. The
+   * compactor aims for half of these tokens, and keeps of `keep` what leaves it below them.
    */
   trigger: z.union([sizeSchema, z.array(sizeSchema).readonly()]).optional(),
   /** What stays as it is: exactly one size. Default: 20 messages. */
@@ -62,13 +63,13 @@ export const middlewareOptionsSchema = z
     compat: z.boolean().optional(),
     /** The window of the agent's model in tokens. Default: the profile of `model`, or the size known by its name. */
     contextWindow: z.int().positive().optional(),
-    /** Every other key of `createCompactor`. */
-    compaction: z
-      .custom<Omit<CompactionSettings, 'model' | 'contextWindow'>>(
-        (value) => typeof value === 'object' && value !== null,
-        'must be an object',
-      )
-      .optional(),
+    /** Every other key of `createCompactor`. Its `trigger` makes a reduction due where none is named beside it. */
+    compaction: z.optional(
+      compactionConfigSchema as unknown as z.ZodType<
+        unknown,
+        Omit<CompactionSettings, 'model' | 'contextWindow'>
+      >,
+    ),
     /** A compactor of your own, in place of `model`, `keep`, `summaryPrompt` and `compaction`. */
     compactor: z
       .custom<Compactor>((value) => isFunction((value as Compactor | null)?.compact), 'must be a Compactor')

@@ -25,7 +25,8 @@ export async function dueNow(
   messages: readonly BaseMessage[],
 ): Promise<Due | undefined> {
   const { trigger, window, options } = settings;
-  if (trigger === undefined && options.compat !== false) return undefined;
+  const isCompactors = options.compat === false || options.compaction?.trigger !== undefined;
+  if (trigger === undefined && !isCompactors) return undefined;
   for (const size of trigger ?? []) {
     if (size.messages !== undefined && messages.length < size.messages) continue;
     const needed = tokensOf(size, window);
@@ -63,7 +64,10 @@ async function count({ tokenCounter }: ResolvedSettings, messages: readonly Base
 }
 
 /** Tokens of a size, where it names any; of `tokens` and `fraction` the larger one. */
-function tokensOf({ tokens, fraction }: MiddlewareSize, window: number | undefined): number | undefined {
+export function tokensOf(
+  { tokens, fraction }: MiddlewareSize,
+  window: number | undefined,
+): number | undefined {
   if (fraction === undefined) return tokens === undefined ? undefined : Math.floor(tokens);
   if (window === undefined) {
     const message =

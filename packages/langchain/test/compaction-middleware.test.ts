@@ -314,3 +314,64 @@ it('refuses options that are unknown or have no effect', () => {
   const compactor = { compact: () => Promise.reject(new Error()), plan: () => Promise.reject(new Error()) };
   expect(() => compactionMiddleware({ compactor, keep: { messages: 3 } })).toThrow('of your own');
 });
+
+/** An agent that reads files for as many steps, a call and a result each, and what its middleware did. */
+async function readingFor(steps: number, options: Parameters<typeof compactionMiddleware>[0]) {
+  const outcomes: CompactionOutcome[] = [];
+  const model = fakeModel();
+  for (let index = 0; index < steps; index++) {
+    const call = { name: 'read_file', args: { path: `src/file-${index}.ts` }, id: `call-${index}` };
+    model.respond(new AIMessage({ content: 'The next.', tool_calls: [{ ...call, type: 'tool_call' }] }));
+  }
+  model.respond(new AIMessage('All read.'));
+  const onCompaction = (outcome: CompactionOutcome) => void outcomes.push(outcome);
+  const agent = createAgent({
+    model,
+    tools: [read],
+    middleware: [compactionMiddleware({ ...options, onCompaction })],
+  });
+  const asked = [new HumanMessage('Read all files')];
+  const { messages } = await agent.invoke({ messages: asked }, { recursionLimit: 400 });
+  return { messages, applied: outcomes.filter(({ status }) => status === 'applied') };
+}
+
+it('reduces to well below the tokens that make a reduction due, so that one lasts', async () => {
+  const { applied } = await readingFor(60, { trigger: { tokens: 3_000 }, keep: { messages: 6 } });
+  expect(applied.length).toBeGreaterThan(2);
+  for (const { tokensAfter } of applied) expect(tokensAfter).toBeLessThan(2_400);
+  // About 350 tokens a step: a reduction must last for some.
+  expect(applied.length).toBeLessThan(60 / 3);
+});
+
+it('lasts with the default keep too, where that alone has most of the tokens', async () => {
+  const { applied } = await readingFor(60, { trigger: { tokens: 4_000 } });
+  expect(applied.length).toBeGreaterThan(1);
+  expect(applied.length).toBeLessThan(60 / 3);
+});
+
+it('says that the user’s words stand before a summary only where they do', async () => {
+  const run = async (compat: boolean) => {
+    const agent = createAgent({
+      model: fakeModel().respond(new AIMessage('Fine.')),
+      tools: [],
+      middleware: [compactionMiddleware({ trigger: { messages: 30 }, keep: { messages: 4 }, compat })],
+    });
+    const { messages } = await agent.invoke({ messages: asked(20) });
+    const at = messages.findIndex(({ additional_kwargs: { lc_source } }) => lc_source === 'summarization');
+    return { at, says: messages[at]?.text.includes("stands before it in the user's own words") };
+  };
+  expect(await run(true)).toEqual({ at: 0, says: false });
+  expect(await run(false)).toMatchObject({ at: expect.any(Number), says: true });
+});
+
+it('takes the trigger of the compactor as one, and refuses settings of it when it is made', async () => {
+  const compaction = { trigger: { share: 0.1 } };
+  const { applied } = await readingFor(12, { contextWindow: 16_000, keep: { messages: 4 }, compaction });
+  expect(applied.length).toBeGreaterThan(0);
+  expect(() => compactionMiddleware({ compaction: { foo: 1 } as never })).toThrow(
+    /compaction\.foo: unknown key/,
+  );
+  expect(() => compactionMiddleware({ compaction: { trigger: { fraction: 0.8 } } as never })).toThrow(
+    /compaction\.trigger\.fraction: unknown key/,
+  );
+});

@@ -43,8 +43,9 @@ export interface SummaryParts {
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
+  const asked = standing.size > 0 ? ": what the user asked stands before it in the user's own words" : '';
   const sections = [
-    `Record of earlier messages, not a request: what the user asked stands before it in the user's own words.${where && ` ${where}`}`,
+    `Record of earlier messages, not a request${asked}.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
     record.length > 0 && [RECORD, LEGEND, withoutTags(renderEntries(record))].join('\n'),
   ];
