@@ -83,7 +83,9 @@ export class RecallIndex {
   }
 
   /**
-   * The best passages for a query that `fits` lets in, the best first asked, in the order of the conversation.
+   * The best passages for a query that `fits` lets in, the best first asked, in the order of the conversation. Where an
+   * identifier of the query, such as `node-17`, stands whole anywhere, its parts count nowhere else, and the messages that hold it
+   * come first.
    *
    * @param skip Messages whose passages count, but are not wanted.
    * @param turn Awaited once in a while, so that others have the thread.
@@ -99,9 +101,12 @@ export class RecallIndex {
     for (const word of wanted.keys()) maybe[word & 0xffff] = 1;
     const places: [message: number, passage: number][] = [];
     const counts: (readonly [word: number, count: number][])[] = [];
+    const identifiers = identifiersIn(query, wanted);
+    /** By place, whether an identifier stands there whole. */
+    const exact = new Set<number>();
     const holding = new Float64Array(wanted.size);
     let total = 0;
-    for (const [number, { words }] of this.#messages.entries()) {
+    for (const [number, { words, texts }] of this.#messages.entries()) {
       for (const [index, own] of words.entries()) {
         places.push([number, index]);
         total += own.length;
@@ -113,11 +118,20 @@ export class RecallIndex {
           found ??= new Map();
           found.set(known, (found.get(known) ?? 0) + 1);
         }
+        const here = identifiers.filter(
+          ({ words, pattern }) =>
+            words.every((word) => found?.has(word)) && pattern.test(texts[index] as string),
+        );
+        for (const identifier of here) {
+          exact.add(places.length - 1);
+          identifier.isFound = true;
+        }
         for (const word of found?.keys() ?? []) holding[word] = (holding[word] as number) + 1;
         counts.push(found ? [...found] : NONE);
         if (places.length % PASSAGES_A_TURN === 0) await turn?.();
       }
     }
+    const parts = new Set(identifiers.filter(({ isFound }) => isFound).flatMap(({ own }) => own));
     const average = total / places.length;
     const rarity = holding.map((count) => Math.log(1 + (places.length - count + 0.5) / (count + 0.5)));
     const scores = Float64Array.from(counts, (found, place) => {
@@ -125,6 +139,7 @@ export class RecallIndex {
       const length = (this.#messages[number]?.words[index]?.length ?? 0) / average;
       let score = 0;
       for (const [word, count] of found) {
+        if (parts.has(word) && !exact.has(place)) continue;
         const weight = SATURATION * (1 - LENGTH_WEIGHT + LENGTH_WEIGHT * length);
         score += ((rarity[word] as number) * count * (SATURATION + 1)) / (count + weight);
       }
@@ -138,7 +153,9 @@ export class RecallIndex {
       .filter((place) => {
         const [number] = places[place] as [number, number];
         const { messageId } = this.#messages[number] as Indexed;
-        return (near[place] as number) > best * LEAST && !skip?.(messageId);
+        // Beside an identifier the answer stands behind it: in front of it is what was said of another.
+        const score = exact.has(place + 1) ? scores[place] : near[place];
+        return (score as number) > best * LEAST && !skip?.(messageId);
       })
       .sort((one, other) => (near[other] as number) - (near[one] as number));
     const chosen: Passage[] = [];
@@ -156,6 +173,38 @@ export class RecallIndex {
         misfits = 0;
       } else if (++misfits === MOST_MISFITS) break;
     }
-    return chosen.sort((one, other) => one.place - other.place);
+    const holders = new Set(chosen.flatMap(({ at, place }) => (exact.has(place) ? at : [])));
+    return chosen.sort(
+      (one, other) => Number(holders.has(other.at)) - Number(holders.has(one.at)) || one.place - other.place,
+    );
   }
+}
+
+/** An identifier of a query. */
+interface Identifier {
+  /** Its words, and those of them that stand nowhere else in the query. */
+  readonly words: readonly number[];
+  readonly own: readonly number[];
+  readonly pattern: RegExp;
+  isFound: boolean;
+}
+
+/** Words that are joined by a sign, or that mix letters and digits. Of a path its names, which stand alone elsewhere. */
+const IDENTIFIER =
+  /(?<![\p{L}\p{N}])(?:[\p{L}\p{N}]+(?:[-_:#@][\p{L}\p{N}]+)+|(?=[\p{L}\p{N}]*\p{N})(?=[\p{L}\p{N}]*\p{L})[\p{L}\p{N}]+)/gu;
+/** Identifiers of a query that are looked for: a pasted text has any number. */
+const MOST_IDENTIFIERS = 16;
+
+/** @param wanted The places of the query's words. */
+function identifiersIn(query: string, wanted: ReadonlyMap<number, number>): readonly Identifier[] {
+  const placesOf = (text: string) => [...wordsOf(text)].flatMap((word) => wanted.get(word) ?? []);
+  const others = new Set(placesOf(query.replaceAll(IDENTIFIER, ' ')));
+  return [...new Set(query.match(IDENTIFIER))].slice(0, MOST_IDENTIFIERS).map((identifier) => {
+    const words = placesOf(identifier);
+    const pattern = new RegExp(
+      `(?<![\\p{L}\\p{N}]|[\\p{L}\\p{N}][-_])${identifier}(?![\\p{L}\\p{N}]|[-_][\\p{L}\\p{N}])`,
+      'iu',
+    );
+    return { words, own: words.filter((word) => !others.has(word)), pattern, isFound: false };
+  });
 }

@@ -120,6 +120,34 @@ describe('recall by query', () => {
     for (const line of text.split('\n').slice(1)) expect(line).toMatch(/^(r\d+, |\| )/);
   });
 
+  it.each(['part-42', 'part-42.ts', 'PART-42', 'what does part-42 say?'])(
+    'ranks what holds an identifier whole first, and leaves out what shares a part of it: %s',
+    async (query) => {
+      const files = Array.from({ length: 80 }, (_, part) => {
+        return round({
+          input: { path: `src/part-${part}.ts` },
+          output: `The port of it is ${9_000 + part}.`,
+        });
+      });
+      const recall = createRecall([userMessage('Look at part-1 and all others'), ...files.flat()]);
+      const text = await answered(recall.answer({ query }));
+      expect(text.split('\n')[2]).toContain('part-42.ts');
+      expect(text).toContain('The port of it is 9042.');
+      expect(text).not.toMatch(/part-(?!42)/);
+      expect(text).not.toContain('9041');
+    },
+  );
+
+  it('tells node-17 from its neighbors whatever else fits, and falls back on its parts where it stands nowhere', async () => {
+    const said = [3, 17, 170].map((node) =>
+      userMessage(`node-${node} fails with code ${node}00, and fails again`),
+    );
+    const recall = createRecall([...said, userMessage('sub-node-17 fails'), userMessage('node_17x fails')]);
+    const lines = (await answered(recall.answer({ query: 'what fails on node-17' }))).split('\n');
+    expect(lines[2]).toBe('| node-17 fails with code 1700, and fails again');
+    expect(await answered(recall.answer({ query: 'node-99' }))).toContain('node-3 fails');
+  });
+
   it('says so when nothing fits, and never finds what it found itself', async () => {
     const recalled = toolResultMessage({ id: 'x', name: 'recall' }, 'the zebra of before');
     const recall = createRecall([...history, recalled]);
