@@ -1,6 +1,5 @@
 import {
   CapabilityError,
-  InvalidInputError,
   type Model,
   ModelError,
   type ModelRequest,
@@ -12,7 +11,13 @@ import {
 } from '@x/core';
 import { toModelError } from './errors/to-model-error.js';
 import { type FromAiSdkOptions, fromAiSdkOptionsSchema } from './from-ai-sdk-options.js';
-import type { AiSdkLanguageModel, CallOptions, ProviderData, ResponseMetadata } from './language-model.js';
+import {
+  type AiSdkLanguageModel,
+  type CallOptions,
+  type ProviderData,
+  type ResponseMetadata,
+  refuseNoModel,
+} from './language-model.js';
 import { resolveFiles } from './prompt/resolve-files.js';
 import type { PromptTarget } from './prompt/target.js';
 import { toPrompt } from './prompt/to-prompt.js';
@@ -33,11 +38,7 @@ const VERSIONS: readonly string[] = ['v2', 'v3', 'v4'];
  * @throws {CapabilityError} for a model of another version of the specification.
  */
 export function fromAiSdk(model: AiSdkLanguageModel, options: FromAiSdkOptions = {}): Model {
-  if (typeof model?.specificationVersion !== 'string') {
-    const message = `is ${typeof model === 'string' ? JSON.stringify(model) : typeof model}, not a model of the AI SDK`;
-    const remedy = "Make one with a provider's package: fromAiSdk(openai('gpt-5')) with @ai-sdk/openai.";
-    throw new InvalidInputError('fromAiSdk model', [{ path: '', message }], { remedy });
-  }
+  refuseNoModel(model, 'fromAiSdk');
   const settings = parseWith(fromAiSdkOptionsSchema, options, 'fromAiSdk options');
   const {
     id: givenId,

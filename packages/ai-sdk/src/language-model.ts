@@ -1,3 +1,5 @@
+import { InvalidInputError } from '@x/core';
+
 /**
  * The AI SDK's language models as far as this package uses them, versions 2, 3 and 4 of the specification in one
  * structure. Described here rather than imported, so that every version of the SDK fits and none has to be installed.
@@ -177,4 +179,17 @@ export interface StreamLike<Part> {
     read(): Promise<{ readonly done: boolean; readonly value?: Part | undefined }>;
     cancel(reason?: unknown): Promise<void>;
   };
+}
+
+/**
+ * Refuses what is no model of the SDK, such as a model's name.
+ *
+ * @param owner The function that it was given to.
+ * @throws {InvalidInputError} always then.
+ */
+export function refuseNoModel(model: AiSdkLanguageModel, owner: string): void {
+  if (typeof model?.specificationVersion === 'string') return;
+  const message = `is ${typeof model === 'string' ? JSON.stringify(model) : typeof model}, not a model of the AI SDK`;
+  const remedy = `Make one with a provider's package: ${owner}(openai('gpt-5')) with @ai-sdk/openai.`;
+  throw new InvalidInputError(`${owner} model`, [{ path: '', message }], { remedy });
 }

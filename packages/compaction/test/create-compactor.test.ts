@@ -71,6 +71,9 @@ describe('createCompactor', () => {
     await refused([userMessage('x'), { id: 'y', role: 'user', content: 'hello' }]).toThrow(
       'messages[1].content',
     );
+    const broken = { ...userMessage('x'), content: [{ type: 'text' }] };
+    await refused([userMessage('x'), broken]).toThrow('messages[1].content[0].text: is missing or no text');
+    expect(() => createCompactor(null as never)).toThrow(/expected object/);
     await refused('hello').toThrow('messages: must be a list');
     await refused([], { instruction: 'Keep names' }).toThrow('instruction: unknown key');
     await refused([], { reason: 'force' }).toThrow('reason: ');

@@ -1,4 +1,4 @@
-import { type AgentEvent, errorText } from '@x/core';
+import { type AgentEvent, errorText, InvalidInputError } from '@x/core';
 
 /** One event as it is sent; without a name an `EventSource` hears it as `message`. */
 export interface SentEvent {
@@ -24,11 +24,16 @@ export interface SentEvent {
  * ```
  * @param events An agent's events, or what is to be sent as it is.
  * @param options `heartbeatMs`: milliseconds between events `ping`, the first at once; 15 000 by default, 0 sends none.
+ * @throws {InvalidInputError} for what is no stream.
  */
 export function serverSentEvents(
   events: AsyncIterable<AgentEvent | SentEvent>,
   { heartbeatMs = 15_000 }: { readonly heartbeatMs?: number } = {},
 ): Response {
+  if (typeof events?.[Symbol.asyncIterator] !== 'function') {
+    const message = 'must be a stream of events: agent.stream(…) or agent.follow(…)';
+    throw new InvalidInputError('serverSentEvents events', [{ path: '', message }]);
+  }
   const iterator = events[Symbol.asyncIterator]();
   const encoder = new TextEncoder();
   let timer: NodeJS.Timeout | undefined;

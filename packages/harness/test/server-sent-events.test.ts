@@ -38,6 +38,10 @@ it('names each event by its type, on one line of JSON, and ends with the stream'
   expect(data).toMatchObject([{ message: 'two\nlines' }, { error: 'lost' }]);
 });
 
+it('refuses what is no stream', () => {
+  expect(() => serverSentEvents('x' as never)).toThrow('must be a stream of events: agent.stream(');
+});
+
 it('tells of a failure of the stream, and closes the stream of a reader who goes away', async () => {
   async function* failing(): AsyncGenerator<AgentEvent> {
     yield warning('first');

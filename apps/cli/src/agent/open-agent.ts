@@ -6,6 +6,7 @@ import { WorkspaceSession } from '@x/core/node';
 import {
   agentFromConfig,
   type HarnessAgent,
+  HarnessConfigError,
   type PartReference,
   parseFrontMatter,
   permissions,
@@ -56,9 +57,22 @@ const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
  * counts. A Markdown file holds the same keys in its front matter, and the system prompt below.
  *
  * @throws {UsageError} when the file cannot be read.
- * @throws {InvalidInputError} or {@link HarnessConfigError} naming everything that is wrong in it.
+ * @throws {InvalidInputError} with the file's name, and everything that is wrong in it.
  */
 export async function openAgent(file: string, options: OpenAgentOptions = {}): Promise<OpenAgent> {
+  try {
+    return await open(file, options);
+  } catch (cause) {
+    // The other files that count have errors with their own names.
+    const isOfFile = InvalidInputError.isInstance(cause) && cause.subject === 'agent configuration';
+    if (!isOfFile && !HarnessConfigError.isInstance(cause)) throw cause;
+    const isKey = cause.issues.some(({ message }) => message.startsWith('unknown key'));
+    const remedy = isKey ? 'x schema prints all keys.' : '';
+    throw new InvalidInputError(file, cause.issues, { cause, remedy });
+  }
+}
+
+async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent> {
   const {
     model,
     project = process.cwd(),
@@ -74,7 +88,7 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
   let brings = false;
-  const open = async (values: StoreValues): Promise<SessionStore> => {
+  const openSessions = async (values: StoreValues): Promise<SessionStore> => {
     const { store, close } = await openStore(values, { readOnly: false, createTables: true });
     closers.push(close);
     opened = store;
@@ -87,10 +101,10 @@ export async function openAgent(file: string, options: OpenAgentOptions = {}): P
     model === undefined ? config : { ...config, model },
     {
       model: (reference) => chooseModel(reference, environment),
-      session: (reference) => open(addressOf(reference)),
+      session: (reference) => openSessions(addressOf(reference)),
       defaultSession: (workspace) => {
         brings = bringsSessions(workspace);
-        return open({ workspace });
+        return openSessions({ workspace });
       },
       registry: createRegistry(environment, beside, { allowAll, made: (name) => made.add(name) }),
     },

@@ -24,16 +24,21 @@ export const acp = command({
   examples: ['x acp agent.yaml'],
   async run({ values, positionals: [file = DEFAULT_AGENT_FILE], output }) {
     const opened = new Map<string, Promise<OpenAgent>>();
+    const openIn = (directory: string, editors: Parameters<typeof mcpServersOf>[0]): Promise<OpenAgent> => {
+      const servers = mcpServersOf(editors);
+      const project = resolve(directory);
+      const key = JSON.stringify([project, servers]);
+      const one = opened.get(key) ?? openAgent(file, { model: values.model, project, servers });
+      opened.set(key, one);
+      // What could not be opened is tried again: the file may have been mended.
+      one.catch(() => opened.delete(key));
+      return one;
+    };
+    // A bad file ends the command here, where its reason is read.
+    await openIn('.', []);
     const app = acpAgent(
       async (directory, editors) => {
-        const servers = mcpServersOf(editors);
-        const key = JSON.stringify([directory, servers]);
-        const one =
-          opened.get(key) ?? openAgent(file, { model: values.model, project: resolve(directory), servers });
-        opened.set(key, one);
-        // What could not be opened is tried again: the file may have been mended.
-        one.catch(() => opened.delete(key));
-        const { agent } = await one;
+        const { agent } = await openIn(directory, editors);
         await keepOutOfGit(agent);
         return agent;
       },

@@ -48,7 +48,7 @@ function keys(): Finding {
 async function agentFile(file: string): Promise<Finding> {
   if (!existsSync(file))
     return { ok: false, text: `${file} does not exist; x schema prints what it may hold` };
-  return attempt(`${file}`, async () => {
+  return attempt('the agent', async () => {
     const { agent, close } = await openAgent(file);
     const { name, capabilities } = agent;
     await close();

@@ -97,6 +97,17 @@ describe('x run in a pipe', () => {
     expect(stderr).toContain('keeep: unknown key');
   });
 
+  it('names the file, and what its keys lack', async () => {
+    const unknown = await run([], ['--prompt', 'x'], '', `${AGENT}frobnicate: 1\n`);
+    expect(unknown.stderr).toMatch(
+      /^Invalid .*agent\.yaml: frobnicate: unknown key\. x schema prints all keys\.\n$/,
+    );
+    const none = await run([], ['--prompt', 'x'], '', 'name: a\n');
+    expect(none.stderr).toMatch(/^Invalid .*agent\.yaml: model: is missing; for example: openai:gpt-5\.\n$/);
+    const acp = await runCommand(['acp', join(directory, 'agent.yaml')], { cwd: directory });
+    expect(acp).toMatchObject({ status: 1, stdout: '', stderr: none.stderr });
+  });
+
   it('removes control characters from what a model says', async () => {
     const { stdout } = await run([{ text: 'a\u001B]0;title\u0007b' }], ['--prompt', 'x']);
     expect(stdout).toBe('a]0;titleb\n');

@@ -44,6 +44,10 @@ export class Reductions {
 
   /** @param where The store that remembers reductions for other processes, too. */
   constructor(compactor: Compactor, where?: ChatOptions) {
+    if (typeof compactor?.compact !== 'function') {
+      const message = 'must be a compactor: createCompactor({ … }) of @x/compaction';
+      throw new InvalidInputError('compactor', [{ path: '', message }]);
+    }
     this.#compactor = compactor;
     this.#stored = where === undefined ? undefined : new StoredReductions(where);
   }

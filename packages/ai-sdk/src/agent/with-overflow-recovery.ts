@@ -1,10 +1,11 @@
 import { type Compactor, isContextOverflow, type JsonObject, parseWith, type ToolDefinition } from '@x/core';
-import type {
-  AiSdkLanguageModel,
-  CallOptions,
-  FinishReasonLike,
-  GenerateResult,
-  StreamPart,
+import {
+  type AiSdkLanguageModel,
+  type CallOptions,
+  type FinishReasonLike,
+  type GenerateResult,
+  refuseNoModel,
+  type StreamPart,
 } from '../language-model.js';
 import { rawFinishReason } from '../response/finish-reason.js';
 import { type AgentCompactionOptions, agentCompactionSchema } from './agent-options.js';
@@ -23,13 +24,14 @@ const WINDOW_FULL = 'model_context_window_exceeded';
  * the provider's error is passed on as it came. A stream is handed over at once; one that overflows before its first
  * content goes on with that of the second request, and one that has given content already is not begun again.
  *
- * @throws {InvalidInputError} for options that do not fit.
+ * @throws {InvalidInputError} for options that do not fit, and what is no model or no compactor.
  */
 export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   model: Model,
   compactor: Compactor,
   options: Omit<AgentCompactionOptions, 'system' | 'tools'> = {},
 ): Model {
+  refuseNoModel(model, 'withOverflowRecovery');
   const { onCompaction, contextWindow, remember } = parseWith(
     agentCompactionSchema.omit({ system: true, tools: true }),
     options,

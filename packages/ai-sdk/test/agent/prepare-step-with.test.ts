@@ -233,6 +233,9 @@ it('stays with the conversation when a compactor writes what the SDK has no word
 it('refuses options that it does not know', () => {
   const { compactor } = observed();
   expect(() => prepareStepWith(compactor, { window: 3 } as never)).toThrow('window');
+  expect(() => prepareStepWith({ contextWindow: 3 } as never)).toThrow(
+    'Invalid compactor: must be a compactor',
+  );
 });
 
 const SUMMARY = [

@@ -85,6 +85,13 @@ it('passes the error on when the second request fails too, or nothing can be red
   expect(mock.doGenerateCalls).toHaveLength(3);
 });
 
+it('refuses the name of a model', () => {
+  const given = 'openai/gpt-5' as never;
+  expect(() => withOverflowRecovery(given, createCompactor())).toThrow(
+    'is "openai/gpt-5", not a model of the AI SDK',
+  );
+});
+
 it('takes no other error for an overflow', async () => {
   const limited = new APICallError({
     message: 'Limit 30000 tokens per min (TPM)',

@@ -1,6 +1,7 @@
 import {
   type AgentState,
   digest,
+  InvalidInputError,
   isObject,
   type JsonValue,
   type Message,
@@ -200,9 +201,14 @@ export interface UndoScope {
  *
  * @returns Whether it was undone. `false`, with nothing changed: when there is nothing to undo, when the conversation was
  * rewritten since by a hook or a tool, or when the log lacks a message.
+ * @throws {InvalidInputError} without a state or a log.
  * @throws what reading the log throws; nothing is changed then.
  */
 export async function undoCompaction({ state, log }: UndoScope): Promise<boolean> {
+  if (state === undefined || log === undefined) {
+    const message = 'must be { state, log }: an AgentState, and the log that has its messages';
+    throw new InvalidInputError('undoCompaction scope', [{ path: '', message }]);
+  }
   const records = [...recordsIn(state)];
   const now = [...state.context];
   let restored: readonly Message[] = now;

@@ -136,7 +136,12 @@ export function writtenSchema<Common extends z.core.$ZodShape, Grouped extends z
       z.strictObject({ preset: z.literal('everruns'), ...sharedShape, ...everrunsShape, ...common }),
       z.strictObject({ preset: z.literal('aura'), ...sharedShape, ...auraShape, ...common }),
     ],
-    { error: 'must be agentscope, everruns or aura; leave it out for the groups of this package' },
+    {
+      error: ({ code }) =>
+        code === 'invalid_union'
+          ? 'must be agentscope, everruns or aura; leave it out for the groups of this package'
+          : undefined,
+    },
   );
 }
 

@@ -94,8 +94,14 @@ export interface RecallOptions {
  * const recall = createRecall(history);
  * const { messages } = await compactor.compact(history, { recall: RECALL_HINT });
  * const reminder = await recall.remind(messages);
+ * @throws {InvalidInputError} for what is no list.
  */
 export function createRecall(messages: readonly Message[], options: RecallOptions = {}): Recall {
+  if (!Array.isArray(messages)) {
+    throw new InvalidInputError('createRecall messages', [
+      { path: '', message: 'must be a list of messages' },
+    ]);
+  }
   return new SourceRecall(() => messages, options);
 }
 

@@ -27,8 +27,8 @@ const REMEDY =
   '@x/compaction/messages read those of the APIs; adapters for other libraries are in @x/ai-sdk, @x/openai-agents and @x/langchain.';
 
 /**
- * Refuses what is no request: messages of another library most of all. Looks at the outside of each message alone, since a
- * conversation is compacted again and again.
+ * Refuses what is no request: messages of another library most of all. Looks at the outside of messages and blocks alone,
+ * since a conversation is compacted again and again.
  *
  * @throws {InvalidInputError} naming the first bad message, and every bad option.
  */
@@ -40,7 +40,27 @@ export function checkRequest(messages: readonly Message[], options: CompactOptio
     const { id, content } = message;
     if (typeof id !== 'string' || id === '') refuse(`messages[${index}].id`, 'must be a non-empty string');
     if (!Array.isArray(content)) refuse(`messages[${index}].content`, 'must be a list of blocks');
+    for (const [place, block] of (content as readonly unknown[]).entries()) {
+      const fault = faultOf(block);
+      if (fault !== undefined)
+        refuse(`messages[${index}].content[${place}]${fault}`, 'is missing or no text');
+    }
   }
+}
+
+/** The texts without which a block of a type is none. */
+const TEXTS: Readonly<Record<string, readonly string[]>> = {
+  text: ['text'],
+  thinking: ['thinking'],
+  tool_use: ['id', 'name'],
+  tool_result: ['toolUseId'],
+};
+
+function faultOf(block: unknown): string | undefined {
+  const fields = Object(block) as Readonly<Record<string, unknown>>;
+  if (typeof fields.type !== 'string') return '.type';
+  const missing = (TEXTS[fields.type] ?? []).find((key) => typeof fields[key] !== 'string');
+  return missing === undefined ? undefined : `.${missing}`;
 }
 
 function refuse(path: string, message: string): never {

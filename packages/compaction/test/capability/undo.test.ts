@@ -24,6 +24,10 @@ const long = () => [userMessage('fix the login'), ...rounds(30, () => ({ output:
 const free = { model: null, trigger: { messages: 30 } } as const;
 
 describe('undoCompaction', { timeout: 60_000 }, () => {
+  it('refuses a scope without a state or a log', async () => {
+    await expect(undoCompaction({} as never)).rejects.toThrow('must be { state, log }');
+  });
+
   it('restores the very list from before each compaction of a chain, also after a restart', async () => {
     const stages = fc.constantFrom<CompactionCapabilitySettings['stages']>(
       undefined,

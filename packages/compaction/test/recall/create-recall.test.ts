@@ -17,6 +17,10 @@ const answered = async (blocks: ReturnType<ReturnType<typeof createRecall>['answ
 const summary = userMessage('[CONVERSATION_SUMMARY]\n[/CONVERSATION_SUMMARY]', { kind: 'summary' });
 
 describe('recall by reference', () => {
+  it('refuses what is no list of messages', () => {
+    expect(() => createRecall(null as never)).toThrow('must be a list of messages');
+  });
+
   it('gives a message whole, page by page, with its files', async () => {
     const long = `${'x'.repeat(15_000)}the end`;
     const [asking, answer] = round({ output: long });

@@ -14,7 +14,7 @@ export function parseWith<Schema extends z.$ZodType>(
   subject: string,
   remedy?: string,
 ): z.output<Schema> {
-  const result = safeParse(schema, value, { error: localeError });
+  const result = safeParse(schema, value, { error: wordOf });
   if (result.success) return result.data;
   throw new InvalidInputError(
     subject,
@@ -52,6 +52,12 @@ const UNKNOWN_KEY = 'unknown key';
 
 /** Words the issues of schemas of `zod/mini`, which bring no words of their own. */
 const { localeError } = en();
+const MISSING = 'is missing';
+
+function wordOf(issue: z.$ZodRawIssue): ReturnType<typeof localeError> {
+  const isMissing = issue.code === 'invalid_union' && issue.input === undefined;
+  return isMissing ? MISSING : localeError(issue);
+}
 
 /** Lists the problems that zod found, each with its path. */
 export function issuesOf(error: z.$ZodError): readonly Issue[] {
@@ -64,7 +70,7 @@ function toIssues(issue: z.$ZodIssue): Issue[] {
     return issue.keys.map((key) => ({ path: formatPath([...issue.path, key]), message: UNKNOWN_KEY }));
   }
   // "Invalid input" alone does not help: say what each alternative would have taken.
-  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+  if (issue.code === 'invalid_union' && issue.errors.length > 0 && !issue.message.startsWith(MISSING)) {
     return [{ path: formatPath(issue.path), message: alternatives(issue.errors) }];
   }
   return [{ path: formatPath(issue.path), message: issue.message }];

@@ -33,6 +33,11 @@ export function compileSchema<Output>(
   if (typeof schema !== 'object' || schema === null) {
     throw bad('must be a schema: zod, another Standard Schema, or JSON Schema');
   }
+  if (!isStandardSchema(schema) && isTableOfFields(schema)) {
+    throw bad(
+      "is no schema but a table of fields; write z.strictObject({ … }), or { type: 'object', properties: { … } }",
+    );
+  }
   const [standard, jsonSchema] = isStandardSchema(schema)
     ? [schema, jsonSchemaOf(schema, bad)]
     : [standardSchemaOf<Output>(schema, bad), schema];
@@ -45,6 +50,18 @@ function isStandardSchema<Output>(
   value: StandardSchema<Output> | JsonObject,
 ): value is StandardSchema<Output> {
   return '~standard' in value;
+}
+
+/** Words of JSON Schema that a schema of an object begins with; one of its own fields alone is a mistake. */
+const KEYWORDS =
+  /^(?:\$.+|x-.+|type|properties|required|\w+Properties|propertyNames|dependen\w+|definitions|enum|const|not|if|\w+Of|title|description|default|examples)$/;
+
+function isTableOfFields(schema: JsonObject): boolean {
+  const keys = Object.keys(schema);
+  const holdsSchema = Object.values(schema as object).some(
+    (value) => value !== null && typeof value === 'object' && '~standard' in value,
+  );
+  return holdsSchema || (keys.length > 0 && !keys.some((key) => KEYWORDS.test(key)));
 }
 
 function jsonSchemaOf(schema: StandardSchema, bad: Bad): JsonObject {

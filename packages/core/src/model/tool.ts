@@ -118,6 +118,8 @@ interface ToolOptions {
   readonly timeoutMs?: number;
 }
 
+const NAME = /^[\w-]{1,128}$/;
+
 /**
  * Makes a tool whose input is described by a Standard Schema that also gives JSON Schema, as zod 4 does.
  *
@@ -132,7 +134,7 @@ interface ToolOptions {
  * });
  * ```
  * @throws {InvalidInputError} when the schema gives no JSON Schema, or holds what JSON Schema cannot say; when the tool has
- * no name or no `execute`.
+ * no `description`, no `execute`, or a name that providers refuse.
  */
 export function defineTool<Input>(
   options: ToolOptions & {
@@ -169,9 +171,15 @@ export function defineTool<Input>(
     timeoutMs,
   } = options;
   const issues = [
-    ...(typeof name === 'string' && name !== ''
+    ...(typeof name === 'string' && NAME.test(name)
       ? []
-      : [{ path: 'name', message: 'must be a non-empty string' }]),
+      : [
+          {
+            path: 'name',
+            message: 'must be 1 to 128 letters, digits, _ or -, which is all that providers take',
+          },
+        ]),
+    ...(typeof description === 'string' ? [] : [{ path: 'description', message: 'must be a text' }]),
     ...(typeof options.execute === 'function' ? [] : [{ path: 'execute', message: 'must be a function' }]),
   ];
   if (issues.length > 0) throw new InvalidInputError(`tool ${name || ''}`.trim(), issues);

@@ -66,6 +66,13 @@ describe('formatPath', () => {
 });
 
 describe('a value that may have several forms', () => {
+  test('is missing where it is left out', () => {
+    const schema = z.object({ strategy: z.union([z.enum(['auto', 'native']), z.array(z.string())]) });
+    expect(errorOf(() => parseWith(schema, {}, 'Options')).message).toBe(
+      'Invalid Options: strategy: is missing.',
+    );
+  });
+
   test('is told what each form would have taken', () => {
     const schema = z.object({ strategy: z.union([z.enum(['auto', 'native']), z.array(z.string())]) });
     const error = errorOf(() => parseWith(schema, { strategy: 'magic' }, 'configuration'));

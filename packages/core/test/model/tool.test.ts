@@ -187,6 +187,26 @@ describe('defineTool with JSON Schema', () => {
     expect(() => defineTool(nothing)).toThrow('Invalid tool search: execute: must be a function');
   });
 
+  test('refuses a name that providers refuse, and a tool without a description', () => {
+    const sound = { name: 'a', description: 'a', input: z.object({}), execute: () => '' };
+    for (const name of ['', 'a b!', 'a'.repeat(129)]) {
+      expect(() => defineTool({ ...sound, name })).toThrow('name: must be 1 to 128 letters');
+    }
+    expect(() => defineTool({ ...sound, description: undefined as never })).toThrow(
+      'description: must be a text',
+    );
+  });
+
+  test.each([[{ city: 'string' }], [{ city: z.string() }], [{ type: z.string() }]])(
+    'refuses a table of fields in place of a schema: %j',
+    (input) => {
+      const tool = { name: 'a', description: 'a', input: input as never, execute: () => '' };
+      expect(() => defineTool(tool)).toThrow(
+        'input: is no schema but a table of fields; write z.strictObject',
+      );
+    },
+  );
+
   test('refuses a schema that inputs cannot be checked against', () => {
     const error = errorOf(() =>
       defineTool({

@@ -29,23 +29,28 @@ export interface ModelReference {
   readonly nativeCompaction?: 'auto' | 'off' | undefined;
 }
 
-const model = z.union([
-  name.transform((id): ModelReference => ({ id })),
-  z
-    .strictObject({
-      id: name,
-      context_window: z.int().min(1).optional(),
-      /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
-      native_compaction: z.enum(['auto', 'off']).optional(),
-    })
-    .transform(
-      ({ id, context_window: contextWindow, native_compaction: nativeCompaction }): ModelReference => ({
-        id,
-        contextWindow,
-        nativeCompaction,
-      }),
-    ),
-]);
+const model = z.union(
+  [
+    name.transform((id): ModelReference => ({ id })),
+    z
+      .strictObject({
+        id: name,
+        context_window: z.int().min(1).optional(),
+        /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
+        native_compaction: z.enum(['auto', 'off']).optional(),
+      })
+      .transform(
+        ({ id, context_window: contextWindow, native_compaction: nativeCompaction }): ModelReference => ({
+          id,
+          contextWindow,
+          nativeCompaction,
+        }),
+      ),
+  ],
+  {
+    error: ({ input }) => (input === undefined ? 'is missing; for example: openai:gpt-5' : undefined),
+  },
+);
 
 const { name: agentName, systemPrompt, limits: _, ...settings } = settingsSchema.shape;
 

@@ -44,6 +44,7 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
   return withRetries(
     async () => {
       const answer = await withinLimits(request, options);
+      refuseNoAnswer(model, answer);
       const response = { ...answer, usage: soundUsage(answer.usage) };
       refuseMalformed(model, response);
       refuseSilentOverflow(model, response);
@@ -122,6 +123,15 @@ async function once(
     modelId: model.id,
     retryable: true,
   });
+}
+
+/** A model that a program brings may answer anything; asked again it would answer the same. */
+function refuseNoAnswer(model: Model, answer: ModelResponse | undefined): void {
+  if (Array.isArray(answer?.content)) return;
+  const message =
+    `Model ${model.id} gave ${answer?.content === undefined ? 'no content' : 'content that is no list of blocks'}. ` +
+    "Its generate must resolve with { content: [{ type: 'text', text }], finishReason: 'stop' }.";
+  throw new ModelError(message, { modelId: model.id, retryable: false });
 }
 
 /** What is no answer never reaches the conversation. The model may answer well when it is asked again. */

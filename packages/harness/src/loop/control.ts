@@ -68,7 +68,7 @@ const stepShape = {
   temperature: z.number().min(0).optional(),
 };
 const stepSchema = z.strictObject(stepShape);
-const callSchema = z.object({
+const callSchema = z.strictObject({
   ...stepShape,
   maxIterations: z.int().min(1).optional(),
   limits: callLimitsSchema.optional(),
@@ -76,10 +76,24 @@ const callSchema = z.object({
   stopWhen: functionSchema.optional(),
   prepareStep: functionSchema.optional(),
 });
+/** Keys that others check. */
+const elsewhere = {
+  id: z.unknown(),
+  signal: z.unknown(),
+  decisions: z.unknown(),
+  output: z.unknown(),
+  outputRepairs: z.unknown(),
+};
+const optionsSchema = z.strictObject({ ...callSchema.shape, ...elsewhere }).partial();
 
 /** @throws {InvalidInputError} naming the path of every bad field. */
 export function callControl(options: CallControl): CallControl {
-  return parseWith(callSchema, options, 'call options') as CallControl;
+  const { id, signal, decisions, output, outputRepairs, ...control } = parseWith(
+    optionsSchema,
+    options,
+    'call options',
+  );
+  return control as CallControl;
 }
 
 /**

@@ -121,7 +121,7 @@ describe('an agent in a file', () => {
   });
 
   it.each([
-    [{}, 'model', /expected|fits none/],
+    [{}, 'model', /^is missing; for example: openai:gpt-5$/],
     [{ model: 'm', maxIterations: 3 }, 'maxIterations', /unknown key/],
     [{ model: 'm', max_iterations: 0 }, 'max_iterations', />=1/],
     [{ model: { id: 'm', window: 1 } }, 'model.window', /unknown key/],

@@ -27,6 +27,18 @@ const tool = (name: string, readOnly = true) =>
       return name;
     },
   });
+it.each([
+  ['singal', 'signal'],
+  ['permissionModee', 'permissionMode'],
+  ['outputs', 'output'],
+])('refuses %s among the options of a call', async (key, meant) => {
+  const agent = HarnessAgent.builder().model(new ScriptedModel([])).workspace(scratch()).build();
+  const message = `${key}: unknown key; did you mean ${meant}?`;
+  await expect(agent.call('Hi', context, { [key]: 1 })).rejects.toThrow(message);
+  await expect(agent.resume(context, { [key]: 1 })).rejects.toThrow(message);
+  await expect(agent.stream('Hi', context, { [key]: 1 }).next()).rejects.toThrow(message);
+});
+
 const calling = (name: string) => ({ toolCalls: [{ name, input: {} }] });
 
 function agentOf(model: ScriptedModel) {

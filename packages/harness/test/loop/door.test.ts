@@ -29,6 +29,24 @@ async function opens(agent: HarnessAgent): Promise<readonly Message[]> {
 }
 
 describe('what does not pass the door', () => {
+  it.each([
+    [undefined, 'gave no content'],
+    [{ finishReason: 'stop' }, 'gave no content'],
+    [{ content: 'hello', finishReason: 'stop' }, 'gave content that is no list of blocks'],
+  ])('of a model that answers %j says what to answer, and asks once', async (answer, message) => {
+    let asked = 0;
+    const generate = async () => {
+      asked++;
+      return answer as never;
+    };
+    const agent = builder({ id: 'mine', generate }).settings({ maxRetries: 3 }).build();
+    const call = agent.call('Hi', context);
+    await expect(call).rejects.toThrow(
+      `Model mine ${message}. Its generate must resolve with { content: [{ type`,
+    );
+    expect(asked).toBe(1);
+  });
+
   const message = userMessage('Hi');
   it.each([
     ['id', { ...message, id: undefined }],
