@@ -54,6 +54,7 @@ export {
   type ParseAgentOptions,
   type PartReference,
   parseAgentConfig,
+  parseModelReference,
 } from './config/agent-file.js';
 export {
   type AgentFromConfigOptions,

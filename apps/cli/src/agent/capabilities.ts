@@ -12,7 +12,8 @@ import { memoryCapabilities } from '@x/memory';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What stands beside an agent's file, for all agents of the directory. */
-export interface Beside extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models'> {
+export interface Beside
+  extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models' | 'folder' | 'onWarning'> {
   /** The content of `compaction.yaml`. */
   readonly compaction?: unknown;
   /** The name of that file. */

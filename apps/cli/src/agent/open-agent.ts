@@ -1,14 +1,16 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { InvalidInputError, parseWith, type SessionStore } from '@x/core';
+import { InvalidInputError, type Model, nearNames, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
   agentFromConfig,
   type HarnessAgent,
   HarnessConfigError,
   type PartReference,
+  parseAgentConfig,
   parseFrontMatter,
+  parseModelReference,
   permissions,
 } from '@x/harness';
 import { parseDocument } from 'yaml';
@@ -42,12 +44,16 @@ export interface OpenAgentOptions {
   readonly allowAll?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Hears of what the files say and nothing takes. Default: a line on the standard error. */
+  readonly warn?: (message: string) => void;
 }
 
 /** The file of compaction settings for every agent in a directory. */
 const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
 /** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
 const PROMPTS = 'prompts';
+/** What their front matter may say beside the model, for people. */
+const OF_PROMPTS = ['name', 'description'];
 
 /** Capabilities that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
 const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
@@ -79,6 +85,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     servers = [],
     allowAll = false,
     environment = process.env,
+    warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
   const written = await readConfig(file);
   const added = servers.length > 0 && { mcp_servers: withServers(Object(written.mcp_servers), servers) };
@@ -96,9 +103,11 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // The names that were made, not those that are written: a variable may stand for a name.
   const made = new Set<string>();
-  const beside = await besideOf(directory, environment);
+  const whole = model === undefined ? config : { ...config, model };
+  const { id } = parseAgentConfig(whole, { environment }).model;
+  const beside = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
   const builder = await agentFromConfig(
-    model === undefined ? config : { ...config, model },
+    whole,
     {
       model: (reference) => chooseModel(reference, environment),
       session: (reference) => openSessions(addressOf(reference)),
@@ -172,10 +181,16 @@ async function readYaml(file: string): Promise<unknown> {
   return document.toJS({ maxAliasCount: 100 });
 }
 
-/** Reads what stands beside an agent's file. */
+/**
+ * Reads what stands beside an agent's file.
+ *
+ * @param provider That of the agent's own model, with its colon.
+ */
 async function besideOf(
   directory: string,
+  provider: string,
   environment: Readonly<Record<string, string | undefined>>,
+  warn: (message: string) => void,
 ): Promise<Beside> {
   const [file, other] = COMPACTION_FILES.filter((name) => existsSync(join(directory, name)));
   if (other !== undefined) {
@@ -186,11 +201,20 @@ async function besideOf(
   const agents: Record<string, NonNullable<Beside['agents']>[string]> = {};
   for (const entry of existsSync(folder) ? await readdir(folder) : []) {
     if (!entry.endsWith('.md')) continue;
-    const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), `${PROMPTS}/${entry}`);
+    const path = `${PROMPTS}/${entry}`;
+    const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), path);
+    const { model: named, ...others } = data;
+    for (const key of Object.keys(others)) {
+      if (key !== 'mode' && nearNames(key, ['model']).length > 0) {
+        throw new InvalidInputError(path, [{ path: key, message: 'unknown key; did you mean model?' }]);
+      }
+      if (!OF_PROMPTS.includes(key)) warn(`${path}: ${key}: unknown key, which does nothing`);
+    }
     const name = basename(entry, '.md');
     prompts[name] = body;
-    if (data.model === undefined) continue;
-    const model = laterModel({ id: String(data.model) }, environment);
+    if (named === undefined) continue;
+    const reference = parseModelReference(named, path);
+    const model = modelOf(path, () => laterModel(reference, environment));
     agents[name] = body === '' ? { model } : { model, summaryPrompt: body };
   }
   return {
@@ -199,8 +223,25 @@ async function besideOf(
       : { compaction: await readYaml(join(directory, file)), compactionFile: file }),
     prompts,
     agents,
-    models: (id) => laterModel({ id }, environment),
+    folder,
+    onWarning: warn,
+    models(name, preset) {
+      if (name.includes(':')) return laterModel({ id: name }, environment);
+      // Everruns names models without their provider.
+      return preset === 'everruns' ? laterModel({ id: `${provider}${name}` }, environment) : undefined;
+    },
   };
+}
+
+/** Names the file whose model cannot be made. */
+function modelOf(file: string, make: () => Model): Model {
+  try {
+    return make();
+  } catch (cause) {
+    if (!InvalidInputError.isInstance(cause)) throw cause;
+    const issues = cause.issues.map(({ message }) => ({ path: 'model', message }));
+    throw new InvalidInputError(file, issues, { cause });
+  }
 }
 
 const servers = storeNames.filter((name) => storeKind(name).schemes !== undefined);

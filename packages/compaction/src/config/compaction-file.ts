@@ -25,6 +25,8 @@ export interface ParsedCompactionConfig {
   readonly prompt?: string | undefined;
   /** The name of a dedicated summarizer, or of several in their order; `null`: no model summarizes. */
   readonly model?: string | readonly string[] | null | undefined;
+  /** The name that Aura's `agent` gives a dedicated summarizer, where neither `prompt` nor `model` is named. */
+  readonly agent?: string | undefined;
 }
 
 /**
@@ -38,7 +40,7 @@ export function parseCompactionConfig(
   value: unknown,
   subject = 'compaction configuration',
 ): ParsedCompactionConfig {
-  return namesOf(parseFileConfig(compactionFileSchema, configOf(value) ?? {}, subject));
+  return namesOf(parseFileConfig(compactionFileSchema, configOf(value, subject) ?? {}, subject));
 }
 
 /** Takes the names, which only a table can resolve, out of what a file said. */
@@ -54,7 +56,9 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
     }
     case 'aura': {
       const { prompt, agent, ...options } = data as typeof data & { agent?: string };
-      return { options, prompt, model: model === undefined && prompt === undefined ? agent : model };
+      // Aura's own files write "" for what they leave open.
+      if (model !== undefined || prompt) return { options, prompt: prompt || undefined, model };
+      return { options, prompt: undefined, model, ...(agent ? { agent } : {}) };
     }
     case 'agentscope':
       return { options: data, model };
@@ -91,7 +95,7 @@ function withPreset(config: unknown): unknown {
  *
  * @throws {InvalidInputError} when something else stands beside them.
  */
-export function configOf(value: unknown): unknown {
+export function configOf(value: unknown, subject = 'compaction configuration'): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const { ref, config, compaction, ...rest } = value as Readonly<Record<string, unknown>>;
   if (ref !== 'compaction' && compaction === undefined) return withPreset(value);
@@ -99,7 +103,7 @@ export function configOf(value: unknown): unknown {
     path,
     message: `unknown key; options stand under ${ref === 'compaction' ? 'config' : 'compaction'}`,
   }));
-  if (issues.length > 0) throw new InvalidInputError('compaction configuration', issues);
+  if (issues.length > 0) throw new InvalidInputError(subject, issues);
   return withPreset(ref === 'compaction' ? config : compaction);
 }
 

@@ -40,7 +40,10 @@ export function createCompactionFactories(sources: CompactionFactoryOptions = { 
 
 function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources): Capability {
   const { options } = parsed;
-  const { model, prompt } = resolveSummarizer(parsed, sources);
+  if (options.preset === 'everruns' && options.costControl !== undefined) {
+    sources.onWarning?.('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
+  }
+  const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
   const writer = model === undefined ? {} : { model };
   if (prompt === undefined) return compaction({ ...options, ...writer });
   if (options.preset === undefined) {

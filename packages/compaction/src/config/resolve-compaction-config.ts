@@ -43,7 +43,7 @@ export function resolveCompactionConfig({
   const subjects = ['compaction configuration', fileName, 'defaults of the compaction configuration'];
   const features = field(frontMatter, 'features', 'front matter');
   const layers = [field(features, 'compaction', 'features'), file, defaults].map((layer, index) =>
-    asLayer(configOf(layer), subjects[index] as string),
+    asLayer(configOf(layer, subjects[index]), subjects[index] as string),
   );
   const preset = layers.find((layer) => Object.hasOwn(layer, 'preset'))?.preset;
   const firstNamed = layers.findIndex((layer) => Object.hasOwn(layer, 'preset'));

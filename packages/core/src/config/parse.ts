@@ -28,6 +28,9 @@ function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
   const key = issue.path.slice(issue.path.lastIndexOf('.') + 1);
   const known = [...keysOf(schema)];
+  if (known.includes(key)) {
+    return { ...issue, message: `${UNKNOWN_KEY} here; ${key} belongs to another group or preset` };
+  }
   // `user` for `userId`, `maxRetry` for `maxRetries`.
   const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
   const near =

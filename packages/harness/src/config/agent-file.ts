@@ -99,6 +99,16 @@ const schema = z.strictObject({
   ...asWritten(settings),
 });
 
+/**
+ * Reads a model as files name it: `openai:gpt-5`, or `{ id, context_window, native_compaction }`.
+ *
+ * @param subject The file, for errors.
+ * @throws {InvalidInputError} naming every bad key.
+ */
+export function parseModelReference(value: unknown, subject: string): ModelReference {
+  return parseWith(z.strictObject({ model }), { model: value }, subject).model;
+}
+
 /** The parsed content of an agent's file. */
 export interface AgentConfig {
   readonly settings: Partial<AgentSettings>;

@@ -42,6 +42,8 @@ export const everrunsShape = {
   memoryTiers: z.optional(
     z.strictObject({ hotMessages: z._default(countSchema, 20), warmMessages: z._default(countSchema, 100) }),
   ),
+  /** Taken from newer files of Everruns, and without effect; files are warned of it. */
+  costControl: z.optional(z.looseObject({})),
 };
 
 /** Names Everruns' keys for what the grouped configuration calls otherwise. */

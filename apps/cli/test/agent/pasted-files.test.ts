@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openAgent } from '../../src/agent/open-agent.js';
+
+let directory: string;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'x-pasted-'));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20 }));
+
+const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1', ANTHROPIC_API_KEY: 'key' };
+
+/** Opens the first of the files; the warnings with it. */
+async function open(files: Readonly<Record<string, string>>) {
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  const warnings: string[] = [];
+  const file = join(directory, Object.keys(files)[0] ?? '');
+  const warn = (message: string) => warnings.push(message);
+  const { agent, close } = await openAgent(file, { project: directory, environment, warn });
+  await close();
+  return { agent, warnings: warnings.join('\n') };
+}
+
+const AGENT = 'model: anthropic:claude-sonnet-4-5\ncapabilities: [compaction]\n';
+
+const auraFile = (names: string) => `threshold: 80
+max_tokens: 0
+keep_last_messages: 10
+trim_threshold: 50
+trim_max_tokens: 0
+${names}
+chunks: 1
+tool_result_max_length: 200
+truncation_retries: [150, 100, 50, 0]
+prune: { mode: iteration, protect_percent: 30, arg_threshold: 200 }
+`;
+
+describe('files of Aura', () => {
+  it.each(['prompt: ""', 'prompt: ""\nagent: ""'])('load with nobody named: %s', async (names) => {
+    const { agent, warnings } = await open({ 'agent.yaml': AGENT, 'compaction.yaml': auraFile(names) });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings).toBe('');
+  });
+
+  it.each(['agent: Compaction', 'prompt: ""\nagent: "FastCompactor"'])(
+    'load where their summarizer is not there, and say where it would be: %s',
+    async (names) => {
+      const { agent, warnings } = await open({ 'agent.yaml': AGENT, 'compaction.yaml': auraFile(names) });
+      expect(agent.capabilities).toContain('compaction');
+      const name = names.includes('Fast') ? 'FastCompactor' : 'Compaction';
+      expect(warnings).toContain(`there is no model named "${name}" (known: none)`);
+      expect(warnings).toContain(`${join(directory, 'prompts')}/${name}.md`);
+      expect(warnings).toContain('the default summarizer takes over');
+    },
+  );
+
+  it('name a summarizer with a window, strictly', async () => {
+    const files = (model: string) => ({
+      'agent.yaml': AGENT,
+      'compaction.yaml': auraFile('agent: Compaction'),
+      'prompts/Compaction.md': `---\nname: Compaction\n${model}\n---\nWrite minutes.`,
+    });
+    const model = 'model: { id: anthropic:claude-haiku-4-5, context_window: 200000 }';
+    expect((await open(files(model))).warnings).toBe('');
+    await expect(open(files('modle: anthropic:claude-haiku-4-5'))).rejects.toThrow(
+      'Invalid prompts/Compaction.md: modle: unknown key; did you mean model?',
+    );
+    await expect(open(files('model: { id: anthropic:x, context_windw: 5 }'))).rejects.toThrow(
+      /Invalid prompts\/Compaction\.md: model.*context_windw: unknown key/,
+    );
+    await expect(open(files('model: nowhere:x'))).rejects.toThrow(
+      /Invalid prompts\/Compaction\.md: model: "nowhere:x" is not PROVIDER:MODEL/,
+    );
+  });
+});
+
+describe('files of Everruns', () => {
+  it('load with models of the agent’s provider and the rules of cost', async () => {
+    const { agent, warnings } = await open({
+      'agent.yaml': `model: anthropic:claude-sonnet-4-5
+capabilities:
+  - ref: compaction
+    config:
+      strategy: auto
+      proactive: true
+      budget_percent: 0.85
+      observation_masking: { keep_recent_tool_outputs: 2, summary_format: one_line }
+      summarization: { model: claude-haiku-4-5-20251001, preserve: [file_paths, decisions], instructions: null }
+      memory_tiers: { hot_messages: 20, warm_messages: 100 }
+      cost_control: { enabled: true }
+`,
+    });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings).toMatch(/^cost_control: has no effect/);
+  });
+});
+
+describe('mistakes', () => {
+  it.each([
+    ['threshold: 80', 'threshold: unknown key here; threshold belongs to another group or preset'],
+    ['model: Compaction', 'it is neither PROVIDER:MODEL nor a file'],
+    ['summary: { prompt: brief }', 'it would stand in'],
+  ])('of an agent’s file name the file: %s', async (line, message) => {
+    const preset = line.startsWith('threshold') ? 'preset: agentscope, ' : '';
+    const config = `model: anthropic:claude-sonnet-4-5\nfeatures: { compaction: { ${preset}${line} } }`;
+    const opening = open({ 'agent.yaml': config });
+    await expect(opening).rejects.toThrow(message);
+    await expect(opening).rejects.toThrow(`Invalid ${join(directory, 'agent.yaml')}: features.compaction`);
+  });
+
+  it('of compaction.yaml name that file', async () => {
+    const files = { 'agent.yaml': AGENT, 'compaction.yaml': 'compaction: {}\nthreshold: 80' };
+    await expect(open(files)).rejects.toThrow('Invalid compaction.yaml: threshold: unknown key');
+  });
+});
