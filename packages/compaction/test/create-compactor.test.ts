@@ -1,7 +1,7 @@
 import { type Message, type Model, textOf, userMessage } from '@x/core';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { createCompactor, type Reducer, truncateArgs } from '../src/index.js';
+import { type CompactionSettings, createCompactor, type Reducer, truncateArgs } from '../src/index.js';
 import { lines, round, rounds } from './build.js';
 import { GOOD_SUMMARY, modelOf } from './models.js';
 
@@ -167,6 +167,24 @@ describe('createCompactor', () => {
     const without = await createCompactor({ model: modelOf(() => GOOD_SUMMARY) }).compact(messages);
     expect(without.steps.find(({ reducer }) => reducer === 'native')?.note).toContain('offers no');
     expect(without.steps.at(-1)?.reducer).toBe('summarize');
+  });
+
+  it('has a record in front of dropping where a ladder names native and no summarize', async () => {
+    const model = {
+      ...modelOf(() => GOOD_SUMMARY),
+      compact: () => Promise.reject(new Error('the endpoint is down')),
+    };
+    const ran = async (config: CompactionSettings) => {
+      const { steps } = await createCompactor({ model, contextWindow: 2_000, ...config }).compact(history());
+      return steps.map(({ reducer }) => reducer);
+    };
+    const masked = ['native', 'mask_outputs'] as const;
+    expect(await ran({ stages: [...masked, 'drop_oldest'] })).toEqual([...masked, 'summarize']);
+    expect(await ran({ stages: ['native'] })).toEqual(['native', 'summarize']);
+    for (const summary of [{ record: 0 }, { fallback: 'none' }] as const) {
+      expect(await ran({ stages: ['native', 'drop_oldest'], summary })).toEqual(['native', 'drop_oldest']);
+    }
+    expect(model.requests).toEqual([]);
   });
 
   it('keeps three tiers: verbatim, masked, summarized', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { anthropicCompaction, fromAiSdk, openaiCompaction } from '@x/ai-sdk';
-import { compaction } from '@x/compaction';
+import { type CompactionCapabilityConfig, compaction } from '@x/compaction';
 import { type AgentEvent, type Model, RuntimeContext, type SessionStore } from '@x/core';
 import { JsonSession, LocalWorkspace } from '@x/core/node';
 import { HarnessAgent, todoList } from '@x/harness';
@@ -85,6 +85,9 @@ const faults: Readonly<Record<string, (setting: Setting, turn: number) => void>>
     if (turn === 10) server.faults.compaction = 503;
     if (turn === 14) delete server.faults.compaction;
   },
+  '503 of the endpoint': ({ server }) => {
+    server.faults.compaction = 503;
+  },
   '429 of the endpoint': ({ server }) => {
     server.faults.compaction = 429;
   },
@@ -110,7 +113,14 @@ const faults: Readonly<Record<string, (setting: Setting, turn: number) => void>>
   },
 };
 
-async function twentyTurns(store: SessionStore, kind: 'openai' | 'anthropic', fault: string) {
+/** Twenty turns with one store, of which the fault has its way from one on. */
+async function twentyTurns(
+  store: SessionStore,
+  kind: 'openai' | 'anthropic',
+  fault: string,
+  config: CompactionCapabilityConfig = { trigger: { tokens: 3_500 }, keep: { messages: 2 } },
+  from = 10,
+) {
   const directory = await mkdtemp(join(tmpdir(), 'native-'));
   const [server, other] = [await providerServer(), await providerServer()];
   closers.push(() => rm(directory, { recursive: true, force: true }), server.close, other.close);
@@ -123,7 +133,7 @@ async function twentyTurns(store: SessionStore, kind: 'openai' | 'anthropic', fa
   const context = RuntimeContext.of({ sessionId: `${kind}-${fault.replaceAll(' ', '-')}` });
   const asked: string[] = [];
   for (let turn = 1; turn <= 20; turn++) {
-    if (turn >= 10) faults[fault]?.(setting, turn);
+    if (turn >= from) faults[fault]?.(setting, turn);
     const [model, ...fallback] = setting.models as readonly [Model, ...Model[]];
     // A new agent each turn: all comes from the store.
     const agent = HarnessAgent.builder()
@@ -132,7 +142,7 @@ async function twentyTurns(store: SessionStore, kind: 'openai' | 'anthropic', fa
       .model(model, { fallback })
       .workspace(new LocalWorkspace(directory))
       .session(store)
-      .use(compaction({ trigger: { tokens: 3_500 }, keep: { messages: 2 }, recall: false }), todoList())
+      .use(compaction({ ...config, recall: false }), todoList())
       .settings({ maxRetries: 0, retryDelayMs: 0 })
       .onEvent((event) => void events.push(event))
       .build();
@@ -142,6 +152,20 @@ async function twentyTurns(store: SessionStore, kind: 'openai' | 'anthropic', fa
     await agent.close();
   }
   return { server, other, events, asked };
+}
+
+/** Expects what was said and found early in every request of a turn after the third, whoever answered it. */
+function expectFacts(...servers: readonly ProviderServer[]): void {
+  const requests = servers
+    .flatMap(({ taken }) => taken)
+    .filter(({ body }) => {
+      const last = JSON.stringify(((body.input ?? body.messages) as readonly unknown[]).at(-1));
+      return last.includes('Go on with part') && !last.includes('part 2.') && body.compaction === undefined;
+    });
+  expect(requests.length).toBeGreaterThanOrEqual(15);
+  for (const { readable } of requests) {
+    for (const fact of ['K-4711', '6700', FINDING]) expect(readable).toContain(fact);
+  }
 }
 
 const every = Object.keys(faults).flatMap((fault) => [
@@ -161,19 +185,31 @@ describe.each(Object.keys(stores))('native compaction on %s', { timeout: 120_000
     expect([...server.refused, ...other.refused]).toEqual([]);
     expect(server.compactions).toBeGreaterThan(0);
 
-    // Every request of a turn after the third, whoever answered it.
-    const requests = [...server.taken, ...other.taken].filter(({ body }) => {
-      const last = JSON.stringify(((body.input ?? body.messages) as readonly unknown[]).at(-1));
-      return last.includes('Go on with part') && !last.includes('part 2.') && body.compaction === undefined;
-    });
-    expect(requests.length).toBeGreaterThanOrEqual(15);
-    for (const { readable } of requests) {
-      for (const fact of ['K-4711', '6700', FINDING]) expect(readable).toContain(fact);
-    }
+    expectFacts(server, other);
     const told = events.flatMap((event) =>
       event.type === 'warning' ? event.message : event.type === 'context.compacted' ? event.detail : [],
     );
     expect(told.some((detail) => detail.startsWith('reduced by native'))).toBe(true);
     expect(told.some((message) => message.includes('no longer reads'))).toBe(fault === 'a refused item');
+  });
+});
+
+/** Ladders without a summary by a model. */
+const ladders: readonly CompactionCapabilityConfig[] = [
+  { preset: 'everruns', strategy: 'native', budgetPercent: 0.3 },
+  { trigger: { tokens: 3_500 }, keep: { messages: 2 }, stages: ['native', 'drop_oldest'] },
+];
+
+describe.each(ladders)('%j where the endpoint never works', { timeout: 120_000 }, (config) => {
+  it.each(['openai', 'anthropic'] as const)('has the record on %s', async (kind) => {
+    const directory = await mkdtemp(join(tmpdir(), 'native-store-'));
+    closers.push(() => rm(directory, { recursive: true, force: true }));
+    const store = new JsonSession({ directory });
+    const { server, other, events, asked } = await twentyTurns(store, kind, '503 of the endpoint', config, 1);
+    expect(asked).toEqual(Array.from({ length: 20 }, () => 'completed'));
+    expect(server.compactions).toBe(0);
+    expectFacts(server, other);
+    const [first] = events.filter((event) => event.type === 'context.compacted');
+    expect(first?.detail).toMatch(/^reduced by summarize.*; native: /);
   });
 });

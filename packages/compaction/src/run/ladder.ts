@@ -11,7 +11,27 @@ const DEFAULT_STAGES: readonly StageName[] = ['cut_unseen', 'native', 'summarize
 /** Makes the reducers of a configuration, in the order in which they run. */
 export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[] {
   const stages: readonly (StageName | Reducer)[] = config.stages ?? DEFAULT_STAGES;
-  return stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
+  const reducers = stages.map((stage) => (typeof stage === 'string' ? STAGES[stage](config) : stage));
+  const names = reducers.map(({ name }) => name);
+  if (!names.includes('native') || names.includes('summarize') || !mayStandIn(config)) return reducers;
+  // What the provider could not condense must not be lost to the stage that drops.
+  const dropping = names.indexOf('drop_oldest', names.indexOf('native'));
+  return reducers.toSpliced(dropping === -1 ? reducers.length : dropping, 0, recordAlone(config));
+}
+
+/** Tests whether the configuration lets a record take the place of a failed model. */
+function mayStandIn({ summary }: ResolvedCompactionConfig): boolean {
+  return summary.record !== 0 && summary.fallback === 'record';
+}
+
+/** Makes a `summarize` that calls no model. */
+function recordAlone(config: ResolvedCompactionConfig): Reducer {
+  const { reduce, ...stage } = STAGES.summarize(config);
+  return {
+    ...stage,
+    cost: 'free',
+    reduce: (view, budget, context) => reduce(view, budget, { ...context, summarizer: undefined }),
+  };
 }
 
 /**
@@ -19,8 +39,8 @@ export function reducersOf(config: ResolvedCompactionConfig): readonly Reducer[]
  * else make all at once. `undefined` where no record is written. A second call costs nothing.
  */
 export function observerFor(config: ResolvedCompactionConfig): ((message: Message) => void) | undefined {
-  const stages: readonly (StageName | Reducer)[] = config.stages ?? DEFAULT_STAGES;
-  if (!stages.includes('summarize') || config.summary.record === 0) return undefined;
+  const writes = reducersOf(config).some(({ name }) => name === 'summarize');
+  if (!writes || config.summary.record === 0) return undefined;
   const redactor = redactorFor(config.redact);
   return (message) => void excerptsOf(message, redactor);
 }

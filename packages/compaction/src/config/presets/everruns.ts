@@ -72,6 +72,7 @@ export function fromEverruns(config: z.output<z.ZodMiniObject<typeof everrunsSha
   });
   const stages = {
     auto: [masking, 'native', 'summarize', 'drop_oldest'],
+    // Where the provider does not condense, the ladder has the record stand in.
     native: ['native', 'drop_oldest'],
     // Masking cannot always make room: the record of what happened costs no call, dropping would lose it.
     observation_masking: [masking, 'summarize', 'drop_oldest'],
