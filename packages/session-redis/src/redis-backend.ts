@@ -5,8 +5,7 @@ import { RedisWorkspace } from './workspace/redis-workspace.js';
 /**
  * Opens sessions, the leases of their turns, and files on one Redis.
  *
- * @param options `keyPrefix`: before every key; default `x:`. `ttlSeconds`: after its last change a session or a file is gone;
- * default 0, never.
+ * @param options `keyPrefix`: before every key; default `x:`.
  * @example
  * ```ts
  * const builder = HarnessAgent.builder().distributed(redisBackend({ client }));
@@ -16,7 +15,6 @@ import { RedisWorkspace } from './workspace/redis-workspace.js';
 export function redisBackend(options: {
   readonly client: RedisClient;
   readonly keyPrefix?: string | undefined;
-  readonly ttlSeconds?: number | undefined;
 }): { readonly session: RedisSession; readonly workspace: RedisWorkspace } {
   return { session: new RedisSession(options), workspace: new RedisWorkspace(options) };
 }

@@ -16,11 +16,7 @@ import { withRedisLock } from './redis-lock.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
 import { WorkspaceKeys } from './workspace-keys.js';
 
-const optionsSchema = z.strictObject({
-  client: clientSchema,
-  keyPrefix: keyPrefixSchema,
-  ttlSeconds: z.int().min(0).default(0),
-});
+const optionsSchema = z.strictObject({ client: clientSchema, keyPrefix: keyPrefixSchema });
 
 /** What common file systems allow for a name, so that files can move to one. */
 const MAX_NAME_BYTES = 255;
@@ -31,8 +27,6 @@ export interface RedisWorkspaceOptions {
   readonly client: RedisClient;
   /** Before every key; what has another prefix is another workspace. Default `x:`. */
   readonly keyPrefix?: string | undefined;
-  /** Seconds after its last change at which a file is gone. Default 0: never. */
-  readonly ttlSeconds?: number | undefined;
 }
 
 /**
@@ -49,13 +43,9 @@ export class RedisWorkspace implements Workspace {
   readonly reach = 'cluster';
   readonly #client: RedisClient;
   readonly #keys: WorkspaceKeys;
-  /** Milliseconds that a file lives, as a script takes them. */
-  readonly #lifetime: string;
 
   constructor(options: RedisWorkspaceOptions) {
-    const parsed = parseWith(optionsSchema, options, 'RedisWorkspace options');
-    const { client, keyPrefix, ttlSeconds } = parsed;
-    this.#lifetime = String(ttlSeconds * 1000);
+    const { client, keyPrefix } = parseWith(optionsSchema, options, 'RedisWorkspace options');
     this.#client = client;
     this.#keys = new WorkspaceKeys(keyPrefix);
   }
@@ -70,7 +60,6 @@ export class RedisWorkspace implements Workspace {
     const length = range.length === undefined ? '' : String(Math.max(0, range.length));
     const reply = await asWorkspaceError(path, () =>
       runScriptForBytes(this.#client, readScript, this.#keys.along(segments), [
-        this.#lifetime,
         String(offset),
         length,
         ...segments,
@@ -114,7 +103,7 @@ export class RedisWorkspace implements Workspace {
     const segments = segmentsOf(path);
     if (segments.length === 0) return entryOf('', `d0`, 0);
     const reply = await asWorkspaceError(path, () =>
-      runScript(this.#client, statScript, this.#keys.along(segments), [this.#lifetime, ...segments]),
+      runScript(this.#client, statScript, this.#keys.along(segments), segments),
     );
     if (!Array.isArray(reply)) return undefined;
     const [entry, size] = reply as unknown[];
@@ -144,7 +133,7 @@ export class RedisWorkspace implements Workspace {
   async #store(path: string, mode: 'write' | 'new' | 'append', data: string | Uint8Array): Promise<void> {
     const segments = segmentsOf(path);
     if (segments.length === 0) throw refused(path, 'is_directory');
-    const values = [this.#lifetime, mode, operationId(), asValue(data), ...segments];
+    const values = [mode, operationId(), asValue(data), ...segments];
     const reply = await asWorkspaceError(path, () =>
       runScript(this.#client, writeScript, [this.#keys.operation, ...this.#keys.along(segments)], values),
     );
@@ -154,8 +143,7 @@ export class RedisWorkspace implements Workspace {
   async #entries(segments: readonly string[]): Promise<WorkspaceEntry[]> {
     // The key of a file with an empty name: what follows is the name.
     const files = this.#keys.file([...segments, '']);
-    const keys = [this.#keys.directory(segments), files];
-    const reply = await runScript(this.#client, listScript, keys, [this.#lifetime]);
+    const reply = await runScript(this.#client, listScript, [this.#keys.directory(segments), files], []);
     const [found = [], sizes = []] = reply as unknown[][];
     return sizes.map((size, index) => {
       const name = String(found[2 * index]);

@@ -1,9 +1,9 @@
 import { readText, SessionKey, WorkspaceError } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
-import { RedisWorkspace } from '../../src/index.js';
+import { RedisWorkspace, redisBackend } from '../../src/index.js';
 import { proxiedClient } from '../support/proxied-client.js';
-import { collect, messages, testClient, testStore } from '../support/test-store.js';
+import { messages, testClient, testStore } from '../support/test-store.js';
 
 /** Two replicas of an application, on the same files. */
 function replicas() {
@@ -33,31 +33,14 @@ describe('RedisWorkspace', () => {
     expect(await client.keys(`${keyPrefix}*`)).toEqual([]);
   });
 
-  it('ends files that nobody changed for their lifetime, and what held them', async () => {
-    const { client, keyPrefix, workspace: forever, key } = replicas();
-    const workspace = new RedisWorkspace({ client, keyPrefix, ttlSeconds: 1_000 });
-    for (const path of ['logs/old', 'logs/young']) await workspace.write(path, path);
-    const keys = ['file:logs/old', 'file:logs/young', 'directory:', 'directory:logs'].map(key);
-    const lifetimes = () => Promise.all(keys.map((each) => client.ttl(each)));
-    for (const seconds of await lifetimes()) expect(seconds).toBeGreaterThan(900);
-
-    // A thousand seconds later.
-    const age = async (name: string) => {
-      await client.del(key(`file:logs/${name}`));
-      await client.hset(key('directory:logs'), name, `f${Date.now() - 1_000_001}`);
-    };
-    await age('old');
-    expect(await collect(workspace.list('logs'))).toMatchObject([{ path: 'logs/young' }]);
-    await age('old');
-    expect(await workspace.stat('logs/old')).toBeUndefined();
-    await age('old');
-    await expect(workspace.read('logs/old')).rejects.toMatchObject({ code: 'not_found' });
-    await age('old');
-    await workspace.write('logs/old', 'anew', { ifAbsent: true });
-    expect(await readText(workspace, 'logs/old')).toBe('anew');
-
-    await forever.append('logs/old', ' and for ever');
-    expect(await lifetimes()).toEqual([-1, expect.any(Number), -1, -1]);
+  it('has no lifetime of files: what stands on them would not know', () => {
+    const { client } = replicas();
+    const options = { client, ttlSeconds: 60 };
+    for (const open of [() => new RedisWorkspace(options), () => redisBackend(options)]) {
+      expect(open).toThrow(
+        expect.objectContaining({ issues: [expect.objectContaining({ path: 'ttlSeconds' })] }),
+      );
+    }
   });
 
   it('takes one command an operation, whatever the depth', async () => {
