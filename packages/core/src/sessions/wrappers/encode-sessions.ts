@@ -68,26 +68,36 @@ export function encodeSessions(
     const { metadata: wanted = {}, ...rest } = options;
     const isFiltered = Object.keys(wanted).length > 0;
     let left = options.limit ?? Number.POSITIVE_INFINITY;
+    let { after } = options;
     const damages: unknown[] = [];
-    for await (const info of store.list(scope, isFiltered ? { ...rest, limit: undefined } : rest)) {
-      let description: Pick<SessionInfo, 'title' | 'metadata'>;
-      try {
-        const place = `${info.key} description`;
-        description = await unlessDamaged(info.key, async () => {
-          const told = await decodeJson(info.metadata[PROVIDER], place);
-          return (told ?? accepted(info)) as typeof description;
-        });
-      } catch (error) {
-        damages.push(error);
-        continue;
+    let asked: number | undefined;
+    let count: number;
+    do {
+      // What is filtered out or refused takes no place of the limit.
+      asked = isFiltered || options.limit === undefined ? undefined : left;
+      count = 0;
+      for await (const info of store.list(scope, { ...rest, after, limit: asked })) {
+        count += 1;
+        after = info.cursor;
+        let description: Pick<SessionInfo, 'title' | 'metadata'>;
+        try {
+          const place = `${info.key} description`;
+          description = await unlessDamaged(info.key, async () => {
+            const told = await decodeJson(info.metadata[PROVIDER], place);
+            return (told ?? accepted(info)) as typeof description;
+          });
+        } catch (error) {
+          damages.push(error);
+          continue;
+        }
+        const { title, metadata = {} } = description;
+        if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
+        if (left-- <= 0) return;
+        yield { ...info, title, metadata };
       }
-      const { title, metadata = {} } = description;
-      if (Object.entries(wanted).some(([name, value]) => metadata[name] !== value)) continue;
-      if (left-- <= 0) return;
-      yield { ...info, title, metadata };
-    }
+    } while (left > 0 && count === asked);
     // As stores do: after all others.
-    if (damages.length > 0) throw damages[0];
+    if (left > 0 && damages.length > 0) throw damages[0];
   }
 
   return wrapStore(store, {

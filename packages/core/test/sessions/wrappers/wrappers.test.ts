@@ -173,3 +173,22 @@ test('what is not encoded is refused, in head, message and listing, unless it is
   expect((await accepting.load(other))?.messages).toHaveLength(4);
   expect(() => encodeSessions(inner, codec, { plain: 'ignore' as never })).toThrow('plain');
 });
+
+test('what is not encoded takes no place of the limit of a listing', async () => {
+  const inner = new InMemorySession();
+  const store = encodeSessions(inner, encryption({ keys: { k1 }, current: 'k1' }));
+  const of = (sessionId: string) => SessionKey.of({ userId: 'alice', sessionId });
+  for (const id of ['a', 'b', 'c']) await commitAt(store, of(id), { expectedVersion: 0, ...change });
+  for (const id of ['x', 'y', 'z']) await commitAt(inner, of(id), { expectedVersion: 0, ...change });
+  const ids = async (options: { readonly limit: number; readonly after?: string | undefined }) => {
+    const found = await all(store.list({ userId: 'alice' }, options));
+    return { found: found.map(({ key: each }) => each.parts.sessionId), after: found.at(-1)?.cursor };
+  };
+  const { found, after } = await ids({ limit: 2 });
+  expect(found).toEqual(['c', 'b']);
+  expect((await ids({ limit: 2, after })).found).toEqual(['a']);
+  expect((await ids({ limit: 3 })).found).toEqual(['c', 'b', 'a']);
+  expect((await ids({ limit: 0 })).found).toEqual([]);
+  await expect(ids({ limit: 4 })).rejects.toMatchObject({ code: 'session_corrupt' });
+  await expect(ids({ limit: -1 })).rejects.toMatchObject({ code: 'invalid_input' });
+});
