@@ -16,6 +16,4 @@ export interface RedisClient {
   readonly isCluster?: boolean;
   /** Asked once, for the eviction policy. */
   info?(section: string): Promise<unknown>;
-  /** Any command; for the confirmation of replicas. */
-  call?(command: string, ...values: string[]): Promise<unknown>;
 }

@@ -31,19 +31,13 @@ import { commitScript, FORMAT } from './scripts/commit.js';
 import { runScript, whileSlotMoves } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
-import { asStoreError, corrupt, newer, unconfirmed } from './store-error.js';
+import { asStoreError, corrupt, newer } from './store-error.js';
 
-const optionsSchema = z
-  .strictObject({
-    client: clientSchema,
-    keyPrefix: keyPrefixSchema,
-    ttlSeconds: z.int().min(0).default(0),
-    replicas: z.strictObject({ count: z.int().min(1), timeoutMs: z.int().min(1) }).optional(),
-  })
-  .refine(({ client, replicas }) => replicas === undefined || (client.isCluster === false && client.call), {
-    path: ['replicas'],
-    message: 'needs a `Redis` of ioredis, which has one connection to one master; leave it out for others',
-  });
+const optionsSchema = z.strictObject({
+  client: clientSchema,
+  keyPrefix: keyPrefixSchema,
+  ttlSeconds: z.int().min(0).default(0),
+});
 
 const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
 
@@ -55,11 +49,6 @@ export interface RedisSessionOptions {
   readonly keyPrefix?: string | undefined;
   /** Seconds after its last commit at which a session is gone. Default 0: never. */
   readonly ttlSeconds?: number | undefined;
-  /**
-   * Replicas that must have a commit before it counts, and the milliseconds that they have. Default: none, and a failover
-   * may lose the last commits. For a `Redis` of ioredis, also behind Sentinel.
-   */
-  readonly replicas?: { readonly count: number; readonly timeoutMs: number } | undefined;
 }
 
 /** What a load reads of a session beside its messages. */
@@ -77,15 +66,12 @@ export class RedisSession implements SessionStore {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
-  readonly #replicas: RedisSessionOptions['replicas'];
 
   constructor(options: RedisSessionOptions) {
-    const parsed = parseWith(optionsSchema, options, 'RedisSession options');
-    const { client, keyPrefix, ttlSeconds, replicas } = parsed;
+    const { client, keyPrefix, ttlSeconds } = parseWith(optionsSchema, options, 'RedisSession options');
     this.#client = client;
     this.#keyPrefix = keyPrefix;
     this.#lifetime = ttlSeconds * 1000;
-    this.#replicas = replicas;
   }
 
   async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
@@ -124,39 +110,11 @@ export class RedisSession implements SessionStore {
     ];
     for (const message of append) values.push(JSON.stringify(message));
     const names = [session, messages, newest, lifetime, ...indexes];
-    const [connection, reply] = await asStoreError(key, () =>
-      Promise.all([this.#connection(), this.#run(commitScript, names, values)]),
-    );
+    const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
     // Clients can be told to answer numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
     if (outcome !== 'done') throw refusal(key, change, outcome, Number(number));
-    if (this.#replicas && !(await this.#isConfirmed(key, operation, connection))) {
-      throw unconfirmed(key, this.#replicas);
-    }
     return Number(number);
-  }
-
-  /**
-   * Asks whether replicas have the commit. Only the connection that made it can be asked: on another one nothing was written
-   * yet, and any replica has all of that. After a failover, the new master may lack the commit.
-   */
-  async #isConfirmed(key: SessionKey, operation: string, connection: unknown): Promise<boolean> {
-    const { count = 0, timeoutMs = 0 } = this.#replicas ?? {};
-    const { session } = keysOf(this.#keyPrefix, key);
-    const [received, now, fields] = await asStoreError(key, () =>
-      Promise.all([
-        this.#client.call?.('WAIT', String(count), String(timeoutMs)),
-        this.#connection(),
-        this.#client.hmget(session, 'operation', 'earlier'),
-      ]),
-    );
-    const isThere = fields.some((field) => String(field).includes(operation.slice(0, 8)));
-    return Number(received) >= count && String(now) === String(connection) && isThere;
-  }
-
-  /** Answers the number of the client's connection, where that matters. */
-  async #connection(): Promise<unknown> {
-    return this.#replicas && this.#client.call?.('CLIENT', 'ID');
   }
 
   async delete(key: SessionKey): Promise<boolean> {

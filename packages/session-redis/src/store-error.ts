@@ -17,19 +17,6 @@ export function newer(key: SessionKey, format: number): SessionStoreError {
   );
 }
 
-/** Makes the error for a commit that a failover may still lose. */
-export function unconfirmed(
-  key: SessionKey,
-  { count, timeoutMs }: { readonly count: number; readonly timeoutMs: number },
-): SessionStoreError {
-  return new SessionStoreError(
-    'session_unavailable',
-    `Session ${key} was stored, but ${count} replica(s) did not confirm it within ${timeoutMs} ms: a failover may lose it. ` +
-      'Send the commit again.',
-    { sessionKey: key.toString(), outcome: 'unknown' },
-  );
-}
-
 /** How Redis begins when it refuses a command before it does anything. */
 const REFUSED =
   /^(\w+Error: )?(OOM|READONLY|NOPERM|NOAUTH|WRONGPASS|LOADING|MASTERDOWN|NOREPLICAS|MISCONF|EXECABORT|TRYAGAIN|CLUSTERDOWN|MOVED|ASK)\b/;

@@ -90,6 +90,8 @@ describe('RedisSession', () => {
     [{ keyPrefix: 'a{b}' }, 'keyPrefix'],
     [{ ttlSeconds: -1 }, 'ttlSeconds'],
     [{ ttl: 5 }, 'ttl'],
+    // A wait for replicas would hold up the leases of all sessions on the connection.
+    [{ replicas: { count: 1, timeoutMs: 1_000 } }, 'replicas'],
   ])('refuses the options %o', (options, path) => {
     const make = () => new RedisSession({ client: testClient(), ...(options as object) });
     expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));

@@ -20,12 +20,9 @@ local version, count, bytes = tonumber(current[1] or '0'), tonumber(current[2] o
 local token, earlier = current[3] or '', current[4] or ''
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
 
+if token == operation then return {'done', version} end
 local place = string.find(earlier, string.sub(operation, 1, 8), 1, true)
-if token == operation or place then
-  -- A write, though it changes nothing: replicas confirm what the same connection has written.
-  redis.call('HSET', session, 'operation', token)
-  return {'done', token == operation and version or version - math.ceil((#earlier - place + 1) / 8)}
-end
+if place then return {'done', version - math.ceil((#earlier - place + 1) / 8)} end
 if tonumber(current[5] or '1') > ${FORMAT} then return {'newer', tonumber(current[5])} end
 if ARGV[5] ~= '' and redis.call('GET', KEYS[3]) ~= ARGV[5] then return {'lost', 0} end
 if redis.call('LLEN', messages) ~= count then return {'corrupt', 0} end

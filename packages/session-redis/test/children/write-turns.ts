@@ -1,4 +1,4 @@
-// Writes turns into the Redis at this address, and reports those that were stored.
+// Writes turns into the Redis at this address, and reports those that it has confirmed.
 import { type TurnPlan, writeTurns } from '@x/testkit';
 import { Cluster, Redis } from 'ioredis';
 import { RedisSession } from '../../src/index.js';
@@ -8,11 +8,23 @@ const [kind = '', address = '', plan = ''] = process.argv.slice(2);
 const client = connect();
 // ioredis connects again by itself.
 client.on('error', () => {});
-// What a failover may lose is what the replica had not received when the master ended.
-const replicas = kind === 'sentinel' ? { count: 1, timeoutMs: 10_000 } : undefined;
-await writeTurns(new RedisSession({ client, replicas }), JSON.parse(plan) as TurnPlan);
+let connections = 0;
+client.on('connect', () => {
+  connections += 1;
+});
+await writeTurns(new RedisSession({ client }), JSON.parse(plan) as TurnPlan, confirm);
 client.disconnect();
 process.disconnect();
+
+/**
+ * What a failover may lose is what the replica had not received when the master ended. Only the connection that made a
+ * commit can be asked about it: on another one nothing was written yet, and any replica has all of that.
+ */
+async function confirm(): Promise<boolean> {
+  if (!(client instanceof Redis) || kind !== 'sentinel') return true;
+  const connection = connections;
+  return (await client.wait(1, 10_000)) > 0 && connections === connection;
+}
 
 function connect(): Redis | Cluster {
   const { hostname, port } = new URL(address.replace(/,.*$/, ''));

@@ -37,10 +37,14 @@ export function turnKey(session: number): SessionKey {
  * Adds turns to sessions in random order, beside other processes that do the same, until all have theirs. Every turn whose
  * commit succeeded is told to the parent process (see {@link runWriters}). A conflict, or a store that cannot be reached, is
  * no end: the session is loaded again.
+ *
+ * @param confirm whether the commit that just succeeded counts; default always. For stores whose commits are confirmed by
+ * a further step.
  */
 export async function writeTurns(
   store: SessionStore,
   { writer, seed, sessions, turns }: TurnPlan,
+  confirm: () => Promise<boolean> = async () => true,
 ): Promise<void> {
   const random = randomNumbers(seed);
   const left = Array.from({ length: sessions }, (_, session) => session);
@@ -51,7 +55,7 @@ export async function writeTurns(
     try {
       const version = await addTurn(store, turnKey(session), id, turns);
       if (version === undefined) left.splice(place, 1);
-      else report({ session: `${turnKey(session)}`, version, id });
+      else if (await confirm()) report({ session: `${turnKey(session)}`, version, id });
     } catch (error) {
       if (SessionConflictError.isInstance(error)) continue;
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_unavailable') throw error;
