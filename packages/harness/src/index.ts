@@ -34,7 +34,7 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
-export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
+export { type SubagentDefinition, withoutForeignKeys } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
 export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
 export {

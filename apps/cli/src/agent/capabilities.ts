@@ -4,7 +4,7 @@ import {
   evictionJsonSchema,
   type SummarizerSources,
 } from '@x/compaction';
-import type { FileCapability, JsonObject } from '@x/core';
+import type { FileCapability, JsonObject, Model } from '@x/core';
 import { agentJsonSchema, CapabilityRegistry, harnessCapabilities } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities } from '@x/memory';
@@ -18,6 +18,8 @@ export interface Beside
   readonly compaction?: unknown;
   /** The name of that file. */
   readonly compactionFile?: string;
+  /** The models that the agent's file names, which subagents may name too. */
+  readonly subagentModels?: Readonly<Record<string, Model>>;
 }
 
 /** Who runs an agent in a terminal is one person: sessions without a user remember in common. */
@@ -33,7 +35,7 @@ const ofOnePerson = Object.fromEntries(
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { compaction: file, compactionFile: fileName, ...named }: Beside = {},
+  { compaction: file, compactionFile: fileName, subagentModels, ...named }: Beside = {},
 ): Readonly<Record<string, FileCapability>> {
   const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file, fileName });
   return {
@@ -41,7 +43,10 @@ function fileCapabilities(
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
     ...ofOnePerson,
-    ...harnessCapabilities(),
+    ...harnessCapabilities({
+      ...(subagentModels === undefined ? {} : { subagents: { models: subagentModels } }),
+      ...(named.onWarning === undefined ? {} : { onWarning: named.onWarning }),
+    }),
     mcp: mcpCapability({ environment }),
   };
 }

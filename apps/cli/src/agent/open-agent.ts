@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { InvalidInputError, type Model, nearNames, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
+  type AgentConfig,
   agentFromConfig,
   type HarnessAgent,
   HarnessConfigError,
@@ -12,6 +13,7 @@ import {
   parseFrontMatter,
   parseModelReference,
   permissions,
+  withoutForeignKeys,
 } from '@x/harness';
 import { parseDocument } from 'yaml';
 import * as z from 'zod';
@@ -87,7 +89,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const written = await readConfig(file);
+  const written = await readConfig(file, environment, warn);
   const added = servers.length > 0 && { mcp_servers: withServers(Object(written.mcp_servers), servers) };
   const place = written.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
   const config = { ...place, ...written, ...added };
@@ -104,8 +106,12 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   // The names that were made, not those that are written: a variable may stand for a name.
   const made = new Set<string>();
   const whole = model === undefined ? config : { ...config, model };
-  const { id } = parseAgentConfig(whole, { environment }).model;
-  const beside = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
+  const parsed = parseAgentConfig(whole, { environment });
+  const { id } = parsed.model;
+  const beside: Beside = {
+    ...(await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn)),
+    subagentModels: await modelsIn(parsed, environment),
+  };
   const builder = await agentFromConfig(
     whole,
     {
@@ -158,7 +164,34 @@ function withServers(
   return Object.fromEntries(all);
 }
 
-async function readConfig(file: string): Promise<Config> {
+/** What counts of the subagents in a file here: the capability checks the rest. */
+const namingModels = z.object({
+  ref: z.literal('subagents'),
+  config: z.object({ definitions: z.array(z.object({ model: z.string().optional().catch(undefined) })) }),
+});
+
+/** Makes the models that an agent's file names for subagents: files of the workspace may name those alone. */
+async function modelsIn(
+  { capabilities, places }: AgentConfig,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Readonly<Record<string, Model>>> {
+  const models: Record<string, Model> = {};
+  for (const [index, reference] of capabilities.entries()) {
+    const { data } = namingModels.safeParse(reference);
+    for (const [at, { model: id = 'inherit' }] of (data?.config.definitions ?? []).entries()) {
+      if (id === 'inherit' || Object.hasOwn(models, id)) continue;
+      const path = `${places[index]?.config}.definitions[${at}].model`;
+      models[id] = await modelOf('agent configuration', path, () => chooseModel({ id }, environment));
+    }
+  }
+  return models;
+}
+
+async function readConfig(
+  file: string,
+  environment: Readonly<Record<string, string | undefined>>,
+  warn: (message: string) => void,
+): Promise<Config> {
   if (file.endsWith('.md')) {
     const { data, body } = parseFrontMatter(await readInput(file), file);
     if (body !== '' && data.system_prompt !== undefined) {
@@ -166,7 +199,10 @@ async function readConfig(file: string): Promise<Config> {
         `${file} has two system prompts: the text below its front matter, and "system_prompt".`,
       );
     }
-    return { name: basename(file, '.md'), ...data, ...(body === '' ? {} : { system_prompt: body }) };
+    const given = { name: basename(file, '.md'), ...data, ...(body === '' ? {} : { system_prompt: body }) };
+    const { known, ignored } = withoutForeignKeys(given, (keys) => parseAgentConfig(keys, { environment }));
+    for (const key of ignored) warn(`${file}: ${key}: unknown key, which does nothing`);
+    return known;
   }
   const config = await readYaml(file);
   if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
@@ -214,7 +250,7 @@ async function besideOf(
     prompts[name] = body;
     if (named === undefined) continue;
     const reference = parseModelReference(named, path);
-    const model = modelOf(path, () => laterModel(reference, environment));
+    const model = await modelOf(path, 'model', () => laterModel(reference, environment));
     agents[name] = body === '' ? { model } : { model, summaryPrompt: body };
   }
   return {
@@ -233,13 +269,13 @@ async function besideOf(
   };
 }
 
-/** Names the file whose model cannot be made. */
-function modelOf(file: string, make: () => Model): Model {
+/** Says in which file, and where in it, a model stands that cannot be made. */
+async function modelOf(file: string, path: string, make: () => Model | Promise<Model>): Promise<Model> {
   try {
-    return make();
+    return await make();
   } catch (cause) {
     if (!InvalidInputError.isInstance(cause)) throw cause;
-    const issues = cause.issues.map(({ message }) => ({ path: 'model', message }));
+    const issues = cause.issues.map(({ message }) => ({ path, message }));
     throw new InvalidInputError(file, issues, { cause });
   }
 }

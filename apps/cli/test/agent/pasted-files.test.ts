@@ -100,6 +100,50 @@ capabilities:
   });
 });
 
+describe('subagents', () => {
+  const definition = (more: string) =>
+    `subagents: { definitions: [{ name: scout, description: Looks things up., ${more} }] }`;
+
+  it('take the models that the agent’s file names', async () => {
+    const file = `model: anthropic:claude-sonnet-4-5\n${definition('model: anthropic:claude-haiku-4-5')}`;
+    const { agent, warnings } = await open({ 'agent.yaml': file });
+    expect(agent.capabilities).toContain('subagents');
+    expect(warnings).toBe('');
+  });
+
+  it('name the place of a model that cannot be made', async () => {
+    const file = `model: anthropic:claude-sonnet-4-5\n${definition('model: haiku')}`;
+    await expect(open({ 'agent.yaml': file })).rejects.toThrow(
+      `Invalid ${join(directory, 'agent.yaml')}: subagents.definitions[0].model: "haiku" is not PROVIDER:MODEL`,
+    );
+  });
+
+  const harmless = ['top_p', 'hidden', 'mode', 'expose_to_user'];
+
+  it('and the agent itself may have AgentScope’s keys, which warn', async () => {
+    const keys = 'steps: 5\ntop_p: 0.9\nhidden: false\nmode: primary\nexpose_to_user: true';
+    const subagent = definition(keys.replaceAll('\n', ', '));
+    const { warnings } = await open({
+      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\n${subagent}\n---\nYou help.`,
+    });
+    const told = warnings.split('\n');
+    for (const key of harmless) {
+      expect(told).toContain(`${join(directory, 'agent.md')}: ${key}: unknown key, which does nothing`);
+      expect(told).toContain(`subagents: definitions[0].${key}: unknown key, which does nothing`);
+    }
+    expect(told).toHaveLength(2 * harmless.length);
+  });
+
+  it.each(['deney: [execute]', 'permission: { mode: bypass }'])(
+    'refuse keys of rights and misspelt ones: %s',
+    async (key) => {
+      const model = 'model: anthropic:claude-sonnet-4-5';
+      await expect(open({ 'agent.yaml': `${model}\n${definition(key)}` })).rejects.toThrow('unknown key');
+      await expect(open({ 'agent.md': `---\n${model}\n${key}\n---\nHi` })).rejects.toThrow('unknown key');
+    },
+  );
+});
+
 describe('mistakes', () => {
   it.each([
     ['threshold: 80', 'threshold: unknown key here; threshold belongs to another group or preset'],

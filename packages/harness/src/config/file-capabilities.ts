@@ -1,4 +1,4 @@
-import { type FileCapability, fileCapability } from '@x/core';
+import { type FileCapability, fileCapability, isObject, parseFileConfig } from '@x/core';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
@@ -6,7 +6,11 @@ import { permissions, permissionsConfigSchema } from '../capabilities/permission
 import { planMode, planModeConfigSchema } from '../capabilities/plan-mode.js';
 import { shell, shellConfigSchema } from '../capabilities/shell.js';
 import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
-import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
+import {
+  definitionSchema,
+  type SubagentDefinition,
+  withoutForeignKeys,
+} from '../capabilities/subagents/subagent-definition.js';
 import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
 import { todoList } from '../capabilities/todo-list.js';
@@ -20,13 +24,29 @@ export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'sett
 const { runner, models, settings, clock, ...subagentsShape } = subagentsConfigSchema.shape;
 const { ownTools, capabilities, model, ...definitionShape } = definitionSchema.shape;
 
+const definitionFileSchema = z.strictObject({ ...definitionShape, model: z.string().min(1).optional() });
 const subagentsFileSchema = z.strictObject({
   ...subagentsShape,
   /** Subagents beside those in the folder. */
-  definitions: z
-    .array(z.strictObject({ ...definitionShape, model: z.string().min(1).optional() }))
-    .default([]),
+  definitions: z.array(definitionFileSchema).default([]),
 });
+
+/** Takes other systems' keys out of definitions, and tells of each that does nothing. */
+function withoutForeign(config: unknown, warn: (message: string) => void): unknown {
+  const { definitions, ...rest } = Object(config ?? {}) as Readonly<Record<string, unknown>>;
+  if (!Array.isArray(definitions)) return config;
+  const ours = definitions.map((definition: unknown, index) => {
+    if (!isObject(definition)) return definition;
+    const { known, ignored } = withoutForeignKeys(definition, (keys) =>
+      parseFileConfig(definitionFileSchema, keys, 'definition'),
+    );
+    for (const key of ignored) {
+      warn(`subagents: definitions[${index}].${key}: unknown key, which does nothing`);
+    }
+    return known;
+  });
+  return { ...rest, definitions: ours };
+}
 
 const { executor, sandbox, ...shellShape } = shellConfigSchema.shape;
 const shellFileSchema = z.strictObject({ ...shellShape, sandbox: sandbox.unwrap().default('auto') });
@@ -39,8 +59,16 @@ const nothing = z.strictObject({});
  * @param program What files cannot say: where subagents run, which models and capabilities their definitions may name.
  */
 export function harnessCapabilities(
-  program: { readonly subagents?: SubagentsInFiles } = {},
+  program: {
+    readonly subagents?: SubagentsInFiles;
+    /** Hears of other systems' harmless keys in definitions. Without it they are refused. */
+    readonly onWarning?: (message: string) => void;
+  } = {},
 ): Readonly<Record<string, FileCapability>> {
+  const team = fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
+    subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),
+  );
+  const { onWarning } = program;
   return {
     agents_files: fileCapability('agents_files', agentsFilesConfigSchema, agentsFiles),
     budget: fileCapability('budget', budgetConfigSchema, (config) => budget(config as BudgetConfig)),
@@ -49,9 +77,9 @@ export function harnessCapabilities(
     // What a file asks for runs in a sandbox where there is one.
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
-    subagents: fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
-      subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),
-    ),
+    subagents: onWarning
+      ? { ...team, create: (config) => team.create(withoutForeign(config, onWarning)) }
+      : team,
     todo_list: fileCapability('todo_list', nothing, () => todoList()),
     tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>
       toolGroups(groups as Readonly<Record<string, ToolGroup>>),

@@ -143,7 +143,7 @@ const FOREIGN = 'mode';
 
 /** Keys that speak of rights: left out, such a word could leave a subagent more than its author meant. */
 const OF_RIGHTS =
-  /tool|permi|deny|den(?:ied|ies)|allow|forbid|restrict|without|mcp|server|env|secret|feature|capabilit|hook|sandbox|approv/i;
+  /tool|permi|den[eiy]|allow|forbid|restrict|without|mcp|server|env|secret|feature|capabilit|hook|sandbox|approv/i;
 
 /**
  * A subagent from Markdown: front matter, then its system prompt. Its keys are those of the ecosystem, in snake_case;
@@ -155,28 +155,41 @@ const OF_RIGHTS =
 function parseSubagentFile(text: string, path: string) {
   const { data, body } = parseFrontMatter(text, path);
   const stem = path.slice(path.lastIndexOf('/') + 1).replace(/\.md$/, '');
-  const { [FOREIGN]: foreign, ...ours } = data;
-  const named = Object.entries(ours).map(([key, value]) => [ALIASES[key] ?? key, value] as const);
-  const given: Record<string, unknown> = { name: stem, ...Object.fromEntries(named) };
+  const given: Record<string, unknown> = { name: stem, ...data };
   if (typeof given.tools === 'string') given.tools = splitNames(given.tools);
   if (body !== '' && given.system_prompt !== undefined) {
     const message = 'the text below the front matter is the system prompt already';
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  let ignored = foreign === undefined ? [] : [FOREIGN];
-  let definition: z.output<typeof fileSchema>;
-  try {
-    definition = parseFileConfig(fileSchema, given, path);
-  } catch (error) {
-    if (!InvalidInputError.isInstance(error)) throw error;
-    const harmless = error.issues.filter(isHarmless).map((issue) => issue.path);
-    const rest = Object.entries(given).filter(([key]) => !harmless.includes(key));
-    definition = parseFileConfig(fileSchema, Object.fromEntries(rest), path);
-    ignored = [...ignored, ...harmless];
-  }
+  const { known, ignored } = withoutForeignKeys(given, (keys) => parseFileConfig(fileSchema, keys, path));
+  const definition = parseFileConfig(fileSchema, known, path);
   const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
   return { subagent, ignored };
+}
+
+/**
+ * Renames the keys of other systems that mean one of ours, and leaves out those that nothing takes and that do no harm.
+ *
+ * @param parse Refuses unknown keys, as the reader of the result does.
+ */
+export function withoutForeignKeys(
+  data: Readonly<Record<string, unknown>>,
+  parse: (given: Readonly<Record<string, unknown>>) => unknown,
+): { readonly known: Readonly<Record<string, unknown>>; readonly ignored: readonly string[] } {
+  const { [FOREIGN]: foreign, ...ours } = data;
+  const given = Object.fromEntries(Object.entries(ours).map(([key, value]) => [ALIASES[key] ?? key, value]));
+  const ignored = foreign === undefined ? [] : [FOREIGN];
+  try {
+    parse(given);
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    ignored.push(...error.issues.filter(isHarmless).map(({ path }) => path));
+  }
+  return {
+    known: Object.fromEntries(Object.entries(given).filter(([key]) => !ignored.includes(key))),
+    ignored,
+  };
 }
 
 /** Tells whether an issue is but a key that nobody knows, and that resembles none of ours. */
