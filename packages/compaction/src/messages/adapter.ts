@@ -11,7 +11,6 @@ import {
   parseWith,
   type ToolOutputBlock,
   type ToolUseBlock,
-  textOf,
 } from '@x/core';
 import * as z from 'zod/mini';
 import { isSummaryText } from '../summary/summary-message.js';
@@ -27,12 +26,13 @@ export interface ProviderMessage {
 
 /**
  * Reads a provider's messages, and writes them back. One adapter serves one conversation: it remembers which message it
- * read from which object. To change an object that it read, put another in its place.
+ * read from which object. An object that got other content or calls, or more of them, is read anew.
  */
 export interface MessageAdapter<Source extends object> {
   /**
    * Reads a list, or what was added to it since. The same object gives the same message. Ids follow from content and order,
-   * so that another process reads the same ones.
+   * so that another process reads the same ones. A list that begins with all that was read, or with what was written last,
+   * keeps their ids where its objects are parsed anew. Any other list is one of new messages with new ids.
    *
    * @throws {InvalidInputError} naming the first bad message and every bad field of it.
    */
@@ -64,12 +64,33 @@ export interface Dialect {
   write(block: FileBlock | ToolUseBlock): Part | undefined;
 }
 
-/** An object that was read, its content then, and its messages. */
-interface Reading {
+/** A place of a list: the digest of an object's words and the id of its first message. */
+interface Place {
+  readonly hash: string;
+  readonly id: string;
+  readonly isSummary: boolean;
+}
+
+/** An object that was read or written, the state it had then, and its messages. */
+interface Reading extends Place {
   readonly source: ProviderMessage;
-  readonly content: unknown;
+  readonly state: readonly unknown[];
   readonly messages: readonly Message[];
 }
+
+/** The fields that hold what a message says. */
+const SAID = ['content', 'tool_calls', 'reasoning_content'] as const;
+
+/** The fields of an object by identity and length, which tell that it was given other words or more of them. */
+function stateOf(source: ProviderMessage): readonly unknown[] {
+  return SAID.flatMap((field) => {
+    const value = source[field];
+    return Array.isArray(value) ? [value, value.length] : [value, undefined];
+  });
+}
+
+/** Places that are remembered of lists that do not continue one another. */
+const MOST_PLACES = 100_000;
 
 /** Makes an adapter of a provider's words. */
 export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapter<Source> {
@@ -78,42 +99,93 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   const byMessage = new WeakMap<Message, Reading>();
   const parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
   const toolNames = new Map<string, string>();
-  const seen = new Map<string, number>();
+  const given = new Map<string, number>();
+  // A list parsed anew begins with one of these, and its objects have the ids of their places. Any other list counts on.
+  let read: readonly Place[] = [];
+  let written: readonly Place[] = [];
 
-  function remember(source: ProviderMessage, messages: readonly Message[]): void {
-    const reading = { source, content: source.content, messages };
+  function remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {
+    const [first] = messages;
+    const isSummary = messages.some(({ kind }) => kind === 'summary');
+    const reading = { source, state: stateOf(source), hash, id: first?.id ?? hash, isSummary, messages };
     bySource.set(source, reading);
     for (const message of messages) byMessage.set(message, reading);
+    return reading;
   }
 
-  function readMessage(source: ProviderMessage, index: number): readonly Message[] {
+  function knownOf(source: ProviderMessage): Reading | undefined {
     const known = isObject(source) ? bySource.get(source) : undefined;
-    if (known !== undefined && known.content === source.content) return known.messages;
-    parseWith(dialect.schema, source, `${name} message ${index}`);
-    const hash = digest(JSON.stringify(source)).slice(0, 24);
-    const count = (seen.get(hash) ?? 0) + 1;
-    seen.set(hash, count);
-    const id = count === 1 ? hash : `${hash}-${count}`;
+    if (known === undefined) return undefined;
+    return stateOf(source).every((value, at) => value === known.state[at]) ? known : undefined;
+  }
+
+  function readList(sources: readonly ProviderMessage[]): readonly Message[] {
+    const hashes = sources.map((source, index) => {
+      const known = knownOf(source);
+      if (known === undefined) parseWith(dialect.schema, source, `${name} message ${index}`);
+      return known?.hash ?? hashOf(source);
+    });
+    const [first] = sources;
+    const isGrown = first !== undefined && knownOf(first) !== undefined;
+    const before = [read, written].find(
+      (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
+    );
+    // What is added later is the words of a user, however they look.
+    const summary = read.length + written.length === 0 ? summaryIn(sources) : -1;
+    const readings = sources.map((source, at) => {
+      const place = before?.[at];
+      const hash = hashes[at] as string;
+      const isSummary = place?.isSummary ?? at === summary;
+      return knownOf(source) ?? readMessage(source, { hash, id: place?.id ?? newId(hash), isSummary });
+    });
+    const places = readings.map(placeOf);
+    const isWhole = before !== undefined || isGrown || read.length + places.length > MOST_PLACES;
+    if (!isWhole && written.length > 0) written = [...written, ...places];
+    read = isWhole ? places : [...read, ...places];
+    return readings.flatMap(({ messages }) => messages);
+  }
+
+  function newId(hash: string): string {
+    const count = (given.get(hash) ?? 0) + 1;
+    given.set(hash, count);
+    return count === 1 ? hash : `${hash}-${count}`;
+  }
+
+  /** Finds the summary of a list: the first text of its form, in front of which only instructions and requests stand. */
+  function summaryIn(sources: readonly ProviderMessage[]): number {
+    let asked = 0;
+    for (const [index, source] of sources.entries()) {
+      if (source.role === 'system' || source.role === DEVELOPER) continue;
+      if (source.role !== 'user') break;
+      const parts = dialect.split(source);
+      const text = parts.map((part) => (part.type === 'text' ? String(part.text) : '')).join('');
+      if (isSummaryText(text, asked > 0)) return index;
+      asked++;
+    }
+    return -1;
+  }
+
+  function readMessage(source: ProviderMessage, { hash, id, isSummary }: Place): Reading {
     const blocks = dialect.split(source).map(readPart);
     const results = blocks.filter(({ type }) => type === 'tool_result');
     const said = blocks.filter(({ type }) => type !== 'tool_result');
     const about = { createdAt: CREATED_AT, ...carry('metadata', source) };
     const messages: Message[] = results.length > 0 ? [{ id, role: 'tool', content: results, ...about }] : [];
     if (said.length > 0 || results.length === 0) {
-      const role = source.role === 'developer' ? 'system' : (source.role as Message['role']);
-      const isSummary = role === 'user' && isSummaryText(textOf(said));
+      const role = source.role === DEVELOPER ? 'system' : (source.role as Message['role']);
       const own = { id: results.length > 0 ? `${id}.1` : id, role, content: said, ...about };
       messages.push(isSummary ? { ...own, kind: 'summary' } : own);
     }
-    remember(source, messages);
-    return messages;
+    return remember(source, hash, messages);
   }
 
   function carry<Field extends string>(
     field: Field,
     source: object,
   ): { readonly [name in Field]?: JsonObject } {
-    const rest = Object.entries(source).filter(([own]) => !fields.includes(own));
+    const rest = Object.entries(source).filter(
+      ([own, value]) => !fields.includes(own) || (own === 'role' && value === DEVELOPER),
+    );
     return (rest.length === 0 ? {} : { [field]: { [key]: json(Object.fromEntries(rest)) } }) as never;
   }
 
@@ -124,7 +196,9 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
 
   function readPart(part: Part): ContentBlock {
     const read = blockOf(part);
-    const block = read.type === 'opaque' ? read : { ...read, ...carry('providerMetadata', part) };
+    const { providerMetadata } = carry('providerMetadata', part);
+    const about = providerMetadata && { providerMetadata: { ...read.providerMetadata, ...providerMetadata } };
+    const block = read.type === 'opaque' ? read : { ...read, ...about };
     if (block.type === 'tool_use') toolNames.set(block.id, block.name);
     parts.set(block, part);
     return block;
@@ -178,28 +252,52 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   }
 
   return {
-    read: (sources) => sources.flatMap((source, index) => readMessage(source as never, index)),
+    read: (sources) => [...readList(sources as never)],
     write(messages) {
-      const written: ProviderMessage[] = [];
+      const sources: ProviderMessage[] = [];
+      const places: Place[] = [];
       for (let index = 0; index < messages.length; index++) {
         const message = messages[index] as Message;
         const reading = byMessage.get(message);
         if (reading?.messages.every((own, at) => own === messages[index + at])) {
-          written.push(reading.source);
+          sources.push(reading.source);
+          places.push(placeOf(reading));
           index += reading.messages.length - 1;
           continue;
         }
         const rest = carried(message.metadata);
         const parts = message.content.map(writePart);
         const made = dialect.join(message.role, parts) ?? refuse(`${message.role} message`);
-        const sources = made.map((source) => ({ ...rest, ...source }));
-        for (const source of sources.length === 1 ? sources : []) remember(source, [message]);
-        written.push(...sources);
+        for (const words of made) {
+          const source = { ...rest, ...words, ...(message.role === 'system' ? roleIn(rest) : {}) };
+          const hash = hashOf(source);
+          const isOne = made.length === 1;
+          places.push(
+            isOne ? placeOf(remember(source, hash, [message])) : { hash, id: newId(hash), isSummary: false },
+          );
+          sources.push(source);
+        }
       }
+      written = places;
       // The few that are made anew are of the type's own kinds.
-      return written as object[] as Source[];
+      return sources as object[] as Source[];
     },
   };
+}
+
+/** The role of instructions in newer models of OpenAI. */
+const DEVELOPER = 'developer';
+
+function roleIn(rest: object): object {
+  return 'role' in rest && rest.role === DEVELOPER ? { role: DEVELOPER } : {};
+}
+
+function placeOf({ hash, id, isSummary }: Place): Place {
+  return { hash, id, isSummary };
+}
+
+function hashOf(source: ProviderMessage): string {
+  return digest(JSON.stringify(source)).slice(0, 24);
 }
 
 /**
@@ -216,6 +314,14 @@ export function contentSchema(strings: { readonly [type: string]: readonly strin
         context.issues.push({ code: 'custom', path: [path], message: 'must be a string', input: value });
       }
     }
+    if (value.type !== 'tool_result' || typeof (value.content ?? '') === 'string') return;
+    const items = Array.isArray(value.content) ? value.content : undefined;
+    const bad = items ? items.findIndex((item) => !isObject(item) || typeof item.type !== 'string') : 0;
+    if (bad === -1) return;
+    const [path, message] = items
+      ? [['content', bad], 'must be an object with a type']
+      : [['content'], 'must be a string or a list of parts'];
+    context.issues.push({ code: 'custom', path, message, input: value });
   });
   return z.union([z.string(), z.array(part)]);
 }

@@ -12,6 +12,8 @@ import {
 } from './adapter.js';
 
 const KEY = 'openai-chat';
+/** Marks a call whose arguments are a text that is no JSON, and are written as they were. */
+const UNPARSED = `${KEY}/unparsed`;
 
 const content = z.optional(z.nullable(contentSchema({ text: ['text'], refusal: ['refusal'] })));
 const named = z.looseObject({ name: z.string() });
@@ -68,15 +70,19 @@ const dialect: Dialect = {
     type Called = { readonly name: string; readonly arguments?: unknown; readonly input?: JsonValue };
     const called = (part.function ?? part.custom) as Called | undefined;
     if (called === undefined) return undefined;
-    const input = part.function === undefined ? (called.input ?? '') : parsed(called.arguments);
-    return { type: 'tool_use', id: String(part.id), name: called.name, input };
+    const own = { type: 'tool_use', id: String(part.id), name: called.name } as const;
+    if (part.function === undefined) return { ...own, input: called.input ?? '' };
+    const input = parsed(called.arguments);
+    if (input !== undefined) return { ...own, input };
+    return { ...own, input: String(called.arguments ?? ''), providerMetadata: { [UNPARSED]: true } };
   },
   write(block) {
     if (block.type === 'tool_use') {
       const { id, name, input, providerMetadata } = block;
       const carried = providerMetadata?.[KEY];
       if (isObject(carried) && 'custom' in carried) return { type: 'custom', id, custom: { name, input } };
-      const text = typeof input === 'string' ? input : JSON.stringify(input);
+      const isRaw = typeof input === 'string' && providerMetadata?.[UNPARSED] === true;
+      const text = isRaw ? input : JSON.stringify(input);
       return { type: 'function', id, function: { name, arguments: text } };
     }
     const { source, mediaType } = block;
@@ -104,11 +110,11 @@ export function openaiMessages<
   return adapterOf(dialect);
 }
 
-/** The arguments of a call; a text that is no JSON stays a text. */
-function parsed(text: unknown): JsonValue {
+/** The arguments of a call; `undefined` for a text that is no JSON. */
+function parsed(text: unknown): JsonValue | undefined {
   try {
     return JSON.parse(String(text)) as JsonValue;
   } catch {
-    return String(text ?? '');
+    return undefined;
   }
 }

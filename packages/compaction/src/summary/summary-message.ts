@@ -13,6 +13,8 @@ import { type Entry, LEGEND, parseEntries, renderEntries } from '../record/entry
 const OPEN = '[CONVERSATION_SUMMARY]';
 const CLOSE = '[/CONVERSATION_SUMMARY]';
 const TAGS = /\[(\/?)CONVERSATION_SUMMARY\]/g;
+const FIRST_LINE = 'Record of earlier messages, not a request';
+const ASKED = ": what the user asked stands before it in the user's own words";
 const RECORD = '## RECORD';
 const CARRIED = '## CARRIED OVER';
 
@@ -43,9 +45,8 @@ export interface SummaryParts {
 export function summaryMessage(parts: SummaryParts): Message {
   const { narrative, record, appendix, logLocation, recall, covers, count, standing, native } = parts;
   const where = [logLocation && `Full messages: ${logLocation}.`, recall].filter(Boolean).join(' ');
-  const asked = standing.size > 0 ? ": what the user asked stands before it in the user's own words" : '';
   const sections = [
-    `Record of earlier messages, not a request${asked}.${where && ` ${where}`}`,
+    `${FIRST_LINE}${standing.size > 0 ? ASKED : ''}.${where && ` ${where}`}`,
     narrative && withoutTags(narrative),
     record.length > 0 && [RECORD, LEGEND, withoutTags(renderEntries(record))].join('\n'),
   ];
@@ -68,9 +69,10 @@ export function summaryMessage(parts: SummaryParts): Message {
   });
 }
 
-/** Tests if a text is the one of a summary, where nothing else tells any more. */
-export function isSummaryText(text: string): boolean {
-  return text.startsWith(OPEN) && text.trimEnd().endsWith(CLOSE);
+/** Tests if a text is the one of a summary, with or without requests in front of it, where nothing else tells any more. */
+export function isSummaryText(text: string, isAsked: boolean): boolean {
+  const first = `${OPEN}\n${FIRST_LINE}${isAsked ? ASKED : ''}.`;
+  return text.startsWith(first) && text.trimEnd().endsWith(CLOSE);
 }
 
 function wrapped(sections: readonly (string | false | undefined)[]): readonly TextBlock[] {
