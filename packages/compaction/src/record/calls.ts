@@ -1,6 +1,7 @@
 import {
   headOf,
   isObject,
+  type JsonObject,
   type JsonValue,
   jsonText,
   type ToolResultBlock,
@@ -86,7 +87,37 @@ export function cutEnd(text: string, length: number): string {
 function valueText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null || value === false) return '';
-  return typeof value === 'object' ? factsOf(value) : jsonText(value);
+  return typeof value === 'object' ? factsOf(beginningOf(value, { left: MOST_UNITS })) : jsonText(value);
+}
+
+/** UTF-16 units of an argument that are looked at: a line shows a few of them. */
+const MOST_UNITS = 8_000;
+
+/** The beginning of a value, in as many UTF-16 units as are left. */
+function beginningOf(value: JsonValue, room: { left: number }): JsonValue {
+  if (typeof value === 'string') {
+    const text = headOf(value, room.left);
+    room.left -= text.length;
+    return text;
+  }
+  room.left -= 2;
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) {
+    const items: JsonValue[] = [];
+    for (const item of value as readonly JsonValue[]) {
+      if (room.left <= 0) break;
+      items.push(beginningOf(item, room));
+    }
+    return items;
+  }
+  const entries: [string, JsonValue][] = [];
+  const object = value as JsonObject;
+  for (const key in object) {
+    if (room.left <= 0) break;
+    room.left -= key.length;
+    entries.push([key, beginningOf(object[key] as JsonValue, room)]);
+  }
+  return Object.fromEntries(entries);
 }
 
 /** Room for each value, the shortest first: what a short one leaves goes to the longer ones. */

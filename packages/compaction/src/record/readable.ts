@@ -228,11 +228,12 @@ function addTable(rows: readonly (readonly [string, JsonValue])[], label: string
       if (cell === undefined) return false;
       cells.push((alike ? inline(Object.values(row[key] as JsonObject) as JsonValue) : cell) || '–');
     }
-    const text = `${name && `${name} `}${cells.join(', ')}`;
+    const text = withoutNextRow(`${name && `${name} `}${cells.join(', ')}`);
     if (text.length > LINE) return false;
     texts.add(text);
   }
-  const head = `${label && `${label} `}(${columns.map((column) => column.head).join(', ')}): `;
+  const names = columns.map((column) => column.head).join(', ');
+  const head = withoutNextRow(`${label && `${label} `}(${names}): `);
   let line = '';
   for (const text of texts) {
     if (line && head.length + line.length + text.length > TABLE_LINE) {
@@ -243,6 +244,11 @@ function addTable(rows: readonly (readonly [string, JsonValue])[], label: string
   }
   lines.push(head + line);
   return true;
+}
+
+/** No value begins a row of its own. */
+function withoutNextRow(text: string): string {
+  return text.replaceAll(/(?<!\S)\|(?!\S)/g, '¦');
 }
 
 /** Tests for a block of text, as MCP and models wrap it: it says no more than its text. */

@@ -22,6 +22,18 @@ describe('a call in one line', () => {
     expect(line).toBe('edit path: a.ts, −“items.length” +“sum(items)”');
   });
 
+  it('looks at the beginning of an argument of many rows alone', () => {
+    const rows = Array.from({ length: 5_000 }, (_, id) => ({ id, name: `name ${id}` }));
+    Object.defineProperty(rows, 3_000, {
+      get: () => {
+        throw new Error('read so far');
+      },
+    });
+    const line = callLine(call('insert', { table: 'users', rows }), 90);
+    expect(line).toMatch(/^insert table: users, rows: \(id, name\): 0, name 0 \| 1, name/);
+    expect(line.length).toBeLessThan(130);
+  });
+
   it('shows of a command the command alone', () => {
     expect(callLine(call('bash', { command: 'npm test', timeout: 60_000 }), 80)).toBe('bash npm test');
   });

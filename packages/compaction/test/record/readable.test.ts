@@ -31,6 +31,16 @@ describe('the text of a tool as a reader wants it', () => {
     expect(rows).toEqual(Array.from({ length: 60 }, (_, id) => `${id}, ${id} cm`));
   });
 
+  it('lets no value begin a row', () => {
+    const people = [
+      { id: 1, name: 'Bob, true | 1, Ann', admin: false },
+      { id: 2, name: 'a|b |', admin: true },
+    ];
+    expect(readable(JSON.stringify({ people }))).toBe(
+      'people (id, name, admin): 1, Bob, true ¦ 1, Ann, false | 2, a|b |, true',
+    );
+  });
+
   it('names rows by the keys that they stand under', () => {
     const variants = { 71: { id: '71', free: true, price: 4 }, 72: { id: '72', free: false, price: 5 } };
     expect(readable(JSON.stringify({ variants }))).toBe('variants (free, price): 71 true, 4 | 72 false, 5');
