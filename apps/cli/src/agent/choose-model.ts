@@ -43,6 +43,8 @@ const PROVIDERS: Readonly<Record<string, Provider>> = {
   },
 };
 
+const WITH_COMPACTION = Object.keys(PROVIDERS).filter((name) => PROVIDERS[name]?.compaction);
+
 /**
  * The model that a name such as `openai:gpt-5` means; keys come from the environment.
  *
@@ -82,6 +84,12 @@ function prepared(
   }
   const missing = provider.needs.filter((name) => !environment[name]);
   if (missing.length > 0) throw refuse(`"${id}" needs the environment variable ${missing.join(' and ')}`);
+  if (nativeCompaction === 'auto' && provider.compaction === undefined) {
+    process.emitWarning(
+      `${id} has native_compaction: auto, but ${providerName} offers no compaction: it does nothing. Leave it out, or use ` +
+        `${WITH_COMPACTION.join(' or ')}.`,
+    );
+  }
   return async () => {
     const compact = nativeCompaction === 'auto' ? provider.compaction?.() : undefined;
     const languageModel = await provider.create(model, environment, compact?.fetch);

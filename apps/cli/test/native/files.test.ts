@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AgentEvent, RuntimeContext } from '@x/core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openAgent } from '../../src/agent/open-agent.js';
 import { runCommand } from '../support/run-command.js';
 import { type ProviderServer, providerServer } from './provider-server.js';
@@ -60,10 +60,24 @@ describe('an agent file', () => {
     },
   );
 
-  it('that asks for it where the model has none is told so', async () => {
+  it.each([
+    ['openai:gpt-5', /^compaction: .*gpt-5 offers no .*these act: summarize\..*native_compaction: auto/],
+    [
+      '{ id: compatible:llama, native_compaction: auto }',
+      /^compatible:llama has native_compaction: auto, .* use openai or anthropic\./,
+    ],
+  ])('that asks for it where there is none is told so when it is opened: %s', async (model, words) => {
+    const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+    await answer({ 'agent.yaml': `model: ${model}\n${NATIVE}` }, 0);
+    const told = emitWarning.mock.calls.map(([message]) => String(message));
+    emitWarning.mockRestore();
+    expect(told.filter((message) => words.test(message))).toHaveLength(1);
+  });
+
+  it('that asks for it where the model has none goes on without, and is not told again', async () => {
     const { told } = await answer({ 'agent.yaml': `model: openai:gpt-5\n${NATIVE}` }, 8);
     expect(server.compactions).toBe(0);
-    expect(told.filter((message) => message.includes('native_compaction: auto'))).toHaveLength(1);
+    expect(told.filter((message) => message.includes('native_compaction: auto'))).toEqual([]);
   });
 
   const own = 'model: { id: openai:gpt-5, context_window: 20000 }\nfeatures: { compaction: ';

@@ -31,6 +31,8 @@ const RETRY_GROWTH = 0.05;
 const INSTRUCTIONS_UNREAD =
   'The record is written by rules, which cannot follow instructions: what was asked for changed nothing. Name a model as `model`, and it reads them.';
 
+type Emit = ReasonScope['emit'];
+
 interface RunOptions {
   readonly instructions?: string | undefined;
   /** In place of the call's own, which may be over. */
@@ -135,7 +137,7 @@ export class CompactionRunner {
     if (tracker.busy) return refuse('skipped', 'another compaction of this session is under way');
 
     tracker.busy = true;
-    this.#warnOfNative(scope);
+    this.warnOfNative(scope.model, scope.emit);
     if (reason === 'manual' && options.instructions && !this.#summarizer(scope.model)) {
       scope.emit({ type: 'warning', source: 'compaction', message: INSTRUCTIONS_UNREAD });
     }
@@ -319,17 +321,25 @@ export class CompactionRunner {
     return preset ?? (stages ? this.#reducers.map(({ name }) => name).join('+') : 'auto');
   }
 
-  /** Tells once that a configuration asks for a compaction that the model does not offer. */
-  #warnOfNative({ model, emit }: ReasonScope): void {
+  /** Tells once that a configuration asks for a compaction that the model does not offer, and which stages act without it. */
+  warnOfNative(model: Model, emit: Emit): void {
     const { stages, preset } = this.#config;
+    const at = this.#reducers.findIndex(({ name }) => name === 'native');
     // A preset names it before all reducing only where the user asked for it.
-    const asked = preset === undefined ? stages?.includes('native') : stages?.[1] === 'native';
+    const asked = stages !== undefined && (preset === undefined ? at !== -1 : at === 1);
     if (model.compact || !asked) return;
+    const others = this.#reducers
+      .filter(({ name }) => name !== 'native')
+      .map(({ name, cost }) => {
+        const writes = cost === 'llm' && this.#config.model !== null;
+        return name === 'summarize' && !writes ? 'summarize (a record, without a model call)' : name;
+      });
     this.#warnOnce(
       `native ${model.id}`,
       emit,
-      `${model.id} offers no compaction of its own, which the stage native asks for: a summary takes its place. In files set ` +
-        'native_compaction: auto on the model, in code the option compact of fromAiSdk.',
+      `${model.id} offers no compaction of its own, which the stage native asks for. That stage does nothing; ` +
+        `${others.length > 0 ? `these act: ${others.join(', ')}` : 'nothing else reduces'}. Where the provider has one (OpenAI, ` +
+        'Anthropic), set native_compaction: auto on the model in files, in code the option compact of fromAiSdk.',
     );
   }
 
@@ -345,7 +355,7 @@ export class CompactionRunner {
     return FALLBACK_CONTEXT_WINDOW;
   }
 
-  #warnOnce(key: string, emit: ReasonScope['emit'], message: string): void {
+  #warnOnce(key: string, emit: Emit, message: string): void {
     if (this.#warned.has(key)) return;
     this.#warned.add(key);
     emit({ type: 'warning', source: 'compaction', message });

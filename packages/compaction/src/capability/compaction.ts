@@ -14,6 +14,7 @@ import { errorLine } from '../conversation/text.js';
 import { SessionRecall } from '../recall/session-recall.js';
 import { type CompactionCapabilityConfig, capabilityConfigSchema } from './capability-config.js';
 import { CompactionRunner } from './compaction-runner.js';
+import { warnProcess } from './notify.js';
 import { refuseCopiedStubs } from './refuse-copied-stubs.js';
 import { calibrate } from './stored-state.js';
 
@@ -52,6 +53,11 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
   return {
     name: 'compaction',
     ...(tools.length > 0 ? { tools } : {}),
+    // No call is running yet, so there are no events to tell it by.
+    install: ({ model }) =>
+      runner.warnOfNative(model, (event) => {
+        if (event.type === 'warning') warnProcess(`${event.source}: ${event.message}`);
+      }),
     async remind(scope) {
       try {
         const free = (more: number) => runner.free(scope, more);

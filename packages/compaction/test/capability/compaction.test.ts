@@ -1,15 +1,17 @@
 import {
+  type AgentComposition,
   assistantMessage,
   ContextOverflowError,
   type Message,
+  type Model,
   type ModelResponse,
   SessionConflictError,
   textOf,
   userMessage,
 } from '@x/core';
 import { assertPaired } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
-import { compaction, type Reducer } from '../../src/index.js';
+import { describe, expect, it, vi } from 'vitest';
+import { type CompactionCapabilityConfig, compaction, type Reducer } from '../../src/index.js';
 import { at, lines, meter, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
@@ -595,4 +597,32 @@ describe('what is told of stages', () => {
     expect(warning).toMatch(/acme:large offers no compaction of its own.*native_compaction: auto/);
     expect(others).toEqual([]);
   });
+
+  it.each([
+    [{ stages: ['native', 'summarize'] }, 'these act: summarize.'],
+    [
+      { stages: ['native', 'drop_oldest'] },
+      'these act: summarize (a record, without a model call), drop_oldest.',
+    ],
+    [{ stages: ['native'], summary: { fallback: 'none' } }, 'nothing else reduces.'],
+    [
+      { preset: 'everruns', strategy: 'native' },
+      'these act: cut_unseen, summarize (a record, without a model call), drop_oldest.',
+    ],
+    [{ preset: 'everruns' }, undefined],
+    [{}, undefined],
+  ] satisfies [CompactionCapabilityConfig, string | undefined][])(
+    'tells when the agent is built which stages act without native: %j',
+    (config, words) => {
+      const emitWarning = vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
+      const capability = compaction(config);
+      const install = (model: Model) => capability.install?.({ model } as AgentComposition);
+      install({ ...modelOf(() => ''), compact: async () => ({ content: [] }) });
+      expect(emitWarning).not.toHaveBeenCalled();
+      for (let agent = 0; agent < 2; agent++) install(modelOf(() => ''));
+      const told = emitWarning.mock.calls.map(([message]) => message);
+      emitWarning.mockRestore();
+      expect(told).toEqual(words ? [expect.stringContaining(words)] : []);
+    },
+  );
 });
