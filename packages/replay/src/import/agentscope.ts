@@ -7,8 +7,20 @@ import { importerOf } from './importer.js';
 const message = z.looseObject({
   role: z.enum(['USER', 'ASSISTANT', 'SYSTEM', 'TOOL']),
   content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]),
+  name: z.string().nullish(),
   /** As `2026-01-31 09:30:00.000`, in the zone of the machine that wrote it; read as UTC. */
   timestamp: z.string().nullish(),
+});
+
+/** The name of the messages in which AgentScope keeps its summaries. */
+const SUMMARY = '__compaction_summary__';
+/** What a call has as its state while a person decides on it. */
+const askingSchema = z.object({
+  content: z.array(
+    z
+      .object({ type: z.unknown(), id: z.coerce.string(), state: z.unknown() })
+      .catch({ type: '', id: '', state: '' }),
+  ),
 });
 
 type Block = Readonly<Record<string, unknown>> & { readonly type: string };
@@ -18,7 +30,7 @@ export const agentscope = importerOf({
   format: 'agentscope',
   describes: 'agent state and session files of AgentScope (JSON, JSONL)',
   entry: message,
-  readEntry({ role, content, timestamp }, builder) {
+  readEntry({ role, name, content, timestamp }, builder) {
     const time = Date.parse(`${timestamp?.replace(' ', 'T')}Z`);
     const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
     const blocks: readonly Block[] =
@@ -27,7 +39,8 @@ export const agentscope = importerOf({
     if (role === 'SYSTEM')
       builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
     else if (role === 'ASSISTANT') builder.assistant(said, placed);
-    else if (said.length > 0) builder.user(said, placed);
+    else if (said.length > 0)
+      builder.user(said, { ...placed, kind: name === SUMMARY ? 'summary' : undefined });
     for (const block of blocks) {
       if (block.type !== 'tool_result') continue;
       const output = Array.isArray(block.output)
@@ -38,6 +51,10 @@ export const agentscope = importerOf({
     }
   },
 });
+
+function isAsking({ type, state }: { readonly type?: unknown; readonly state?: unknown }): boolean {
+  return type === 'tool_use' && state === 'asking';
+}
 
 function readBlock(block: Block): readonly ContentBlock[] {
   const { type, id, name, input, thinking, data, media_type: media = 'image/png' } = block;
@@ -77,6 +94,7 @@ const stateSchema = z.looseObject({
 
 /**
  * Makes an agent's state of AgentScope's `agent_state` document: the session and its user, messages, tasks as todos, plan mode.
+ * Summaries stay summaries, and a call on which a person decides stays open.
  * Permission rules do not go along: what a tool may do is decided anew.
  *
  * @throws {InvalidInputError} naming the path of every bad field.
@@ -89,7 +107,14 @@ export function stateFromAgentscope(value: unknown): AgentState {
     sessionId: state.session_id,
     ...(state.user_id ? { userId: state.user_id } : {}),
   });
-  made.contextMutable().push(...builder.build().messages);
+  const asking = state.context.flatMap(
+    (entry) =>
+      askingSchema
+        .safeParse(entry)
+        .data?.content.filter(isAsking)
+        .map(({ id }) => id) ?? [],
+  );
+  made.contextMutable().push(...builder.build(new Set(asking)).messages);
   const tasks = state.tasks_context?.tasks ?? [];
   made.tasksContext = { todos: tasks.map(({ subject, state: status }) => ({ content: subject, status })) };
   const { plan_active: active = false, current_plan_file: file } = state.plan_mode_context ?? {};

@@ -22,6 +22,7 @@ export interface Placed {
   readonly at?: string | undefined;
   /** Fragments of one model answer share it. Without it, fragments that follow each other are one answer. */
   readonly answer?: string | undefined;
+  readonly kind?: 'summary' | undefined;
 }
 
 interface Turn {
@@ -29,6 +30,7 @@ interface Turn {
   readonly blocks: ContentBlock[];
   readonly createdAt: string;
   readonly answer?: string | undefined;
+  readonly kind?: 'summary' | undefined;
   usage?: Usage;
 }
 
@@ -67,10 +69,10 @@ export class ConversationBuilder {
     if (text !== '' && !this.#system.includes(text)) this.#system.push(text);
   }
 
-  user(blocks: readonly ContentBlock[], { at }: Placed = {}): void {
+  user(blocks: readonly ContentBlock[], { at, kind }: Placed = {}): void {
     if (blocks.length === 0) return;
     this.#answerIsOpen = false;
-    this.#turns.push({ role: 'user', blocks: [...blocks], createdAt: at ?? BEGINNING });
+    this.#turns.push({ role: 'user', blocks: [...blocks], createdAt: at ?? BEGINNING, kind });
   }
 
   assistant(blocks: readonly ContentBlock[], { at, answer }: Placed = {}): void {
@@ -112,7 +114,12 @@ export class ConversationBuilder {
     this.#unread.set(reason, (this.#unread.get(reason) ?? 0) + 1);
   }
 
-  build(): RecordedConversation {
+  /**
+   * Every call has a result; one is made up where the log has none.
+   *
+   * @param open Ids of calls that wait for a decision: those of the last turn stay without a result.
+   */
+  build(open: ReadonlySet<string> = new Set()): RecordedConversation {
     const messages: Message[] = [];
     const usage: RecordedUsage[] = [];
     const starts: number[] = [];
@@ -121,11 +128,17 @@ export class ConversationBuilder {
       starts.push(messages.length);
       if (turn.usage !== undefined) usage.push({ index: messages.length, ...turn.usage });
       const blocks = turn.blocks.filter((block) => block.type !== 'tool_use' || !answered.has(block.id));
-      const options = { ...this.#identity(messages.length), createdAt: turn.createdAt };
+      const options = {
+        ...this.#identity(messages.length),
+        createdAt: turn.createdAt,
+        ...(turn.kind === undefined ? {} : { kind: turn.kind }),
+      };
       messages.push(turn.role === 'user' ? userMessage(blocks, options) : assistantMessage(blocks, options));
       for (const block of blocks) {
         if (block.type !== 'tool_use') continue;
         answered.add(block.id);
+        const waits = turn === this.#turns.at(-1) && open.has(block.id) && !this.#results.has(block.id);
+        if (waits) continue;
         messages.push(this.#resultOf(block, messages.length, turn.createdAt));
       }
     }

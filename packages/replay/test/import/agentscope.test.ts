@@ -59,6 +59,44 @@ it('makes a state that is stored and read like any other', () => {
   expect(state.planModeContext).toEqual({ active: true, planFile: 'plans/PLAN.md' });
 });
 
+it('keeps summaries as summaries, and calls on which a person decides open', () => {
+  const summary = '<summary>The plan was read.</summary>';
+  const call = (id: string, state: string) => ({
+    type: 'tool_use',
+    id,
+    name: 'execute',
+    input: { command: 'ls' },
+    state,
+  });
+  const state = stateFromAgentscope({
+    ...document,
+    context: [
+      {
+        id: '__compaction_summary__:1',
+        name: '__compaction_summary__',
+        role: 'USER',
+        content: [{ type: 'text', text: summary }],
+      },
+      { id: '2', name: 'user', role: 'USER', content: [{ type: 'text', text: 'Go on' }] },
+      {
+        id: '3',
+        name: 'coder',
+        role: 'ASSISTANT',
+        content: [call('asked', 'asking'), call('lost', 'submitted')],
+      },
+    ],
+  });
+  const { context } = AgentState.fromJSON(JSON.parse(JSON.stringify(state.toJSON())));
+  expect(context.map(({ role, kind }) => [role, kind])).toEqual([
+    ['user', 'summary'],
+    ['user', undefined],
+    ['assistant', undefined],
+    ['tool', undefined],
+  ]);
+  expect(context[0] && textOf(context[0])).toBe(summary);
+  expect(context[3]?.content).toMatchObject([{ type: 'tool_result', toolUseId: 'lost', isError: true }]);
+});
+
 it('is read by x replay too', () => {
   const { format, messages } = importConversation(JSON.stringify(document));
   expect({ format, length: messages.length }).toEqual({ format: 'agentscope', length: 4 });
