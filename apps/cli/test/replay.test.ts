@@ -132,7 +132,7 @@ describe('x replay', () => {
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
     [['-', '--prices', 'input=free'], /--prices takes input/],
     [['-', '--counter', 'fingers'], /--counter must be one of/],
-    [['-', '--frobnicate'], /Unknown option/],
+    [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {
     const { status, stdout, stderr } = await replay(args, recording());
     expect(stderr).toMatch(message);
