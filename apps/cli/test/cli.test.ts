@@ -57,9 +57,17 @@ describe('x', () => {
     expect(JSON.parse(stdout.split('\n')[0] ?? '')).toMatchObject({
       key: { userId: 'alice', agentId: 'coder' },
     });
-    expect((await x(['sessions', 'delete', 's-1', '-w', directory])).stderr).toContain(
-      's-1  (alice / coder)',
+    expect((await x(['sessions', 'delete', 's-', '-w', directory, '-u', 'alice'])).stderr).toContain(
+      's-1  (alice / coder) and its log for good; to do it, say x sessions delete s-1 --user alice --agent coder --yes',
     );
+    for (const id of ['s-', 's-1']) {
+      const { stderr, status } = await x(['sessions', 'delete', id, '-w', directory, '--yes']);
+      expect({ stderr, status }).toMatchObject({
+        stderr: expect.stringContaining('There is no session'),
+        status: 2,
+      });
+    }
+    expect(await x(['show', 's-1', '-w', directory])).toEqual(whole);
   });
 
   it('does the same under its longer name', async () => {
@@ -228,7 +236,7 @@ describe('x', () => {
     [() => ['sessions', '--frob'], 'Usage: x sessions'],
     [() => ['sessions', 'frob'], 'There is no command "sessions frob"'],
     [() => ['sessions', 'export', 'nobody', '-w', directory], 'There is no session'],
-    [() => ['sessions', 'delete', 's-1', '-w', directory], 'say --yes'],
+    [() => ['sessions', 'delete', 's-1', '-w', directory], '--yes'],
     [() => ['sessions', '--redis', 'redis://x', '--mysql', 'mysql://x'], 'name one of them'],
     [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
     [() => ['show', 'nobody', '-w', directory], 'There is no session nobody; x sessions'],

@@ -20,7 +20,7 @@ import { UnexpectedModelCallError } from './unexpected-model-call-error.js';
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly id?: string | undefined;
-  /** Tokens. Default unknown. */
+  /** Tokens. Default 128 000; `enforceWindow` wants it named. */
   readonly contextWindow?: number | undefined;
   /** It keeps to a request's `responseFormat`. Default false. */
   readonly structuredOutput?: boolean | undefined;
@@ -39,7 +39,7 @@ export interface ScriptedModelOptions {
  */
 export class ScriptedModel implements Model {
   readonly id: string;
-  readonly contextWindow: number | undefined;
+  readonly contextWindow: number;
   readonly structuredOutput: boolean;
   readonly #script: Script;
   readonly #counter: TokenCounter;
@@ -50,8 +50,8 @@ export class ScriptedModel implements Model {
 
   /** @throws {InvalidInputError} when the window is to be enforced and not given. */
   constructor(script: readonly ScriptEntry[], options: ScriptedModelOptions = {}) {
-    const { id = 'scripted', contextWindow, enforceWindow } = options;
-    if (enforceWindow !== undefined && contextWindow === undefined) {
+    const { id = 'scripted', contextWindow = 128_000, enforceWindow } = options;
+    if (enforceWindow !== undefined && options.contextWindow === undefined) {
       throw new InvalidInputError('ScriptedModel options', [
         { path: 'contextWindow', message: 'is needed by enforceWindow' },
       ]);
@@ -127,7 +127,7 @@ export class ScriptedModel implements Model {
   }
 
   #refuseTooLarge(request: ModelRequest): void {
-    if (!this.#enforced || this.contextWindow === undefined) return;
+    if (!this.#enforced) return;
     const inputTokens = countRequest(this.#counter, request);
     if (inputTokens <= this.contextWindow) return;
     throw new ContextOverflowError(undefined, {

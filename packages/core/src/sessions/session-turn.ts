@@ -100,7 +100,7 @@ async function waitForLease(
 /**
  * Renews until stopped; rejects when the lease is lost or could not be renewed in time, and when stopped. A process that
  * stood still (a blocked loop, a closed lid) gets another heartbeat's time to ask whether another process has the turn: if
- * not, it goes on.
+ * not, it goes on. It gets it once until a renewal succeeds, or a busy process would never end.
  */
 async function keepAlive(
   lease: SessionLease,
@@ -111,11 +111,15 @@ async function keepAlive(
 ): Promise<never> {
   let endsAt = clock.now() + lease.ttlMs;
   let seenAt = clock.now();
+  let isExtended = false;
   // Short enough to notice that the process stood still: a timer that was due in the middle of that is hardly late.
   const stepMs = heartbeatMs / 4;
   const look = (sleptMs = 0) => {
     const now = clock.now();
-    if (now - seenAt - sleptMs >= stepMs) endsAt = Math.max(endsAt, now + heartbeatMs);
+    if (now - seenAt - sleptMs >= stepMs && !isExtended && now + heartbeatMs > endsAt) {
+      endsAt = now + heartbeatMs;
+      isExtended = true;
+    }
     seenAt = now;
     return now;
   };
@@ -137,8 +141,10 @@ async function keepAlive(
     } while (failure === NO_ANSWER && rest() > 0);
     answered.abort();
     // A store that is out of reach for a moment is asked again, for as long as the lease lasts.
-    if (failure === undefined) endsAt = startedAt + lease.ttlMs;
-    else if (rest() === 0) throw leaseLost(key, `it could not be renewed in time (${failure})`);
+    if (failure === undefined) {
+      endsAt = startedAt + lease.ttlMs;
+      isExtended = false;
+    } else if (rest() === 0) throw leaseLost(key, `it could not be renewed in time (${failure})`);
   }
 }
 

@@ -191,6 +191,18 @@ describe('takeTurn', () => {
       expect(turn.lost.aborted).toBe(false);
     });
 
+    test('ends all the same where each timer is late and no renewal is answered', async () => {
+      const clock = new ManualClock();
+      const store = new FlakyLeases({ clock });
+      const turn = await takeTurn(store, key, { clock, ttlMs: 30_000 });
+      store.fail = () => new Promise<void>(() => {});
+      for (let slices = 0; slices < 12; slices++) {
+        clock.standStill(5_100);
+        await clock.pass(0);
+      }
+      expect(turn.lost.reason).toMatchObject({ code: 'lease_lost' });
+    });
+
     test('goes on with an answer that came meanwhile', async () => {
       const clock = new ManualClock();
       const store = new FlakyLeases({ clock });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { SessionKey } from '@x/core';
+import { SessionKey } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { command, UsageError } from '../../command.js';
 import { describeSession, findSession, noSession } from '../../find-session.js';
@@ -16,14 +16,16 @@ export const deleteSession = command({
   },
   summary: 'Deletes a session and its log.',
   async run({ values, positionals: [sessionId = ''], output }) {
-    let key: SessionKey;
+    // Exactly this owner's: what a repeated command means by a part of an id is another session.
+    const key = SessionKey.of({ ...scopeOf(values), sessionId });
     let existed: boolean;
     const { store, close } = await openStore(values, { readOnly: !values.yes });
     try {
-      key = await findSession(store, scopeOf(values), sessionId);
       if (!values.yes) {
-        const which = describeSession(key.parts);
-        throw new UsageError(`This would delete session ${which} and its log for good; say --yes to do it.`);
+        const { parts } = await findSession(store, scopeOf(values), sessionId);
+        throw new UsageError(
+          `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts)}.`,
+        );
       }
       existed = await store.delete(key);
     } finally {
@@ -37,3 +39,10 @@ export const deleteSession = command({
     output.write(`Deleted ${describeSession(key.parts)}.\n`);
   },
 });
+
+function deletionOf({ tenantId, userId, agentId, sessionId }: SessionKey['parts']): string {
+  const owner = Object.entries({ tenant: tenantId, user: userId, agent: agentId })
+    .filter(([, id]) => id !== undefined)
+    .map(([option, id]) => ` --${option} ${id}`);
+  return `x sessions delete ${sessionId}${owner.join('')} --yes`;
+}

@@ -136,19 +136,24 @@ const ALIASES: Readonly<Record<string, string>> = {
   steps: 'max_iterations',
   max_iters: 'max_iterations',
   maxIters: 'max_iterations',
+  max_turns: 'max_iterations',
+  maxTurns: 'max_iterations',
 };
 
 /** A key of other systems that looks like a misspelt `model`. */
 const FOREIGN = 'mode';
 
-/** Keys that speak of rights: left out, such a word could leave a subagent more than its author meant. */
-const OF_RIGHTS =
-  /tool|permi|den[eiy]|allow|forbid|restrict|without|mcp|server|env|secret|feature|capabilit|hook|sandbox|approv/i;
+/** Keys of other systems that limit nothing. Left out, any other word could leave a subagent more than its author meant. */
+const HARMLESS: ReadonlySet<string> = new Set([
+  ...['workspace', 'top_p', 'top_k', 'seed', 'hidden', 'expose_to_user'],
+  ...['id', 'title', 'display_name', 'color', 'icon', 'version', 'author', 'license', 'homepage', 'category'],
+  ...['tags', 'keywords', 'examples', 'metadata', 'argument_hint', 'argument-hint'],
+]);
 
 /**
  * A subagent from Markdown: front matter, then its system prompt. Its keys are those of the ecosystem, in snake_case;
- * `tools` may be a list or words with commas between them. An unknown key is ignored, unless it speaks of rights or is
- * likely a misspelt one of ours.
+ * `tools` may be a list or words with commas between them. What is known to limit nothing is
+ * ignored.
  *
  * @throws {InvalidInputError} naming every bad field.
  */
@@ -192,9 +197,8 @@ export function withoutForeignKeys(
   };
 }
 
-/** Tells whether an issue is but a key that nobody knows, and that resembles none of ours. */
 function isHarmless({ path, message }: Issue): boolean {
-  return message === 'unknown key' && !OF_RIGHTS.test(path);
+  return message === 'unknown key' && HARMLESS.has(path);
 }
 
 function splitNames(names: string): readonly string[] {

@@ -125,6 +125,10 @@ describe('subagents in files', () => {
     'hooks: { before: evil }',
     'ownTools: [execute]',
     'tool: read_file',
+    'readonly: true',
+    'enabled: false',
+    'network: false',
+    'access: [docs]',
   ])('are refused that speak of rights which files have not: %s', async (line) => {
     const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${line}\n---\nDo.` });
     const options = { taken: new Set<string>(), models: [] };
