@@ -37,6 +37,8 @@ const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
   clock: z.custom<Clock>().default(systemClock),
 });
+/** What is written anew in a fraction of a second. */
+const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
 
@@ -98,6 +100,7 @@ const PARTS = [
 export class SqliteSession implements SessionStore {
   readonly reach = 'host';
   readonly #database: Database;
+  #hasDeleted = false;
   readonly #lifetime: number;
   readonly #lockTimeoutMs: number;
   readonly #clock: Clock;
@@ -228,9 +231,24 @@ export class SqliteSession implements SessionStore {
     return listPages(options, (behind, count) => this.#page(scope, behind, count));
   }
 
-  /** Closes the file. */
+  /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
+    if (this.#hasDeleted && this.#database.open) this.#writeAnew();
     this.#database.close();
+  }
+
+  /** Deleted rows are overwritten, but not the copies that stayed behind where SQLite once moved rows to another page. */
+  #writeAnew(): void {
+    try {
+      const [pages, size] = ['page_count', 'page_size'].map((name) =>
+        this.#database.pragma(name, { simple: true }),
+      );
+      if (Number(pages) * Number(size) > WRITTEN_ANEW_BYTES) return;
+      this.#database.exec('VACUUM');
+      this.#database.pragma('wal_checkpoint(TRUNCATE)');
+    } catch {
+      // Another process has the file: it, or the next deletion, will do.
+    }
   }
 
   /**
@@ -368,6 +386,7 @@ export class SqliteSession implements SessionStore {
   }
 
   #remove(id: number): void {
+    this.#hasDeleted = true;
     this.#database.prepare('DELETE FROM messages WHERE session_id = ?').run(id);
     this.#database.prepare('DELETE FROM sessions WHERE id = ?').run(id);
   }

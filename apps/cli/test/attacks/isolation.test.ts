@@ -40,6 +40,13 @@ const place = () => join(directory, randomUUID());
 const own = randomUUID().replaceAll('-', '');
 const keyPrefix = `attacks:${own}:`;
 const table = `attacks_${own.slice(0, 8)}`;
+/** Ends what a store of files leaves for its end, before it is searched. */
+const endings: (() => Promise<void>)[] = [];
+function sqlite(): SqliteSession {
+  const store = new SqliteSession({ file: `${place()}.db` });
+  endings.push(() => store.close());
+  return store;
+}
 /** Searches of whatever has been opened. */
 const searches: ((text: string) => Promise<readonly string[]>)[] = [
   async (text) => filesWith(directory, text),
@@ -63,11 +70,11 @@ const stores: Readonly<Record<string, (workspace: Workspace) => Promise<SessionS
   memory: async () => new InMemorySession(),
   'sqlite, encrypted, expiring, observed': async () => {
     const codec = encryption({ keys: { k1: randomBytes(32) }, current: 'k1' });
-    const inner = new SqliteSession({ file: `${place()}.db` });
+    const inner = sqlite();
     return observeStore(expireSessions(encodeSessions(inner, codec), { ttlSeconds: 86_400 }), () => {});
   },
   json: async () => new JsonSession({ directory: place() }),
-  sqlite: async () => new SqliteSession({ file: `${place()}.db` }),
+  sqlite: async () => sqlite(),
   redis: async () => new RedisSession(redis()),
   async mysql() {
     const pool = createPool(inject('mysqlUrl'));
@@ -112,6 +119,7 @@ for (const [storeName, workspaceName] of places) {
     },
     async leftAfterErasing(user, text) {
       await opened.eraseUser(user);
+      for (const end of endings.splice(0)) await end();
       return (await Promise.all(searches.map((search) => search(text)))).flat();
     },
     async open(model) {
@@ -139,6 +147,7 @@ for (const [storeName, workspaceName] of places) {
 }
 
 let running: HarnessAgent;
+let endRunning: () => Promise<void>;
 const project = place();
 isolationSuite({
   name: 'the agent of a file, as x run opens it',
@@ -146,6 +155,7 @@ isolationSuite({
   areas: { logs: /\.log\.jsonl$/, evictions: EVICTED, tasks: /\/tasks\//, files: /^files\// },
   async leftAfterErasing(user, text) {
     await running.eraseUser(user);
+    await endRunning();
     return [...filesWith(project, text), ...filesWith(process.env.HOME ?? '', text)];
   },
   async open(model) {
@@ -165,6 +175,7 @@ isolationSuite({
     const { agent, close } = await openAgent(file, { environment: endpoint });
     closers.push(close);
     running = agent;
+    endRunning = close;
     return { agent: attacking(agent, model), storage: agent.storage };
   },
 });
