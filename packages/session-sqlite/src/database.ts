@@ -8,6 +8,8 @@ import { migrate, migrations, versionOf } from './schema.js';
 /** How long one attempt blocks this process; then others are let in before the next. */
 const BUSY_MS = 20;
 const PAUSE_MS = 10;
+/** What is written anew in a fraction of a second. */
+const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 
 /**
  * Opens the database of sessions, and makes it or brings it up to date.
@@ -64,6 +66,21 @@ export async function inTransaction<T>(
       if (!isBusy(error) || performance.now() >= deadline) throw toStoreError(key, error);
     }
     await sleep(PAUSE_MS * (0.5 + Math.random()));
+  }
+}
+
+/**
+ * Writes a file anew unless it is large. Deleted rows are overwritten, but not the copies that stayed behind where SQLite once
+ * moved rows to another page.
+ */
+export function writeAnew(database: Database): void {
+  try {
+    const [pages, size] = ['page_count', 'page_size'].map((name) => database.pragma(name, { simple: true }));
+    if (Number(pages) * Number(size) > WRITTEN_ANEW_BYTES) return;
+    database.exec('VACUUM');
+    database.pragma('wal_checkpoint(TRUNCATE)');
+  } catch {
+    // Another process has the file: the next deletion will do.
   }
 }
 

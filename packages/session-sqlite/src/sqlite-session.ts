@@ -28,7 +28,7 @@ import {
 } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
-import { inTransaction, openDatabase } from './database.js';
+import { inTransaction, openDatabase, writeAnew } from './database.js';
 
 const optionsSchema = z.strictObject({
   file: z.string().min(1),
@@ -37,8 +37,6 @@ const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
   clock: z.custom<Clock>().default(systemClock),
 });
-/** What is written anew in a fraction of a second. */
-const WRITTEN_ANEW_BYTES = 64 * 1024 ** 2;
 const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
 const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
 
@@ -233,22 +231,8 @@ export class SqliteSession implements SessionStore {
 
   /** Closes the file. One of up to 64 MB from which sessions were deleted is written anew first, without a trace of them. */
   async close(): Promise<void> {
-    if (this.#hasDeleted && this.#database.open) this.#writeAnew();
+    if (this.#hasDeleted && this.#database.open) writeAnew(this.#database);
     this.#database.close();
-  }
-
-  /** Deleted rows are overwritten, but not the copies that stayed behind where SQLite once moved rows to another page. */
-  #writeAnew(): void {
-    try {
-      const [pages, size] = ['page_count', 'page_size'].map((name) =>
-        this.#database.pragma(name, { simple: true }),
-      );
-      if (Number(pages) * Number(size) > WRITTEN_ANEW_BYTES) return;
-      this.#database.exec('VACUUM');
-      this.#database.pragma('wal_checkpoint(TRUNCATE)');
-    } catch {
-      // Another process has the file: it, or the next deletion, will do.
-    }
   }
 
   /**
