@@ -59,6 +59,7 @@ function render(): string {
     permissions: _p,
     subagents: _s,
     mcp_servers: _m,
+    features: _f,
     ...own
   } = schema.properties as Record<string, Schema>;
   const named = (
@@ -80,7 +81,7 @@ Generated from the schemas. \`x schema > agent.schema.json\` writes the same for
 ${table(rowsOf({ properties: own }, '', comments(sources.agent ?? [])))}
 
 \`permissions\` and \`subagents\` take what the capabilities of these names take, \`mcp_servers\` what \`servers\` of \`mcp\` takes;
-\`capabilities\` lists names, or \`{ ref, config }\`.
+\`capabilities\` lists names, or \`{ ref, config }\`; \`features\` says the same by name: \`true\`, or the configuration.
 
 ${sections.join('\n\n')}
 `;

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { compileSchema } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { agentFileSchema } from '../../src/agent/capabilities.js';
 import { openAgent } from '../../src/agent/open-agent.js';
 
 let directory: string;
@@ -161,4 +163,27 @@ describe('mistakes', () => {
     const files = { 'agent.yaml': AGENT, 'compaction.yaml': 'compaction: {}\nthreshold: 80' };
     await expect(open(files)).rejects.toThrow('Invalid compaction.yaml: threshold: unknown key');
   });
+});
+
+describe('the schema for editors', () => {
+  const names = { owner: 'agent.schema.json', path: 'schema', value: 'agent.yaml' };
+  const check = compileSchema(agentFileSchema(), names);
+  const fileWith = (features: object) => ({ model: 'openai:gpt-5', features });
+
+  it.each([
+    { compaction: true },
+    { compaction: { keep: { messages: 3 } } },
+    { compaction: { threshold: 80, keep_last_messages: 10, prune: { mode: 'iteration' } } },
+    { compaction: { strategy: 'native', proactive: false } },
+    { compaction: { trigger_messages: 50, keep_messages: 20 } },
+  ])('finds %j right', async (features) => {
+    await expect(check.parse(fileWith(features))).resolves.toBeDefined();
+  });
+
+  it.each([{ compaction: { keep: { message: 3 } } }, { compactions: true }, { todo_list: 3 }])(
+    'finds %j wrong',
+    async (features) => {
+      await expect(check.parse(fileWith(features))).rejects.toThrow('agent.yaml');
+    },
+  );
 });

@@ -108,7 +108,16 @@ export function configOf(value: unknown, subject = 'compaction configuration'): 
 }
 
 /** JSON Schema of the `compaction` configuration in a file, for editors and for validation elsewhere. */
-export const compactionJsonSchema: JsonObject = fileJsonSchema(compactionFileSchema);
+export const compactionJsonSchema: JsonObject = withoutNamedPresets(fileJsonSchema(compactionFileSchema));
+
+/** A preset's own keys tell it, as they do where a file is read. */
+function withoutNamedPresets({ oneOf, ...schema }: JsonObject): JsonObject {
+  const forms = (oneOf as readonly JsonObject[]).map(({ required, ...form }) => ({
+    ...form,
+    required: (required as readonly string[] | undefined)?.filter((key) => key !== 'preset') ?? [],
+  }));
+  return { ...schema, anyOf: forms };
+}
 
 /** JSON Schema of the `tool_result_eviction` configuration in a file. */
 export const evictionJsonSchema: JsonObject = fileJsonSchema(evictionConfigSchema);

@@ -16,7 +16,7 @@ function documented(heading: string): string[] {
 function declared(schema: JsonValue | undefined, prefix = ''): string[] {
   if (!isObject(schema)) return [];
   // Presets have pages of their own; the first form is the one without.
-  if (prefix === '' && Array.isArray(schema.oneOf)) return declared(schema.oneOf[0]);
+  if (prefix === '' && Array.isArray(schema.anyOf)) return declared(schema.anyOf[0]);
   const properties = isObject(schema.properties) ? schema.properties : {};
   return Object.entries(properties).flatMap(([key, property]) => {
     if (key === 'preset') return [];
@@ -38,9 +38,9 @@ describe('docs/configuration.md', () => {
   });
 
   it('describes JSON Schemas that forbid other keys', () => {
-    const { oneOf } = jsonObjectSchema.parse(compactionJsonSchema);
-    expect(oneOf).toHaveLength(4);
-    for (const form of oneOf as readonly object[])
+    const { anyOf } = jsonObjectSchema.parse(compactionJsonSchema);
+    expect(anyOf).toHaveLength(4);
+    for (const form of anyOf as readonly object[])
       expect(form).toMatchObject({ additionalProperties: false });
     expect(JSON.stringify(compactionJsonSchema)).not.toMatch(/"[a-z]+[A-Z]\w*":\{"(?:type|anyOf)/);
   });

@@ -232,6 +232,16 @@ export function agentJsonSchema(
         ),
       ),
       capabilities: { type: 'array', items: { anyOf: [{ enum: names }, ...configured] } },
+      features: {
+        type: 'object',
+        properties: Object.fromEntries(
+          names.map((ref) => [
+            ref,
+            { anyOf: [{ type: 'boolean' }, withoutDialect(capabilities[ref] ?? {})] },
+          ]),
+        ),
+        additionalProperties: false,
+      },
     },
   };
 }

@@ -179,5 +179,11 @@ describe('the JSON Schema', () => {
     });
     expect(JSON.stringify(schema)).toContain('{"ref":{"const":"compaction"},"config":{"type":"object"}}');
     expect(JSON.stringify(schema)).not.toContain('maxIterations');
+    expect(schema.properties).toMatchObject({
+      features: {
+        additionalProperties: false,
+        properties: { compaction: { anyOf: [{ type: 'boolean' }, { type: 'object' }] }, todo_list: {} },
+      },
+    });
   });
 });
