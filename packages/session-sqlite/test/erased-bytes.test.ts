@@ -1,0 +1,42 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { operationId, SessionKey, userMessage } from '@x/core';
+import { expect, it, onTestFinished } from 'vitest';
+import { SqliteSession } from '../src/index.js';
+
+it('leaves no byte of a deleted session in its file once it is closed', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'x-erased-'));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, 'sessions.db');
+  const store = new SqliteSession({ file, synchronous: 'normal' });
+  const keys = Array.from({ length: 4 }, (_, index) =>
+    SessionKey.of({ userId: `u${index}`, sessionId: 's' }),
+  );
+  const written = keys.map(() => ({ count: 0, token: undefined as string | undefined }));
+  // A course, found by trying, in which SQLite joins pages of sessions that go one after the other.
+  let state = 21 * 7919;
+  const random = (below: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return (state >> 8) % below;
+  };
+  random(8);
+  for (let turn = 0; turn < 150; turn++) {
+    const index = random(4);
+    const [key, session] = [keys[index], written[index]];
+    if (key === undefined || session === undefined) throw new Error('no such session');
+    const append = Array.from({ length: 1 + random(4) }, () => {
+      const size = random(6) === 0 ? random(9_000) : random(300);
+      return userMessage(`${index > 0 ? 'canary' : 'harmless'} ${'x'.repeat(size)}`);
+    });
+    const operation = operationId();
+    await store.commit(key, { operation, expected: session.token, head: {}, keep: session.count, append });
+    session.token = operation;
+    session.count += append.length;
+  }
+  for (const key of keys.slice(1)) expect(await store.delete(key)).toBe(true);
+  await store.close();
+  const left = readFileSync(file).toString('latin1');
+  expect(left.includes('harmless')).toBe(true);
+  expect(left.includes('canary')).toBe(false);
+});
