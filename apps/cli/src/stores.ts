@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import {
@@ -183,8 +183,12 @@ export function ownSessionsFile(workspace: string): string {
   return join(homedir(), STORAGE, 'workspaces', `${fileSegment(basename(place))}-${id}`, 'sessions.db');
 }
 
-function realPathOf(path: string): string {
-  return existsSync(path) ? realpathSync(path) : join(realPathOf(dirname(path)), basename(path));
+/** A link counts as its target also before that is there, as a volume that is mounted later; one that leads nowhere as itself. */
+function realPathOf(path: string, links = 0): string {
+  if (existsSync(path)) return realpathSync(path);
+  const isLink = links < 40 && lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink();
+  const place = join(realPathOf(dirname(path)), basename(path));
+  return isLink ? realPathOf(resolve(dirname(place), readlinkSync(path)), links + 1) : place;
 }
 
 /**

@@ -291,8 +291,13 @@ it('the sessions of a workspace are the user’s own: those that a folder brings
 
 it('sessions lie where others of the machine do not read, by the real path of the workspace', async () => {
   const link = join(directory, 'link');
-  mkdirSync(join(directory, 'real'));
   symlinkSync('real', link);
+  const before = ownSessionsFile(link);
+  mkdirSync(join(directory, 'real'));
+  expect(ownSessionsFile(link)).toBe(before);
+  const loop = join(directory, 'loop');
+  symlinkSync('loop', loop);
+  expect(ownSessionsFile(loop)).not.toBe(before);
   expect(ownSessionsFile(link)).toBe(ownSessionsFile(join(directory, 'real')));
   const { close } = await openStore({ workspace: link }, { readOnly: false, createTables: true });
   const file = ownSessionsFile(link);
