@@ -20,6 +20,8 @@ export interface SessionKeys {
   readonly fence: string;
   /** String: the longest lifetime in the bucket, in milliseconds, or `no`. */
   readonly lifetime: string;
+  /** String: the time of its last change, and the bytes of the session's log. */
+  readonly log: string;
   /** Sorted sets by the time of the last commit: of the bucket, of its tenant in the bucket, of its user. */
   readonly indexes: readonly string[];
 }
@@ -37,6 +39,7 @@ export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
     lease: `${base}:lease:${member}`,
     fence: `${base}:fence:${member}`,
     lifetime: `${base}:lifetime`,
+    log: `${base}:log:${member}`,
     indexes: [
       recent,
       ...(tenant ? [`${recent}:tenant:${tenant}`] : []),
@@ -53,6 +56,15 @@ export function indexesOf(keyPrefix: string, { tenantId, userId }: SessionScope)
   }
   const tenant = tenantId === undefined ? '' : `:tenant:${encodeSegment(tenantId)}`;
   return BUCKETS.map((bucket) => `${keyPrefix}{${bucket}}:recent${tenant}`);
+}
+
+/** The keys of a session's log, from the encoded parts of the session's key: the log, and the latest changes of logs in the bucket. */
+export function logKeysOf(
+  keyPrefix: string,
+  [tenant = '', user = '', agent = '', session = '']: readonly (string | undefined)[],
+): { readonly log: string; readonly operations: string } {
+  const base = `${keyPrefix}{${bucketOf(user || session)}}`;
+  return { log: `${base}:log:${[tenant, user, agent, session].join('/')}`, operations: `${base}:operations` };
 }
 
 function bucketOf(owner: string): string {

@@ -96,7 +96,7 @@ export class RedisSession implements SessionStore {
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
     warnOfEviction(this.#client);
-    const { member, session, messages, fence: newest, lifetime, indexes } = keysOf(this.#keyPrefix, key);
+    const keys = keysOf(this.#keyPrefix, key);
     const { operation, expected = '', keep, head, append, fence } = change;
     const values = [
       ...[
@@ -106,10 +106,10 @@ export class RedisSession implements SessionStore {
         String(this.#lifetime),
         fence === undefined ? '' : String(fence),
       ],
-      ...[member, JSON.stringify(head), describeHead(head)],
+      ...[keys.member, JSON.stringify(head), describeHead(head)],
     ];
     for (const message of append) values.push(JSON.stringify(message));
-    const names = [session, messages, newest, lifetime, ...indexes];
+    const names = [keys.session, keys.messages, keys.fence, keys.lifetime, keys.log, ...keys.indexes];
     const reply = await asStoreError(key, () => this.#run(commitScript, names, values));
     // Clients can be told to answer numbers as text, or text as bytes.
     const [outcome, number] = (reply as unknown[]).map(String);
@@ -118,8 +118,8 @@ export class RedisSession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const { member, session, messages, lease, fence, lifetime, indexes } = keysOf(this.#keyPrefix, key);
-    const names = [session, messages, lease, fence, lifetime, ...indexes];
+    const { member, indexes, ...keys } = keysOf(this.#keyPrefix, key);
+    const names = [keys.session, keys.messages, keys.lease, keys.fence, keys.lifetime, keys.log, ...indexes];
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member])) !== 0);
   }
 

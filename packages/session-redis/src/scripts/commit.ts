@@ -10,7 +10,7 @@ export const FORMAT = 2;
  * The operation's id makes a commit idempotent: clients send a command again when the connection broke before the
  * reply, and the first one may have been applied. Of the seven before the last, eight characters are kept.
  *
- * Keys: session, messages, fence, lifetime, indexes. Values: token or nothing, operation, keep, lifetime, fence or nothing,
+ * Keys: session, messages, fence, lifetime, log, indexes. Values: token or nothing, operation, keep, lifetime, fence or nothing,
  * member, head, description, messages.
  */
 export const commitScript = script(`
@@ -52,10 +52,12 @@ if version == 0 then redis.call('HSET', session, 'createdAt', now) end
 local hasFence = ARGV[5] ~= ''
 if lifetime > 0 then
   redis.call('PEXPIRE', session, lifetime)
+  redis.call('PEXPIRE', KEYS[5], lifetime)
   redis.call('PEXPIRE', messages, lifetime)
   if hasFence and redis.call('PTTL', KEYS[3]) < lifetime then redis.call('PEXPIRE', KEYS[3], lifetime) end
 else
   redis.call('PERSIST', session)
+  redis.call('PERSIST', KEYS[5])
   redis.call('PERSIST', messages)
   if hasFence then redis.call('PERSIST', KEYS[3]) end
 end
@@ -66,7 +68,7 @@ if not longest or (longest ~= 'no' and (lifetime == 0 or tonumber(longest) < lif
   longest = lifetime > 0 and ARGV[4] or 'no'
   redis.call('SET', KEYS[4], longest)
 end
-for number = 5, #KEYS do
+for number = 6, #KEYS do
   redis.call('ZADD', KEYS[number], now, ARGV[6])
   if longest == 'no' then
     redis.call('PERSIST', KEYS[number])

@@ -33,7 +33,7 @@ return string.sub(entry, 1, 1) == 'd' and 'is_directory' or 'workspace_io'
 
 /**
  * Writes a file and makes the directories above it. Keys: that of the latest operations, then those of the path. Values:
- * mode (`write`, `new` or `append`), operation, bytes, names. Answers why it did not.
+ * mode (`write`, `new` or `append`; `name` for the name of what lies elsewhere), operation, bytes, names. Answers why it did not.
  *
  * Clients send a command again when the connection broke before its reply, within seconds: what was done in the last
  * minutes is not done again.
@@ -46,12 +46,14 @@ local entry = at(depth)
 if entry and string.sub(entry, 1, 1) == 'd' then return 'is_directory' end
 if entry and ARGV[1] == 'new' then return 'already_exists' end
 if not entry and blocked() == 'invalid_path' then return 'invalid_path' end
+if ARGV[1] == 'name' and redis.call('EXISTS', KEYS[1]) == 1 then return 'kept' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 if not entry then
   for level = 1, depth - 1 do redis.call('HSETNX', KEYS[level + 1], ARGV[firstName + level], 'd' .. now) end
 end
 redis.call('HSET', KEYS[depth + 1], ARGV[firstName + depth], 'f' .. now)
+if ARGV[1] == 'name' then return false end
 redis.call(ARGV[1] == 'append' and 'APPEND' or 'SET', KEYS[1], ARGV[3])
 redis.call('ZREMRANGEBYSCORE', operations, '-inf', now - 120000)
 redis.call('ZADD', operations, now, ARGV[2])
@@ -67,18 +69,25 @@ return entry and {entry, redis.call('STRLEN', KEYS[1])}
 
 /**
  * Removes a file, or a directory with all that lies in it. Keys: those of the path, and the directory of the same
- * path. Names of other keys are made of these two, so all lie in the same slot. Answers whether there was one.
+ * path. Names of other keys are made of these two, so all lie in the same slot; where that moves, Redis ends the script at the
+ * first one that is elsewhere, and the name that is still there lets the script be run again. Answers nothing where there was
+ * none, else what the paths of removed logs add to the path.
  */
 export const deleteScript = script(`
 local depth = #KEYS - 2
-if redis.call('HDEL', KEYS[depth + 1], ARGV[depth]) == 0 then return 0 end
-local function remove(file, directory)
+if redis.call('HEXISTS', KEYS[depth + 1], ARGV[depth]) == 0 then return false end
+local removed = {}
+local function remove(rest)
+  local file, directory = KEYS[1] .. rest, KEYS[#KEYS] .. rest
+  local names = redis.call('HKEYS', directory)
+  if #names == 0 and (rest == '' or string.sub(rest, -10) == '.log.jsonl') then removed[#removed + 1] = rest end
+  for _, name in ipairs(names) do remove(rest .. '/' .. name) end
   redis.call('UNLINK', file)
-  for _, name in ipairs(redis.call('HKEYS', directory)) do remove(file .. '/' .. name, directory .. '/' .. name) end
   redis.call('UNLINK', directory)
 end
-remove(KEYS[1], KEYS[#KEYS])
-return 1
+remove('')
+redis.call('HDEL', KEYS[depth + 1], ARGV[depth])
+return removed
 `);
 
 /**
@@ -92,4 +101,13 @@ for number = 1, #found, 2 do
   sizes[#sizes + 1] = redis.call('STRLEN', KEYS[2] .. found[number])
 end
 return {found, sizes}
+`);
+
+/** Takes names out of a directory that have been there for an hour. Keys: directory. Values: names. */
+export const forgetNamesScript = script(`
+local now = redis.call('TIME')[1] * 1000
+for _, name in ipairs(ARGV) do
+  local entry = redis.call('HGET', KEYS[1], name)
+  if entry and now - string.sub(entry, 2) > 3600000 then redis.call('HDEL', KEYS[1], name) end
+end
 `);

@@ -5,7 +5,8 @@ import type { Script } from './script.js';
 /** How long an operation waits for its slot to have moved, in all; a slot is rarely on its way for longer. */
 const MOVE_MS = 30_000;
 const MOVE_POLL_MS = 50;
-const MOVING = /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections/;
+const MOVING =
+  /\b(TRYAGAIN|ASK|MOVED|CLUSTERDOWN)\b|Too many Cluster redirections|attempted to access a non local key/;
 
 /** Runs a script by its hash, and by its text where the server does not know it yet: one round trip but the first. */
 export function runScript(

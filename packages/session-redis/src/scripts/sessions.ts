@@ -6,15 +6,17 @@ return {redis.call('HMGET', KEYS[1], unpack(ARGV, 3)), redis.call('LRANGE', KEYS
 `);
 
 /**
- * Removes a session with its lease. Answers how much there was of the session.
+ * Removes a session with its lease. Its log stays, as a file does: who moves a session to another store needs it. Answers how
+ * much there was of the session.
  *
- * Keys: session, messages, lease, fence, lifetime, indexes. Values: member.
+ * Keys: session, messages, lease, fence, lifetime, log, indexes. Values: member.
  */
 export const deleteScript = script(`
 local removed = redis.call('UNLINK', KEYS[1], KEYS[2])
 redis.call('UNLINK', KEYS[3], KEYS[4])
-for number = 6, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
-if redis.call('EXISTS', KEYS[6]) == 0 then redis.call('UNLINK', KEYS[5]) end
+redis.call('PERSIST', KEYS[6])
+for number = 7, #KEYS do redis.call('ZREM', KEYS[number], ARGV[1]) end
+if redis.call('EXISTS', KEYS[7]) == 0 then redis.call('UNLINK', KEYS[5]) end
 return removed
 `);
 

@@ -3,6 +3,7 @@ import {
   operationId,
   parseWith,
   pathSegments,
+  STORAGE,
   type Workspace,
   type WorkspaceEntry,
   WorkspaceError,
@@ -10,9 +11,17 @@ import {
 import * as z from 'zod';
 import { clientSchema, keyPrefixSchema } from '../options.js';
 import type { RedisClient, RedisValue } from '../redis-client.js';
-import { deleteScript, listScript, readScript, statScript, writeScript } from '../scripts/files.js';
+import {
+  deleteScript,
+  forgetNamesScript,
+  listScript,
+  readScript,
+  statScript,
+  writeScript,
+} from '../scripts/files.js';
 import { runScript, runScriptForBytes } from '../scripts/run-script.js';
 import { withRedisLock } from './redis-lock.js';
+import { type Mode, RedisLogs } from './redis-logs.js';
 import { asWorkspaceError, type Refusal, refused } from './workspace-failure.js';
 import { WorkspaceKeys } from './workspace-keys.js';
 
@@ -31,10 +40,11 @@ export interface RedisWorkspaceOptions {
 
 /**
  * Files in Redis, for what the replicas of an agent share: memory, logs, evicted results, sessions by
- * `WorkspaceSession`. Every operation but `list` is one round trip and happens whole or not at all.
+ * `WorkspaceSession`. Every operation but `list` is one round trip as a rule, and happens whole or not at all.
  *
  * A workspace lies on one master of a Cluster, since a file and the directories above it change together; give tenants
- * prefixes of their own to spread them. A file may have 512 MB. Writes last as long as Redis is configured to keep them
+ * prefixes of their own to spread them. A session's log lies with the session of a `RedisSession` of the same prefix, and
+ * ends when that does. A file may have 512 MB. Writes last as long as Redis is configured to keep them
  * (`appendfsync always` where nothing may be lost with the machine).
  *
  * @throws {InvalidInputError} for unknown or impossible options.
@@ -43,11 +53,13 @@ export class RedisWorkspace implements Workspace {
   readonly reach = 'cluster';
   readonly #client: RedisClient;
   readonly #keys: WorkspaceKeys;
+  readonly #logs: RedisLogs;
 
   constructor(options: RedisWorkspaceOptions) {
     const { client, keyPrefix } = parseWith(optionsSchema, options, 'RedisWorkspace options');
     this.#client = client;
     this.#keys = new WorkspaceKeys(keyPrefix);
+    this.#logs = new RedisLogs(client, keyPrefix);
   }
 
   async read(
@@ -56,17 +68,19 @@ export class RedisWorkspace implements Workspace {
   ): Promise<Uint8Array> {
     const segments = segmentsOf(path);
     if (segments.length === 0) throw refused(path, 'is_directory');
-    const offset = Math.max(0, range.offset ?? 0);
+    const offset = String(Math.max(0, range.offset ?? 0));
     const length = range.length === undefined ? '' : String(Math.max(0, range.length));
-    const reply = await asWorkspaceError(path, () =>
-      runScriptForBytes(this.#client, readScript, this.#keys.along(segments), [
-        String(offset),
-        length,
-        ...segments,
-      ]),
-    );
-    if (!Array.isArray(reply)) throw refused(path, String(reply) as Refusal);
-    return reply[0] as Uint8Array;
+    const name = segments.join('/');
+    return asWorkspaceError(path, async () => {
+      const logged = this.#logs.has(name) ? await this.#logs.read(name, [offset, length]) : undefined;
+      if (logged !== undefined) return logged;
+      const values = [offset, length, ...segments];
+      const reply = await runScriptForBytes(this.#client, readScript, this.#keys.along(segments), values);
+      if (Array.isArray(reply)) return reply[0] as Uint8Array;
+      // A log that has ended leaves its name for a while.
+      const isEnded = this.#logs.has(name) && String(reply) === 'workspace_io';
+      throw refused(path, isEnded ? 'not_found' : (String(reply) as Refusal));
+    });
   }
 
   async write(
@@ -102,12 +116,15 @@ export class RedisWorkspace implements Workspace {
   async stat(path: string): Promise<WorkspaceEntry | undefined> {
     const segments = segmentsOf(path);
     if (segments.length === 0) return entryOf('', `d0`, 0);
-    const reply = await asWorkspaceError(path, () =>
-      runScript(this.#client, statScript, this.#keys.along(segments), segments),
-    );
-    if (!Array.isArray(reply)) return undefined;
-    const [entry, size] = reply as unknown[];
-    return entryOf(segments.join('/'), String(entry), Number(size));
+    const name = segments.join('/');
+    return asWorkspaceError(path, async () => {
+      const log = (await this.#logs.stat([name])).get(name);
+      if (log !== undefined) return entryOf(name, `f${log.time}`, log.size);
+      const reply = await runScript(this.#client, statScript, this.#keys.along(segments), segments);
+      if (!Array.isArray(reply)) return undefined;
+      const entry = entryOf(name, String(reply[0]), Number(reply[1]));
+      return this.#isEnded(entry) ? undefined : entry;
+    });
   }
 
   async delete(path: string): Promise<boolean> {
@@ -116,10 +133,20 @@ export class RedisWorkspace implements Workspace {
       throw new WorkspaceError('invalid_path', path, 'The root of the workspace cannot be deleted.');
     }
     const keys = [...this.#keys.along(segments), this.#keys.directory(segments)];
-    return asWorkspaceError(
-      path,
-      async () => Number(await runScript(this.#client, deleteScript, keys, segments)) === 1,
-    );
+    const name = segments.join('/');
+    return asWorkspaceError(path, async () => {
+      // Logs go first, so that a crash leaves names without logs, and no log without a name.
+      const logs: string[] = [];
+      if (segments[0] === STORAGE) {
+        for await (const entry of this.list(name, { recursive: true })) logs.push(entry.path);
+        if (this.#logs.has(name) && (await this.stat(name)) !== undefined) logs.push(name);
+        await this.#logs.delete(logs);
+      }
+      const removed = await runScript(this.#client, deleteScript, keys, segments);
+      if (!Array.isArray(removed)) return false;
+      await this.#logs.delete(removed.map((rest) => name + rest));
+      return !this.#logs.has(name) || logs.length > 0;
+    });
   }
 
   async lock<T>(
@@ -130,14 +157,25 @@ export class RedisWorkspace implements Workspace {
     return withRedisLock(this.#client, this.#keys.lock(name), name, task, options.timeoutMs);
   }
 
-  async #store(path: string, mode: 'write' | 'new' | 'append', data: string | Uint8Array): Promise<void> {
+  async #store(path: string, mode: Mode, data: string | Uint8Array): Promise<void> {
     const segments = segmentsOf(path);
     if (segments.length === 0) throw refused(path, 'is_directory');
-    const values = [mode, operationId(), asValue(data), ...segments];
-    const reply = await asWorkspaceError(path, () =>
-      runScript(this.#client, writeScript, [this.#keys.operation, ...this.#keys.along(segments)], values),
-    );
-    if (typeof reply === 'string') throw refused(path, reply as Refusal);
+    const name = segments.join('/');
+    const value = asValue(data);
+    const reply = await asWorkspaceError(path, async () => {
+      if (!this.#logs.has(name)) return this.#put(segments, mode, value);
+      const begin = () => this.#put(segments, 'name', '');
+      const refusal = await this.#logs.write(name, mode, value, begin);
+      return refusal === 'kept' ? this.#put(segments, mode, value) : refusal;
+    });
+    if (reply !== undefined) throw refused(path, reply as Refusal);
+  }
+
+  async #put(segments: readonly string[], mode: Mode | 'name', value: RedisValue) {
+    const keys = [this.#keys.operation, ...this.#keys.along(segments)];
+    const values = [mode, operationId(), value, ...segments];
+    const reply = await runScript(this.#client, writeScript, keys, values);
+    return reply == null ? undefined : (String(reply) as Refusal | 'kept');
   }
 
   async #entries(segments: readonly string[]): Promise<WorkspaceEntry[]> {
@@ -145,10 +183,28 @@ export class RedisWorkspace implements Workspace {
     const files = this.#keys.file([...segments, '']);
     const reply = await runScript(this.#client, listScript, [this.#keys.directory(segments), files], []);
     const [found = [], sizes = []] = reply as unknown[][];
-    return sizes.map((size, index) => {
-      const name = String(found[2 * index]);
-      return entryOf([...segments, name].join('/'), String(found[2 * index + 1]), Number(size));
+    const entries = sizes.map((size, index) => {
+      const path = [...segments, String(found[2 * index])].join('/');
+      return entryOf(path, String(found[2 * index + 1]), Number(size));
     });
+    const named = entries.filter((entry) => this.#isEnded(entry)).map(({ path }) => path);
+    if (named.length === 0) return entries;
+    const logs = await this.#logs.stat(named);
+    const ended = named.filter((path) => !logs.has(path));
+    const names = ended.map((path) => path.slice(path.lastIndexOf('/') + 1));
+    if (ended.length > 0) {
+      await runScript(this.#client, forgetNamesScript, [this.#keys.directory(segments)], names);
+    }
+    return entries.flatMap((entry) => {
+      const log = logs.get(entry.path);
+      if (log !== undefined) return [entryOf(entry.path, `f${log.time}`, log.size)];
+      return this.#isEnded(entry) ? [] : [entry];
+    });
+  }
+
+  /** Tells whether an entry is the mere name of a log. */
+  #isEnded({ path, type, size }: WorkspaceEntry): boolean {
+    return type === 'file' && size === 0 && this.#logs.has(path);
   }
 }
 

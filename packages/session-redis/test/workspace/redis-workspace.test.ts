@@ -1,9 +1,12 @@
-import { readText, SessionKey, WorkspaceError } from '@x/core';
+import { eraseUser, readText, SessionKey, storageOf, WorkspaceError } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
+import { commitAt } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { RedisWorkspace, redisBackend } from '../../src/index.js';
+import { RedisSession, RedisWorkspace, redisBackend } from '../../src/index.js';
+import { keysOf } from '../../src/redis-keys.js';
 import { proxiedClient } from '../support/proxied-client.js';
-import { messages, testClient, testStore } from '../support/test-store.js';
+import { testCluster } from '../support/test-cluster.js';
+import { collect, messages, testClient, testStore } from '../support/test-store.js';
 
 /** Two replicas of an application, on the same files. */
 function replicas() {
@@ -107,6 +110,147 @@ describe('RedisWorkspace', () => {
   ])('refuses the options %o', (options, path) => {
     const make = () => new RedisWorkspace({ client: testClient(), ...(options as object) });
     expect(make).toThrow(expect.objectContaining({ issues: [expect.objectContaining({ path })] }));
+  });
+});
+
+describe('the log of a session', () => {
+  const key = SessionKey.of({ tenantId: 'acme', userId: 'Zoë', agentId: 'coder', sessionId: 's-1' });
+  const path = '.x/tenants/acme/users/%5ao%u00eb/agents/coder/sessions/s-1.log.jsonl';
+  const directory = '.x/tenants/acme/users/%5ao%u00eb/agents/coder/sessions';
+
+  /** A session with a log, and the name of what holds the log. */
+  async function logged(options: { readonly ttlSeconds?: number } = {}, last = testStore()) {
+    const { client, keyPrefix } = last;
+    const store = new RedisSession({ client, keyPrefix, ...options });
+    const workspace = new RedisWorkspace({ client, keyPrefix });
+    const log = new WorkspaceSessionLog(storageOf(workspace), key);
+    const said = messages(2);
+    await log.append(said);
+    const name = keysOf(keyPrefix, key).session.replace('}:session:', '}:log:');
+    const commit = (expectedVersion: number) =>
+      commitAt(store, key, { expectedVersion, head: {}, keep: 0, append: said });
+    return { client, keyPrefix, store, workspace, log, said, name, commit };
+  }
+
+  it('lies in the slot of its user, under the name of its session, and is listed as a file', async () => {
+    const { client, keyPrefix, workspace, log, said, name } = await logged();
+    expect(await client.exists(name)).toBe(1);
+    expect(await client.keys(`${keyPrefix}*:file:*`)).toEqual([]);
+    const [entry] = await collect(workspace.list(directory));
+    const text = await readText(workspace, path);
+    expect(entry).toMatchObject({ path, type: 'file', size: Buffer.byteLength(text) });
+    expect(await workspace.stat(path)).toEqual(entry);
+    expect(Math.abs(Date.now() - Date.parse(entry?.modifiedAt ?? ''))).toBeLessThan(600_000);
+    expect(await collect(log.read())).toEqual(said);
+    const middle = await workspace.read(path, { offset: 5, length: 7 });
+    expect(Buffer.from(middle).toString()).toBe(text.slice(5, 12));
+  });
+
+  it('ends with its session, and leaves no name behind', async () => {
+    const { client, keyPrefix, workspace, store, log, said, name, commit } = await logged({
+      ttlSeconds: 100,
+    });
+    expect(await client.pttl(name)).toBe(-1);
+    await commit(0);
+    const { session, messages: list } = keysOf(keyPrefix, key);
+    await client.pexpire(name, 1_000);
+    await commit(1);
+    const [ofLog, ofSession] = await Promise.all([client.pttl(name), client.pttl(session)]);
+    expect(ofLog).toBeGreaterThan(90_000);
+    expect(Math.abs(ofLog - ofSession)).toBeLessThan(5_000);
+    await log.append(messages(1));
+    await workspace.write(path, await workspace.read(path));
+    expect(await client.pttl(name)).toBeGreaterThan(90_000);
+    for (const each of [session, list, name]) await client.pexpire(each, 0);
+    expect(await collect(workspace.list(directory))).toEqual([]);
+    await expect(workspace.read(path)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await workspace.stat(path)).toBeUndefined();
+    expect(await workspace.delete(path)).toBe(false);
+    await log.append(said);
+    expect(await collect(log.read())).toEqual(said);
+    expect(await collect(workspace.list(directory))).toHaveLength(1);
+    expect(await store.load(key)).toBeUndefined();
+  });
+
+  it('loses its name an hour after it ended, with the next listing', async () => {
+    const { client, keyPrefix, workspace, name } = await logged();
+    const names = `${keyPrefix}{${keyPrefix}files}:directory:${directory}`;
+    await client.del(name);
+    expect(await collect(workspace.list(directory))).toEqual([]);
+    expect(await client.hkeys(names)).toEqual(['s-1.log.jsonl']);
+    await client.hset(names, 's-1.log.jsonl', `f${Date.now() - 3_700_000}`);
+    expect(await collect(workspace.list(directory))).toEqual([]);
+    expect(await client.hkeys(names)).toEqual([]);
+  });
+
+  it('stays when its session is deleted, or moved to another store, for good', async () => {
+    const { client, store, log, said, name, commit } = await logged({ ttlSeconds: 100 });
+    await commit(0);
+    expect(await store.delete(key)).toBe(true);
+    expect(await client.pttl(name)).toBe(-1);
+    expect(await collect(log.read())).toEqual(said);
+  });
+
+  it.each(['Redis', 'a Cluster'])('is erased with its user, on %s', async (kind) => {
+    const last = kind === 'Redis' ? testStore() : { ...testCluster(), store: undefined as never };
+    const { store, workspace, commit } = await logged({}, last as never);
+    await commit(0);
+    const storage = storageOf(workspace);
+    expect(await eraseUser({ session: store, storage }, { tenantId: 'acme', userId: 'Zoë' })).toEqual({
+      sessions: 1,
+      files: 1,
+      busy: [],
+    });
+    expect(await workspace.stat(path)).toBeUndefined();
+    expect(await collect(workspace.list('.x/tenants/acme/users'))).toEqual([]);
+  });
+
+  it('takes one command for what is added', async () => {
+    const { client, workspace } = await logged();
+    await workspace.append(path, 'x');
+    const sent: string[] = [];
+    const send = client.sendCommand.bind(client);
+    client.sendCommand = (command, stream) => {
+      sent.push(command.name);
+      return send(command, stream);
+    };
+    await workspace.append(path, 'y');
+    await workspace.stat(path);
+    await workspace.read(path, { offset: 3, length: 3 });
+    expect(sent.map((name) => name.toLowerCase())).toEqual(Array(3).fill('evalsha'));
+  });
+
+  it('goes on where an earlier release kept it among the files', async () => {
+    const { client, keyPrefix } = testStore();
+    const workspace = new RedisWorkspace({ client, keyPrefix });
+    const files = `${keyPrefix}{${keyPrefix}files}`;
+    await workspace.write(`${directory}/other`, '');
+    await client.hset(`${files}:directory:${directory}`, 's-1.log.jsonl', `f${Date.now()}`);
+    await client.set(`${files}:file:${path}`, 'one ');
+    await workspace.append(path, 'two');
+    expect(await readText(workspace, path)).toBe('one two');
+    expect(await workspace.stat(path)).toMatchObject({ size: 7 });
+    expect(await collect(workspace.list(directory))).toHaveLength(2);
+  });
+
+  it('is written once when a reply is lost, and refuses what a file refuses', async () => {
+    const { proxy, client } = await proxiedClient({ retryStrategy: () => 1 });
+    const workspace = new RedisWorkspace({ client, keyPrefix: testStore().keyPrefix });
+    await workspace.append(path, 'a');
+    for (const text of ['b', 'c']) {
+      const severed = proxy.severReplyTo('');
+      await Promise.all([severed, workspace.append(path, text)]);
+    }
+    expect(await readText(workspace, path)).toBe('abc');
+    await expect(workspace.write(path, 'x', { ifAbsent: true })).rejects.toMatchObject({
+      code: 'already_exists',
+    });
+    await expect(workspace.write(`${path}/below`, 'x')).rejects.toMatchObject({ code: 'invalid_path' });
+    await workspace.write(path, 'anew');
+    expect(await readText(workspace, path)).toBe('anew');
+    const other = `${directory}/folder.log.jsonl`;
+    await workspace.write(`${other}/a`, 'x');
+    await expect(workspace.append(other, 'x')).rejects.toMatchObject({ code: 'is_directory' });
   });
 });
 

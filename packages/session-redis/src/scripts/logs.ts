@@ -1,0 +1,52 @@
+import { script } from './script.js';
+
+// A log is a string: the 13 digits of the milliseconds at which it changed last, then its bytes. So both change at once, and
+// end at once. A lifetime is kept, whatever is written.
+
+/** Keys: log. Values: offset, length (or nothing for the rest). Answers the bytes in a list, or nothing. */
+export const readLogScript = script(`
+if redis.call('EXISTS', KEYS[1]) == 0 then return false end
+if ARGV[2] == '0' then return {''} end
+local offset = 13 + ARGV[1]
+return {redis.call('GETRANGE', KEYS[1], offset, ARGV[2] == '' and -1 or offset + ARGV[2] - 1)}
+`);
+
+/**
+ * Changes a log, once an operation. Keys: latest operations, log. Values: mode (`write`, `new` or `append`), operation, bytes,
+ * and `first` where the log may begin. Answers why it did not: \`not_found\` where the log would begin.
+ */
+export const writeLogScript = script(`
+local operations, log, mode = KEYS[1], KEYS[2], ARGV[1]
+if redis.call('ZSCORE', operations, ARGV[2]) then return false end
+local isThere = redis.call('EXISTS', log) == 1
+if isThere and mode == 'new' then return 'already_exists' end
+if not isThere and ARGV[4] ~= 'first' then return 'not_found' end
+local time = redis.call('TIME')
+local now = string.format('%013.0f', time[1] * 1000 + math.floor(time[2] / 1000))
+if isThere and mode == 'append' then
+  redis.call('SETRANGE', log, 0, now)
+  redis.call('APPEND', log, ARGV[3])
+else
+  local rest = redis.call('PTTL', log)
+  redis.call('SET', log, now .. ARGV[3])
+  if rest > 0 then redis.call('PEXPIRE', log, rest) end
+end
+redis.call('ZREMRANGEBYSCORE', operations, '-inf', now - 120000)
+redis.call('ZADD', operations, now, ARGV[2])
+redis.call('PEXPIRE', operations, 120000)
+return false
+`);
+
+/** Keys: logs. Answers the time and the size of each, or two empty texts. */
+export const statLogsScript = script(`
+local found = {}
+for number, log in ipairs(KEYS) do
+  local size = redis.call('STRLEN', log)
+  found[2 * number - 1] = redis.call('GETRANGE', log, 0, 12)
+  found[2 * number] = size == 0 and '' or size - 13
+end
+return found
+`);
+
+/** Keys: logs. */
+export const deleteLogsScript = script(`return redis.call('UNLINK', unpack(KEYS))`);

@@ -1,0 +1,120 @@
+import { operationId, STORAGE } from '@x/core';
+import type { RedisClient, RedisValue } from '../redis-client.js';
+import { logKeysOf } from '../redis-keys.js';
+import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';
+import { runScript, runScriptForBytes } from '../scripts/run-script.js';
+import type { Refusal } from './workspace-failure.js';
+
+/** Names that were cut for a file system tell no key. */
+const LOG = new RegExp(
+  `^\\${STORAGE}/(?!.*%_)(?:tenants/([^/]+)/)?(?:users/([^/]+)/)?(?:agents/([^/]+)/)?sessions/([^/]+)\\.log\\.jsonl$`,
+);
+
+/** Log keys that one script takes. */
+const PAGE = 1_000;
+
+/** The change that a workspace makes to a file. */
+export type Mode = 'write' | 'new' | 'append';
+
+/** Time and size of a log. */
+export interface LogInfo {
+  /** Milliseconds since 1970. */
+  readonly time: string;
+  /** Bytes. */
+  readonly size: number;
+}
+
+/** The logs of sessions: each lies with its session in the slot of the user, and ends with it. */
+export class RedisLogs {
+  readonly #client: RedisClient;
+  readonly #keyPrefix: string;
+
+  constructor(client: RedisClient, keyPrefix: string) {
+    this.#client = client;
+    this.#keyPrefix = keyPrefix;
+  }
+
+  /** Tells whether a path is that of a session's log. */
+  has(path: string): boolean {
+    return LOG.test(path);
+  }
+
+  /** Reads a part; answers `undefined` where there is no log. */
+  async read(
+    path: string,
+    values: readonly [offset: string, length: string],
+  ): Promise<Uint8Array | undefined> {
+    const reply = await runScriptForBytes(this.#client, readLogScript, [this.#keys(path).log], values);
+    return Array.isArray(reply) ? (reply[0] as Uint8Array) : undefined;
+  }
+
+  /**
+   * Changes a log.
+   *
+   * @param begin Gives the log its name in a directory, before it begins and again afterwards: a deletion in between took it.
+   * Answers a refusal, or `kept` where the log is a file of an earlier release: nothing is changed then.
+   */
+  async write(
+    path: string,
+    mode: Mode,
+    data: RedisValue,
+    begin: () => Promise<Refusal | 'kept' | undefined>,
+  ): Promise<Refusal | 'kept' | undefined> {
+    const { operations, log } = this.#keys(path);
+    const values = [mode, operationId(), data];
+    const change = async (...more: string[]) => {
+      const reply = await runScript(this.#client, writeLogScript, [operations, log], [...values, ...more]);
+      return reply == null ? undefined : (String(reply) as Refusal);
+    };
+    const refusal = await change();
+    if (refusal !== 'not_found') return refusal;
+    return (await begin()) ?? (await change('first')) ?? (await begin());
+  }
+
+  /** Finds those of the paths that are logs. */
+  async stat(paths: readonly string[]): Promise<ReadonlyMap<string, LogInfo>> {
+    const found = new Map<string, LogInfo>();
+    await this.#bySlot(paths, async (group, logs) => {
+      const reply = (await runScript(this.#client, statLogsScript, logs, [])) as unknown[];
+      group.forEach((path, index) => {
+        const [time, size] = reply.slice(2 * index, 2 * index + 2).map(String);
+        if (time && size) found.set(path, { time, size: Number(size) });
+      });
+    });
+    return found;
+  }
+
+  async delete(paths: readonly string[]): Promise<void> {
+    await this.#bySlot(paths, (_, logs) => runScript(this.#client, deleteLogsScript, logs, []));
+  }
+
+  #keys(path: string) {
+    const [, tenant, user, agent, session = ''] = LOG.exec(path) ?? [];
+    return logKeysOf(this.#keyPrefix, [tenant, user, agent, session]);
+  }
+
+  /** Does something with the logs among the paths, those of a slot together. */
+  async #bySlot(
+    paths: readonly string[],
+    task: (group: readonly string[], logs: readonly string[]) => Promise<unknown>,
+  ): Promise<void> {
+    const groups = new Map<string, string[]>();
+    for (const path of paths.filter((each) => this.has(each))) {
+      const { operations } = this.#keys(path);
+      groups.set(operations, [...(groups.get(operations) ?? []), path]);
+    }
+    const pages = [...groups.values()].flatMap((group) =>
+      Array.from({ length: Math.ceil(group.length / PAGE) }, (_, page) =>
+        group.slice(page * PAGE, (page + 1) * PAGE),
+      ),
+    );
+    await Promise.all(
+      pages.map((page) =>
+        task(
+          page,
+          page.map((path) => this.#keys(path).log),
+        ),
+      ),
+    );
+  }
+}
