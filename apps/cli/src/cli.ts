@@ -11,6 +11,7 @@ import {
 import { acp } from './commands/acp.js';
 import { count } from './commands/count.js';
 import { doctor } from './commands/doctor.js';
+import { init } from './commands/init.js';
 import { replay } from './commands/replay/replay.js';
 import { run } from './commands/run.js';
 import { schema } from './commands/schema.js';
@@ -24,6 +25,7 @@ import { version } from './version.js';
 
 const commands: readonly Command[] = [
   replay,
+  init,
   run,
   acp,
   sessions,

@@ -224,6 +224,27 @@ describe('x', () => {
     expect(well.stdout).not.toContain('sk-hidden');
   });
 
+  it('writes a first agent by the key that is set, which then opens, and never writes over one', async () => {
+    const folder = mkdtempSync(join(directory, 'init-'));
+    const bare = { ...process.env, OPENAI_API_KEY: '', ANTHROPIC_API_KEY: '', OPENAI_BASE_URL: '' };
+    const keyless = await runCommand(['init'], { cwd: folder, env: bare });
+    expect(keyless).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^Wrote agent\.yaml\nWrote \.env\.example\n/),
+    });
+    expect(keyless.stdout).toContain('set -a; . ./.env; set +a; x run');
+    const again = await runCommand(['init'], { cwd: folder, env: { ...bare, ANTHROPIC_API_KEY: 'key' } });
+    expect(again.stdout).toMatch(/^Kept {2}agent\.yaml\nKept {2}\.env\.example\n/);
+    rmSync(join(folder, 'agent.yaml'));
+    const env = { ...bare, OPENAI_BASE_URL: 'http://localhost:1/v1', OPENAI_API_KEY: 'key' };
+    expect((await runCommand(['init'], { cwd: folder, env })).stdout).toMatch(
+      /asks compatible:.*OPENAI_BASE_URL is set/,
+    );
+    expect((await runCommand(['doctor'], { cwd: folder, env })).stdout).toMatch(
+      /^ok .*agent "coder" with .*shell/m,
+    );
+  });
+
   it.each<[() => readonly string[], string]>([
     [() => ['completion', 'cmd'], 'x completion bash|zsh|fish'],
     [() => ['frob'], 'There is no command "frob".\n\nUsage'],

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCommand, x } from './support/run-command.js';
 
@@ -92,6 +92,10 @@ describe('x replay', () => {
 
   it('finds the logs of this machine, reports on them, and writes the settings that did best', async () => {
     const home = mkdtempSync(join(directory, 'home-'));
+    const reports = () =>
+      readdirSync(home).flatMap((name) =>
+        name.startsWith('x-replay-') ? [join(home, name, 'report.html')] : [],
+      );
     const env = { ...process.env, HOME: home, TMPDIR: home };
     const nothing = await runCommand(['replay'], { env });
     expect(nothing).toMatchObject({ status: 2, stderr: expect.stringContaining('~/.codex/sessions') });
@@ -103,11 +107,26 @@ describe('x replay', () => {
     const settings = join(home, 'compaction.yaml');
     const found = await runCommand(['replay', '--window', '24000', '--write', settings], { env });
     expect(found.status).toBe(0);
-    expect(found.stderr).toContain('Found 2 logs');
-    expect(found.stdout).toMatch(/Best for these logs: \d+ % of the names kept, at \d+ % of the cost/);
-    expect(readFileSync(join(home, 'x-replay.html'), 'utf8')).toContain('</html>');
+    expect(found.stderr).toContain('Found 2 logs.\n');
+    const [, kept, cost] =
+      /Best for these logs \(row best\): (\d+) % of the names kept, at (\d+) % of the cost/.exec(
+        found.stdout,
+      ) ?? [];
+    const [, keptInRow, costInRow] = /^best +([\d.]+) % .*? ([\d.]+) % /m.exec(found.stdout) ?? [];
+    expect([keptInRow, costInRow].map(Number).map(Math.round)).toEqual([kept, cost].map(Number));
+    expect(found.stdout).not.toContain('"share"');
+    const [report = ''] = reports();
+    expect(found.stdout).toContain(report);
+    expect(readFileSync(report, 'utf8')).toContain('</html>');
     const again = await replay([log, '--window', '24000', '--strategy', 'ours', '--config', settings]);
     expect(again.stdout).toMatch(/^config +/m);
+    // A report of its own each: on a shared machine nobody finds, or writes over, another's.
+    const one = await runCommand(['replay', '--most', '1', '--window', '24000'], { env });
+    expect(one.stderr).toContain('Found 2 logs; replaying the latest 1 (--most N for more).');
+    rmSync(join(home, '.claude'), { recursive: true });
+    expect((await runCommand(['replay', '--window', '24000'], { env })).stderr).toContain('Found 1 log.\n');
+    expect(reports()).toHaveLength(3);
+    expect(statSync(dirname(report)).mode & 0o077).toBe(0);
   });
 
   it('takes list prices where the model of every log is known', async () => {

@@ -4,10 +4,11 @@ import { openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
 import { openStore, type StoreValues, storeOptions } from '../open-store.js';
 import { withoutSecrets } from '../stores.js';
+import { PROVIDER_VARIABLES } from './init.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
 
 /** Names of the variables that models need; their values are never shown. */
-const KEYS = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY', 'OPENAI_BASE_URL'];
+const KEYS = Object.keys(PROVIDER_VARIABLES);
 
 interface Finding {
   readonly ok: boolean;
@@ -46,8 +47,7 @@ function keys(): Finding {
 }
 
 async function agentFile(file: string): Promise<Finding> {
-  if (!existsSync(file))
-    return { ok: false, text: `${file} does not exist; x schema prints what it may hold` };
+  if (!existsSync(file)) return { ok: false, text: `${file} does not exist; x init writes one` };
   return attempt('the agent', async () => {
     const { agent, close } = await openAgent(file);
     const { name, capabilities } = agent;

@@ -1,11 +1,22 @@
 import { createCompactor } from '@x/compaction';
-import { type Comparison, compareStrategies, figuresOf, withCompactor } from '@x/replay';
+import { type Comparison, figuresOf, type Strategy, withCompactor } from '@x/replay';
 import { stringify } from 'yaml';
 
-/** Settings that are tried: when a reduction is due, and how much it leaves. */
-const CANDIDATES = [0.6, 0.75, 0.85, 0.95].flatMap((share) =>
-  [0.35, 0.5, 0.7].map((target) => ({ trigger: { share }, target })),
+/** Settings that are tried, by their JSON: when a reduction is due, and how much it leaves. */
+export const candidates: Readonly<Record<string, Strategy>> = Object.fromEntries(
+  [0.6, 0.75, 0.85, 0.95].flatMap((share) =>
+    [0.35, 0.5, 0.7].map((target) => {
+      const settings = { trigger: { share }, target };
+      const strategy = withCompactor(({ window, counter }) =>
+        createCompactor({ ...settings, model: null, contextWindow: window, counter }),
+      );
+      return [JSON.stringify(settings), strategy] as const;
+    }),
+  ),
 );
+
+/** The row of the settings that did best. */
+const BEST = 'best';
 
 /** Names kept that are worth no more cost: settings this near to the best count as equal to it. */
 const TOLERANCE = 0.01;
@@ -19,36 +30,29 @@ export interface BestSettings {
 }
 
 /**
- * Tries settings on recordings. The best are the cheapest of those that keep the most names, and send nothing that is
- * larger than the window. `undefined` where nothing had to be reduced.
+ * Puts the best of {@link candidates} in the place of all: the cheapest of those that keep the most names, and send
+ * nothing that is larger than the window. `undefined` where nothing had to be reduced.
  */
-export async function bestSettings(
-  recordings: readonly Comparison[],
-  options: Parameters<typeof compareStrategies>[2],
-): Promise<BestSettings | undefined> {
-  const strategies = Object.fromEntries(
-    CANDIDATES.map((settings) => [
-      JSON.stringify(settings),
-      withCompactor(({ window, counter }) =>
-        createCompactor({ ...settings, model: null, contextWindow: window, counter }),
-      ),
-    ]),
-  );
-  const tried: Comparison[] = [];
-  for (const { conversation, prices } of recordings) {
-    tried.push(await compareStrategies(conversation, strategies, { ...options, prices }));
-  }
-  const rows = figuresOf(tried)
-    .slice(1)
+export function withBest(compared: readonly Comparison[]): {
+  readonly best: BestSettings | undefined;
+  readonly comparisons: readonly Comparison[];
+} {
+  const rows = figuresOf(compared)
+    .filter(({ strategy }) => Object.hasOwn(candidates, strategy))
     .filter(({ overflows, reductions, references }) => overflows === 0 && reductions > 0 && references > 0)
-    .map(({ strategy, retained, references, costShare = 1 }) => ({
-      strategy,
-      kept: retained / references,
-      costShare,
-    }));
+    .map((row) => ({ ...row, kept: row.retained / row.references, costShare: row.costShare ?? 1 }));
   const most = Math.max(...rows.map(({ kept }) => kept));
   const [best] = rows
     .filter(({ kept }) => kept >= most - TOLERANCE)
     .sort((left, right) => left.costShare - right.costShare);
-  return best && { ...best, yaml: stringify(JSON.parse(best.strategy)) };
+  const comparisons = compared.map((comparison) => ({
+    ...comparison,
+    strategies: Object.fromEntries(
+      Object.entries(comparison.strategies).flatMap(([name, result]) => {
+        if (name === best?.strategy) return [[BEST, result]];
+        return Object.hasOwn(candidates, name) ? [] : [[name, result]];
+      }),
+    ),
+  }));
+  return { best: best && { ...best, yaml: stringify(JSON.parse(best.strategy)) }, comparisons };
 }

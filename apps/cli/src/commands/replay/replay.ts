@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
@@ -19,7 +19,7 @@ import { ArgumentError, command, oneOf, positive, UsageError } from '../../comma
 import { modelPrices } from '../../model-prices.js';
 import { readInput } from '../../read-input.js';
 import { printable } from '../../terminal/style.js';
-import { type BestSettings, bestSettings } from './best-settings.js';
+import { type BestSettings, candidates, withBest } from './best-settings.js';
 import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js';
 import { openPage } from './open-page.js';
 import { readPrices } from './read-prices.js';
@@ -109,17 +109,18 @@ export const replay = command({
     if (recordings.length === 0) throw new UsageError(skipped.join('\n'));
 
     const priced = pricesFor(recordings, prices, values.currency);
-    const comparisons: Comparison[] = [];
+    const wantsBest = searches || values.write !== undefined;
+    const tried = wantsBest ? { ...chosen, ...candidates } : chosen;
+    const compared: Comparison[] = [];
     for (const recording of recordings) {
-      const comparison = await compareStrategies(recording, chosen, {
+      const comparison = await compareStrategies(recording, tried, {
         ...options,
         ...priced.of(recording),
       });
-      comparisons.push(comparison);
-      if (recordings.length > 1) {
-        errors.write(progress(comparison, comparisons.length, recordings.length));
-      }
+      compared.push(comparison);
+      if (recordings.length > 1) errors.write(progress(comparison, compared.length, recordings.length));
     }
+    const { best, comparisons } = withBest(compared);
     const report = priced.currency === undefined ? {} : { currency: priced.currency };
     if (values.json) output.write(`${JSON.stringify(replayReport(comparisons), null, 2)}\n`);
     else {
@@ -129,13 +130,12 @@ export const replay = command({
       ].join('\n');
       output.write(`${printable(facts)}\n\n${replayTable(comparisons, report)}\n`);
     }
-    const page = values.html ?? (searches || values.open ? join(tmpdir(), 'x-replay.html') : undefined);
+    const page = values.html ?? (searches || values.open ? await ownPage() : undefined);
     if (page !== undefined) await write(page, replayHtml(comparisons, report));
     const tell = values.json ? errors : output;
     if (page !== undefined) tell.write(`\nThe report with charts is in ${page}\n`);
     if (page !== undefined && (values.open || (searches && process.stdout.isTTY === true))) openPage(page);
-    if (!searches && values.write === undefined) return;
-    const best = await bestSettings(comparisons, options);
+    if (!wantsBest) return;
     tell.write(`\n${wordsFor(best, values.window)}\n`);
     if (best === undefined || values.write === undefined) return;
     await write(values.write, best.yaml);
@@ -156,8 +156,15 @@ async function searched(
     bytes += log.bytes;
     return index === 0 || bytes <= MOST_BYTES;
   });
-  errors.write(`Found ${all.length} logs; replaying the latest ${taken.length} (--most N for more).\n`);
+  const found = all.length === 1 ? 'Found 1 log' : `Found ${all.length} logs`;
+  const rest = taken.length < all.length ? `; replaying the latest ${taken.length} (--most N for more)` : '';
+  errors.write(`${found}${rest}.\n`);
   return taken;
+}
+
+/** Names a file for a report in a folder that nobody else reads: it quotes what the logs hold. */
+async function ownPage(): Promise<string> {
+  return join(await mkdtemp(join(tmpdir(), 'x-replay-')), 'report.html');
 }
 
 async function readLog(path: string, format: string | undefined): Promise<RecordedConversation> {
@@ -205,7 +212,7 @@ function wordsFor(best: BestSettings | undefined, window: string): string {
   }
   const percent = (share: number) => `${Math.round(100 * share)} %`;
   return [
-    `Best for these logs: ${percent(best.kept)} of the names kept, at ${percent(best.costShare)} of the cost of sending everything.`,
+    `Best for these logs (row best): ${percent(best.kept)} of the names kept, at ${percent(best.costShare)} of the cost of sending everything.`,
     'In compaction.yaml (x replay --write compaction.yaml):',
     best.yaml.trimEnd().replaceAll(/^/gm, '  '),
   ].join('\n');

@@ -1,0 +1,60 @@
+import { writeFile } from 'node:fs/promises';
+import { errorText } from '@x/core';
+import { command, UsageError } from '../command.js';
+import { DEFAULT_AGENT_FILE } from './run.js';
+
+/** The variables of providers, the most telling first, each with the model that an agent begins with. */
+export const PROVIDER_VARIABLES = {
+  // Whoever names a server of their own means it, also where a key is set.
+  OPENAI_BASE_URL: 'compatible:${OPENAI_MODEL:-qwen3}',
+  OPENAI_API_KEY: 'openai:gpt-5',
+  ANTHROPIC_API_KEY: 'anthropic:claude-sonnet-4-5',
+} as const;
+
+const agentFile = (model: string) => `# All keys: x schema. What is wrong with it: x doctor.
+name: coder
+model: ${model} # or openai:MODEL, anthropic:MODEL, compatible:MODEL
+system_prompt: You fix bugs, run the tests, and say what you changed.
+capabilities: [compaction, tool_result_eviction, todo_list, plan_mode, workspace_tools, shell]
+# Tools that act ask first. These commands need not.
+permissions: { allow: ["execute(npm test*)"] }
+`;
+
+const ENVIRONMENT = `# Copy this to .env, keep that out of git, and fill in one of the three.
+OPENAI_API_KEY=
+ANTHROPIC_API_KEY=
+# Ollama, vLLM and whatever else speaks the Chat Completions protocol.
+OPENAI_BASE_URL=
+OPENAI_MODEL=
+`;
+
+/** Writes what a first run needs. A file that is there stays as it is. */
+export const init = command({
+  name: 'init',
+  options: {},
+  summary: `Writes a first ${DEFAULT_AGENT_FILE} and .env.example into this folder, and says the next step.`,
+  examples: ['x init && x run'],
+  async run({ output }) {
+    const known = Object.entries(PROVIDER_VARIABLES).find(([name]) => process.env[name]);
+    const [, model] = known ?? ['', PROVIDER_VARIABLES.OPENAI_API_KEY];
+    const files = { [DEFAULT_AGENT_FILE]: agentFile(model), '.env.example': ENVIRONMENT };
+    for (const [file, content] of Object.entries(files)) {
+      output.write(`${(await isNew(file, content)) ? 'Wrote' : 'Kept '} ${file}\n`);
+    }
+    const next =
+      known === undefined
+        ? `cp .env.example .env, fill it in, then:  set -a; . ./.env; set +a; x run\nWithout a key:  x replay shows what compaction does to the logs on this machine.`
+        : `x run, which asks ${model} (${known[0]} is set)`;
+    output.write(`Next:  ${next}\n`);
+  },
+});
+
+async function isNew(file: string, content: string): Promise<boolean> {
+  try {
+    await writeFile(file, content, { flag: 'wx' });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw new UsageError(`${file} cannot be written: ${errorText(error)}`);
+  }
+}
