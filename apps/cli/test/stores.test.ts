@@ -57,6 +57,24 @@ it.each(['redis', 'mysql', 'postgres'] as const)(
   },
 );
 
+it.each(Object.entries(stores))(
+  'an id in the place of a key is refused, and means no session (%s)',
+  async (_, chosen) => {
+    const { store, close } = await openStore(
+      { workspace: '.', ...chosen() },
+      { readOnly: false, createTables: true },
+    );
+    const id = 's-001' as unknown as SessionKey;
+    for (const attempt of [() => store.load(id), () => store.delete(id)]) {
+      await expect(attempt()).rejects.toMatchObject({
+        code: 'invalid_input',
+        message: expect.stringContaining("SessionKey.of('s-001')"),
+      });
+    }
+    await close();
+  },
+);
+
 describe.each(Object.entries(stores))('sessions in %s', (kind, chosen) => {
   it('are listed, shown, exported and deleted, those that the options name and no others', async () => {
     const key = SessionKey.of({ userId: 'alice', agentId: 'coder', sessionId: `of-${kind}` });

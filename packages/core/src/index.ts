@@ -151,7 +151,7 @@ export {
   parseDescription,
 } from './sessions/listing.js';
 export { type OpenSessionOptions, openSession, type Session } from './sessions/session.js';
-export { SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
+export { checkKey, SessionKey, type SessionKeyParts, type SessionScope } from './sessions/session-key.js';
 export type {
   ListOptions,
   LoadOptions,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { encodeSegment, type SessionKey } from '@x/core';
+import { checkKey, encodeSegment, type SessionKey } from '@x/core';
 
 /** What a session is found by. */
 export function hashKey(key: SessionKey): Buffer {
-  return createHash('sha256').update(key.toString()).digest();
+  return createHash('sha256').update(checkKey(key).toString()).digest();
 }
 
 /** What sessions are listed by; `null` for a part that is absent. Encoded first: UTF-8 has no lone surrogates. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import {
   checkChange,
   checkCommit,
+  checkKey,
   decodeSession,
   describeHead,
   encodeSegment,
@@ -117,7 +118,7 @@ export class PostgresSession implements SessionStore {
     key: SessionKey,
     { last = Number.MAX_SAFE_INTEGER }: LoadOptions = {},
   ): Promise<StoredSession | undefined> {
-    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${key}`), last]);
+    const { rows } = await this.#run(key, this.#statements.load, [hashOf(`${checkKey(key)}`), last]);
     const [session, ...messages] = rows;
     if (session === undefined) return undefined;
     const first = Math.max(0, session.count - last);
@@ -141,7 +142,16 @@ export class PostgresSession implements SessionStore {
     const bytes = messages.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     return attempt(key, async () => {
       if (expected !== undefined) {
-        const values = [hashOf(`${key}`), expected, keep, operation, messages, fence, head, this.#lifetime];
+        const values = [
+          hashOf(`${checkKey(key)}`),
+          expected,
+          keep,
+          operation,
+          messages,
+          fence,
+          head,
+          this.#lifetime,
+        ];
         const { rows } = await this.#query(this.#statements.append, [...values, bytes, description]);
         if (rows[0] !== undefined) return Number(rows[0].version);
       }
@@ -152,7 +162,7 @@ export class PostgresSession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${key}`)]);
+    const { rows } = await this.#run(key, this.#statements.delete, [hashOf(`${checkKey(key)}`)]);
     return rows[0]?.lived === true;
   }
 
@@ -224,7 +234,7 @@ export class PostgresSession implements SessionStore {
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
-    const hash = hashOf(`${key}`);
+    const hash = hashOf(`${checkKey(key)}`);
     const holder = operationId();
     const { rows } = await this.#run(key, this.#statements.lease, [hash, holder, ttlMs]);
     if (rows[0] === undefined) return undefined;
@@ -251,7 +261,7 @@ export class PostgresSession implements SessionStore {
     const { operation, keep, fence } = change;
     const { head, description, messages } = texts;
     const { lockFence, lock, delete: remove, insert, replace, cut, add, bytesOf } = this.#statements;
-    const hash = hashOf(`${key}`);
+    const hash = hashOf(`${checkKey(key)}`);
     const [lease] = fence === undefined ? [] : (await connection.query(lockFence, [hash])).rows;
     const [row] = (await connection.query(lock, [hash])).rows;
     if (row?.expired) await connection.query(remove, [hash]);

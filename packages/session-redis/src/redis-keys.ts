@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { encodeSegment, type SessionKey, type SessionScope } from '@x/core';
+import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
 
 const BUCKETS = Array.from({ length: 256 }, (_, index) => index.toString(16).padStart(2, '0'));
 
@@ -27,7 +27,7 @@ export interface SessionKeys {
 }
 
 export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
-  const member = key.toString();
+  const member = checkKey(key).toString();
   // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
   const [tenant, user, , session = ''] = member.split('/');
   const base = `${keyPrefix}{${bucketOf(user || session)}}`;

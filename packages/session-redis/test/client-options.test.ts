@@ -10,6 +10,14 @@ import { collect, messages, testStore } from './support/test-store.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
 
+it('a client in the place of options is told where it belongs, by none of its private fields', async () => {
+  const client = new Redis(inject('redisUrl'));
+  onTestFinished(() => client.disconnect());
+  const make = () => new RedisSession(client as never);
+  expect(make).toThrow(/is an instance of a class, not an object of options; client: must be a Redis/);
+  expect(make).not.toThrow('_events');
+});
+
 it('a client that answers numbers as text changes nothing', async () => {
   const client = new Redis(inject('redisUrl'), { stringNumbers: true });
   onTestFinished(() => client.disconnect());

@@ -4,6 +4,7 @@ import {
   type Committed,
   checkChange,
   checkCommit,
+  checkKey,
   decodeSession,
   describeHead,
   encodeSegment,
@@ -173,7 +174,7 @@ export class SqliteSession implements SessionStore {
 
   async delete(key: SessionKey): Promise<boolean> {
     const existed = await this.#transaction(key, 'immediate', () => {
-      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(key.toString());
+      this.#database.prepare('DELETE FROM leases WHERE key = ?').run(checkKey(key).toString());
       const row = this.#row(key);
       if (row !== undefined) this.#remove(row.id);
       return row !== undefined;
@@ -320,14 +321,14 @@ export class SqliteSession implements SessionStore {
 
   /** The session, unless it has expired. */
   #row(key: SessionKey): SessionRow | undefined {
-    const row = this.#database.prepare('SELECT * FROM sessions WHERE key = ?').get(key.toString()) as
-      | (SessionRow & { readonly expires_at: number | null })
-      | undefined;
+    const row = this.#database
+      .prepare('SELECT * FROM sessions WHERE key = ?')
+      .get(checkKey(key).toString()) as (SessionRow & { readonly expires_at: number | null }) | undefined;
     return row?.expires_at != null && row.expires_at <= this.#clock.now() ? undefined : row;
   }
 
   #lease(key: SessionKey): LeaseRow | undefined {
-    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(key.toString()) as
+    return this.#database.prepare('SELECT * FROM leases WHERE key = ?').get(checkKey(key).toString()) as
       | LeaseRow
       | undefined;
   }

@@ -37,13 +37,23 @@ export function toModelError(
       { cause: error, modelId, ...(contextWindow === undefined ? {} : { contextWindow }) },
     );
   }
-  return new ModelError(`The call of ${modelId} failed: ${message}`, {
+  return new ModelError(`The call of ${modelId} failed: ${message}${remedyFor(facts)}`, {
     modelId,
     retryable: isRetryable(facts),
     status: facts.statuses[0],
     retryAfterMs: retryAfterMs(facts.headers),
     cause: error,
   });
+}
+
+/** Says what providers' words leave out: whose key it is, and that a connection broke. */
+function remedyFor({ statuses: [status], codes, texts }: ModelErrorFacts): string {
+  if (status === 401) {
+    return ' Look at the key that the process has: OPENAI_API_KEY, ANTHROPIC_API_KEY, or the variable of your provider.';
+  }
+  const broke =
+    codes.some((code) => NETWORK_CODES.test(code)) || texts.some((text) => NETWORK_TEXTS.test(text));
+  return broke ? ' The connection to the provider failed or broke off.' : '';
 }
 
 function isRetryable({ isRetryable, statuses, codes, texts }: ModelErrorFacts): boolean {

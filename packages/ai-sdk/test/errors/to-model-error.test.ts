@@ -37,6 +37,23 @@ describe('toModelError', () => {
     expect(retryable(error)).toBe(false);
   });
 
+  it('says where to look for a key that was refused, and that a connection broke', () => {
+    const said = (error: unknown) => (toModelError(error, details) as ModelError).message;
+    const refused = new APICallError({ message: 'No auth', url: '', requestBodyValues: {}, statusCode: 401 });
+    expect(said(refused)).toContain('OPENAI_API_KEY, ANTHROPIC_API_KEY');
+    const cut = new APICallError({
+      message: 'Failed to process successful response',
+      url: '',
+      requestBodyValues: {},
+      statusCode: 200,
+      cause: new TypeError('terminated', {
+        cause: Object.assign(new Error('closed'), { code: 'UND_ERR_SOCKET' }),
+      }),
+    });
+    expect(said(cut)).toMatch(/connection to the provider failed or broke off/);
+    expect(said(new Error('Bad words'))).toMatch(/Bad words$/);
+  });
+
   it('lets our own errors and the signal’s reason through', () => {
     const own = new InvalidInputError('x', []);
     expect(toModelError(own, details)).toBe(own);

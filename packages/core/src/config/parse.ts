@@ -16,11 +16,21 @@ export function parseWith<Schema extends z.$ZodType>(
 ): z.output<Schema> {
   const result = safeParse(schema, value, { error: wordOf });
   if (result.success) return result.data;
+  const issues = issuesOf(result.error);
   throw new InvalidInputError(
     subject,
-    issuesOf(result.error).map((issue) => suggested(issue, schema)),
+    instanceIn(value, issues) ?? issues.map((issue) => suggested(issue, schema)),
     remedy === undefined ? {} : { remedy },
   );
+}
+
+/** Tells of an instance in the place of options, such as a client: its private fields are no keys that anyone wrote. */
+function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] | undefined {
+  const prototype = typeof value === 'object' && value !== null ? Object.getPrototypeOf(value) : null;
+  if (prototype === null || prototype === Object.prototype || Array.isArray(value)) return undefined;
+  const written = issues.filter(({ message }) => message !== UNKNOWN_KEY);
+  if (written.length === issues.length) return undefined;
+  return [{ path: '', message: 'is an instance of a class, not an object of options' }, ...written];
 }
 
 /** Adds to an unknown key the one that was probably meant. */

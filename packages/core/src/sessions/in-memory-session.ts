@@ -5,7 +5,7 @@ import type { JsonObject } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
 import type { Message } from '../messages/message.js';
 import { describeSession, listAll } from './listing.js';
-import { SessionKey, type SessionScope } from './session-key.js';
+import { checkKey, SessionKey, type SessionScope } from './session-key.js';
 import type {
   ListOptions,
   LoadOptions,
@@ -58,7 +58,7 @@ export class InMemorySession implements SessionStore {
   }
 
   async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
-    const stored = this.#sessions.get(key.toString());
+    const stored = this.#sessions.get(checkKey(key).toString());
     if (stored === undefined) return undefined;
     const { version, head, updatedAt } = stored;
     const messages = lastOf(stored.messages, last);
@@ -70,7 +70,7 @@ export class InMemorySession implements SessionStore {
 
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
-    const id = key.toString();
+    const id = checkKey(key).toString();
     const stored = this.#sessions.get(id);
     const messages = stored?.messages ?? [];
     const { fence } = this.#leases.get(id) ?? {};
@@ -90,7 +90,7 @@ export class InMemorySession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    this.#leases.delete(key.toString());
+    this.#leases.delete(checkKey(key).toString());
     return this.#sessions.delete(key.toString());
   }
 
@@ -107,7 +107,7 @@ export class InMemorySession implements SessionStore {
 
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
-    const id = key.toString();
+    const id = checkKey(key).toString();
     if ((this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now()) return undefined;
     const fence = ++this.#lastFence;
     const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });

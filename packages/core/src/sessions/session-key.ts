@@ -113,3 +113,15 @@ export class SessionKey {
     return PARTS.every((part) => scope[part] === undefined || scope[part] === this.parts[part]);
   }
 }
+
+/**
+ * Returns what is a key as it is: from plain JavaScript, `'s-001'` would be the key of no session.
+ *
+ * @throws {InvalidInputError} for anything else, with what to write instead.
+ */
+export function checkKey(key: SessionKey, subject = 'session store'): SessionKey {
+  // By its shape: it may come from another copy of this package.
+  if (typeof (key as SessionKey | undefined)?.parts === 'object') return key;
+  const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
+  throw new InvalidInputError(subject, [{ path: 'key', message }]);
+}

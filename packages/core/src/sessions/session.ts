@@ -6,7 +6,7 @@ import type { JsonObject } from '../lib/json.js';
 import { checkMessages, readMessages } from '../messages/check-messages.js';
 import { type Message, textOf } from '../messages/message.js';
 import { adoptHead, mergeContext, mergeHead } from './merge.js';
-import type { SessionKey } from './session-key.js';
+import { checkKey, type SessionKey } from './session-key.js';
 import type { SessionChange, SessionStore, StoredSession } from './session-store.js';
 import { operationId } from './store-rules.js';
 
@@ -72,12 +72,7 @@ export async function openSession(
   key: SessionKey,
   options: OpenSessionOptions = {},
 ): Promise<Session> {
-  // By its shape: it may come from another copy of this package.
-  if (typeof (key as SessionKey | undefined)?.parts !== 'object') {
-    const message = `must be a SessionKey: SessionKey.of('s-001'), or of { userId, sessionId }`;
-    throw new InvalidInputError('openSession arguments', [{ path: 'key', message }]);
-  }
-  const stored = await store.load(key);
+  const stored = await store.load(checkKey(key, 'openSession arguments'));
   // Stores of users may not have checked what they hold.
   const readable = stored && { ...stored, messages: readMessages(stored.messages, `session ${key}`) };
   return new StoredBackedSession(store, key, options, readable);

@@ -3,14 +3,17 @@ import {
   type AgentState,
   InMemorySession,
   openSession,
+  operationId,
   type SessionChange,
   SessionKey,
   SessionStoreError,
   type StoredSession,
   userMessage,
 } from '../../src/index.js';
+import { LocalWorkspace, WorkspaceSession } from '../../src/node.js';
 import { commitAt } from '../commit-at.js';
 import { numbered } from '../numbered.js';
+import { temporaryDirectory } from '../temporary-directory.js';
 import { thrownBy } from '../thrown-by.js';
 
 const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
@@ -29,6 +32,18 @@ describe('openSession', () => {
   test('refuses an id in the place of a key, and says how to make one', async () => {
     const opening = openSession(new InMemorySession(), 's-001' as never);
     await expect(opening).rejects.toThrow(/key: must be a SessionKey: SessionKey\.of\('s-001'\)/);
+  });
+
+  test.each([
+    ['memory', () => new InMemorySession()],
+    ['a workspace', async () => new WorkspaceSession(new LocalWorkspace(await temporaryDirectory()))],
+  ])('and so does a store in %s, for which it would be the key of no session', async (_, open) => {
+    const store = await open();
+    const id = 's-001' as never;
+    const change = { operation: operationId(), expected: undefined, keep: 0, head: {}, append: [] };
+    for (const attempt of [() => store.load(id), () => store.commit(id, change), () => store.delete(id)]) {
+      await expect(attempt()).rejects.toThrow(/key: must be a SessionKey/);
+    }
   });
 
   test('begins a session that exists once it is committed', async () => {

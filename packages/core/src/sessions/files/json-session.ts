@@ -10,7 +10,7 @@ import type { Message } from '../../messages/message.js';
 import { LocalWorkspace } from '../../workspace/local-workspace.js';
 import { type HeldLock, readText } from '../../workspace/workspace.js';
 import { describeSession } from '../listing.js';
-import { SessionKey, type SessionScope } from '../session-key.js';
+import { checkKey, SessionKey, type SessionScope } from '../session-key.js';
 import type {
   ListOptions,
   LoadOptions,
@@ -139,7 +139,7 @@ export class JsonSession implements SessionStore {
     });
   }
 
-  delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey): Promise<boolean> {
     const path = pathOf(key);
     return this.#locked(key, path, async () => {
       const leftovers = [leaseOf(path)];
@@ -167,7 +167,7 @@ export class JsonSession implements SessionStore {
 
   async close(): Promise<void> {}
 
-  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const path = pathOf(key);
     return grantLease(this.#leaseFile(key, path), options);
   }
@@ -295,7 +295,7 @@ interface Read {
 }
 
 function pathOf(key: SessionKey): string {
-  return `${sessionPrefix(key)}sessions/${key.path.sessionId}.json`;
+  return `${sessionPrefix(checkKey(key))}sessions/${key.path.sessionId}.json`;
 }
 
 /** The successor of the document of this token, beside it. No document's name begins so: a segment has no tilde. */

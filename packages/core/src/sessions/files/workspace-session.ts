@@ -6,7 +6,7 @@ import { WorkspaceError } from '../../errors/workspace-error.js';
 import { type Clock, systemClock } from '../../lib/clock.js';
 import { type HeldLock, type Reach, readText, type Workspace } from '../../workspace/workspace.js';
 import { describeHead, parseDescription } from '../listing.js';
-import type { SessionKey, SessionScope } from '../session-key.js';
+import { checkKey, type SessionKey, type SessionScope } from '../session-key.js';
 import type {
   ListOptions,
   LoadOptions,
@@ -83,7 +83,7 @@ export class WorkspaceSession implements SessionStore {
     this.reach = workspace.reach;
   }
 
-  load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
+  async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     const directory = directoryOf(key);
     return asSessionStoreError(key, async () => {
       let failed: { readonly error: unknown; readonly segments: string } | undefined;
@@ -104,7 +104,7 @@ export class WorkspaceSession implements SessionStore {
     });
   }
 
-  commit(key: SessionKey, change: SessionChange): Promise<number> {
+  async commit(key: SessionKey, change: SessionChange): Promise<number> {
     const directory = directoryOf(key);
     return this.#locked(key, directory, async () => {
       checkChange(change);
@@ -141,7 +141,7 @@ export class WorkspaceSession implements SessionStore {
     });
   }
 
-  delete(key: SessionKey): Promise<boolean> {
+  async delete(key: SessionKey): Promise<boolean> {
     const directory = directoryOf(key);
     const remove = async () => {
       const names = await this.#names(directory);
@@ -179,7 +179,7 @@ export class WorkspaceSession implements SessionStore {
 
   async close(): Promise<void> {}
 
-  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const directory = directoryOf(key);
     const path = `${directory}/${LEASE}`;
     const file = {
@@ -256,7 +256,7 @@ export class WorkspaceSession implements SessionStore {
 }
 
 function directoryOf(key: SessionKey): string {
-  return `${sessionPrefix(key)}context/${key.path.sessionId}`;
+  return `${sessionPrefix(checkKey(key))}context/${key.path.sessionId}`;
 }
 
 function nameOf({ incarnation, version }: Pick<Manifest, 'incarnation' | 'version'>): string {
