@@ -1,11 +1,4 @@
-import {
-  countMessage,
-  countSystem,
-  countTool,
-  type Message,
-  type TokenCounter,
-  type ToolDefinition,
-} from '@x/core';
+import { countMessage, countRequest, type Message, type TokenCounter, type ToolDefinition } from '@x/core';
 
 /** The parts of a request beside the conversation. */
 export interface RequestFrame {
@@ -22,8 +15,6 @@ export class Meter {
   readonly counter: TokenCounter;
   /** Reported tokens for each counted one; 1 until a provider reported any. */
   readonly ratio: number;
-  #lastSystem = '';
-  #lastSystemTokens = 0;
 
   constructor(counter: TokenCounter, ratio = 1) {
     this.counter = counter;
@@ -47,22 +38,8 @@ export class Meter {
     return total * this.ratio;
   }
 
-  /** Counts the tokens of system prompt, tool definitions and reminders. The system prompt is counted when it changes. */
-  frame({ system, tools, reminders }: RequestFrame): number {
-    let total = 0;
-    if (system) {
-      if (system !== this.#lastSystem) {
-        this.#lastSystem = system;
-        this.#lastSystemTokens = countSystem(this.counter, system);
-      }
-      total += this.#lastSystemTokens;
-    }
-    for (const tool of tools ?? []) total += countTool(this.counter, tool);
-    return total * this.ratio + this.messages(reminders ?? []);
-  }
-
-  /** Makes a meter of the same counter with another ratio. */
-  calibrated(ratio: number): Meter {
-    return new Meter(this.counter, ratio);
+  /** Counts the tokens of system prompt, tool definitions and reminders. */
+  frame({ system, tools, reminders = [] }: RequestFrame): number {
+    return countRequest(this.counter, { system, tools, messages: reminders }) * this.ratio;
   }
 }

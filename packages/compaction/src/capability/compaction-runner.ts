@@ -12,7 +12,7 @@ import {
   type Usage,
 } from '@x/core';
 import { errorLine } from '../conversation/text.js';
-import type { Meter } from '../meter.js';
+import { Meter } from '../meter.js';
 import { RECALL_HINT } from '../recall/create-recall.js';
 import { RECALL } from '../recall/passages.js';
 import type { Reducer } from '../reducer.js';
@@ -62,28 +62,26 @@ export class CompactionRunner {
   /** Counts the next request, uncalibrated, and names the version of the conversation. */
   measure(scope: ReasonScope): { readonly counted: number; readonly version: number } {
     const tracker = this.#tracker(scope.state);
-    const conversation = tracker.count(scope.state.context);
-    tracker.frame = tracker.meter.frame(scope);
-    return { counted: conversation + tracker.frame, version: tracker.version };
+    const { system, tools, reminders, total } = tracker.meter.measure({
+      ...scope,
+      context: scope.state.context,
+    });
+    tracker.frame = system + tools + reminders;
+    return { counted: total, version: tracker.version };
   }
 
   /** Tokens of the window that are free, as far as is known between requests; 0 where so many more would make a reduction due. */
   free(scope: CallScope, more: number): number {
     const { state, model } = scope;
     const tracker = this.#tracker(state);
-    const tokens = (tracker.count(state.context) + tracker.frame) * calibrationOf(state, model);
+    const tokens = (tracker.meter.conversation(state.context) + tracker.frame) * calibrationOf(state, model);
     const window = this.#window(scope);
     return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window - tokens;
   }
 
   /** Counts as the session's requests are counted. */
   meter({ state, model }: CallScope): Meter {
-    return this.#tracker(state).meter.calibrated(calibrationOf(state, model));
-  }
-
-  /** After a request that failed: what a provider refused may have been taken out of the conversation. */
-  recount(state: AgentState): void {
-    this.#tracker(state).recount();
+    return new Meter(this.#config.counter ?? estimateCounter, calibrationOf(state, model));
   }
 
   /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */

@@ -77,7 +77,6 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
       try {
         return await measured(scope, next);
       } catch (error) {
-        runner.recount(scope.state);
         if (!isContextOverflow(error)) throw error;
         const reduced = await runner.reduceAfterOverflow(scope, error);
         // Skipped, failed or of no use: the provider's own error says more than we could.

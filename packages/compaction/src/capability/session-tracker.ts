@@ -1,5 +1,4 @@
-import type { Message, TokenCounter } from '@x/core';
-import { Meter } from '../meter.js';
+import { ContextMeter, type Message, type TokenCounter } from '@x/core';
 import type { AheadOfTime } from './ahead.js';
 
 /**
@@ -8,7 +7,7 @@ import type { AheadOfTime } from './ahead.js';
  */
 export class SessionTracker {
   /** Counts as the counter does, uncalibrated. */
-  readonly meter: Meter;
+  readonly meter: ContextMeter;
   /** A compaction is under way. */
   busy = false;
   /** Grows with every reduction; what was measured under another version says nothing about this one. */
@@ -17,43 +16,15 @@ export class SessionTracker {
   frame = 0;
   /** A summary made ahead of time, or that none could be made. */
   ahead: AheadOfTime | undefined;
-  readonly #observe: ((message: Message) => void) | undefined;
-  #length = 0;
-  #first: Message | undefined;
-  #last: Message | undefined;
-  #counted = 0;
   /** The conversation for which nothing could be done. */
   #settled:
     | { readonly length: number; readonly lastId: string | undefined; readonly untilTokens: number }
     | undefined;
   #checkedAt = 0;
 
-  /** @param observe Told of every message that is counted. */
+  /** @param observe Receives every message that is counted. */
   constructor(counter: TokenCounter, observe?: (message: Message) => void) {
-    this.meter = new Meter(counter);
-    this.#observe = observe;
-  }
-
-  /** Tokens of the conversation. Counts what was added since last time; all when it was rewritten. */
-  count(context: readonly Message[]): number {
-    const grown =
-      context.length >= this.#length &&
-      context[0] === this.#first &&
-      context[this.#length - 1] === this.#last &&
-      this.#length > 0;
-    if (!grown) {
-      this.#length = 0;
-      this.#counted = 0;
-    }
-    for (let index = this.#length; index < context.length; index++) {
-      const message = context[index] as Message;
-      this.#counted += this.meter.message(message);
-      this.#observe?.(message);
-    }
-    this.#length = context.length;
-    this.#first = context[0];
-    this.#last = context.at(-1);
-    return this.#counted;
+    this.meter = new ContextMeter(counter, observe);
   }
 
   /**
@@ -87,16 +58,10 @@ export class SessionTracker {
     return true;
   }
 
-  /** Counts anew next time: the conversation may have changed between its first message and its last. */
-  recount(): void {
-    this.#length = 0;
-  }
-
   /** The conversation was rewritten. */
   rewritten(): void {
     this.version++;
     this.ahead = undefined;
-    this.recount();
     this.#settled = undefined;
     this.#checkedAt = 0;
   }

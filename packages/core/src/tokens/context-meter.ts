@@ -1,0 +1,83 @@
+import type { ContextUsage } from '../agent/agent-event.js';
+import type { Message } from '../messages/message.js';
+import type { ToolDefinition } from '../model/model.js';
+import { countMessage, countMessages, countSystem, countTool, type TokenCounter } from './count-tokens.js';
+
+const EMPTY = { summary: 0, conversation: 0, toolResults: 0 };
+
+/** A request before it is sent. */
+export interface MeasuredRequest {
+  readonly system?: string | undefined;
+  readonly tools?: readonly ToolDefinition[] | undefined;
+  readonly context: readonly Message[];
+  readonly reminders?: readonly Message[] | undefined;
+  readonly contextWindow?: number | undefined;
+}
+
+/**
+ * Measures what fills the window, by source. A step costs what it added: the messages of a conversation that only grew are
+ * counted once, a system prompt and a list of tools when they change.
+ */
+export class ContextMeter {
+  readonly #counter: TokenCounter;
+  readonly #observe: ((message: Message) => void) | undefined;
+  readonly #seen: Message[] = [];
+  #totals = EMPTY;
+  #system = { text: '', tokens: 0 };
+  #tools: { list: readonly ToolDefinition[]; tokens: number } = { list: [], tokens: 0 };
+
+  /** @param observe Receives every message that is counted, all of them again when the conversation was rewritten. */
+  constructor(counter: TokenCounter, observe?: (message: Message) => void) {
+    this.#counter = counter;
+    this.#observe = observe;
+  }
+
+  /** Counts the tokens of a request by source. */
+  measure({
+    system = '',
+    tools = [],
+    context,
+    reminders = [],
+    contextWindow,
+  }: MeasuredRequest): ContextUsage {
+    if (system !== this.#system.text) {
+      this.#system = { text: system, tokens: countSystem(this.#counter, system) };
+    }
+    if (tools !== this.#tools.list) {
+      const tokens = tools.reduce((total, tool) => total + countTool(this.#counter, tool), 0);
+      this.#tools = { list: tools, tokens };
+    }
+    const total = this.conversation(context);
+    const frame = {
+      system: this.#system.tokens,
+      tools: this.#tools.tokens,
+      reminders: countMessages(this.#counter, reminders),
+    };
+    return {
+      ...frame,
+      ...this.#totals,
+      total: total + frame.system + frame.tools + frame.reminders,
+      contextWindow,
+    };
+  }
+
+  /** Counts the tokens of the conversation alone. */
+  conversation(context: readonly Message[]): number {
+    const isPrefix =
+      this.#seen.length <= context.length && this.#seen.every((message, index) => message === context[index]);
+    if (!isPrefix) {
+      this.#seen.length = 0;
+      this.#totals = EMPTY;
+    }
+    for (const message of context.slice(this.#seen.length)) {
+      const source =
+        message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
+      const tokens = this.#totals[source] + countMessage(this.#counter, message);
+      this.#totals = { ...this.#totals, [source]: tokens };
+      this.#seen.push(message);
+      this.#observe?.(message);
+    }
+    const { summary, conversation, toolResults } = this.#totals;
+    return summary + conversation + toolResults;
+  }
+}
