@@ -15,10 +15,14 @@ import * as z from 'zod';
 const NAME = 'x-control';
 /** Milliseconds of a lease that only finds out whether another process has one. */
 const PROBE_MS = 1_000;
+/** Looks for which a sender may leave the word that its order is carried out; it has died else, and others wait. */
+const PATIENCE = 20;
 
 const orderSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('interrupt') }),
   z.object({ type: z.literal('steer'), messages: z.array(messageSchema) }),
+  /** Stands in the place of an order, by its token, that was carried out. */
+  z.object({ type: z.literal('done'), order: z.string() }),
 ]);
 
 /** What a process asks of a call that runs in another. */
@@ -26,10 +30,13 @@ export type RemoteOrder =
   | { readonly type: 'interrupt' }
   | { readonly type: 'steer'; readonly messages: readonly Message[] };
 
+type Stored = RemoteOrder | { readonly type: 'done'; readonly order: string };
+
 /**
  * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
- * same store; the running call looks for it every `pollMs`, and deletes it when it is carried out. There is one at a time.
- * Needs a store that processes share and that has leases, which tell whether a call runs.
+ * same store; the running call looks for it every `pollMs`, and says when it is carried out. There is one at a time. An order
+ * is for the call that runs when it is given: the next call removes what it finds at its beginning. Needs a store that
+ * processes share and that has leases, which tell whether a call runs.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -44,38 +51,78 @@ export class RemoteControl {
   async send(key: SessionKey, order: RemoteOrder): Promise<boolean> {
     if (this.#pollMs === 0) return false;
     const place = placeOf(key);
-    let given: string | undefined;
-    while (await this.#isRunning(key)) {
-      given ??= await this.#give(place, order);
-      await sleep(this.#pollMs);
-      if (given && (await this.#store.load(place))?.token !== given) return true;
+    for (let given: string | undefined; ; await sleep(this.#pollMs)) {
+      const isRunning = await this.#isRunning(key);
+      if (given === undefined && !isRunning) return false;
+      const found = await this.#store.load(place);
+      const there = found && orderIn(found.messages);
+      if (given === undefined) {
+        // A message that waits for the next step does not hold up the end of the call.
+        const isOutranked = there?.type === 'steer' && order.type === 'interrupt';
+        if (!there || isOutranked) given = await this.#put(place, order, found?.token);
+        continue;
+      }
+      const isDone = there?.type === 'done' && there.order === given;
+      const isWaiting = found?.token === given;
+      if (isDone || (isWaiting && !isRunning)) await this.#store.delete(place);
+      if (!isWaiting || !isRunning) return isDone;
     }
-    return given !== undefined && !(await this.#store.delete(place));
   }
 
   /**
-   * Looks for orders until the returned function is called.
+   * Looks for orders until the returned function is called, which waits for those that are being carried out.
    *
-   * @param carryOut Resolves with whether the order was carried out: it is given back else.
+   * @param carryOut Resolves with whether the order was carried out.
    */
-  watch(key: SessionKey, carryOut: (order: RemoteOrder) => Promise<boolean>): () => void {
-    if (this.#pollMs === 0) return () => {};
+  async watch(
+    key: SessionKey,
+    carryOut: (order: RemoteOrder) => Promise<boolean>,
+  ): Promise<() => Promise<void>> {
+    if (this.#pollMs === 0) return async () => {};
     const place = placeOf(key);
-    const taken = new Set<string>();
+    // An order for an earlier call, which ended first; its sender may have died.
+    const isThere = await this.#store.load(place).then(
+      (stored) => stored !== undefined,
+      () => true,
+    );
+    if (isThere) await this.#store.delete(place);
+    const work = new Set<Promise<void>>();
+    const during = (task: Promise<void>) => {
+      // A store that fails says so to the call itself; the next look makes up for this one.
+      const done = task.catch(() => {}).finally(() => work.delete(done));
+      work.add(done);
+      return done;
+    };
+    const settle = async (order: RemoteOrder, token: string) => {
+      if (await carryOut(order)) await this.#put(place, { type: 'done', order: token }, token);
+    };
+    let last: string | undefined;
+    let looks = 0;
     const look = async () => {
       const stored = await this.#store.load(place);
-      if (stored === undefined || taken.has(stored.token)) return;
-      taken.add(stored.token);
-      if (await carryOut(orderIn(stored.messages))) await this.#store.delete(place);
+      looks = stored?.token === last ? looks + 1 : 0;
+      last = stored?.token;
+      const order = stored && orderIn(stored.messages);
+      if (stored === undefined || order === undefined) return;
+      if (order.type !== 'done') {
+        if (looks === 0) void during(settle(order, stored.token));
+      } else if (looks > PATIENCE) await this.#store.delete(place);
     };
-    // A store that fails says so to the call itself; the next look makes up for this one.
-    const timer = setInterval(() => void look().catch(() => {}), this.#pollMs);
-    timer.unref();
-    return () => clearInterval(timer);
+    let timer: NodeJS.Timeout | undefined;
+    let isOver = false;
+    const wait = () => {
+      if (!isOver) timer = setTimeout(() => void during(look()).then(wait), this.#pollMs).unref();
+    };
+    wait();
+    return async () => {
+      isOver = true;
+      clearTimeout(timer);
+      await Promise.all(work);
+    };
   }
 
-  /** Stores an order, and answers its token; `undefined` while another order is there. */
-  async #give(place: SessionKey, order: RemoteOrder): Promise<string | undefined> {
+  /** Stores an order in place of the one with the token `expected`, and answers its token; `undefined` where another one is there. */
+  async #put(place: SessionKey, order: Stored, expected?: string): Promise<string | undefined> {
     const operation = operationId();
     const data = JSON.parse(JSON.stringify(order)) as JsonObject;
     const append = [assistantMessage([{ type: 'opaque', provider: NAME, data }])];
@@ -83,7 +130,7 @@ export class RemoteControl {
     const { sessionId, userId, tenantId } = place.parts;
     const head = AgentState.create({ sessionId, userId, tenantId }).head();
     try {
-      await this.#store.commit(place, { operation, expected: undefined, head, keep: 0, append });
+      await this.#store.commit(place, { operation, expected, head, keep: 0, append });
       return operation;
     } catch (error) {
       if (SessionConflictError.isInstance(error)) return undefined;
@@ -98,9 +145,9 @@ export class RemoteControl {
   }
 }
 
-function orderIn(messages: readonly Message[]): RemoteOrder {
+function orderIn(messages: readonly Message[]): Stored {
   const [block] = messages[0]?.content ?? [];
-  return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined) as RemoteOrder;
+  return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined) as Stored;
 }
 
 function placeOf({ parts }: SessionKey): SessionKey {

@@ -66,12 +66,12 @@ export class SessionTurns {
 
   constructor(parts: AgentParts, tools: ToolList) {
     this.#parts = parts;
-    this.control = new RemoteControl(parts.session, parts.settings.remoteControlMs);
     this.#tools = tools;
     this.#logs = new OpenLogs(parts.storage);
     const { limits } = parts.settings;
     this.#background = new BackgroundQueue(limits);
     this.#store = boundedStore(parts.session, limits.storeMs);
+    this.control = new RemoteControl(this.#store, parts.settings.remoteControlMs);
   }
 
   /**
@@ -148,25 +148,25 @@ export class SessionTurns {
       this.#running.set(id, running);
       let turn: SessionTurn | undefined;
       let stopTimer = () => {};
-      let stopWatching = () => {};
+      let stopWatching = async () => {};
       try {
         turn = await this.#wait(key, abort.signal, limits.queueMs);
         const { lost } = turn;
         lost.addEventListener('abort', () => abort.abort(lost.reason), { once: true });
         stopTimer = startTimer(limits.callMs, () => abort.abort(new Interruption('timed_out')));
-        const call = await this.#open(key, runtime, turn, running, options);
-        this.#running.set(id, { ...running, state: call.scope.state, save: () => call.save() });
-        stopWatching = this.control.watch(key, async (order) => {
+        stopWatching = await this.control.watch(key, async (order) => {
           if (order.type === 'steer') return running.steering.send(order.messages);
           onAbort();
           return true;
         });
+        const call = await this.#open(key, runtime, turn, running, options);
+        this.#running.set(id, { ...running, state: call.scope.state, save: () => call.save() });
         return await task(call, call.options.session.version === 0);
       } finally {
         stopTimer();
-        stopWatching();
         this.#running.delete(id);
         running.steering.close();
+        await stopWatching();
         options.signal?.removeEventListener('abort', onAbort);
         await turn?.release();
       }

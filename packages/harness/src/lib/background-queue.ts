@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { Deadline, withinLimit } from '@x/core';
 
 /** Milliseconds that work in the background may take, and what it has to end once it was told to. */
@@ -14,6 +15,8 @@ export class BackgroundQueue {
 
   constructor(limits: QueueLimits) {
     this.#limits = limits;
+    // Each task listens: how many at a time is no sign of a leak.
+    setMaxListeners(0, this.#abort.signal);
   }
 
   /** Starts `task`; its error, or that its time was up, goes to `report`. */

@@ -6,6 +6,7 @@ import {
   type CallScope,
   type Capability,
   type CompactionStatus,
+  ContextMeter,
   type ContextUsage,
   errorText,
   type FinishReason,
@@ -26,7 +27,6 @@ import type { AgentParts, ParsedSettings } from '../agent/agent-parts.js';
 import type { BackgroundQueue } from '../lib/background-queue.js';
 import type { RequestedOutput } from '../output/requested-output.js';
 import { withinHookLimit } from './around.js';
-import { ContextMeter } from './context-meter.js';
 import { type CallControl, type CallProgress, type StepControl, stepControl } from './control.js';
 import { Draft } from './draft.js';
 import { ModelChoice } from './model-fallback.js';
@@ -90,6 +90,8 @@ export class RunningCall {
   readonly #observers: readonly Capability[];
   readonly #meter: ContextMeter;
   #unlogged: Message[] = [];
+  /** Settles when the last save that was asked for is done. */
+  #saving: Promise<unknown> = Promise.resolve();
   #events = 0;
 
   constructor(options: RunningCallOptions) {
@@ -261,23 +263,28 @@ export class RunningCall {
    * the end of the call, or for a reduction.
    */
   #checkpoint(): Promise<void> {
-    return this.options.parts.session.reach === 'process' ? this.#commit() : this.save();
+    return this.#save({ log: this.options.parts.session.reach !== 'process' });
   }
 
   /** Writes the log, then the session: what a store holds can always be read in full from the log. */
-  async save(options?: Parameters<Session['commit']>[0]): Promise<void> {
-    await this.saveLog();
-    await this.#commit(options);
+  save(options?: Parameters<Session['commit']>[0]): Promise<void> {
+    return this.#save({ ...options, log: true });
   }
 
-  async #commit(options?: Parameters<Session['commit']>[0]): Promise<void> {
+  /** Saves one after the other: what one save is writing to the log, another would store before it is there. */
+  #save({ log, ...options }: { readonly log: boolean } & Parameters<Session['commit']>[0]): Promise<void> {
     const { session, unstored } = this.options;
-    const stored = unstored.length;
-    await session.commit(options);
-    unstored.splice(0, stored);
+    const save = this.#saving.then(async () => {
+      if (log) await this.#saveLog();
+      const stored = unstored.length;
+      await session.commit(options);
+      unstored.splice(0, stored);
+    });
+    this.#saving = save.catch(() => {});
+    return save;
   }
 
-  async saveLog(): Promise<void> {
+  async #saveLog(): Promise<void> {
     if (this.#unlogged.length === 0) return;
     const messages = this.#unlogged;
     this.#unlogged = [];

@@ -1,4 +1,12 @@
-import { InMemorySession, type Model, RuntimeContext, type SessionStore, textOf, wrapStore } from '@x/core';
+import {
+  InMemorySession,
+  type Message,
+  type Model,
+  RuntimeContext,
+  type SessionStore,
+  textOf,
+  wrapStore,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
@@ -130,4 +138,145 @@ it('takes an order back that no call can carry out', async () => {
   expect(await processOf(directory, new ScriptedModel([])).steer(context, 'Too late')).toBe(false);
   const alone = new InMemorySession();
   expect(await processOf(directory, new ScriptedModel([]), alone).interruptAnywhere(context)).toBe(false);
+});
+
+it('does not let an order for a call that ended reach the next one', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+  const dying = await sessions.lease(key, { ttlMs: 60_000 });
+  // A process gives an order, and dies before it hears of it.
+  let give = () => {};
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  const store = wrapStore(sessions, {
+    commit: async (...parameters) => {
+      await sessions.commit(...parameters);
+      give();
+      return new Promise<never>(() => {});
+    },
+  });
+  void processOf(directory, new ScriptedModel([]), store).steer(context, 'Not for you');
+  await given;
+  expect(await sessionsIn(directory)).toEqual(['agent/x-control']);
+  await dying?.release();
+  let looks = 0;
+  const counting = wrapStore(sessions, {
+    load: (...parameters) => {
+      looks++;
+      return sessions.load(...parameters);
+    },
+  });
+  const model: Model = {
+    id: 'patient',
+    async generate() {
+      // Until the call has looked for orders more than once.
+      const seen = looks;
+      while (looks < seen + 3) await new Promise((resolve) => setImmediate(resolve));
+      return { content: [{ type: 'text', text: 'Done' }], finishReason: 'stop' };
+    },
+  };
+  const reply = await processOf(directory, model, counting).call('Go', context);
+  expect(reply.messages.map(textOf)).toEqual(['Go', 'Done']);
+  expect(await sessionsIn(directory)).toEqual(['agent']);
+});
+
+it('tells a sender whose call ended before its order that it was not carried out, though the next call runs', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const ended = await sessions.lease(processOf(directory, new ScriptedModel([])).keyOf(context), {
+    ttlMs: 60_000,
+  });
+  let finish = () => {};
+  const told = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let next: Promise<unknown> = Promise.resolve();
+  const held = async () => {
+    await told;
+    return { text: 'Done' };
+  };
+  const store = wrapStore(sessions, {
+    commit: async (...parameters) => {
+      const version = await sessions.commit(...parameters);
+      // The call ends, and another begins before the sender looks again.
+      await ended?.release();
+      const asked = new Promise<void>((begin) => {
+        next = processOf(
+          directory,
+          new ScriptedModel([
+            () => {
+              begin();
+              return held();
+            },
+          ]),
+        ).call('Go', context);
+      });
+      await asked;
+      return version;
+    },
+  });
+  expect(await processOf(directory, new ScriptedModel([]), store).interruptAnywhere(context)).toBe(false);
+  finish();
+  expect(await next).toMatchObject({ stopReason: 'completed', text: 'Done' });
+});
+
+it('takes orders of others though the sender of an order died before it heard that it was carried out', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const dying = wrapStore(sessions, {
+    commit: async (...parameters) => {
+      await sessions.commit(...parameters);
+      return new Promise<never>(() => {});
+    },
+  });
+  let begun = () => {};
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const isTold = (messages: readonly Message[], text: string) =>
+    messages.some((message) => textOf(message) === text);
+  const model: Model = {
+    id: 'busy',
+    async generate({ messages }) {
+      begun();
+      await new Promise((resolve) => setImmediate(resolve));
+      const call = { type: 'tool_use', id: `call-${messages.length}`, name: 'look', input: {} } as const;
+      const isEnd = isTold(messages, 'two');
+      return {
+        content: [isEnd ? { type: 'text', text: 'Done' } : call],
+        finishReason: isEnd ? 'stop' : 'tool-calls',
+      };
+    },
+  };
+  const call = processOf(directory, model).call('Go', context, { maxIterations: 1_000_000 });
+  await started;
+  void processOf(directory, new ScriptedModel([]), dying).steer(context, 'one');
+  while ((await sessionsIn(directory)).length === 0);
+  expect(await processOf(directory, new ScriptedModel([])).steer(context, 'two')).toBe(true);
+  const said = (await call).messages.filter(({ role }) => role === 'user').map(textOf);
+  expect(said).toEqual(['Go', 'one', 'two']);
+  expect(await sessionsIn(directory)).toEqual(['agent']);
+});
+
+it('interrupts a call in whose tool a message waits for the next step', async () => {
+  const directory = scratch();
+  let begun = () => {};
+  const started = new Promise<void>((resolve) => {
+    begun = resolve;
+  });
+  const model = new ScriptedModel([
+    async () => {
+      begun();
+      return new Promise<never>(() => {});
+    },
+  ]);
+  const call = processOf(directory, model).call('Go', context);
+  await started;
+  const steered = processOf(directory, new ScriptedModel([])).steer(context, 'Later');
+  while ((await sessionsIn(directory)).length === 0);
+  expect(await processOf(directory, new ScriptedModel([])).interruptAnywhere(context)).toBe(true);
+  expect((await call).stopReason).toBe('interrupted');
+  expect(await steered).toBe(false);
 });

@@ -211,12 +211,18 @@ describe('a function of the user that never ends', () => {
 
   it('get of the log leaves a repeated call with an error', async () => {
     const session = new InMemorySession();
-    const agent = builder().session(session).limits({ storeMs: 50 }).build();
+    const agent = builder().session(session).limits({ storeMs: 30_000 }).build();
     await agent.call('Hi', context, { id: 'one' });
     await agent.updateState(context, (state) => void state.contextMutable().splice(0));
-    vi.spyOn(WorkspaceSessionLog.prototype, 'get').mockReturnValue(never);
-    onTestFinished(() => void vi.restoreAllMocks());
-    await expect(agent.call('Hi', context, { id: 'one' })).rejects.toMatchObject({ limit: 'limits.storeMs' });
+    const get = vi.spyOn(WorkspaceSessionLog.prototype, 'get').mockReturnValue(never);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.restoreAllMocks().useRealTimers());
+    const repeated = expect(agent.call('Hi', context, { id: 'one' })).rejects.toMatchObject({
+      limit: 'limits.storeMs',
+    });
+    while (get.mock.calls.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(30_000);
+    await repeated;
   });
 });
 
@@ -288,6 +294,24 @@ describe('work in the background', () => {
     await agent.call('Hi', context);
     await agent.close();
     expect(warnings).toMatchObject([{ message: expect.stringContaining('limits.backgroundMs') }]);
+  });
+
+  it('may be many at once, which is no sign of a leak', async () => {
+    const warned = vi.spyOn(process, 'emitWarning');
+    onTestFinished(() => void warned.mockRestore());
+    const agent = builder()
+      .use({
+        name: 'busy',
+        async aroundCall(scope, next) {
+          for (let task = 0; task < 50; task++) scope.background('task', untilAborted);
+          await next();
+        },
+      })
+      .limits({ closeMs: 1 })
+      .build();
+    await agent.call('Hi', context);
+    await agent.close();
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it('and a capability whose close never ends does not hold up the others', async () => {
