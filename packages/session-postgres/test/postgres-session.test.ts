@@ -1,8 +1,6 @@
-import { fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { checkTurns, commitAt, runWriters, severableProxy } from '@x/testkit';
+import { commitAt, severableProxy } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import { Pool } from 'pg';
 import { afterAll, describe, expect, inject, it } from 'vitest';
@@ -66,22 +64,6 @@ sessionStoreSuite({
 });
 
 describe('PostgresSession', () => {
-  it('loses and doubles no turn while processes that write are killed', async () => {
-    const store = await fresh();
-    const plan = { seed: 11, sessions: 4, turns: 20 };
-    const child = join(import.meta.dirname, 'children/write-turns.ts');
-    const acknowledged = await runWriters({
-      ...plan,
-      writers: 3,
-      kills: 4,
-      start: (turns) =>
-        fork(child, [inject('postgresUrl'), table, JSON.stringify(turns)], {
-          execArgv: ['--conditions=@x/source', '--import', 'tsx'],
-        }),
-    });
-    await checkTurns(store, plan, acknowledged);
-  });
-
   it('commits in one statement, and says so when it is called before migrate', async () => {
     const pool = poolOf();
     const store = new PostgresSession({ pool, table: 'not_there' });

@@ -1,13 +1,15 @@
-import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { operationId, SessionKey, userMessage } from '@x/core';
-import { checkTurns, commitAt, runWriters } from '@x/testkit';
+import { checkPausedHolder, checkTurns, commitAt, runWriters } from '@x/testkit';
 import { sessionStoreSuite } from '@x/testkit/suites';
 import Sqlite from 'better-sqlite3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { writerOf } from '../../../tooling/chaos.js';
 import { SqliteSession } from '../src/index.js';
+
+const program = new URL('children/write-turns.ts', import.meta.url);
 
 let directory: string;
 let count = 0;
@@ -51,20 +53,17 @@ sessionStoreSuite({
 describe('SqliteSession', () => {
   it('loses and doubles no turn while processes that write are killed', async () => {
     const file = fresh();
-    const plan = { seed: 7, sessions: 4, turns: 20 };
-    new SqliteSession({ file });
-    const child = join(import.meta.dirname, 'children/write-turns.ts');
-    const acknowledged = await runWriters({
-      ...plan,
-      writers: 3,
-      kills: 4,
-      start: (turns) =>
-        fork(child, [file, JSON.stringify(turns)], {
-          execArgv: ['--conditions=@x/source', '--import', 'tsx'],
-        }),
-    });
     const store = new SqliteSession({ file });
-    await checkTurns(store, plan, acknowledged);
+    const plan = { seed: 7, sessions: 4, turns: 20 };
+    const history = await runWriters({ ...plan, writers: 3, kills: 2, start: writerOf(program, file) });
+    await checkTurns(store, plan, history);
+    await store.close();
+  });
+
+  it('refuses a holder that was stopped for longer than its lease', async () => {
+    const file = fresh();
+    const store = new SqliteSession({ file });
+    await checkPausedHolder(store, writerOf(program, file));
     await store.close();
   });
 

@@ -1,6 +1,7 @@
 export { checkTurns } from './chaos/check-turns.js';
+export { checkPausedHolder } from './chaos/paused-holder.js';
 export { type RunWritersOptions, runWriters } from './chaos/run-writers.js';
-export { type AcknowledgedTurn, type TurnPlan, writeTurns } from './chaos/write-turns.js';
+export { type TurnEvent, type TurnPlan, writeTurns } from './chaos/write-turns.js';
 export { type ChaosModel, chaosModels } from './chaos-models.js';
 export { type ChangeAt, commitAt } from './commit-at.js';
 export {

@@ -15,17 +15,26 @@ export interface SeverableProxy {
   severDuring(marker: string): Promise<void>;
   /** The next request that contains `marker` reaches the server; its reply does not come back, the connection ends. */
   severReplyTo(marker: string): Promise<void>;
+  /**
+   * Of every so many requests one goes wrong, by turns: it does not reach the server and the connection ends, its reply is lost
+   * and the connection ends, or it comes late. `Infinity` for none any more.
+   */
+  disturb(every: number): void;
   /** Ends all connections, and all new ones. */
   sever(): void;
   /** Ends all connections and the proxy itself. */
   close(): Promise<void>;
 }
 
+const DELAY_MS = 30;
+
 /** Begins to listen in front of the server at this address. */
 export async function severableProxy(host: string, port: number): Promise<SeverableProxy> {
   const sockets = new Set<Socket>();
   let next: { readonly marker: string; readonly share: number; readonly done: () => void } | undefined;
   let isSevered = false;
+  let every = Number.POSITIVE_INFINITY;
+  let requests = 0;
 
   const server = createServer((client) => {
     const upstream = connect(port, host);
@@ -51,7 +60,19 @@ export async function severableProxy(host: string, port: number): Promise<Severa
         if (delivered.length < chunk.length) upstream.end(() => client.destroy());
         return;
       }
-      upstream.write(chunk);
+      const isDisturbed = ++requests % every === 0;
+      const way = isDisturbed ? (requests / every) % 3 : undefined;
+      if (way === 0) client.destroy();
+      else if (way === 2) {
+        client.pause();
+        setTimeout(() => {
+          upstream.write(chunk);
+          client.resume();
+        }, DELAY_MS);
+      } else {
+        isReplySwallowed ||= isDisturbed;
+        upstream.write(chunk);
+      }
     });
     upstream.on('data', (chunk) => {
       if (isReplySwallowed) client.destroy();
@@ -73,6 +94,9 @@ export async function severableProxy(host: string, port: number): Promise<Severa
     severBefore: (marker) => severAt(marker, 0),
     severDuring: (marker) => severAt(marker, 0.5),
     severReplyTo: (marker) => severAt(marker, 1),
+    disturb: (count) => {
+      every = count;
+    },
     sever: () => {
       isSevered = true;
       endAll();

@@ -38,6 +38,18 @@ describe('severableProxy', () => {
     expect(await ask('hello')).toBe('HELLO');
   });
 
+  it('disturbs every so many-th request, by turns', async () => {
+    const { proxy, ask, received } = await proxied();
+    proxy.disturb(2);
+    const replies: unknown[] = [];
+    for (const text of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) replies.push(await ask(text));
+    // The reply to the second is lost, the fourth comes late, the sixth does not arrive.
+    expect(replies).toEqual(['A', undefined, 'C', 'D', 'E', undefined, 'G']);
+    expect(received).toEqual(['a', 'b', 'c', 'd', 'e', 'g']);
+    proxy.disturb(Number.POSITIVE_INFINITY);
+    expect(await ask('h')).toBe('H');
+  });
+
   it('ends all connections, also new ones', async () => {
     const { proxy, ask } = await proxied();
     expect(await ask('hello')).toBe('HELLO');

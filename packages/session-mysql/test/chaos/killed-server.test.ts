@@ -1,49 +1,61 @@
-import { fork } from 'node:child_process';
-import { join } from 'node:path';
-import { checkTurns, runWriters } from '@x/testkit';
-import { createPool } from 'mysql2/promise';
-import { expect, it, onTestFinished } from 'vitest';
+import { checkPausedHolder, checkTurns, runWriters, type SeverableProxy, severableProxy } from '@x/testkit';
+import { createPool, type Pool } from 'mysql2/promise';
+import { afterAll, beforeAll, it } from 'vitest';
+import { chaosLoad, DISTURBED, writerOf } from '../../../../tooling/chaos.js';
 import { durableMariadb } from '../../../../tooling/services/mariadb.js';
 import { resolve } from '../../../../tooling/services/resolve.js';
+import type { Running } from '../../../../tooling/services/service.js';
 import { ownServers } from '../../../../tooling/services/strategies.js';
 import { MysqlSession } from '../../src/index.js';
 
 const TIMEOUT = 600_000;
-const program = join(import.meta.dirname, '../children/write-turns.ts');
 
-/** `CHAOS=full` is the whole of it, which takes minutes. */
-const load =
-  process.env.CHAOS === 'full'
-    ? { sessions: 200, turns: 20, writers: 4, kills: 12 }
-    : { sessions: 12, turns: 6, writers: 3, kills: 2 };
+let server: Running;
+let proxy: SeverableProxy;
+let pool: Pool;
+beforeAll(async () => {
+  server = await resolve(durableMariadb, ownServers);
+  const { hostname, port } = new URL(server.address);
+  proxy = await severableProxy(hostname, Number(port));
+  pool = createPool(server.address);
+}, TIMEOUT);
+afterAll(async () => {
+  await pool?.end();
+  await proxy?.close();
+  await server?.stop();
+});
+
+/** A store with tables of its own, and how processes are started that write to it through the proxy. */
+async function storeOf(table: string) {
+  const store = new MysqlSession({ pool, table });
+  await store.migrate();
+  const address = new URL(server.address);
+  Object.assign(address, { hostname: '127.0.0.1', port: String(proxy.port) });
+  const program = new URL('../children/write-turns.ts', import.meta.url);
+  return { store, start: writerOf(program, address.href, table) };
+}
 
 it.each([
   ['by the procedure', true],
   ['without it', false],
 ])(
-  'a server that is killed, and writers that are, lose no acknowledged turn (%s)',
-  {
-    timeout: TIMEOUT,
-  },
+  'a server and writers that are killed, and packets that are lost or late, lose and double no turn (%s)',
+  { timeout: TIMEOUT },
   async (_, hasProcedure) => {
-    const server = await resolve(durableMariadb, ownServers);
-    onTestFinished(server.stop);
-    const pool = createPool(server.address);
-    onTestFinished(() => pool.end());
-    const store = new MysqlSession({ pool });
-    await store.migrate();
-    if (!hasProcedure) await pool.query('DROP PROCEDURE agent_sessions_append_3');
+    const table = hasProcedure ? 'called' : 'not_called';
+    const { store, start } = await storeOf(table);
+    if (!hasProcedure) await pool.query(`DROP PROCEDURE ${table}_append_3`);
     const crash = async () => server.crash?.();
-    const acknowledged = await runWriters({
-      ...load,
-      seed: 4,
-      start: (plan) =>
-        fork(program, [server.address, JSON.stringify(plan)], {
-          execArgv: ['--conditions=@x/source', '--import', 'tsx'],
-        }),
-      disruptions: [crash, crash],
-    });
-    expect(acknowledged.length).toBeGreaterThan((load.sessions * load.turns) / 2);
-    await checkTurns(store, load, acknowledged);
+    proxy.disturb(DISTURBED);
+    const history = await runWriters({ ...chaosLoad, seed: 4, start, disruptions: [crash, crash] });
+    await checkTurns(store, chaosLoad, history);
   },
 );
+
+it('a holder that is stopped for longer than its lease commits nothing when it goes on', {
+  timeout: TIMEOUT,
+}, async () => {
+  proxy.disturb(Number.POSITIVE_INFINITY);
+  const { store, start } = await storeOf('paused');
+  await checkPausedHolder(store, start);
+});

@@ -3,8 +3,8 @@ import { type TurnPlan, writeTurns } from '@x/testkit';
 import { createPool } from 'mysql2/promise';
 import { MysqlSession } from '../../src/index.js';
 
-const [address = '', plan = ''] = process.argv.slice(2);
+const [address = '', table = '', plan = ''] = process.argv.slice(2);
 const pool = createPool(address);
-await writeTurns(new MysqlSession({ pool }), JSON.parse(plan) as TurnPlan);
+await writeTurns(new MysqlSession({ pool, table }), JSON.parse(plan) as TurnPlan);
 await pool.end();
 process.disconnect();

@@ -1,7 +1,8 @@
 // Writes turns into the Redis at this address, and reports those that it has confirmed.
+import { WorkspaceSession } from '@x/core/node';
 import { type TurnPlan, writeTurns } from '@x/testkit';
 import { Cluster, Redis } from 'ioredis';
-import { RedisSession } from '../../src/index.js';
+import { RedisSession, RedisWorkspace } from '../../src/index.js';
 import { sentinelOptions } from '../support/sentinel.js';
 
 const [kind = '', address = '', plan = ''] = process.argv.slice(2);
@@ -12,7 +13,9 @@ let connections = 0;
 client.on('connect', () => {
   connections += 1;
 });
-await writeTurns(new RedisSession({ client }), JSON.parse(plan) as TurnPlan, confirm);
+const store =
+  kind === 'files' ? new WorkspaceSession(new RedisWorkspace({ client })) : new RedisSession({ client });
+await writeTurns(store, JSON.parse(plan) as TurnPlan, kind === 'sentinel' ? confirm : undefined);
 client.disconnect();
 process.disconnect();
 
@@ -21,7 +24,7 @@ process.disconnect();
  * commit can be asked about it: on another one nothing was written yet, and any replica has all of that.
  */
 async function confirm(): Promise<boolean> {
-  if (!(client instanceof Redis) || kind !== 'sentinel') return true;
+  if (!(client instanceof Redis)) return false;
   const connection = connections;
   return (await client.wait(1, 10_000)) > 0 && connections === connection;
 }
@@ -30,5 +33,5 @@ function connect(): Redis | Cluster {
   const { hostname, port } = new URL(address.replace(/,.*$/, ''));
   if (kind === 'cluster') return new Cluster([{ host: hostname, port: Number(port) }]);
   if (kind === 'sentinel') return new Redis({ ...sentinelOptions(address), maxRetriesPerRequest: 100 });
-  return new Redis(address);
+  return new Redis(address, { retryStrategy: () => 50 });
 }

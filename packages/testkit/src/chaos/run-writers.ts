@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import { randomNumbers } from '../random-numbers.js';
-import type { AcknowledgedTurn, TurnPlan } from './write-turns.js';
+import type { TurnEvent, TurnPlan } from './write-turns.js';
 
 export interface RunWritersOptions extends Omit<TurnPlan, 'writer'> {
   /** Starts a process with an IPC channel (`fork`) that calls {@link writeTurns} with this plan and ends. */
@@ -15,13 +15,14 @@ export interface RunWritersOptions extends Omit<TurnPlan, 'writer'> {
 
 /**
  * Lets processes write the same sessions, kills some of them and disrupts the backend, all at numbers of turns that the
- * seed decides, and answers the turns that were acknowledged.
+ * seed decides, and answers what the processes have said.
  *
  * @throws {Error} when a process fails by itself, or all is written before everything has happened.
  */
-export async function runWriters(options: RunWritersOptions): Promise<readonly AcknowledgedTurn[]> {
+export async function runWriters(options: RunWritersOptions): Promise<readonly TurnEvent[]> {
   const random = randomNumbers(options.seed);
-  const acknowledged: AcknowledgedTurn[] = [];
+  const history: TurnEvent[] = [];
+  let acknowledged = 0;
   const running = new Map<ChildProcess, Promise<void>>();
   const killed = new Set<ChildProcess>();
   let count = 0;
@@ -31,8 +32,11 @@ export async function runWriters(options: RunWritersOptions): Promise<readonly A
     count += 1;
     const { sessions, turns } = options;
     const child = options.start({ writer: `w${count}`, seed: options.seed + count, sessions, turns });
-    child.on('message', (turn) => {
-      acknowledged.push(turn as AcknowledgedTurn);
+    child.on('message', (message) => {
+      const event = message as TurnEvent;
+      history.push(event);
+      if (event.type !== 'ok') return;
+      acknowledged += 1;
       happen();
     });
     running.set(
@@ -62,7 +66,7 @@ export async function runWriters(options: RunWritersOptions): Promise<readonly A
   const due = events.map((_, index) => Math.floor(step * (index + 1)) + random(Math.ceil(step / 2)));
   let happening: Promise<unknown> = Promise.resolve();
   const happen = () => {
-    while (due[0] !== undefined && acknowledged.length >= due[0]) {
+    while (due[0] !== undefined && acknowledged >= due[0]) {
       due.shift();
       const event = events.shift() ?? disruptions.shift();
       happening = happening.then(event).catch((error) => {
@@ -81,7 +85,7 @@ export async function runWriters(options: RunWritersOptions): Promise<readonly A
   await Promise.all(running.values());
   if (failure !== undefined) throw failure;
   if (due.length > 0) throw new Error(`${due.length} disruptions were left when all turns were written.`);
-  return acknowledged;
+  return history;
 }
 
 function ended(child: ChildProcess): Promise<number | null> {

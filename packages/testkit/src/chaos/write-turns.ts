@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   operationId,
+  type SessionChange,
   SessionConflictError,
   SessionKey,
+  SessionLeaseError,
   type SessionStore,
   SessionStoreError,
   userMessage,
@@ -18,15 +20,35 @@ export interface TurnPlan {
   readonly sessions: number;
   /** How many turns each session gets; a turn is two messages and one commit. */
   readonly turns: number;
+  /**
+   * For `checkPausedHolder`: milliseconds of a lease under which the process loads a session of its own, stops itself (SIGSTOP),
+   * and commits when another lets it go on. It does nothing else.
+   */
+  readonly pausedLeaseMs?: number | undefined;
 }
 
-/** A turn whose commit succeeded. */
-export interface AcknowledgedTurn {
+/** What a process says of a turn: it begins, and was stored (`ok`), was not (`fail`), or nobody knows. */
+export interface TurnEvent {
   readonly session: string;
-  readonly version: number;
   /** Of the turn's messages: the first is `<id>/question`, the second `<id>/answer`. */
   readonly id: string;
+  readonly type: 'begin' | 'ok' | 'fail' | 'unknown';
+  /** Milliseconds of a clock that the processes of a machine share. A turn begins before its session is loaded. */
+  readonly at: number;
+  /** The version that the turn made; where it begins, the version that was loaded. */
+  readonly version?: number | undefined;
+  /** Where a turn begins: the last turn that was loaded, an empty text where there was none. */
+  readonly last?: string | undefined;
+  /** The code of the error. */
+  readonly code?: string | undefined;
 }
+
+type Outcome = Pick<TurnEvent, 'type' | 'version' | 'code'>;
+
+/** A session's last commits are remembered, and found again, as long as no more than these came after it. */
+const REMEMBERED = 8;
+const ATTEMPTS = 5;
+const PAUSE_MS = 20;
 
 /** How a session of a {@link TurnPlan} is named. */
 export function turnKey(session: number): SessionKey {
@@ -34,56 +56,107 @@ export function turnKey(session: number): SessionKey {
 }
 
 /**
- * Adds turns to sessions in random order, beside other processes that do the same, until all have theirs. Every turn whose
- * commit succeeded is told to the parent process (see {@link runWriters}). A conflict, or a store that cannot be reached, is
- * no end: the session is loaded again.
+ * Adds turns to sessions in random order, beside other processes that do the same, until all have theirs, and tells the parent
+ * process of each how it began and ended (see {@link runWriters}). A commit whose outcome is unknown is sent again as it is; so are
+ * some that succeeded, after other turns. A conflict, or a store that cannot be reached, is no end: the session is
+ * loaded again.
  *
  * @param confirm whether the commit that just succeeded counts; default always. For stores whose commits are confirmed by
- * a further step.
+ * a further step: what is loaded of them counts for nothing either.
  */
 export async function writeTurns(
   store: SessionStore,
-  { writer, seed, sessions, turns }: TurnPlan,
-  confirm: () => Promise<boolean> = async () => true,
+  { writer, seed, sessions, turns, pausedLeaseMs }: TurnPlan,
+  confirm?: () => Promise<boolean>,
 ): Promise<void> {
+  if (pausedLeaseMs !== undefined) return writePaused(store, writer, pausedLeaseMs);
   const random = randomNumbers(seed);
   const left = Array.from({ length: sessions }, (_, session) => session);
+  let earlier: (() => Promise<void>) | undefined;
   for (let count = 0; left.length > 0; count++) {
     const place = random(left.length);
-    const session = left[place] ?? 0;
-    const id = `${writer}-${count}`;
+    const key = turnKey(left[place] ?? 0);
+    const turn = { session: `${key}`, id: `${writer}-${count}` };
+    const at = now();
     try {
-      const version = await addTurn(store, turnKey(session), id, turns);
-      if (version === undefined) left.splice(place, 1);
-      else if (await confirm()) report({ session: `${turnKey(session)}`, version, id });
+      const stored = await store.load(key);
+      const version = stored?.version ?? 0;
+      if (version >= turns) {
+        left.splice(place, 1);
+        continue;
+      }
+      const last = stored?.messages.at(-1)?.id.replace('/answer', '') ?? '';
+      void report({ ...turn, type: 'begin', at, ...(!confirm && { version, last }) });
+      const change = changeOf(stored, turn.id);
+      const outcome = await commit(store, key, change, version);
+      const counts = outcome.type !== 'ok' || confirm === undefined || (await confirm());
+      // Not waited for: a turn that the parent never hears of is one that nobody was promised.
+      void report({ ...turn, at: now(), ...(counts ? outcome : { type: 'unknown' }) });
+      if (random(3) === 0) await earlier?.();
+      const again = async () =>
+        report({ ...turn, at: now(), ...(await commit(store, key, change, version)) });
+      earlier = outcome.type === 'ok' && confirm === undefined ? again : undefined;
     } catch (error) {
-      if (SessionConflictError.isInstance(error)) continue;
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_unavailable') throw error;
-      await sleep(20);
+      await sleep(PAUSE_MS);
     }
   }
 }
 
-/** The new version; `undefined` when the session has its turns. */
-async function addTurn(
-  store: SessionStore,
-  key: SessionKey,
-  id: string,
-  turns: number,
-): Promise<number | undefined> {
+/** Loads under a lease, stands still until another process lets it go on, and commits. */
+async function writePaused(store: SessionStore, id: string, ttlMs: number): Promise<void> {
+  const key = SessionKey.of(id);
+  const lease = await store.lease?.(key, { ttlMs });
   const stored = await store.load(key);
-  const version = stored?.version ?? 0;
-  if (version >= turns) return undefined;
-  return store.commit(key, {
-    operation: operationId(),
-    expected: stored?.token,
-    head: { turns: version + 1 },
-    keep: stored?.messages.length ?? 0,
-    append: ['question', 'answer'].map((part) => userMessage(`${part} ${version}`, { id: `${id}/${part}` })),
-  });
+  const turn = { session: `${key}`, id };
+  await report({ ...turn, type: 'begin', at: now(), version: stored?.version ?? 0 });
+  process.kill(process.pid, 'SIGSTOP');
+  const change = { ...changeOf(stored, id), fence: lease?.fence };
+  await report({ ...turn, at: now(), ...(await commit(store, key, change, stored?.version ?? 0)) });
 }
 
-function report(turn: AcknowledgedTurn): void {
-  // Not waited for: a turn that the parent never hears of is one that nobody was promised.
-  process.send?.(turn);
+type Stored = Awaited<ReturnType<SessionStore['load']>>;
+
+function changeOf(stored: Stored, id: string): SessionChange {
+  const { token, version = 0, messages = [] } = stored ?? {};
+  return {
+    operation: operationId(),
+    expected: token,
+    head: { turns: version + 1 },
+    keep: messages.length,
+    append: ['question', 'answer'].map((part) => userMessage(`${part} ${version}`, { id: `${id}/${part}` })),
+  };
+}
+
+/** Commits, again while nobody knows whether it was. */
+async function commit(
+  store: SessionStore,
+  key: SessionKey,
+  change: SessionChange,
+  version: number,
+): Promise<Outcome> {
+  for (let attempt = 1, wasUnknown = false; ; attempt++) {
+    try {
+      return { type: 'ok', version: await store.commit(key, change) };
+    } catch (error) {
+      const { code } = error as { code?: string };
+      if (SessionConflictError.isInstance(error)) {
+        return { type: error.actualVersion - version < REMEMBERED ? 'fail' : 'unknown', code };
+      }
+      if (SessionLeaseError.isInstance(error)) return { type: 'fail', code };
+      if (!SessionStoreError.isInstance(error) || code !== 'session_unavailable') throw error;
+      if (error.outcome === 'none' && !wasUnknown) return { type: 'fail', code };
+      wasUnknown = true;
+      if (attempt === ATTEMPTS) return { type: 'unknown', code };
+      await sleep(PAUSE_MS);
+    }
+  }
+}
+
+function now(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
+function report(event: TurnEvent): Promise<void> {
+  return new Promise((resolve) => process.send?.(event, () => resolve()));
 }

@@ -12,7 +12,7 @@ it('puts another process in the place of a killed one, and answers what both hav
   let disruptions = 0;
   const start = child(`
     const from = plan.writer === 'w1' ? 1 : 9;
-    for (let version = from; version < from + 8; version++) process.send({ session: 's', version, id: plan.writer });
+    for (let version = from; version < from + 8; version++) process.send({ session: 's', type: 'ok', at: 0, version, id: plan.writer });
     if (plan.writer === 'w1') setTimeout(() => {}, 600_000);
     else process.disconnect();`);
   const acknowledged = await runWriters({
@@ -26,7 +26,7 @@ it('puts another process in the place of a killed one, and answers what both hav
   expect(started).toEqual(['w1', 'w2']);
   expect(disruptions).toBe(1);
   // What a killed process has sent is not all received.
-  expect(acknowledged[0]).toEqual({ session: 's', version: 1, id: 'w1' });
+  expect(acknowledged[0]).toEqual({ session: 's', type: 'ok', at: 0, version: 1, id: 'w1' });
   const last = acknowledged.filter(({ id }) => id === 'w2').map(({ version }) => version);
   expect(last).toEqual([9, 10, 11, 12, 13, 14, 15, 16]);
 });
