@@ -20,6 +20,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   compaction: ['packages/compaction/src/config'],
   tool_result_eviction: ['packages/compaction/src/eviction'],
   memory: ['packages/memory/src/settings.ts'],
+  infinity_context: ['packages/compaction/src/config/presets/everruns.ts'],
   session_history: ['packages/memory/src/history', 'packages/memory/src/settings.ts'],
   workspace_context: ['packages/memory/src/workspace-context.ts'],
   agents_files: ['packages/harness/src/capabilities/agents-files.ts'],

@@ -24,6 +24,7 @@ export {
   createCompactionFactories,
   type FileCapabilityFactory,
 } from './config/file-capabilities.js';
+export { infinityContextSchema } from './config/presets/everruns.js';
 export {
   type CompactionConfigSources,
   resolveCompactionConfig,

@@ -1,13 +1,15 @@
 import {
+  compaction,
   compactionJsonSchema,
   createCompactionFactories,
   evictionJsonSchema,
+  infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction';
-import type { FileCapability, JsonObject, Model } from '@x/core';
+import { type FileCapability, fileCapability, type JsonObject, type Model, parseWith } from '@x/core';
 import { agentJsonSchema, CapabilityRegistry, harnessCapabilities } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
-import { memoryCapabilities } from '@x/memory';
+import { memoryCapabilities, sessionHistory } from '@x/memory';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,6 +22,8 @@ export interface Beside
   readonly compactionFile?: string;
   /** The models that the agent's file names, which subagents may name too. */
   readonly subagentModels?: Readonly<Record<string, Model>>;
+  /** The capabilities that the agent's file names, with their configurations. */
+  readonly named?: ReadonlyMap<string, unknown>;
 }
 
 /** Who runs an agent in a terminal is one person: sessions without a user remember in common. */
@@ -32,20 +36,48 @@ const ofOnePerson = Object.fromEntries(
   }),
 );
 
+/**
+ * Describes Everruns' capability of this name: a window on the conversation, and the tools that read what is beyond it. Beside
+ * `compaction` that one reduces, with the window as another trigger.
+ */
+function infinityContext(named: ReadonlyMap<string, unknown>): FileCapability {
+  return fileCapability('infinity_context', infinityContextSchema, (written) => {
+    const infinityContext = parseWith(infinityContextSchema, written, 'infinity_context configuration');
+    const window = {
+      preset: 'everruns',
+      strategy: 'infinity_context',
+      infinityContext,
+      recall: false,
+    } as const;
+    return {
+      ...(named.has('compaction') ? {} : compaction(window)),
+      ...(named.has('session_history') ? {} : sessionHistory({ withoutUser: 'shared' })),
+      name: 'infinity_context',
+    };
+  });
+}
+
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { compaction: file, compactionFile: fileName, subagentModels, ...named }: Beside = {},
+  { compaction: file, compactionFile: fileName, subagentModels, named = new Map(), ...sources }: Beside = {},
 ): Readonly<Record<string, FileCapability>> {
-  const reducing = createCompactionFactories({ ...named, defaultModel: 'own', file, fileName });
+  const reducing = createCompactionFactories({ ...sources, defaultModel: 'own', file, fileName });
+  const window = named.has('infinity_context')
+    ? { infinity_context: named.get('infinity_context') ?? {} }
+    : undefined;
   return {
-    compaction: { create: reducing.compaction, jsonSchema: compactionJsonSchema },
+    compaction: {
+      create: (config) => reducing.compaction(window ? { ...Object(config ?? {}), ...window } : config),
+      jsonSchema: compactionJsonSchema,
+    },
+    infinity_context: infinityContext(named),
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
     ...ofOnePerson,
     ...harnessCapabilities({
       ...(subagentModels === undefined ? {} : { subagents: { models: subagentModels } }),
-      ...(named.onWarning === undefined ? {} : { onWarning: named.onWarning }),
+      ...(sources.onWarning === undefined ? {} : { onWarning: sources.onWarning }),
     }),
     mcp: mcpCapability({ environment }),
   };

@@ -111,6 +111,9 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const beside: Beside = {
     ...(await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn)),
     subagentModels: await modelsIn(parsed, environment),
+    named: new Map(
+      parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
+    ),
   };
   const builder = await agentFromConfig(
     whole,

@@ -19,6 +19,12 @@ export interface Faults {
   answers?: number;
   /** Bytes of an item. */
   size?: number;
+  /** By model, the tokens that a request may have. */
+  windows?: Readonly<Record<string, number>>;
+  /** The answer to whoever is asked for a record of the conversation. */
+  record?: string;
+  /** The tool that OpenAI's model calls when it is asked the question. */
+  calls?: { readonly name: string; readonly input: Json };
 }
 
 export interface ProviderServer {
@@ -49,6 +55,14 @@ export async function providerServer(): Promise<ProviderServer> {
     const error = { message, type: 'invalid_request_error', code, details: { error_code: code } };
     response.writeHead(status, { 'content-type': 'application/json', 'retry-after-ms': '1' });
     response.end(JSON.stringify({ type: 'error', error }));
+  };
+  /** Refuses what does not fit into the window of its model, in the provider's words. */
+  const overflows = ({ model }: Json, readable: string, response: ServerResponse): boolean => {
+    const most = faults.windows?.[String(model)] ?? Number.POSITIVE_INFINITY;
+    if (sizeOf(readable) <= most) return false;
+    const message = `prompt is too long: ${sizeOf(readable)} tokens > ${most} maximum`;
+    refuse(response, 400, 'context_length_exceeded', message);
+    return true;
   };
   const seal = (text: string) => {
     const key = createHash('sha256').update(`${text}${randomUUID()}`).digest('base64');
@@ -89,6 +103,7 @@ export async function providerServer(): Promise<ProviderServer> {
     const fault = compacts ? faults.compaction : faults.answers;
     if (typeof fault === 'number') return refuse(response, fault, `status_${fault}`, 'not now');
     taken.push({ path, body, readable });
+    if (overflows(body, readable, response)) return;
     const usage = {
       input_tokens: sizeOf(readable),
       input_tokens_details: { cached_tokens: 0 },
@@ -98,17 +113,37 @@ export async function providerServer(): Promise<ProviderServer> {
     };
     const base = { id: `resp_${taken.length}`, created_at: 1, usage };
     if (!compacts) {
-      const content = [{ type: 'output_text', text: answerTo(items.at(-1), taken.length), annotations: [] }];
-      const output = [
-        { id: `msg_${taken.length}`, type: 'message', role: 'assistant', status: 'completed', content },
+      const content = [
+        { type: 'output_text', text: answerTo(items.at(-1), taken.length, faults.record), annotations: [] },
       ];
+      const { calls } = faults;
+      const said = {
+        id: `msg_${taken.length}`,
+        type: 'message',
+        role: 'assistant',
+        status: 'completed',
+        content,
+      };
+      const called = {
+        id: `fc_${taken.length}`,
+        type: 'function_call',
+        call_id: `call_${taken.length}`,
+        name: calls?.name,
+        arguments: JSON.stringify(calls?.input),
+        status: 'completed',
+      };
+      const output = [calls && JSON.stringify(items.at(-1)).includes(`"${QUESTION}"`) ? called : said];
       const answer = { ...base, object: 'response', model: body.model, status: 'completed', error: null };
       const item = output[0] as Json;
       const at = { item_id: item.id, output_index: 0, content_index: 0 };
       return send(response, body, { ...answer, incomplete_details: null, output }, [
         { type: 'response.created', response: { ...answer, status: 'in_progress' } },
-        { type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } },
-        { type: 'response.output_text.delta', ...at, delta: content[0]?.text },
+        {
+          type: 'response.output_item.added',
+          output_index: 0,
+          item: { ...item, ...(item === said ? { content: [] } : { arguments: '' }) },
+        },
+        ...(item === said ? [{ type: 'response.output_text.delta', ...at, delta: content[0]?.text }] : []),
         { type: 'response.output_item.done', output_index: 0, item },
         { type: 'response.completed', response: { ...answer, incomplete_details: null, output } },
       ]);
@@ -148,6 +183,7 @@ export async function providerServer(): Promise<ProviderServer> {
     const fault = compacts ? faults.compaction : faults.answers;
     if (typeof fault === 'number') return refuse(response, fault, `status_${fault}`, 'not now');
     taken.push({ path, body, readable });
+    if (overflows(body, readable, response)) return;
     const usage = { input_tokens: sizeOf(readable), output_tokens: compacts ? 400 : 5 };
     const base = {
       id: `msg_${taken.length}`,
@@ -158,7 +194,7 @@ export async function providerServer(): Promise<ProviderServer> {
       stop_sequence: null,
     };
     if (!compacts) {
-      const content = [{ type: 'text', text: answerTo(messages.at(-1), taken.length) }];
+      const content = [{ type: 'text', text: answerTo(messages.at(-1), taken.length, faults.record) }];
       return send(response, body, { ...base, content, stop_reason: 'end_turn' }, [
         { type: 'message_start', message: { ...base, content: [], stop_reason: null } },
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
@@ -226,6 +262,9 @@ export async function providerServer(): Promise<ProviderServer> {
   });
 }
 
+/** What a user says last. Who else is asked anything writes a record. */
+export const QUESTION = 'And what now?';
+
 /** The one thing that the model finds out, and nobody else says. */
 export const FINDING = 'The part lies in shelf 38-B, delivered 3 May.';
 
@@ -237,7 +276,8 @@ function sizeOf(readable: string): number {
   return Math.ceil(sent.length / 4) + Math.min(1, compactions.length) * 400;
 }
 
-function answerTo(message: unknown, count: number): string {
+function answerTo(message: unknown, count: number, record: string | undefined): string {
+  if (record !== undefined && !JSON.stringify(message).includes(`"${QUESTION}"`)) return record;
   return JSON.stringify(message).includes('Find the shelf')
     ? FINDING
     : `Done ${count}. ${'I looked at every step of it with the usual care. '.repeat(50)}`;

@@ -1,5 +1,4 @@
-import type { Message } from '@x/core';
-import { type MessageGroup, pairingOf } from '@x/core';
+import { type Message, type MessageGroup, pairingOf } from '@x/core';
 import { droppedBefore, droppedNote } from '../conversation/marks.js';
 import {
   firstUserRequest,
@@ -14,22 +13,25 @@ import { type Fate, type Reducer, unchanged } from '../reducer.js';
  * A user's requests go last, and only where the window has no room for them. Never system messages, a summary, the first
  * request, the latest one, a call that is still open, nor a result that no model has seen. A note says how many messages
  * went, and where they can be read.
+ *
+ * @param window `newest`: messages that stay. With it the trigger is the limit, not the model's window.
  */
-export function dropOldest(): Reducer {
+export function dropOldest(window?: { readonly newest: number }): Reducer {
   return {
     name: 'drop_oldest',
     cost: 'free',
-    async reduce(view, budget, { meter, logLocation }) {
-      if (view.tokens <= budget.mostTokens) return unchanged(view, 'within the limit');
+    async reduce(view, budget, { meter, logLocation, tools = [] }) {
+      const most = window ? budget.dueTokens : budget.mostTokens;
+      if (view.tokens <= most) return unchanged(view, 'within the limit');
       const { messages } = view;
-      const droppable = droppableGroups(messages);
+      const droppable = droppableGroups(messages, messages.length - (window?.newest ?? 0));
       const dropped = new Set<Message>();
       let tokens = view.tokens;
       const asked = ({ start }: MessageGroup) => isUserRequest(messages[start] as Message);
       const order = [...droppable.filter((group) => !asked(group)), ...droppable.filter(asked)];
       for (const group of order) {
         const { start, end } = group;
-        if (tokens <= (asked(group) ? budget.mostTokens : budget.enoughTokens)) break;
+        if (tokens <= (asked(group) ? most : budget.enoughTokens)) break;
         for (const message of messages.slice(start, end)) {
           dropped.add(message);
           tokens -= meter.message(message);
@@ -41,8 +43,9 @@ export function dropOldest(): Reducer {
         messageId: id,
         fate: droppedBefore({ metadata }) > 0 ? 'merged' : 'dropped',
       }));
-      const note = droppedNote(dropped, 'to fit the context window', logLocation);
-      const withNote = tokens + meter.message(note) <= budget.mostTokens;
+      const found = tools.some(({ name }) => name === 'query_history') ? ': query_history finds them' : '';
+      const note = droppedNote(dropped, `to fit the context window${found}`, logLocation);
+      const withNote = tokens + meter.message(note) <= most;
       const result: Message[] = [];
       let noted = !withNote;
       for (const message of messages) {
@@ -57,11 +60,11 @@ export function dropOldest(): Reducer {
   };
 }
 
-function droppableGroups(messages: readonly Message[]): readonly MessageGroup[] {
+function droppableGroups(messages: readonly Message[], kept: number): readonly MessageGroup[] {
   const pinned = new Set([firstUserRequest(messages), latestUserRequest(messages)]);
-  const unseen = startOfUnseen(messages);
+  const most = Math.min(startOfUnseen(messages), kept);
   return pairingOf(messages).groups.filter(({ start, end, open }) => {
-    if (open || end > unseen) return false;
+    if (open || end > most) return false;
     for (let index = start; index < end; index++) {
       const message = messages[index] as Message;
       if (pinned.has(index) || message.role === 'system' || message.kind === 'summary') return false;

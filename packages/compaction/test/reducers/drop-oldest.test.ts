@@ -47,4 +47,21 @@ describe('dropOldest', () => {
     expect(result.messages).toBe(open);
     expect(result.note).toContain('pinned');
   });
+
+  it('with a window of messages goes down to the trigger, leaves the newest, and names who finds the others', async () => {
+    const messages = [
+      userMessage('go'),
+      ...rounds(20, () => ({ output: lines(60) })),
+      assistantMessage('done'),
+    ];
+    const budget = { dueTokens: 2_000, mostTokens: 30_000, enoughTokens: 1_800 };
+    expect((await reduceWith(dropOldest(), messages, budget)).messages).toBe(messages);
+    const tools = [{ name: 'query_history', description: 'Finds', inputSchema: {} }];
+    const { messages: after } = await reduceWith(dropOldest({ newest: 15 }), messages, budget, { tools });
+    // The fifteenth is a call, which brings its result.
+    expect(after.slice(2)).toEqual(messages.slice(-15));
+    expect(textOf(after[1] as Message)).toContain('to fit the context window: query_history finds them.');
+    const small = await reduceWith(dropOldest({ newest: 2 }), messages, budget);
+    expect(meter.messages(small.messages)).toBeLessThanOrEqual(1_800);
+  });
 });

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { dropOldest } from '../../reducers/drop-oldest.js';
 import { maskOutputs } from '../../reducers/mask-outputs.js';
 import { countSchema, wordsSchema } from '../stage-schemas.js';
 import type { PresetSettings } from './preset.js';
@@ -6,10 +7,26 @@ import type { PresetSettings } from './preset.js';
 /** Messages that Everruns' summary leaves as they are. */
 const KEPT = 10;
 
+/** Keys of Everruns' `infinity_context` capability, with its defaults. */
+export const infinityContextSchema = z.strictObject({
+  /** Tokens from which on the conversation is reduced, where `budgetPercent` of the window is not less. */
+  contextBudgetTokens: z._default(z.int().check(z.minimum(1)), 100_000),
+  /** The newest messages, which stay as they are. */
+  minRecentMessages: z._default(countSchema, KEPT),
+});
+
 /** Keys of Everruns' `compaction` capability, with its defaults. */
 export const everrunsShape = {
-  /** `auto` masks, has the provider compact, summarizes, drops; the others name the one stage that is wanted. */
-  strategy: z._default(z.enum(['auto', 'native', 'observation_masking', 'summarization']), 'auto'),
+  /**
+   * `auto` masks, has the provider compact, summarizes, drops; the others name the one stage that is wanted.
+   * `infinity_context` is that capability without `compaction`: the oldest messages leave for the log.
+   */
+  strategy: z._default(
+    z.enum(['auto', 'native', 'observation_masking', 'summarization', 'infinity_context']),
+    'auto',
+  ),
+  /** Another trigger, and how much it leaves. */
+  infinityContext: z.optional(infinityContextSchema),
   /** `false`: only after the provider has refused a request. */
   proactive: z._default(z.boolean(), true),
   /** Due at this share of the context window. */
@@ -50,12 +67,15 @@ export const everrunsShape = {
 export const everrunsNames: Readonly<Record<string, string>> = {
   'keep.messages': 'memoryTiers',
   'trigger.share': 'budgetPercent',
+  'trigger.tokens': 'infinityContext.contextBudgetTokens',
   'summary.prompt': 'summaryPrompt',
   'summary.instructions': 'summarization.instructions',
 };
 
 /** Maps Everruns' keys onto groups and stages. */
-export function fromEverruns(config: z.output<z.ZodMiniObject<typeof everrunsShape>>): PresetSettings {
+export function fromEverruns(
+  config: z.output<z.ZodMiniObject<typeof everrunsShape>> & { readonly contextWindow?: number | undefined },
+): PresetSettings {
   const {
     strategy,
     proactive,
@@ -63,7 +83,11 @@ export function fromEverruns(config: z.output<z.ZodMiniObject<typeof everrunsSha
     observationMasking,
     summarization,
     memoryTiers: tiers,
+    contextWindow = Number.POSITIVE_INFINITY,
+    infinityContext = strategy === 'infinity_context' ? infinityContextSchema.parse({}) : undefined,
   } = config;
+  const newest = infinityContext?.minRecentMessages ?? KEPT;
+  const callsModel = strategy !== 'observation_masking' && strategy !== 'infinity_context';
   const { keepRecentToolOutputs, summaryFormat } = observationMasking;
   const masking = maskOutputs({
     keepRecentToolOutputs,
@@ -77,16 +101,20 @@ export function fromEverruns(config: z.output<z.ZodMiniObject<typeof everrunsSha
     // Masking cannot always make room: the record of what happened costs no call, dropping would lose it.
     observation_masking: [masking, 'summarize', 'drop_oldest'],
     summarization: [...(tiers ? [masking] : []), 'summarize', 'drop_oldest'],
+    infinity_context: [dropOldest({ newest })],
   } as const;
   return {
-    ...(strategy === 'observation_masking' ? { model: null } : {}),
-    trigger: { share: proactive ? budgetPercent : 0 },
-    keep: { messages: tiers ? tiers.hotMessages + tiers.warmMessages : KEPT },
+    ...(callsModel ? {} : { model: null }),
+    trigger: {
+      share: proactive ? budgetPercent : 0,
+      ...(infinityContext ? { tokens: Math.min(infinityContext.contextBudgetTokens, contextWindow) } : {}),
+    },
+    keep: { messages: tiers ? tiers.hotMessages + tiers.warmMessages : Math.max(newest, KEPT) },
     summary: {
       preserve: summarization.preserve ?? undefined,
-      ...(strategy === 'observation_masking'
-        ? {}
-        : { prompt: config.summaryPrompt, instructions: summarization.instructions ?? undefined }),
+      ...(callsModel
+        ? { prompt: config.summaryPrompt, instructions: summarization.instructions ?? undefined }
+        : {}),
     },
     stages: ['cut_unseen', ...stages[strategy]],
   };
