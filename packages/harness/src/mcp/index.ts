@@ -3,6 +3,7 @@ export type {
   McpClient,
   McpElicit,
   McpElicitation,
+  McpProgress,
   McpRequestOptions,
   McpResult,
   McpTool,

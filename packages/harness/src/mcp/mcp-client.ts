@@ -1,4 +1,4 @@
-import { type OAuthClientProvider, UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
+import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -10,10 +10,12 @@ import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import {
   ElicitRequestSchema,
   type ElicitResult,
+  ErrorCode,
   ToolListChangedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
 import { errorText, tailOf } from '@x/core';
 import * as z from 'zod';
+import { failureKind } from './mcp-server-error.js';
 
 /** A tool as a server lists it. What a server says is not trusted to have any form beyond its name. */
 export interface McpTool {
@@ -37,6 +39,14 @@ export interface McpRequestOptions {
   readonly signal?: AbortSignal;
   /** Milliseconds. */
   readonly timeout?: number;
+  readonly onprogress?: (progress: McpProgress) => void;
+}
+
+/** How far a call is, as the server counts it. */
+export interface McpProgress {
+  readonly progress: number;
+  readonly total?: number | undefined;
+  readonly message?: string | undefined;
 }
 
 /** Anything that can list and call the tools of a server: the official SDK's `Client`, or one's own. */
@@ -76,6 +86,40 @@ const listSchema = z.looseObject({
   nextCursor: z.string().optional(),
 });
 const resultSchema = z.looseObject({ content: z.unknown().optional() });
+const resourcesSchema = z.looseObject({ contents: z.array(z.unknown()) });
+
+/** Tools by which the model reads what a server has beside tools, named after the protocol's methods. */
+const READERS: readonly (McpTool & { readonly feature: 'resources' | 'prompts' })[] = [
+  {
+    feature: 'resources',
+    name: 'resources/read',
+    description:
+      'Reads a resource of this server by its uri. Without a uri lists resources and templates of uris.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        uri: { type: 'string' },
+        cursor: { type: 'string', description: 'Of the next page of a list' },
+      },
+    },
+    annotations: { readOnlyHint: true },
+  },
+  {
+    feature: 'prompts',
+    name: 'prompts/get',
+    description:
+      'Fills in a prompt of this server by its name. Without a name lists prompts and their arguments.',
+    inputSchema: {
+      type: 'object',
+      properties: {
+        name: { type: 'string' },
+        arguments: { type: 'object', additionalProperties: { type: 'string' } },
+        cursor: { type: 'string', description: 'Of the next page of a list' },
+      },
+    },
+    annotations: { readOnlyHint: true },
+  },
+];
 
 /** Characters kept of a program's standard error, to say why it did not start. */
 const STDERR_CHARS = 2_000;
@@ -122,7 +166,9 @@ export async function openClient(
   } catch (error) {
     if (!knowsNoPost(error as Error)) throw error;
     const sse = new SSEClientTransport(new URL(url), options);
-    return await connected(server, { transport: sse }, listener, signal).catch(() => Promise.reject(error));
+    return await connected(server, { transport: sse }, listener, signal).catch((later: unknown) => {
+      throw failureKind(later) === 'unauthorized' ? later : error;
+    });
   }
 }
 
@@ -156,34 +202,82 @@ async function connected(
   client.onclose = listener.closed;
   // Without a listener, an error between calls would end the process.
   client.onerror = () => {};
+  // A stream of events that never names its endpoint is beyond the signal of a request.
+  const stop = () => void client.close().catch(() => {});
+  signal.addEventListener('abort', stop, { once: true });
   try {
     await client.connect(transport, { signal, timeout: NO_TIMEOUT });
   } catch (cause) {
     await client.close().catch(() => {});
     const said = stderr().trim();
-    throw new Error(said === '' ? reasonOf(cause) : `${reasonOf(cause)}; it said: ${said}`, { cause });
+    throw new Error(said === '' ? errorText(cause) : `${errorText(cause)}; it said: ${said}`, { cause });
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
-  return {
-    async listTools(params, options) {
-      const { tools, nextCursor } = await client.request(
-        { method: 'tools/list', ...(params === undefined ? {} : { params }) },
-        listSchema,
-        { timeout: NO_TIMEOUT, ...options },
-      );
-      return { tools, nextCursor };
-    },
-    callTool: (params, _, options) =>
-      client.request({ method: 'tools/call', params }, resultSchema, { timeout: NO_TIMEOUT, ...options }),
-    close: () => client.close(),
-  };
+  return clientOf(client);
 }
 
-function reasonOf(error: unknown): string {
-  if (!(error instanceof UnauthorizedError)) return errorText(error);
-  return (
-    'it waits for a user to authorize the program. The authProvider was given the address to open; with the code that comes ' +
-    'back call auth(authProvider, { serverUrl, authorizationCode }) of @modelcontextprotocol/sdk/client/auth.js'
-  );
+/** The SDK's client as ours: what the server has beside tools is read by tools. */
+function clientOf(client: Client): McpClient {
+  const has = client.getServerCapabilities() ?? {};
+  const own = new Set<string>();
+  const request = <T extends z.ZodType>(
+    method: string,
+    params: Record<string, unknown> | undefined,
+    schema: T,
+    options: McpRequestOptions = {},
+  ) =>
+    client.request({ method, ...(params === undefined ? {} : { params }) }, schema, {
+      timeout: NO_TIMEOUT,
+      ...options,
+    });
+  /** One of a server's lists, which it may have or not. */
+  const list = (method: string, params: Record<string, unknown>, options?: McpRequestOptions) =>
+    request(method, params, z.looseObject({}), options).catch((error: unknown) => {
+      if ((error as { readonly code?: unknown }).code === ErrorCode.MethodNotFound) return {};
+      throw error;
+    });
+  const read: Record<
+    string,
+    (input: Record<string, unknown>, options?: McpRequestOptions) => Promise<McpResult>
+  > = {
+    async 'resources/read'({ uri, cursor }, options) {
+      if (uri !== undefined) {
+        const { contents } = await request('resources/read', { uri }, resourcesSchema, options);
+        return { content: contents.map((resource) => ({ type: 'resource', resource })) };
+      }
+      const page = cursor === undefined ? {} : { cursor };
+      const resources = await list('resources/list', page, options);
+      const templates = cursor === undefined ? await list('resources/templates/list', {}, options) : {};
+      return { structuredContent: { ...templates, ...resources } };
+    },
+    async 'prompts/get'({ name, arguments: values, cursor }, options) {
+      const [method, params] =
+        name === undefined
+          ? ['prompts/list', cursor === undefined ? {} : { cursor }]
+          : ['prompts/get', { name, arguments: values }];
+      return { structuredContent: await request(method, params, z.looseObject({}), options) };
+    },
+  };
+  return {
+    async listTools(params, options) {
+      if (params === undefined) own.clear();
+      const { tools, nextCursor } =
+        has.tools === undefined
+          ? { tools: [] }
+          : await request('tools/list', { ...params }, listSchema, options);
+      for (const { name } of tools) own.add(name);
+      const readers = READERS.filter(({ feature, name }) => has[feature] !== undefined && !own.has(name));
+      return nextCursor === undefined ? { tools: [...tools, ...readers] } : { tools, nextCursor };
+    },
+    callTool(params, _, options) {
+      const reader = own.has(params.name) ? undefined : read[params.name];
+      return (
+        reader?.(params.arguments ?? {}, options) ?? request('tools/call', params, resultSchema, options)
+      );
+    },
+    close: () => client.close(),
+  };
 }
 
 /** Answers of servers of the protocol's first version to a POST. */

@@ -1,9 +1,14 @@
 import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { XError } from '@x/core';
 
-export type McpServerErrorCode = 'mcp_unavailable' | 'mcp_lost' | 'mcp_timeout' | 'mcp_tool_failed';
+export type McpServerErrorCode =
+  | 'mcp_unavailable'
+  | 'mcp_unauthorized'
+  | 'mcp_lost'
+  | 'mcp_timeout'
+  | 'mcp_tool_failed';
 
-/** A server could not be reached, went away, took too long, or answered that a tool failed. */
+/** A server could not be reached, waits for a user to authorize the program, went away, took too long, or answered that a tool failed. */
 export class McpServerError extends XError {
   static override readonly brand = 'McpServerError';
   /** Its name in the configuration. */
@@ -16,10 +21,10 @@ export class McpServerError extends XError {
 }
 
 /**
- * The kind of a failed request: the server never got it (`unsent`), went away while it may have worked on it (`lost`), or
- * answered with an error (`answered`).
+ * The kind of a failed request: the server never got it (`unsent`), takes it once a user has authorized the program
+ * (`unauthorized`), went away while it may have worked on it (`lost`), or answered with an error (`answered`).
  */
-type FailureKind = 'unsent' | 'lost' | 'answered';
+type FailureKind = 'unsent' | 'unauthorized' | 'lost' | 'answered';
 
 /** JSON-RPC, as the SDK uses it: the connection was closed. */
 const CONNECTION_CLOSED = -32_000;
@@ -39,7 +44,7 @@ export function failureKind(error: unknown): FailureKind {
   for (let depth = 0; depth < MAX_CAUSES && current instanceof Error; depth++) {
     const { code } = current as { readonly code?: unknown };
     if (code === CONNECTION_CLOSED) return 'lost';
-    if (current instanceof UnauthorizedError) return 'unsent';
+    if (current instanceof UnauthorizedError) return 'unauthorized';
     // The session is unknown to a server that was begun anew; it refused before it did anything.
     if (code === 404 && /session/i.test(current.message)) return 'unsent';
     if (typeof code === 'string' && UNREACHED.has(code)) return 'unsent';

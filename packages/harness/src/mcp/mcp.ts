@@ -5,6 +5,7 @@ import {
   errorText,
   type FileCapability,
   fileCapability,
+  headOf,
   isObject,
   type JsonObject,
   type JsonValue,
@@ -13,7 +14,7 @@ import {
   textOf,
 } from '@x/core';
 import picomatch from 'picomatch';
-import type { McpTool } from './mcp-client.js';
+import type { McpProgress, McpTool } from './mcp-client.js';
 import { type McpConfig, type McpSettings, mcpConfigSchema, parseMcpConfig } from './mcp-config.js';
 import { McpServerError } from './mcp-server-error.js';
 import { ServerConnection } from './server-connection.js';
@@ -176,8 +177,11 @@ function offered(
     try {
       if (spentMs > MAX_CHECK_MS) throw new Error('the schemas before it took too long to be checked');
       return [
-        toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal }) => {
-          const result = await connection.callTool(tool.name, { ...input }, signal);
+        toTool(names.get(tool.name) ?? tool.name, tool, trusted, async (input, { signal, onUpdate }) => {
+          const tell =
+            onUpdate &&
+            ((progress: McpProgress) => onUpdate([{ type: 'text', text: textOfProgress(progress) }]));
+          const result = await connection.callTool(tool.name, { ...input }, signal, tell);
           const output = toOutput(result, settings);
           if (result.isError !== true) return output;
           throw new McpServerError(
@@ -194,6 +198,14 @@ function offered(
       spentMs += performance.now() - began;
     }
   });
+}
+
+/** Characters of what a server says on its progress. */
+const MAX_PROGRESS_CHARS = 500;
+
+function textOfProgress({ progress, total, message = '' }: McpProgress): string {
+  const count = total === undefined ? `${progress}` : `${progress}/${total}`;
+  return headOf(`${count} ${message}`.trim(), MAX_PROGRESS_CHARS);
 }
 
 /** `mcp`, for files: to be registered in a `CapabilityRegistry`. */

@@ -1,5 +1,5 @@
 import { type Clock, errorText, systemClock, TimeLimitError, withinLimit } from '@x/core';
-import { type McpClient, type McpResult, type McpTool, openClient } from './mcp-client.js';
+import { type McpClient, type McpProgress, type McpResult, type McpTool, openClient } from './mcp-client.js';
 import type { McpServerSettings, McpSettings, Redact } from './mcp-config.js';
 import { failureKind, McpServerError } from './mcp-server-error.js';
 
@@ -45,7 +45,7 @@ export class ServerConnection {
     return !this.#closed && this.#clock.now() >= this.#retryAt;
   }
 
-  /** @throws {McpServerError} `mcp_unavailable`, `mcp_timeout`. */
+  /** @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_timeout`. */
   async listTools(): Promise<readonly McpTool[]> {
     const { maxTools, connectTimeoutMs } = this.#options.settings;
     return this.#request(connectTimeoutMs, undefined, 'list its tools', async (client, signal) => {
@@ -64,13 +64,19 @@ export class ServerConnection {
   /**
    * Calls a tool; again when the server cannot have got the call, and never when it may have.
    *
-   * @throws {McpServerError} `mcp_unavailable`, `mcp_lost`, `mcp_timeout`.
+   * @throws {McpServerError} `mcp_unavailable`, `mcp_unauthorized`, `mcp_lost`, `mcp_timeout`.
    */
-  async callTool(name: string, input: Record<string, unknown>, signal: AbortSignal): Promise<McpResult> {
+  async callTool(
+    name: string,
+    input: Record<string, unknown>,
+    signal: AbortSignal,
+    onprogress?: (progress: McpProgress) => void,
+  ): Promise<McpResult> {
     const { settings, requestMeta } = this.#options;
+    const listener = onprogress === undefined ? {} : { onprogress };
     const meta = requestMeta === undefined ? {} : { _meta: requestMeta() };
     return this.#request(settings.callTimeoutMs, signal, `answer ${name}`, (client, aborted) =>
-      client.callTool({ name, arguments: input, ...meta }, undefined, { signal: aborted }),
+      client.callTool({ name, arguments: input, ...meta }, undefined, { signal: aborted, ...listener }),
     );
   }
 
@@ -100,6 +106,8 @@ export class ServerConnection {
         signal?.throwIfAborted();
         if (McpServerError.isInstance(error)) throw error;
         const kind = failureKind(error);
+        // The connection is whole: the next call finds the tokens that a user's consent brought.
+        if (kind === 'unauthorized') throw this.#unavailable(error);
         if (kind === 'answered')
           throw this.#error(
             'mcp_tool_failed',
@@ -199,6 +207,15 @@ export class ServerConnection {
 
   #unavailable(cause: unknown): McpServerError {
     const { name, redact } = this.#options;
+    if (failureKind(cause) === 'unauthorized') {
+      return this.#error(
+        'mcp_unauthorized',
+        `MCP server "${name}" waits for a user to authorize the program. The authProvider was given the address to open; with ` +
+          'the code that comes back call auth(authProvider, { serverUrl, authorizationCode }) of ' +
+          '@modelcontextprotocol/sdk/client/auth.js',
+        cause,
+      );
+    }
     const reason = redact(errorText(cause));
     return this.#error('mcp_unavailable', `MCP server "${name}" cannot be reached: ${reason}`, cause);
   }

@@ -1,16 +1,17 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { auth, type OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
+import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { SSEServerTransport } from '@modelcontextprotocol/sdk/server/sse.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
-import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { textOf } from '@x/core';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import { type McpConfig, type McpElicit, mcp } from '../../src/mcp/index.js';
+import { Provider } from './oauth-provider.js';
 import { connect, run, toolOf } from './support.js';
 
 async function listen(listener: RequestListener): Promise<string> {
@@ -46,23 +47,28 @@ function library(): McpServer {
 }
 
 /** Serves MCP by streamable HTTP, a session a connection. */
-function streamable(): RequestListener {
+function streamable() {
   const sessions = new Map<string, StreamableHTTPServerTransport>();
-  return async (request, response) => {
+  return async (request: IncomingMessage, response: ServerResponse, body?: unknown): Promise<void> => {
     const id = request.headers['mcp-session-id'];
     const known = typeof id === 'string' ? sessions.get(id) : undefined;
-    if (known !== undefined) return void (await known.handleRequest(request, response));
+    if (known !== undefined) return void (await known.handleRequest(request, response, body));
     const transport = new StreamableHTTPServerTransport({
       sessionIdGenerator: randomUUID,
       onsessioninitialized: (session) => void sessions.set(session, transport),
     });
     await library().connect(transport as Transport);
-    await transport.handleRequest(request, response);
+    await transport.handleRequest(request, response, body);
   };
 }
 
-/** An MCP server that takes tokens of its own authorization server: registration, codes with PKCE, tokens that are renewed. */
-async function protectedServer() {
+/**
+ * An MCP server that takes tokens of its own authorization server: registration, codes with PKCE, tokens that are renewed.
+ * `forbid` looks at a request with a token, and says what it lacks.
+ */
+async function protectedServer(
+  forbid: (body: string, request: IncomingMessage) => string | undefined = () => undefined,
+) {
   const serve = streamable();
   const asked: string[] = [];
   const valid = new Set<string>();
@@ -94,7 +100,12 @@ async function protectedServer() {
         .end(JSON.stringify(body));
     if (pathname === '/mcp') {
       const [, given = ''] = /^Bearer (.*)$/.exec(request.headers.authorization ?? '') ?? [];
-      if (valid.has(given)) return serve(request, response);
+      if (valid.has(given)) {
+        const body = request.method === 'POST' ? await text(request) : '';
+        const lacks = forbid(body, request);
+        if (lacks !== undefined) return json(403, {}, { 'www-authenticate': lacks });
+        return serve(request, response, body === '' ? undefined : JSON.parse(body));
+      }
       const metadata = `${origin}/.well-known/oauth-protected-resource/mcp`;
       return json(
         401,
@@ -130,36 +141,10 @@ async function protectedServer() {
   return { url: `${origin}/mcp`, asked, expire: () => valid.clear(), revoke: () => renewals.clear() };
 }
 
-/** Keeps tokens as a program does, and the address that a user is to open. */
-class Provider implements OAuthClientProvider {
-  readonly redirectUrl = 'http://localhost/callback';
-  readonly clientMetadata = {
-    client_name: 'x',
-    redirect_uris: [this.redirectUrl],
-    token_endpoint_auth_method: 'none',
-  };
-  opened: URL | undefined;
-  #client: OAuthClientInformationMixed | undefined;
-  #tokens: OAuthTokens | undefined;
-  #verifier = '';
-  clientInformation = () => this.#client;
-  saveClientInformation(client: OAuthClientInformationMixed) {
-    this.#client = client;
-  }
-  tokens = () => this.#tokens;
-  saveTokens(tokens: OAuthTokens) {
-    this.#tokens = tokens;
-  }
-  invalidateCredentials() {
-    this.#tokens = undefined;
-  }
-  redirectToAuthorization(url: URL) {
-    this.opened = url;
-  }
-  saveCodeVerifier(verifier: string) {
-    this.#verifier = verifier;
-  }
-  codeVerifier = () => this.#verifier;
+/** Does what a user's browser and the program behind it do. */
+async function consent(serverUrl: string, authProvider: Provider): Promise<void> {
+  const { code } = (await (await fetch(authProvider.opened as URL)).json()) as { readonly code: string };
+  await auth(authProvider, { serverUrl, authorizationCode: code });
 }
 
 describe('a server that wants OAuth', () => {
@@ -172,8 +157,7 @@ describe('a server that wants OAuth', () => {
     );
 
     expect(authProvider.opened?.searchParams.get('code_challenge_method')).toBe('S256');
-    const { code } = (await (await fetch(authProvider.opened as URL)).json()) as { readonly code: string };
-    await auth(authProvider, { serverUrl: server.url, authorizationCode: code });
+    await consent(server.url, authProvider);
     const capability = await connect(servers);
     const find = toolOf(capability, 'mcp__web__find');
     expect(textOf([...(await run(find, {}))])).toBe('shelf 7');
@@ -187,15 +171,57 @@ describe('a server that wants OAuth', () => {
     const server = await protectedServer();
     const authProvider = new Provider();
     await mcp({ servers: { web: { url: server.url, authProvider } } }).catch(() => {});
-    const { code } = (await (await fetch(authProvider.opened as URL)).json()) as { readonly code: string };
-    await auth(authProvider, { serverUrl: server.url, authorizationCode: code });
+    await consent(server.url, authProvider);
     const capability = await connect({ web: { url: server.url, authProvider } });
     server.expire();
     server.revoke();
     await expect(run(toolOf(capability, 'mcp__web__find'), {})).rejects.toMatchObject({
-      code: 'mcp_unavailable',
+      code: 'mcp_unauthorized',
       message: expect.stringContaining('waits for a user to authorize'),
     });
+  });
+
+  it('is called on the same connection, at once, after a user has authorized the program for more', async () => {
+    let isGranted = false;
+    let connections = 0;
+    const server = await protectedServer((body, request) => {
+      if (body.includes('"initialize"')) connections++;
+      if (!body.includes('"tools/call"') || isGranted) return undefined;
+      const metadata = `http://${request.headers.host}/.well-known/oauth-protected-resource/mcp`;
+      return `Bearer error="insufficient_scope", scope="lend", resource_metadata="${metadata}"`;
+    });
+    const authProvider = new Provider();
+    const save = authProvider.saveTokens.bind(authProvider);
+    // A token that renews itself is tried before the user is asked.
+    authProvider.saveTokens = ({ refresh_token: _, ...tokens }) => save(tokens);
+    await mcp({ servers: { web: { url: server.url, authProvider } } }).catch(() => {});
+    await consent(server.url, authProvider);
+    const find = toolOf(await connect({ web: { url: server.url, authProvider } }), 'mcp__web__find');
+    await expect(run(find, {})).rejects.toMatchObject({ code: 'mcp_unauthorized' });
+    expect(authProvider.opened?.searchParams.get('scope')).toBe('lend');
+    isGranted = true;
+    await consent(server.url, authProvider);
+    expect(textOf([...(await run(find, {}))])).toBe('shelf 7');
+    expect(connections).toBe(1);
+  });
+
+  it('of the protocol’s first HTTP says that a user has to authorize the program', async () => {
+    const inner = new URL((await protectedServer()).url);
+    const url = await listen(async (request, response) => {
+      if (request.method === 'POST') return void response.writeHead(405).end();
+      const answer = await fetch(new URL(request.url ?? '', inner));
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text());
+    });
+    const authProvider = new Provider();
+    authProvider.saveClientInformation({ client_id: 'registered' });
+    const servers = {
+      old: {
+        url: `${url}/mcp`,
+        authProvider: Object.assign(authProvider, { validateResourceURL: async () => undefined }),
+      },
+    };
+    await expect(mcp({ servers })).rejects.toMatchObject({ code: 'mcp_unauthorized' });
+    expect(authProvider.opened?.origin).toBe(inner.origin);
   });
 });
 
@@ -238,6 +264,107 @@ it('a server of the protocol’s first HTTP is reached by server-sent events', a
   });
   const capability = await connect({ old: { url: `${origin}/sse` } });
   expect(textOf([...(await run(toolOf(capability, 'mcp__old__find'), {}))])).toBe('shelf 7');
+});
+
+it('a stream of events that never names its endpoint is left when the time to begin is up', async () => {
+  let left = () => {};
+  const isLeft = new Promise<void>((resolve) => {
+    left = resolve;
+  });
+  const url = await listen((request, response) => {
+    if (request.method === 'POST') return void response.writeHead(405).end();
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    response.on('close', left);
+  });
+  await expect(mcp({ servers: { old: { url } }, connectTimeoutMs: 100 })).rejects.toThrow(
+    'did not begin within 100 ms',
+  );
+  await isLeft;
+});
+
+describe('what a server has beside tools', () => {
+  const shelf = async (served: McpServer, config: Partial<McpConfig['servers'][string]> = {}) => {
+    const sessions: StreamableHTTPServerTransport[] = [];
+    const url = await listen(async (request, response) => {
+      const transport =
+        sessions[0] ?? new StreamableHTTPServerTransport({ sessionIdGenerator: () => 'the session' });
+      if (sessions.push(transport) === 1) await served.connect(transport as Transport);
+      await transport.handleRequest(request, response);
+    });
+    return connect({ web: { url: `${url}/mcp`, ...config } });
+  };
+  const jsonOf = async (output: ReturnType<typeof run>) => JSON.parse(textOf([...(await output)]));
+
+  it('is read by two tools: its resources by their uris, its prompts by their names', async () => {
+    const server = new McpServer({ name: 'archive', version: '1.0.0' });
+    server.registerResource('rules', 'book://rules', { mimeType: 'text/plain' }, ({ href }) => ({
+      contents: [{ uri: href, text: 'Be quiet.' }],
+    }));
+    server.registerResource(
+      'page',
+      new ResourceTemplate('book://page/{n}', { list: undefined }),
+      {},
+      ({ href }) => ({
+        contents: [{ uri: href, blob: 'AAAA', mimeType: 'image/png' }],
+      }),
+    );
+    server.registerPrompt('review', { argsSchema: { title: z.string() } }, ({ title }) => ({
+      messages: [{ role: 'user', content: { type: 'text', text: `Review ${title}` } }],
+    }));
+    const capability = await shelf(server);
+    expect(capability.tools?.map(({ definition }) => definition.name)).toEqual([
+      'mcp__web__prompts_get',
+      'mcp__web__resources_read',
+    ]);
+    const resources = toolOf(capability, 'mcp__web__resources_read');
+    expect(resources.readOnly).toBe(false);
+    expect(await jsonOf(run(resources, {}))).toMatchObject({
+      resources: [{ uri: 'book://rules' }],
+      resourceTemplates: [{ uriTemplate: 'book://page/{n}' }],
+    });
+    expect(textOf([...(await run(resources, { uri: 'book://rules' }))])).toBe('[book://rules]\nBe quiet.');
+    expect(await run(resources, { uri: 'book://page/1' })).toMatchObject([
+      { type: 'file', mediaType: 'image/png', filename: 'book://page/1' },
+    ]);
+    await expect(run(resources, { uri: 'book://none' })).rejects.toThrow('book://none not found');
+
+    const prompts = toolOf(capability, 'mcp__web__prompts_get');
+    expect(await jsonOf(run(prompts, {}))).toMatchObject({ prompts: [{ name: 'review' }] });
+    expect(await jsonOf(run(prompts, { name: 'review', arguments: { title: 'Ulysses' } }))).toMatchObject({
+      messages: [{ content: { text: 'Review Ulysses' } }],
+    });
+  });
+
+  it('leaves a tool of the same name to the server, and follows the patterns of the tools to offer', async () => {
+    const make = () => {
+      const server = new McpServer({ name: 'archive', version: '1.0.0' });
+      server.registerTool('resources/read', {}, () => ({ content: [{ type: 'text', text: 'its own' }] }));
+      server.registerResource('rules', 'book://rules', {}, ({ href }) => ({
+        contents: [{ uri: href, text: 'Be quiet.' }],
+      }));
+      return server;
+    };
+    const capability = await shelf(make());
+    expect(capability.tools).toHaveLength(1);
+    expect(textOf([...(await run(toolOf(capability, 'mcp__web__resources_read'), {}))])).toBe('its own');
+    expect((await shelf(make(), { tools: ['prompts/*'] })).tools).toEqual([]);
+  });
+
+  it('shows how far a call is', async () => {
+    const server = new McpServer({ name: 'slow', version: '1.0.0' });
+    server.registerTool('sort', {}, async ({ _meta, sendNotification }) => {
+      const progressToken = _meta?.progressToken ?? 'none';
+      const tell = (progress: number, more: object) =>
+        sendNotification({ method: 'notifications/progress', params: { progressToken, progress, ...more } });
+      await tell(1, { total: 2, message: 'by author' });
+      await tell(2, {});
+      return { content: [{ type: 'text', text: 'sorted' }] };
+    });
+    const updates: unknown[] = [];
+    const sort = toolOf(await shelf(server), 'mcp__web__sort');
+    await run(sort, {}, undefined, (output) => updates.push(output));
+    expect(updates).toEqual([[{ type: 'text', text: '1/2 by author' }], [{ type: 'text', text: '2' }]]);
+  });
 });
 
 it.each<[McpConfig['servers'][string], string]>([

@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import {
   AgentState,
   type Capability,
+  type JsonObject,
   RuntimeContext,
   SessionKey,
   type Tool,
@@ -74,8 +75,9 @@ export function toolOf({ tools = [] }: Capability, name: string): Tool {
 /** Runs a tool as the harness does. */
 export function run(
   tool: Tool,
-  input: Record<string, never> | Record<string, string | number>,
+  input: JsonObject,
   signal: AbortSignal = new AbortController().signal,
+  onUpdate?: ToolContext['onUpdate'],
 ) {
   const workspace = new LocalWorkspace(scratch());
   const context: ToolContext = {
@@ -87,6 +89,7 @@ export function run(
     storage: workspace,
     log: new WorkspaceSessionLog(workspace, SessionKey.of('s')),
     signal,
+    onUpdate,
   };
   return tool.run(input, context);
 }
