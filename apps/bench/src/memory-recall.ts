@@ -8,6 +8,7 @@ import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { MemoryIndex, sessionHistory } from '@x/memory';
 import MiniSearch from 'minisearch';
 import * as z from 'zod';
+import { measureSpeed } from './memory-speed.js';
 
 const LIMIT = 10;
 const DATASETS = ['bfcl-memory', 'qmsum'] as const;
@@ -82,14 +83,26 @@ export async function benchMemory({ data }: { readonly data?: string | undefined
       ),
     ),
   );
+  const conversations = DATASETS.flatMap((dataset) => conversationsOf(data, dataset));
+  const texts = conversations.flatMap(({ sessions }) =>
+    sessions.flatMap(({ turns }) => turns.map(({ text }) => text)),
+  );
+  await measureSpeed(
+    texts,
+    conversations.flatMap(({ questions }) => questions.map(({ question }) => question)),
+  );
+}
+
+function conversationsOf(directory: string, dataset: string): readonly Conversation[] {
+  const bytes = gunzipSync(readFileSync(join(directory, `${dataset}.json.gz`)));
+  return fileSchema.parse(JSON.parse(bytes.toString('utf8'))).conversations;
 }
 
 /** Asks every contender the questions about long conversations, whose turns are one line each; no vectors. */
 async function measureRecall(directory: string): Promise<readonly Recall[]> {
   const results: Recall[] = [];
   for (const dataset of DATASETS) {
-    const bytes = gunzipSync(readFileSync(join(directory, `${dataset}.json.gz`)));
-    const { conversations } = fileSchema.parse(JSON.parse(bytes.toString('utf8')));
+    const conversations = conversationsOf(directory, dataset);
     for (const [contender, open] of Object.entries(CONTENDERS)) {
       const found: Awaited<ReturnType<typeof ask>>[] = [];
       for (const conversation of conversations) found.push(await ask(conversation, open));

@@ -7,7 +7,7 @@ import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 5;
+const SCHEMA_VERSION = 6;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
@@ -51,7 +51,7 @@ const SCHEMA = `
   CREATE INDEX lines_by_file ON lines (file_id, number);
   CREATE TABLE log_messages (file_id INTEGER, message_id TEXT, PRIMARY KEY (file_id, message_id)) WITHOUT ROWID;
   CREATE VIRTUAL TABLE line_terms USING fts5 (
-    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_+'"
+    terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
   );
   INSERT INTO line_terms (line_terms, rank) VALUES ('deletemerge', ${DELETED_PERCENT});`;
 const TABLES = ['line_terms', 'vectors', 'log_messages', 'lines', 'files', 'scopes', 'settings'];

@@ -1,6 +1,5 @@
 import type { Database } from 'better-sqlite3';
 import { isMemoryPath } from '../memory-files.js';
-import { type IdRange, idsOfScope } from './line-id.js';
 
 /** What a file is: curated memory, the log of a session, or anything else that was indexed. */
 export type MemorySource = 'memory' | 'sessions' | 'other';
@@ -21,6 +20,22 @@ export function scopeOfPath(path: string): IndexScope {
   return { prefix, source: rest.startsWith('sessions/') ? 'sessions' : 'other' };
 }
 
+/** Ids from `first` to `last`. */
+export interface IdRange {
+  readonly first: number;
+  readonly last: number;
+}
+
+/** Lines that one scope may hold, longest ago to now. */
+const SCOPE_SIZE = 2 ** 32;
+/** Scopes that fit into one index: ids stay integers that JavaScript holds exactly. */
+export const MAX_SCOPES = Math.floor(Number.MAX_SAFE_INTEGER / SCOPE_SIZE);
+
+/** The ids of a scope's lines, which say whose they are and which are newer. */
+export function idsOfScope(scopeId: number): IdRange {
+  return { first: scopeId * SCOPE_SIZE, last: (scopeId + 1) * SCOPE_SIZE - 1 };
+}
+
 /** Which lines a search may find. */
 export interface LineFilter {
   readonly prefix?: string | undefined;
@@ -31,6 +46,13 @@ export interface LineFilter {
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
+
+/** Tells in SQL whether a line of `files` and `lines` passes a filter within its scopes. */
+export const PASSES = `(
+  (:path IS NULL OR files.path = :path
+    OR (substr(:path, -1) IN ('/', '') AND substr(files.path, 1, length(:path)) = :path))
+  AND (:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until)
+)`;
 
 /** The part of an index that a search looks at. */
 export interface SearchedLines {
@@ -61,26 +83,4 @@ export function searchedLines(database: Database, filter: LineFilter): SearchedL
     lines,
     averageLength: sum((row) => row.terms) / Math.max(1, lines),
   };
-}
-
-/** A condition on `files` and `lines`, and its parameters; none when every line of the scopes will do. */
-export function conditionOf(
-  filter: LineFilter,
-): { readonly sql: string; readonly values: Readonly<Record<string, string | number>> } | undefined {
-  const parts: string[] = [];
-  const values: Record<string, string | number> = {};
-  if (filter.path !== undefined) {
-    values.path = filter.path;
-    const isFolder = filter.path === '' || filter.path.endsWith('/');
-    parts.push(isFolder ? 'substr(files.path, 1, length(:path)) = :path' : 'files.path = :path');
-  }
-  if (filter.since !== undefined) {
-    values.since = filter.since;
-    parts.push('lines.day >= :since');
-  }
-  if (filter.until !== undefined) {
-    values.until = filter.until;
-    parts.push('lines.day <= :until');
-  }
-  return parts.length === 0 ? undefined : { sql: parts.join(' AND '), values };
 }

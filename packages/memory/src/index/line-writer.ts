@@ -5,15 +5,8 @@ import { MemoryIndexError } from '../errors.js';
 import { withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import { patiently } from './index-database.js';
-import { type IndexScope, type MemorySource, scopeOfPath } from './line-filter.js';
-import { exactLengthOf, idsOfLength, MAX_SCOPES } from './line-id.js';
+import { type IndexScope, idsOfScope, MAX_SCOPES, type MemorySource, scopeOfPath } from './line-filter.js';
 import { indexTermsOf, piecesOf } from './terms.js';
-
-/** No term has it: letters, digits and underscores are all that they are made of. */
-const REPEAT_MARK = '+';
-const MAX_REPEATS = 4;
-/** How often a term may be said to be repeated. */
-export const repeatLevels: readonly number[] = Array.from({ length: MAX_REPEATS }, (_, index) => index + 1);
 
 /** Rows that are made or written before others get their turn: a few milliseconds' work. */
 const ROWS_PER_SLICE = 25;
@@ -47,11 +40,6 @@ export interface FileRecord {
 interface Change {
   lines: number;
   terms: number;
-}
-
-/** The entry of a line in which a term occurs so often, or more often. */
-export function repeated(term: string, times: number): string {
-  return term + REPEAT_MARK.repeat(times - 1);
 }
 
 /** Writes files into an index, each in one transaction. While much is written, others get their turn. */
@@ -236,24 +224,15 @@ export class LineWriter {
   }
 
   async #add(fileId: number, scopeId: number, lines: readonly NewLine[], change: Change): Promise<void> {
-    const lastIds = new Map<number, number>();
-    const rows: { id: number; line: NewLine; terms: string }[] = [];
-    for (const [index, line] of lines.entries()) {
+    const { first, last } = idsOfScope(scopeId);
+    let id = this.#lastId.get(first, last) ?? first;
+    for (const [index, { number, day, content }] of lines.entries()) {
       if (index % ROWS_PER_SLICE === 0) await setImmediate();
-      const terms = indexTermsOf(line.content);
-      const { first, last } = idsOfLength(scopeId, terms.length);
-      const id = (lastIds.get(first) ?? this.#lastId.get(first, last) ?? first) + 1;
-      lastIds.set(first, id);
+      const terms = indexTermsOf(content);
       change.lines++;
       change.terms += terms.length;
-      rows.push({ id, line, terms: [...withRepeats(terms), ...dateTermsOf(line.day)].join(' ') });
-    }
-    rows.sort((left, right) => left.id - right.id);
-    // In order of their ids: SQLite collects what comes in order, and writes at once what does not.
-    for (const [index, { id, line, terms }] of rows.entries()) {
-      if (index % ROWS_PER_SLICE === 0) await setImmediate();
-      this.#insertLine.run(id, fileId, line.number, line.day, line.content);
-      this.#insertTerms.run(id, terms);
+      this.#insertLine.run(++id, fileId, number, day, content);
+      this.#insertTerms.run(id, [...terms, ...dateTermsOf(day)].join(' '));
     }
   }
 
@@ -263,7 +242,7 @@ export class LineWriter {
     for (const statement of this.#deletions) statement.run(ids);
     this.#noteDeletion.run();
     change.lines -= lines.length;
-    for (const { id, content } of lines) change.terms -= exactLengthOf(id) ?? indexTermsOf(content).length;
+    for (const { content } of lines) change.terms -= indexTermsOf(content).length;
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {
@@ -271,18 +250,6 @@ export class LineWriter {
       .prepare('UPDATE scopes SET lines = lines + ?, terms = terms + ? WHERE id = ?')
       .run(lines, terms, scopeId);
   }
-}
-
-/** The terms of a line in their order; behind them, those that repeat with a mark for every further time. */
-function withRepeats(terms: readonly string[]): readonly string[] {
-  const frequencies = new Map<string, number>();
-  const entries = [...terms];
-  for (const term of terms) {
-    const frequency = (frequencies.get(term) ?? 0) + 1;
-    frequencies.set(term, frequency);
-    if (frequency > 1 && frequency <= MAX_REPEATS) entries.push(repeated(term, frequency));
-  }
-  return entries;
 }
 
 /** Lines that are indexed already, to be found again by what they say. */

@@ -1,4 +1,4 @@
-import type { SearchQuery, TermMatch } from './search-query.js';
+import type { SearchQuery, SearchTerm, TermMatch } from './search-query.js';
 
 /** The usual parameters of BM25. They, and those below, are the same for every query and were chosen on one half of the data. */
 const K1 = 1.2;
@@ -53,7 +53,7 @@ interface Place<M> {
 }
 
 /** What each term of a query weighs: rare ones more (Robertson and Zaragoza, 2009); never negative. */
-export function termWeights({ terms }: SearchQuery, { counts, lines }: Collection): readonly number[] {
+export function termWeights(terms: readonly SearchTerm[], { counts, lines }: Collection): readonly number[] {
   return terms.map(({ weight }, index) => {
     const matching = counts[index] ?? 0;
     return weight * Math.log(1 + Math.max(0, lines - matching + 0.5) / (matching + 0.5));
@@ -61,7 +61,7 @@ export function termWeights({ terms }: SearchQuery, { counts, lines }: Collectio
 }
 
 /** What `frequency` occurrences of a term count in a text, before the term's weight. */
-export function saturation(frequency: number, length: number, averageLength: number): number {
+function saturation(frequency: number, length: number, averageLength: number): number {
   return (frequency * (K1 + 1)) / (frequency + K1 * (1 - B + (B * length) / Math.max(1, averageLength)));
 }
 
@@ -118,7 +118,7 @@ function ownScores<M extends Match>(
   query: SearchQuery,
   collection: Collection,
 ): ReadonlyMap<string | number, ReadonlyMap<number, Place<M>>> {
-  const weights = termWeights(query, collection);
+  const weights = termWeights(query.terms, collection);
   const newest = matches.reduce(
     (latest, { day }) => Math.max(latest, day ?? latest),
     Number.NEGATIVE_INFINITY,

@@ -1,0 +1,90 @@
+import { performance } from 'node:perf_hooks';
+import { MemoryIndex } from '@x/memory';
+import Sqlite from 'better-sqlite3';
+import MiniSearch from 'minisearch';
+
+const LINES = 100_000;
+const LINES_PER_FILE = 500;
+const WORDS_PER_LINE = 18;
+const QUERIES = 200;
+const LIMIT = 10;
+
+type Search = (query: string) => Promise<unknown> | unknown;
+
+/** Shows how long searches over 100 000 lines take beside peers, and what indexing a changed line costs beside indexing all. */
+export async function measureSpeed(texts: readonly string[], questions: readonly string[]): Promise<void> {
+  const words = texts.flatMap((text) => text.split(/\s+/));
+  const lines = Array.from({ length: LINES }, (_, at) => {
+    const from = (at * WORDS_PER_LINE) % Math.max(1, words.length - WORDS_PER_LINE);
+    return words.slice(from, from + WORDS_PER_LINE).join(' ');
+  });
+  const files = Array.from({ length: LINES / LINES_PER_FILE }, (_, at) =>
+    lines.slice(at * LINES_PER_FILE, (at + 1) * LINES_PER_FILE),
+  );
+  const index = await MemoryIndex.open(':memory:');
+  const indexAll = async () => {
+    for (const [at, file] of files.entries()) await index.indexFromString(`${at}.md`, file.join('\n'));
+  };
+  const build = await timed(indexAll);
+  files[7]?.splice(250, 1, 'one line that was not there');
+  const changed = await timed(indexAll);
+
+  const bare = new Sqlite(':memory:');
+  bare.exec(`CREATE VIRTUAL TABLE lines USING fts5 (line, tokenize = 'porter')`);
+  const insert = bare.prepare('INSERT INTO lines VALUES (?)');
+  const bareBuild = await timed(
+    bare.transaction(() => {
+      for (const line of lines) insert.run(line);
+    }),
+  );
+  const find = bare.prepare('SELECT line FROM lines WHERE lines MATCH ? ORDER BY rank LIMIT ?');
+  const mini = new MiniSearch<{ id: number; line: string }>({ fields: ['line'] });
+  mini.addAll(lines.map((line, id) => ({ id, line })));
+
+  const asked = questions.slice(0, QUERIES);
+  const contenders: Readonly<Record<string, Search>> = {
+    '@x/memory': (query) => index.search(query, { limit: LIMIT }),
+    'FTS5, ORDER BY rank': (query) => {
+      const terms = new Set(query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []);
+      return find.all([...terms].map((term) => `"${term}"`).join(' OR '), LIMIT);
+    },
+    minisearch: (query) => mini.search(query).slice(0, LIMIT),
+  };
+  const table: Record<string, Record<string, number>> = {};
+  for (const [name, search] of Object.entries(contenders)) {
+    table[name] = {};
+    for (const [kind, queries] of Object.entries({ question: asked, keywords: asked.map(keywordsOf) })) {
+      const times: number[] = [];
+      for (const query of queries) times.push(await timed(async () => search(query)));
+      table[name][`${kind}, p50 ms`] = Number(share(times, 0.5).toFixed(1));
+      table[name][`${kind}, p95 ms`] = Number(share(times, 0.95).toFixed(1));
+    }
+  }
+  console.table(table);
+  console.log(
+    `${LINES} lines: built in ${(build / 1000).toFixed(1)} s, bare FTS5 in ${(bareBuild / 1000).toFixed(1)} s; again after ` +
+      `one line changed in ${changed.toFixed(0)} ms, ${((100 * changed) / build).toFixed(1)} % of building.`,
+  );
+  index.close();
+  bare.close();
+}
+
+/** The two longest words of a question. */
+function keywordsOf(question: string): string {
+  const words = question.match(/[\p{L}\p{N}]+/gu) ?? [];
+  return words
+    .toSorted((left, right) => right.length - left.length)
+    .slice(0, 2)
+    .join(' ');
+}
+
+async function timed(task: () => unknown): Promise<number> {
+  const start = performance.now();
+  await task();
+  return performance.now() - start;
+}
+
+/** The value that such a share of all stays below. */
+function share(values: readonly number[], part: number): number {
+  return values.toSorted((left, right) => left - right)[Math.floor(values.length * part)] ?? Number.NaN;
+}
