@@ -23,55 +23,23 @@ export class CapabilityRegistry {
   }
 
   /**
-   * @throws {HarnessConfigError} when the name is unknown, the factory refuses the configuration, or needs to be waited
-   * for (see {@link CapabilityRegistry.load}); `path` tells where the reference stands.
-   */
-  resolve(reference: CapabilityReference, path = 'capabilities'): Capability {
-    const { ref, make } = this.#find(reference, path);
-    const made = makeNow(make, `${path}.${ref}`);
-    if (!(made instanceof Promise)) return made;
-    made.catch(() => {});
-    throw new HarnessConfigError([
-      { path: `${path}.${ref}`, message: 'takes time to make; make it first with `await registry.load(…)`' },
-    ]);
-  }
-
-  /**
-   * Like {@link CapabilityRegistry.resolve}, for capabilities that connect to something first.
+   * Makes a capability; `path` tells where the reference stands.
    *
    * @throws {HarnessConfigError} when the name is unknown or the factory fails.
    */
   async load(reference: CapabilityReference, path = 'capabilities'): Promise<Capability> {
-    const { ref, make } = this.#find(reference, path);
+    const { ref, config } = typeof reference === 'string' ? { ref: reference, config: undefined } : reference;
+    const factory = this.#factories.get(ref);
+    if (factory === undefined) {
+      const known = this.names.join(', ') || 'none';
+      const message = `there is no capability named "${ref}" (known: ${known}); correct the name, or have the program register it`;
+      throw new HarnessConfigError([{ path, message }]);
+    }
     try {
-      return await make();
+      return await factory(config);
     } catch (error) {
       throw refused(error, `${path}.${ref}`);
     }
-  }
-
-  #find(
-    reference: CapabilityReference,
-    path: string,
-  ): { readonly ref: string; readonly make: () => Capability | Promise<Capability> } {
-    const { ref, config } = typeof reference === 'string' ? { ref: reference, config: undefined } : reference;
-    const factory = this.#factories.get(ref);
-    if (factory !== undefined) return { ref, make: () => factory(config) };
-    const known = this.names.join(', ') || 'none';
-    throw new HarnessConfigError([
-      {
-        path,
-        message: `there is no capability named "${ref}" (known: ${known}); correct the name, or have the program register it`,
-      },
-    ]);
-  }
-}
-
-function makeNow<Made>(make: () => Made, path: string): Made {
-  try {
-    return make();
-  } catch (error) {
-    throw refused(error, path);
   }
 }
 

@@ -17,7 +17,6 @@ import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
-import { type CapabilityReference, CapabilityRegistry } from './capability-registry.js';
 import { finiteLimits, type Limits } from './limits.js';
 
 const UNSHARED = 'Machines share the sessions, but not the workspace: share it too, as RedisWorkspace does.';
@@ -32,9 +31,8 @@ export class HarnessAgentBuilder<Agent> {
   readonly #create: (parts: AgentParts) => Agent;
   readonly #settings: Record<string, unknown> = {};
   readonly #tools: Tool[] = [];
-  readonly #capabilities: (Capability | CapabilityReference)[] = [];
+  readonly #capabilities: Capability[] = [];
   readonly #listeners: ((event: AgentEvent) => void)[] = [];
-  #registry = new CapabilityRegistry();
   #model: Model | undefined;
   #fallback: ModelFallback = { models: [], when: isWorthAnother };
   #workspace: string | Workspace = DEFAULT_WORKSPACE;
@@ -137,17 +135,11 @@ export class HarnessAgentBuilder<Agent> {
   }
 
   /**
-   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise: objects, or names that the
-   * registry resolves. A capability's own name is in snake_case, and no two have the same.
+   * Adds capabilities, the first outermost unless their `before` and `behind` say otherwise. Their names are in snake_case, and
+   * no two are the same. A `CapabilityRegistry` loads capabilities by name.
    */
-  use(...capabilities: readonly (Capability | CapabilityReference)[]): this {
+  use(...capabilities: readonly Capability[]): this {
     this.#capabilities.push(...capabilities);
-    return this;
-  }
-
-  /** Sets the registry that resolves capabilities given by name. Default: an empty one. */
-  registry(registry: CapabilityRegistry): this {
-    this.#registry = registry;
     return this;
   }
 
@@ -219,11 +211,7 @@ export class HarnessAgentBuilder<Agent> {
     const issues: Issue[] = [];
     const settings = collect(issues, () => parseWith(settingsSchema, this.#settings, 'settings'));
     const capabilities = this.#capabilities.map((entry, index) =>
-      collect(issues, () =>
-        typeof entry === 'string' || isReference(entry)
-          ? this.#registry.resolve(entry, `capabilities[${index}]`)
-          : wellFormed(entry, `capabilities[${index}]`, CAPABILITY),
-      ),
+      collect(issues, () => wellFormed(entry, `capabilities[${index}]`, CAPABILITY)),
     );
     for (const [index, capability] of capabilities.entries()) {
       if (capability === undefined || SNAKE_CASE.test(capability.name)) continue;
@@ -318,7 +306,11 @@ export class HarnessAgentBuilder<Agent> {
 
 type Kind = readonly [kind: string, members: readonly string[], remedy: string];
 
-const CAPABILITY: Kind = ['a capability', ['name'], 'pass an object with a name, or the name of one'];
+const CAPABILITY: Kind = [
+  'a capability',
+  ['name'],
+  'pass an object with a name; a CapabilityRegistry loads one by its name',
+];
 const MODEL: Kind = ['a model', ['id', 'generate'], 'wrap that of a provider, for example with @x/ai-sdk'];
 const TOOL: Kind = ['a tool', ['definition', 'run'], 'make one with defineTool of @x/core'];
 const SESSION: Kind = ['a session store', ['load', 'commit'], 'pass one, such as new JsonSession(…)'];
@@ -353,10 +345,6 @@ function inOrder(capabilities: readonly Capability[], issues: Issue[]): readonly
 
 function mustPrecede(one: Capability, other: Capability): boolean {
   return Boolean(one.before?.includes(other.name) || other.behind?.includes(one.name));
-}
-
-function isReference(entry: Capability | CapabilityReference): entry is CapabilityReference {
-  return typeof entry === 'object' && entry !== null && 'ref' in entry;
 }
 
 /** Runs `make`, and files what it throws as issues instead. */

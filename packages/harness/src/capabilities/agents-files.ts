@@ -6,11 +6,11 @@ import {
   parseWith,
   pathSegments,
   readText,
+  type ToolOutputBlock,
+  toolResultsOf,
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-
-const NAME = 'agents_files';
 
 export const agentsFilesConfigSchema = z.strictObject({
   /** Names of the files. */
@@ -22,12 +22,6 @@ export const agentsFilesConfigSchema = z.strictObject({
 });
 
 export type AgentsFilesConfig = z.input<typeof agentsFilesConfigSchema>;
-
-/** A place where a file was shown: the result of a call. `seen` once a view had it. */
-interface Showing {
-  readonly toolUseId: string;
-  readonly seen?: boolean;
-}
 
 /**
  * Shows AGENTS.md files below the root of the workspace. When a tool touches a file, the AGENTS.md of each folder above it is
@@ -42,33 +36,27 @@ export function agentsFiles(config: AgentsFilesConfig = {}): Capability {
     config,
     'agentsFiles configuration',
   );
+  /** Files that calls under way add to their results, until the conversation has these. */
+  const adding = new WeakMap<AgentState, { readonly length: number; readonly paths: Set<string> }>();
   return {
-    name: NAME,
+    name: 'agents_files',
     async aroundTool(call, { state, workspace }, next) {
       const result = await next(call);
       if (result.isError) return result;
-      const shown = showingsIn(state);
-      const wanted = foldersOf(call.input, pathArguments)
-        .map((folder) => `${folder}/${fileName}`)
-        .filter((path) => shown[path] === undefined);
-      const found: string[] = [];
-      for (const path of wanted) {
-        // Noted before it is read: another call of this step may ask for the same.
-        if (showingsIn(state)[path] !== undefined) continue;
-        show(state, path, call.id);
+      const folders = foldersOf(call.input, pathArguments);
+      const { length } = state.context;
+      const known = adding.get(state);
+      const { paths } = known?.length === length ? known : { paths: new Set<string>() };
+      adding.set(state, { length, paths });
+      const found: ToolOutputBlock[] = [];
+      for (const path of folders.map((folder) => `${folder}/${fileName}`)) {
+        if (paths.has(path) || isShown(state.context, path)) continue;
+        paths.add(path);
         const text = await textOfFile(workspace, path, maxChars);
-        if (text === undefined) hide(state, path);
-        else found.push(`${opening(path)}\n${text}\n</agents_file>`);
+        if (text !== undefined)
+          found.push({ type: 'text', text: `${opening(path)}\n${text}\n</agents_file>` });
       }
-      if (found.length === 0) return result;
-      return {
-        ...result,
-        output: [...result.output, ...found.map((text) => ({ type: 'text' as const, text }))],
-      };
-    },
-    aroundModel: (request, { state }, next) => {
-      lookAt(state, request.messages);
-      return next(request);
+      return found.length === 0 ? result : { ...result, output: [...result.output, ...found] };
     },
   };
 }
@@ -101,52 +89,14 @@ async function textOfFile(workspace: Workspace, path: string, maxChars: number):
   }
 }
 
-/** Forgets what was in view and is no longer, so that it is shown again. */
-function lookAt(state: AgentState, messages: readonly Message[]): void {
-  const showings = Object.entries(showingsIn(state));
-  if (showings.length === 0) return;
-  const inView = partsOf(messages, new Set(showings.map(([, { toolUseId }]) => toolUseId)));
-  for (const [path, { toolUseId, seen }] of showings) {
-    const isThere = inView.get(toolUseId)?.some((text) => text.startsWith(opening(path))) ?? false;
-    if (isThere && seen !== true) show(state, path, toolUseId, true);
-    if (!isThere && seen === true) hide(state, path);
-  }
-}
-
-/** The texts of these results, by call. */
-function partsOf(
-  messages: readonly Message[],
-  toolUseIds: ReadonlySet<string>,
-): ReadonlyMap<string, readonly string[]> {
-  const found = new Map<string, readonly string[]>();
-  for (const { role, content } of messages) {
-    if (role !== 'tool') continue;
-    for (const block of content) {
-      if (block.type !== 'tool_result' || !toolUseIds.has(block.toolUseId)) continue;
-      found.set(
-        block.toolUseId,
-        block.output.flatMap((part) => (part.type === 'text' ? [part.text] : [])),
-      );
-    }
-  }
-  return found;
+function isShown(context: readonly Message[], path: string): boolean {
+  return context.some((message) =>
+    toolResultsOf(message).some(({ output }) =>
+      output.some((part) => part.type === 'text' && part.text.startsWith(opening(path))),
+    ),
+  );
 }
 
 function opening(path: string): string {
   return `<agents_file path=${JSON.stringify(path)}>`;
-}
-
-/** Reads the stored state. Its form is trusted: only this module writes it. */
-function showingsIn(state: AgentState): Readonly<Record<string, Showing>> {
-  return (state.extensions[NAME]?.shown ?? {}) as unknown as Readonly<Record<string, Showing>>;
-}
-
-function show(state: AgentState, path: string, toolUseId: string, seen?: true): void {
-  const showing = { toolUseId, ...(seen ? { seen } : {}) };
-  state.extensions[NAME] = { shown: { ...showingsIn(state), [path]: showing } as never };
-}
-
-function hide(state: AgentState, path: string): void {
-  const { [path]: _, ...rest } = showingsIn(state);
-  state.extensions[NAME] = { shown: rest as never };
 }

@@ -12,7 +12,7 @@ import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { CapabilityRegistry, HarnessAgent, HarnessConfigError } from '../../src/index.js';
+import { HarnessAgent, HarnessConfigError } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 const tool = defineTool({ name: 'echo', description: '', input: z.object({}), execute: () => 'x' });
@@ -58,13 +58,11 @@ describe('build', () => {
     ]);
   });
 
-  it('refuses a capability whose name is not in snake_case, given or resolved', () => {
-    const registry = new CapabilityRegistry().register('made', () => ({ name: 'madeHere' }));
+  it('refuses a capability whose name is not in snake_case', () => {
     const names = ['my_capability', 'a1', 'my-capability', 'myCapability', 'my capability', '_mine', ''];
     const issues = issuesOf(() =>
       base()
-        .registry(registry)
-        .use(...names.map((name) => ({ name })), 'made')
+        .use(...names.map((name) => ({ name })))
         .build(),
     );
     expect(issues.map((issue) => issue.split(' is not in snake_case')[0])).toEqual([
@@ -73,35 +71,6 @@ describe('build', () => {
       'capabilities[4].name: "my capability"',
       'capabilities[5].name: "_mine"',
       'capabilities[6].name: ""',
-      'capabilities[7].name: "madeHere"',
-    ]);
-  });
-
-  it('refuses an unknown capability and says which are known', () => {
-    const registry = new CapabilityRegistry().register('known', () => ({ name: 'known' }));
-    const [issue] = issuesOf(() => base().registry(registry).use('unknown').build());
-    expect(issue).toContain('capabilities[0]: there is no capability named "unknown" (known: known)');
-  });
-
-  it('resolves capabilities by name, with their configuration', () => {
-    const seen: unknown[] = [];
-    const registry = new CapabilityRegistry().register('c', (config) => {
-      seen.push(config);
-      return { name: 'c' };
-    });
-    base()
-      .registry(registry)
-      .use({ ref: 'c', config: { a: 1 } })
-      .build();
-    expect(seen).toEqual([{ a: 1 }]);
-  });
-
-  it('names the capability whose configuration is refused', () => {
-    const registry = new CapabilityRegistry().register('c', () => {
-      throw new Error('a: must be a number');
-    });
-    expect(issuesOf(() => base().registry(registry).use('c').build())).toEqual([
-      'capabilities[0].c: a: must be a number',
     ]);
   });
 

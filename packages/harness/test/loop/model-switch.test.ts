@@ -96,8 +96,7 @@ describe('compaction from a configuration file', () => {
       .model(modelOf('large', [...rounds, { text: 'looked' }], LARGE))
       .workspace(scratch())
       .tools(look)
-      .registry(registry)
-      .use({ ref: 'compaction', config }, 'tool_result_eviction')
+      .use(await registry.load({ ref: 'compaction', config }), await registry.load('tool_result_eviction'))
       .build();
     const events = await collect(agent.stream('Look', context));
     expect(events.filter((event) => event.type === 'context.compacted')[0]).toMatchObject({
