@@ -70,5 +70,5 @@ export { formatRule } from './lib/permission-rule.js';
 export { pendingCalls } from './loop/approvals.js';
 export type { CallControl, CallProgress, StepControl } from './loop/control.js';
 export type { ModelFailure } from './loop/model-fallback.js';
-export type { OutputSchema } from './output/output-format.js';
+export type { OutputSchema } from './output/requested-output.js';
 export { type SentEvent, serverSentEvents } from './server-sent-events.js';

@@ -15,8 +15,7 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import type { CallControl } from '../loop/control.js';
-import { type OutputSchema, outputFormat } from '../output/output-format.js';
-import { RequestedOutput } from '../output/requested-output.js';
+import { type OutputSchema, RequestedOutput } from '../output/requested-output.js';
 
 const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({
@@ -64,7 +63,7 @@ export interface CallOptions extends CallControl {
    */
   readonly decisions?: Decisions;
   /**
-   * The form that the answer must have: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
+   * The form that the answer must have, an object: zod, another Standard Schema that gives JSON Schema, or JSON Schema. A model with
    * `structuredOutput` is given it as its response format, any other as the tool `final_answer`.
    */
   readonly output?: StandardSchema | JsonObject;
@@ -122,7 +121,7 @@ export function requestedOutput(
   toolNames: ReadonlySet<string>,
 ): RequestedOutput | undefined {
   const repairs = parseWith(repairsSchema, outputRepairs, 'outputRepairs');
-  return output === undefined ? undefined : new RequestedOutput(outputFormat(output, toolNames), repairs);
+  return output === undefined ? undefined : new RequestedOutput(output, toolNames, repairs);
 }
 
 /** The outcome of a call. */

@@ -119,7 +119,7 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
     system: scope.system === '' ? undefined : scope.system,
     messages: [...readableBy(scope.model, scope.state.context), ...scope.reminders],
     tools: scope.tools,
-    ...(scope.model.structuredOutput && output ? { responseFormat: output.format.responseFormat } : {}),
+    ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,
     temperature: call.control.temperature ?? settings.temperature,
     ...definedOf({

@@ -221,7 +221,7 @@ export class RunningCall {
 
   /** The tool that takes the answer, for models that have no response format. */
   get answerTool(): ToolDefinition | undefined {
-    return this.scope.model.structuredOutput ? undefined : this.options.output?.format.tool;
+    return this.scope.model.structuredOutput ? undefined : this.options.output?.tool;
   }
 
   /** Appends messages to the conversation. */

@@ -1,22 +1,66 @@
-import { InvalidInputError, type Message, textOf, userMessage } from '@x/core';
+import {
+  compileSchema,
+  errorText,
+  InvalidInputError,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type ResponseFormat,
+  type StandardSchema,
+  type ToolDefinition,
+  textOf,
+  userMessage,
+} from '@x/core';
 import { OutputError } from '../errors/output-error.js';
-import type { OutputFormat } from './output-format.js';
+import { closeObjects } from './close-objects.js';
+
+/** The form of an answer: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. It describes an object. */
+export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
 /** The verdict on an answer: taken, or refused with a message for the model. */
 export type Judgment =
   | { readonly taken: true }
   | { readonly taken: false; readonly attempt: number; readonly error: string; readonly complaint: Message };
 
+const NAME = 'final_answer';
+
 /** The answer that one call asks for: its form, and what has been given so far. */
 export class RequestedOutput {
-  readonly format: OutputFormat;
+  /** For models with `structuredOutput`. */
+  readonly responseFormat: ResponseFormat;
+  /** For all others: the answer is the input of this tool. */
+  readonly tool: ToolDefinition;
+  readonly #parse: (value: JsonValue) => Promise<unknown>;
   readonly #maxRepairs: number;
   #rejected = 0;
   #value: unknown;
 
-  /** @param maxRepairs Answers that are sent back before the call fails. */
-  constructor(format: OutputFormat, maxRepairs: number) {
-    this.format = format;
+  /**
+   * @param taken Names of tools, which the answer's tool must not have.
+   * @param maxRepairs Answers that are sent back before the call fails.
+   * @throws {InvalidInputError} when the schema cannot be told to a model.
+   */
+  constructor(output: OutputSchema<unknown>, taken: ReadonlySet<string>, maxRepairs: number) {
+    const { jsonSchema, parse } = compileSchema(output, {
+      owner: 'call options',
+      path: 'output',
+      value: 'answer',
+    });
+    if (jsonSchema.type !== 'object') {
+      const message = 'must describe an object, as providers take nothing else: put it into a field of one';
+      throw new InvalidInputError('call options', [{ path: 'output', message }]);
+    }
+    const schema = closeObjects(jsonSchema);
+    let name = NAME;
+    for (let number = 2; taken.has(name); number++) name = `${NAME}_${number}`;
+    this.responseFormat = { type: 'json', schema, name: NAME };
+    this.tool = {
+      name,
+      description:
+        'Gives your final answer. Call it once, alone, when everything else is done; its input is the whole answer.',
+      inputSchema: schema,
+    };
+    this.#parse = parse;
     this.#maxRepairs = maxRepairs;
   }
 
@@ -39,19 +83,37 @@ export class RequestedOutput {
   async judge(message: Message | undefined, byTool: boolean): Promise<Judgment> {
     const text = message === undefined ? '' : textOf(message);
     try {
-      this.#value = await this.format.read(text);
+      this.#value = await this.#parse(parseAnswer(text));
       return { taken: true };
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       this.#rejected++;
       if (this.#rejected > this.#maxRepairs) throw new OutputError(text, this.#rejected, error);
       const how = byTool
-        ? `Call ${this.format.tool.name} with the corrected answer.`
+        ? `Call ${this.tool.name} with the corrected answer.`
         : 'Answer again, with the corrected JSON and nothing else.';
       const complaint = userMessage(`Your answer cannot be used. ${error.message} ${how}`, {
         kind: 'synthetic',
       });
       return { taken: false, attempt: this.#rejected, error: error.message, complaint };
     }
+  }
+}
+
+const FENCED = /^```[a-z]*\s*\n(.*)\n\s*```$/is;
+
+/**
+ * The JSON of an answer, also of one in a Markdown fence.
+ *
+ * @throws {InvalidInputError} when it is no JSON.
+ */
+function parseAnswer(text: string): JsonValue {
+  const trimmed = text.trim();
+  const json = FENCED.exec(trimmed)?.[1] ?? trimmed;
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch (cause) {
+    const message = `it is not JSON: ${errorText(cause)}`;
+    throw new InvalidInputError('answer', [{ path: '', message }], { cause });
   }
 }
