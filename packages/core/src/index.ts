@@ -70,6 +70,7 @@ export { digest, randomHex } from './lib/digest.js';
 export { decodeSegment, encodeSegment, fileSegment } from './lib/encode-segment.js';
 export { isObject, type JsonObject, type JsonValue, jsonText } from './lib/json.js';
 export { jsonObjectSchema, jsonValueSchema } from './lib/json-schemas.js';
+export { runTimed } from './lib/run-timed.js';
 export { errorText, headOf, nearNames, tailOf } from './lib/text.js';
 export { checkMessages, readMessages } from './messages/check-messages.js';
 export type {

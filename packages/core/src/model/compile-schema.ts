@@ -1,7 +1,9 @@
 import { dereference, type OutputUnit, type Schema, type SchemaDraft, validate } from '@cfworker/json-schema';
 import { formatPath } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
+import { TimeLimitError } from '../lib/deadline.js';
 import type { JsonObject } from '../lib/json.js';
+import { runTimed } from '../lib/run-timed.js';
 
 /** A schema that a model can be given, and that checks the input which the model writes. */
 export interface CompiledSchema<Output> {
@@ -121,44 +123,19 @@ function refuseUncheckable(part: Schema, lookup: ReturnType<typeof dereference>)
 }
 
 const LIMIT_MS = 500;
-let timed: ((task: () => void) => void) | undefined;
 
-/** Runs a check under a limit of time: patterns and formats backtrack, and are often a stranger's. */
+/** Runs a check under a limit of time; what cannot be checked is refused with the reason. */
 function within(check: () => readonly OutputUnit[]): readonly OutputUnit[] {
-  let errors: readonly OutputUnit[] = [];
-  timed ??= timedRunner();
   try {
-    timed(() => {
-      errors = check();
-    });
-    return errors;
+    return runTimed(LIMIT_MS, check);
   } catch (error) {
-    const words = unchecked(error);
-    if (words === undefined) throw error;
+    const isDeep = error instanceof RangeError;
+    if (!isDeep && !TimeLimitError.isInstance(error)) throw error;
+    const words = isDeep
+      ? 'is nested too deeply'
+      : `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
     return [{ keyword: 'limit', keywordLocation: '', instanceLocation: '#', error: words }];
   }
-}
-
-/** Only `node:vm` can end a match that backtracks; where there is none, the runtime limits its programs itself. */
-function timedRunner(): (task: () => void) => void {
-  const vm = typeof process === 'object' ? process.getBuiltinModule?.('node:vm') : undefined;
-  if (vm === undefined) return (task) => task();
-  const sandbox = vm.createContext({ task: undefined as (() => void) | undefined });
-  const script = new vm.Script('task()');
-  return (task) => {
-    sandbox.task = task;
-    try {
-      script.runInContext(sandbox, { timeout: LIMIT_MS });
-    } finally {
-      sandbox.task = undefined;
-    }
-  };
-}
-
-function unchecked(error: unknown): string | undefined {
-  if (error instanceof RangeError) return 'is nested too deeply';
-  if ((error as { readonly code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') return undefined;
-  return `takes more than ${LIMIT_MS} ms to be checked; shorten it`;
 }
 
 /** Keywords whose errors only announce those of a part. */

@@ -1,6 +1,7 @@
 import {
   type AgentEvent,
   AgentState,
+  type Capability,
   CapabilityError,
   type CompactionOutcome,
   type ErasedUser,
@@ -9,6 +10,7 @@ import {
   type Message,
   openSession,
   type PermissionContext,
+  type ReasonScope,
   RuntimeContext,
   type SessionKey,
   type SessionLog,
@@ -172,20 +174,10 @@ export class HarnessAgent {
     context: RuntimeContext,
     options: { readonly instructions?: string; readonly signal?: AbortSignal } = {},
   ): Promise<CompactionOutcome> {
-    const capability = this.#parts.capabilities.find((candidate) => candidate.compact !== undefined);
-    if (capability?.compact === undefined) {
-      throw new CapabilityError('compact', 'No capability can compact: add compaction() with .use().');
-    }
-    const compact = capability.compact.bind(capability);
-    return this.#turns.take(context, { signal: options.signal }, async (call) => {
-      const scope = await call.reasonScope();
-      const { instructions } = options;
-      const outcome = await call.waitFor(`compact of "${capability.name}"`, () =>
-        compact(scope, { instructions }),
-      );
-      await call.save();
-      return outcome;
-    });
+    const { signal, instructions } = options;
+    return this.#command('compact', context, signal, (capability, scope) =>
+      capability.compact?.(scope, { instructions }),
+    );
   }
 
   /**
@@ -195,16 +187,24 @@ export class HarnessAgent {
    * @throws {CapabilityError} without a capability that can.
    */
   async undo(context: RuntimeContext, options: CallOptions = {}): Promise<boolean> {
-    const capability = this.#parts.capabilities.find((candidate) => candidate.undo !== undefined);
-    if (capability?.undo === undefined) {
-      throw new CapabilityError('undo', 'No capability can undo a compaction: add compaction() with .use().');
+    return this.#command('undo', context, options.signal, (capability, scope) => capability.undo?.(scope));
+  }
+
+  async #command<Result>(
+    name: 'compact' | 'undo',
+    context: RuntimeContext,
+    signal: AbortSignal | undefined,
+    run: (capability: Capability, scope: ReasonScope) => Promise<Result> | undefined,
+  ): Promise<Result> {
+    const capability = this.#parts.capabilities.find((candidate) => candidate[name] !== undefined);
+    if (capability === undefined) {
+      throw new CapabilityError(name, `No capability can ${name}: add compaction() with .use().`);
     }
-    const undo = capability.undo.bind(capability);
-    return this.#turns.take(context, { signal: options.signal }, async (call) => {
+    return this.#turns.take(context, { signal }, async (call) => {
       const scope = await call.reasonScope();
-      const undone = await call.waitFor(`undo of "${capability.name}"`, () => undo(scope));
-      if (undone) await call.save();
-      return undone;
+      const result = await call.waitFor(`${name} of "${capability.name}"`, () => run(capability, scope));
+      await call.save();
+      return result as Result;
     });
   }
 

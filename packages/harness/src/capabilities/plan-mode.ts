@@ -29,10 +29,6 @@ export const planModeConfigSchema = z.strictObject({
 
 export type PlanModeConfig = z.input<typeof planModeConfigSchema>;
 
-const UNREADABLE =
-  'The agent has no tool read_file: once a compaction took the plan out of its view it cannot read it again. Add ' +
-  'workspaceTools(), or a read_file of your own.';
-
 /**
  * Brings plan mode: `plan_enter`, `plan_write` and `plan_exit`. While it is on, tools that may change something are denied
  * against every rule. The plan is one file per session below `plans/` of the storage; leaving plan mode takes a human's
@@ -47,15 +43,11 @@ export function planMode(config: PlanModeConfig = {}): Capability {
     NAME,
     allowed.map(({ tool }, index) => ({ path: `allow[${index}]`, tool })),
   );
-  let unreadable = false;
 
   return {
     name: NAME,
     tools: [planEnter, planWrite, planExit],
-    install(agent) {
-      references.install(agent);
-      unreadable = !agent.tools.some(({ definition }) => definition.name === 'read_file');
-    },
+    install: (agent) => references.install(agent),
     aroundCall(scope, next) {
       references.warn(scope);
       return next();
@@ -77,11 +69,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
           'the user to approve it with plan_exit.',
       };
     },
-    aroundTool(call: ToolUseBlock, { tool, state, agentId, emit }, next) {
-      if (tool === planWrite && unreadable) {
-        unreadable = false;
-        emit({ type: 'warning', source: NAME, message: UNREADABLE });
-      }
+    aroundTool(call: ToolUseBlock, { tool, state, agentId }, next) {
       if (tool === planWrite && state.planModeContext.planFile === undefined) {
         state.planModeContext = { ...state.planModeContext, planFile: planFileOf(agentId, state) };
       }

@@ -1,24 +1,19 @@
-import { type AgentEvent, type DraftReference, unlessAborted } from '@x/core';
+import { type AgentEvent, unlessAborted } from '@x/core';
 import { HarnessError } from '../errors/harness-error.js';
 
 /** Events that stay for a reader who comes back, and that the first reader may be behind before the call waits. */
 const KEPT = 1_024;
-/** Events that the first reader is behind before deltas are joined. */
-const SLACK = 256;
 
 type Outcome<Result> = { readonly result: Result } | { readonly cause: unknown };
 
 /**
  * The events of one call, in order, for any number of readers. Where there is a first reader the call waits for it, once
- * that is {@link KEPT} events behind; deltas that no reader has seen are joined before. Pushing and reading cost the same
- * at any length.
+ * that is {@link KEPT} events behind. Pushing and reading cost the same at any length.
  */
 export class EventJournal<Result> {
   #events: AgentEvent[] = [];
   /** Events that are no longer in the list. */
   #dropped = 0;
-  /** Events that some reader has had: they stay as they are. */
-  #seen = 0;
   /** Events that the first reader has had. */
   #first: number | undefined;
   #outcome: Outcome<Result> | undefined;
@@ -32,10 +27,7 @@ export class EventJournal<Result> {
   /** Adds an event. What comes after the end, as of work in the background, is for no reader. */
   push(event: AgentEvent): void {
     if (this.#outcome !== undefined) return;
-    const last = this.#end > this.#seen && this.#behind > SLACK ? this.#events.at(-1) : undefined;
-    const both = last && joined(last, event);
-    if (both === undefined) this.#events.push(event);
-    else this.#events[this.#events.length - 1] = both;
+    this.#events.push(event);
     const excess = Math.min(this.#events.length - KEPT, (this.#first ?? this.#end) - this.#dropped);
     // Rarely, and many at once: taking one from the front costs as much as the list is long.
     if (excess >= KEPT) {
@@ -86,7 +78,7 @@ export class EventJournal<Result> {
         while (next < this.#end) {
           const event = this.#events[next - this.#dropped];
           if (event === undefined) throw eventsGone();
-          this.#seen = Math.max(this.#seen, ++next);
+          next++;
           if (isFirst && this.#first !== undefined) {
             this.#first = next;
             if (this.#behind < KEPT) this.#wake();
@@ -125,33 +117,6 @@ export class EventJournal<Result> {
   #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
-}
-
-/** The two as one event, where the later goes on with what the earlier said. */
-function joined(earlier: AgentEvent, later: AgentEvent): AgentEvent | undefined {
-  switch (later.type) {
-    case 'text.delta':
-    case 'thinking.delta':
-      if (earlier.type !== later.type || !isSameDraft(earlier, later)) return undefined;
-      return { ...later, text: earlier.text + later.text };
-    case 'tool.delta':
-      if (earlier.type !== 'tool.delta' || earlier.toolUseId !== later.toolUseId) return undefined;
-      if (!isSameDraft(earlier, later)) return undefined;
-      return { ...later, inputDelta: earlier.inputDelta + later.inputDelta };
-    case 'tool.progress':
-      return earlier.type === 'tool.progress' && earlier.toolUseId === later.toolUseId ? later : undefined;
-    case 'subagent.event': {
-      if (earlier.type !== 'subagent.event' || earlier.taskId !== later.taskId) return undefined;
-      const event = joined(earlier.event, later.event);
-      return event && { ...later, event };
-    }
-    default:
-      return undefined;
-  }
-}
-
-function isSameDraft(earlier: DraftReference, later: DraftReference): boolean {
-  return earlier.messageId === later.messageId && earlier.draft === later.draft;
 }
 
 function eventsGone(): HarnessError {

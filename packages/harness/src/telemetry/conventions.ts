@@ -39,10 +39,7 @@ export const ATTRIBUTE = {
   outputTokens: 'gen_ai.usage.output_tokens',
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
   cacheWriteTokens: 'gen_ai.usage.cache_write.input_tokens',
-  /** The earlier name of `cacheWriteTokens`, which many backends still read. */
-  cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
-  tokenType: 'gen_ai.token.type',
   tokenModality: 'gen_ai.token.modality',
   toolName: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
@@ -159,8 +156,6 @@ export function createInstruments(meter: Meter) {
       'gen_ai.client.inference.usage.reasoning.output_tokens',
       'Output tokens used for reasoning.',
     ),
-    /** The earlier histogram of tokens, which most dashboards still read. */
-    tokenUsage: histogram('gen_ai.client.token.usage', 'Tokens of a model call.', '{token}', TOKENS),
     cacheShare: histogram(
       'x.agent.cache.share',
       'Share of a request’s input tokens that came from the provider’s cache.',

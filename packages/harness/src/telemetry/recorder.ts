@@ -50,12 +50,7 @@ export function usageAttributes(usage: Usage | undefined): Attributes {
     [ATTRIBUTE.inputTokens]: usage.inputTokens,
     [ATTRIBUTE.outputTokens]: usage.outputTokens,
     ...(cachedInputTokens === undefined ? {} : { [ATTRIBUTE.cacheReadTokens]: cachedInputTokens }),
-    ...(cacheWriteTokens === undefined
-      ? {}
-      : {
-          [ATTRIBUTE.cacheWriteTokens]: cacheWriteTokens,
-          [ATTRIBUTE.cacheCreationTokens]: cacheWriteTokens,
-        }),
+    ...(cacheWriteTokens === undefined ? {} : { [ATTRIBUTE.cacheWriteTokens]: cacheWriteTokens }),
     ...(reasoningTokens === undefined ? {} : { [ATTRIBUTE.reasoningTokens]: reasoningTokens }),
   };
 }
@@ -75,8 +70,6 @@ export function recordUsage(instruments: Instruments, usage: Usage, attributes: 
   if (reasoningTokens !== undefined) instruments.reasoningTokens.add(reasoningTokens, counted);
   instruments.operationInputTokens.record(inputTokens, attributes);
   instruments.operationOutputTokens.record(outputTokens, attributes);
-  instruments.tokenUsage.record(inputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'input' });
-  instruments.tokenUsage.record(outputTokens, { ...attributes, [ATTRIBUTE.tokenType]: 'output' });
 }
 
 /** The conventions' names of providers that adapters know by another one. */

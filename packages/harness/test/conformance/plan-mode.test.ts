@@ -74,7 +74,6 @@ it('an agent that cannot read what is put into files is told of once, when it is
   const script = [
     call('plan_enter'),
     call('plan_write', { content: 'one' }),
-    call('plan_write', { content: 'two' }),
     call('print'),
     call('print'),
     { text: 'ok' },
@@ -82,7 +81,6 @@ it('an agent that cannot read what is put into files is told of once, when it is
   const blind = build(script, { readable: false });
   await blind.agent.call('go', context);
   expect(blind.warnings).toMatchObject([
-    { source: 'plan_mode', message: expect.stringContaining('workspaceTools()') },
     { source: 'tool_result_eviction', message: expect.stringContaining('workspaceTools()') },
   ]);
   const seeing = build(script);

@@ -1,10 +1,11 @@
-import { createContext, Script } from 'node:vm';
 import {
   defineTool,
   errorText,
   headOf,
   InvalidInputError,
   readText,
+  runTimed,
+  TimeLimitError,
   type Tool,
   type Workspace,
   WorkspaceError,
@@ -84,31 +85,21 @@ async function* files(
   }
 }
 
-/**
- * The indexes of matching lines. The pattern comes from a model, and a regular expression can take exponential time:
- * a script with a time-out is the one place where V8 lets it be stopped.
- */
+/** Finds the indexes of matching lines. The pattern comes from a model. */
 function lineSearch(
   pattern: string,
   flags: string,
 ): (lines: readonly string[], file: string) => readonly number[] {
   const expression = compile(pattern, flags);
-  const context = createContext({ expression, lines: [] as readonly string[] });
-  const script = new Script(
-    'lines.reduce((found, line, i) => (expression.test(line) ? (found.push(i), found) : found), [])',
-  );
   return (lines, file) => {
-    context.lines = lines;
     try {
-      return script.runInContext(context, { timeout: PATTERN_TIMEOUT_MS }) as readonly number[];
+      return runTimed(PATTERN_TIMEOUT_MS, () =>
+        lines.flatMap((line, index) => (expression.test(line) ? [index] : [])),
+      );
     } catch (error) {
-      if ((error as { code?: unknown }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
-      throw new InvalidInputError('input of tool grep_files', [
-        {
-          path: 'pattern',
-          message: `takes more than ${PATTERN_TIMEOUT_MS} ms on ${file}; avoid nested repetition`,
-        },
-      ]);
+      if (!TimeLimitError.isInstance(error)) throw error;
+      const message = `takes more than ${PATTERN_TIMEOUT_MS} ms on ${file}; avoid nested repetition`;
+      throw new InvalidInputError('input of tool grep_files', [{ path: 'pattern', message }]);
     }
   };
 }
