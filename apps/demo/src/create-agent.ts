@@ -11,7 +11,6 @@ import {
 } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import {
-  findSandbox,
   HarnessAgent,
   planMode,
   type SubagentDefinition,
@@ -74,8 +73,6 @@ interface CreateAgentOptions {
   readonly background?: Model | null | undefined;
   /** The directory of this machine's files. */
   readonly data: string;
-  /** True where several users share this machine: none of them runs commands outside of a sandbox. Default false. */
-  readonly shared?: boolean | undefined;
   /** The storage of sessions, logs and reports. Default: files in `data`. */
   readonly storage?: Storage | undefined;
   /** The repository that the agent may read. */
@@ -88,7 +85,7 @@ interface CreateAgentOptions {
 
 /** The demo's agent: every package of the house, put together from parts. */
 export function createAgent(options: CreateAgentOptions): DemoAgent {
-  const { model, embedded, data, repo, onEvent, shared = false, unattended = false } = options;
+  const { model, embedded, data, repo, onEvent, unattended = false } = options;
   const { storage = openFiles(data) } = options;
   // The guide can write neither: its record is the summary, and facts are found by rule.
   const { background = embedded ? null : undefined } = options;
@@ -112,17 +109,14 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     ...(background === undefined ? {} : { model: background }),
   });
 
-  // The demo's data may lie in the repository: commands are not to read it, other users' least of all.
+  // The demo's data may lie in the repository: commands are not to read it.
   const hidden = dataWithin(repo, data).map((name) => join(repo, name));
-  const commands =
-    shared && findSandbox() === undefined ? [] : [shell({ cwd: repo, sandbox: 'auto', hidden })];
 
   const agent = HarnessAgent.builder()
     .name(AGENT)
     .systemPrompt(SYSTEM_PROMPT)
     .model(model)
     .workspace(workspace)
-    // Each user has an agent and a directory of their own.
     .isolation('shared')
     .session(store)
     .tokenCounter(counter)
@@ -137,7 +131,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
         maxReadChars: Math.min(20_000, Math.floor(maxResultChars / 2)),
         ignore: ['node_modules', '.git', 'dist', 'coverage'],
       }),
-      ...commands,
+      shell({ cwd: repo, sandbox: 'auto', hidden }),
       remembering,
       ...(embedded ? [] : [planMode(), subagents(SUBAGENTS)]),
       sessionHistory({ withoutUser: 'shared' }),
@@ -157,7 +151,7 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
   };
 }
 
-/** Names the directory of the repository in which the demo's own data is, where it is: others' files are in it. */
+/** Names the directory of the repository in which the demo's own data is, where it is. */
 function dataWithin(repo: string, data: string): readonly string[] {
   const [first = ''] = relative(repo, data).split(sep);
   return first === '' || first === '..' ? [] : [first];

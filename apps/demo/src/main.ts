@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { InvalidInputError, XError } from '@x/core';
+import { tiktokenCounter } from '@x/compaction/tiktoken';
+import { type AgentEvent, InvalidInputError, XError } from '@x/core';
+import { modelPrices } from '../../cli/src/model-prices.js';
+import { HarnessBackend } from './backend/harness-backend.js';
 import { chooseModel } from './choose-model.js';
+import { createAgent } from './create-agent.js';
 import { once } from './once.js';
-import { type OpenedUser, openUser } from './open-user.js';
-import type { Backend, BackendInfo } from './server/backend.js';
+import type { BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
 
@@ -41,58 +44,63 @@ async function main(): Promise<number> {
   return settings.once === undefined ? serve(settings) : runOnce(settings, settings.once);
 }
 
-async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
-  const choice = await chooseModel(process.env, settings);
-  // Opened as for the page, which can show later what was done here.
-  const starters = STARTERS;
-  const opened = await openUser({
-    settings,
-    choice,
-    user: undefined,
-    version: version(),
-    starters,
-    unattended: true,
+/** Opens the agent, and the page's backend over it. */
+async function open(settings: DemoSettings, paceMs: number, unattended = false) {
+  const choice = await chooseModel(process.env, { ...settings, paceMs });
+  const { id, contextWindow = 0 } = choice.model;
+  let backend: HarnessBackend | undefined;
+  const onEvent = (event: AgentEvent) => backend?.onEvent(event);
+  const demo = createAgent({ ...choice, data: settings.data, repo: settings.repo, unattended, onEvent });
+  const { triggerTokens, compaction } = demo;
+  const { embedded } = choice;
+  const workspace = `files in ${settings.data}`;
+  const model = { id, embedded, prices: embedded ? undefined : modelPrices(id) };
+  const info = { version: version(), model, contextWindow, triggerTokens, compaction, workspace };
+  const opened = new HarnessBackend({
+    demo,
+    counter: tiktokenCounter(),
+    info: { ...info, plans: !embedded, starters: STARTERS },
   });
-  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${opened.storageName}`);
-  onSignals(() => opened.demo.agent.close());
-  const completed = await once(opened.demo, { prompt, session: settings.session, output: process.stdout });
-  await opened.closeAgent();
-  await opened.closeStorage();
+  backend = opened;
+  console.log(`Model ${id}${embedded ? ' (rules, no LLM)' : ''}, ${workspace}`);
+  return {
+    demo,
+    backend: opened,
+    async closeAgent() {
+      await demo.agent.close();
+      await opened.close();
+    },
+  };
+}
+
+async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
+  // With the page's backend, which can show later what was done here.
+  const { demo, closeAgent } = await open(settings, 0, true);
+  onSignals(() => demo.agent.close());
+  const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
+  await closeAgent();
+  await demo.store.close();
   return completed ? 0 : 1;
 }
 
 async function serve(settings: DemoSettings): Promise<number> {
-  const { host, port, token, users } = settings;
-  const choice = await chooseModel(process.env, { ...settings, paceMs: PACE_MS });
-  const opened = new Map<string | undefined, OpenedUser>();
-  for (const user of users ? Object.keys(users) : [undefined]) {
-    opened.set(user, await openUser({ settings, choice, user, version: version(), starters: STARTERS }));
-  }
-  const backendOf = (user: string | undefined): Backend => {
-    const found = opened.get(user);
-    if (!found) throw new Error('A token was accepted that belongs to nobody.');
-    return found.backend;
-  };
+  const { host, port, token } = settings;
+  const { demo, backend, closeAgent } = await open(settings, PACE_MS);
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
-  const server = createServer({ backend: backendOf, webRoot, host, port, token, users });
+  const server = createServer({ backend, webRoot, host, port, token });
   const url = await server.listen().catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     const message = `port ${port} is taken; choose another with --port, or end what listens there`;
     throw new InvalidInputError('settings', [{ path: 'port', message }], { cause: error });
   });
-  let resumed = 0;
-  for (const { backend } of opened.values()) resumed += await backend.resumeInterrupted();
+  const resumed = await backend.resumeInterrupted();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
-  const [first] = opened.values();
-  console.log(`Model ${choice.model.id}${choice.embedded ? ' (rules, no LLM)' : ''}, ${first?.storageName}`);
-  const unwatch = [...opened.values()].map((each) => each.watch());
-  console.log(`\n  Open ${url}${users ? '?token=… with the token of a user' : ''}\n`);
+  console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
-  for (const end of unwatch) end();
-  for (const each of opened.values()) await each.closeAgent();
+  await closeAgent();
   await server.close();
-  for (const each of opened.values()) await each.closeStorage();
+  await demo.store.close();
   return 0;
 }
 

@@ -28,37 +28,27 @@ interface HarnessBackendOptions {
   readonly demo: DemoAgent;
   readonly counter: TokenCounter;
   readonly info: BackendInfo;
-  /** Whose sessions these are; none where there is one user alone. */
-  readonly userId?: string | undefined;
 }
 
 const decoder = new TextDecoder();
 /** Files that the page lists at most. */
 const MAX_FILES = 50;
-/** How often other servers' sessions are looked at. */
-const WATCH_INTERVAL_MS = 1_000;
-/** Milliseconds of a lease that only probes whether another process holds one. */
-const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
   readonly memory: WorkspaceMemory;
-  readonly #userId: string | undefined;
   readonly #demo: DemoAgent;
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
   readonly #live = new Map<string, Promise<LiveSession>>();
-  /** By session, the stored version in which no call was open. */
-  readonly #orderly = new Map<string, number>();
   readonly #list: SessionList;
 
-  constructor({ demo, counter, info, userId }: HarnessBackendOptions) {
-    this.memory = new WorkspaceMemory({ workspace: demo.storage, index: demo.memoryIndex, userId });
-    this.#userId = userId;
+  constructor({ demo, counter, info }: HarnessBackendOptions) {
+    this.memory = new WorkspaceMemory({ workspace: demo.storage, index: demo.memoryIndex });
     this.#demo = demo;
     this.#counter = counter;
     this.#info = info;
-    this.#list = new SessionList(demo, userId, this.#live);
+    this.#list = new SessionList(demo, this.#live);
   }
 
   /** Hears what the agent does. */
@@ -77,53 +67,6 @@ export class HarnessBackend implements Backend {
       resumed++;
     }
     return resumed;
-  }
-
-  /**
-   * Follows what other servers that share the store do: their sessions are shown as they are stored, and a call whose
-   * server died is taken over once its lease has run out. Answers a function that ends it.
-   */
-  watch(intervalMs = WATCH_INTERVAL_MS): () => void {
-    let ended = false;
-    const look = async () => {
-      await this.#follow().catch((error: unknown) => {
-        process.emitWarning(`Other servers' sessions cannot be followed: ${String(error)}`);
-      });
-      if (!ended) timer = setTimeout(look, intervalMs).unref();
-    };
-    let timer = setTimeout(look, intervalMs).unref();
-    return () => {
-      ended = true;
-      clearTimeout(timer);
-    };
-  }
-
-  async #follow(): Promise<void> {
-    for await (const { key, version } of this.#list.stored()) {
-      const { sessionId } = key.parts;
-      const live = await this.#live.get(sessionId);
-      if (live?.busy) continue;
-      if (live !== undefined && live.version !== version) {
-        // After a call of our own there may be nothing to tell; another server may also have gone on already.
-        if (live.version !== undefined || !(await live.tellsAll())) await live.reload();
-        live.version = version;
-      }
-      if (this.#orderly.get(sessionId) !== version) await this.#takeOver(sessionId, version);
-    }
-  }
-
-  /** Goes on with a call whose process has ended. */
-  async #takeOver(sessionId: string, version: number): Promise<void> {
-    const state = await this.#demo.agent.state(this.#context(sessionId));
-    if (state?.activeCall === undefined) {
-      this.#orderly.set(sessionId, version);
-      return;
-    }
-    const lease = await this.#demo.store.lease?.(this.#key(sessionId), { ttlMs: PROBE_LEASE_MS });
-    if (lease === undefined) return;
-    await lease.release();
-    await (await this.#open(sessionId)).reload();
-    await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
   }
 
   async info(): Promise<BackendInfo> {
@@ -283,8 +226,8 @@ export class HarnessBackend implements Backend {
     { offset, length }: { readonly offset: number; readonly length: number },
   ): Promise<FilePart> {
     const { agent, storage } = this.#demo;
-    // What the agent keeps is all of one user where there is one alone.
-    const isKept = this.#userId === undefined && (await storage.stat(path).catch(() => undefined));
+    // What the agent keeps for itself is there too.
+    const isKept = await storage.stat(path).catch(() => undefined);
     const files = isKept ? storage : agent.files(this.#context('any'));
     const read = await files.read(path, { offset, length });
     const size = (await files.stat(path))?.size ?? read.length;
@@ -317,17 +260,16 @@ export class HarnessBackend implements Backend {
       .catch(() => {})
       .then(() => {
         session.running = undefined;
-        session.version = undefined;
       });
     await done;
   }
 
   #context(sessionId: string): RuntimeContext {
-    return RuntimeContext.of({ userId: this.#userId, sessionId });
+    return RuntimeContext.of({ sessionId });
   }
 
   #key(sessionId: string): SessionKey {
-    return SessionKey.of({ userId: this.#userId, agentId: AGENT, sessionId });
+    return SessionKey.of({ agentId: AGENT, sessionId });
   }
 
   #open(sessionId: string): Promise<LiveSession> {
@@ -340,15 +282,10 @@ export class HarnessBackend implements Backend {
     return opening;
   }
 
-  async #read(sessionId: string): Promise<LiveSession> {
-    const { agent, storage: workspace, store, tasks } = this.#demo;
-    const key = this.#key(sessionId);
-    // Before the rest: what is stored meanwhile is shown at the next look.
-    const version = (await store.load(key))?.version;
-    const context = this.#context(sessionId);
-    const session = await LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
-    session.version = version;
-    return session;
+  #read(sessionId: string): Promise<LiveSession> {
+    const { agent, storage: workspace, tasks } = this.#demo;
+    const [key, context] = [this.#key(sessionId), this.#context(sessionId)];
+    return LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
   }
 
   async #stored(sessionId: string) {

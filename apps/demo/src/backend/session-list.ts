@@ -3,27 +3,22 @@ import { AGENT, type DemoAgent } from '../create-agent.js';
 import type { SessionSummary } from '../server/backend.js';
 import type { LiveSession } from './live-session.js';
 
-/** The sessions of one user as a list shows them: those that are stored, and those that have only just begun. */
+/** The sessions as a list shows them: those that are stored, and those that have only just begun. */
 export class SessionList {
   readonly #demo: DemoAgent;
-  readonly #userId: string | undefined;
   readonly #live: ReadonlyMap<string, Promise<LiveSession>>;
   /** By session and version: what a list shows of a session changes only when it is stored anew. */
   readonly #summaries = new Map<string, { readonly version: number; readonly summary: SessionSummary }>();
 
-  constructor(demo: DemoAgent, userId: string | undefined, live: ReadonlyMap<string, Promise<LiveSession>>) {
+  constructor(demo: DemoAgent, live: ReadonlyMap<string, Promise<LiveSession>>) {
     this.#demo = demo;
-    this.#userId = userId;
     this.#live = live;
   }
 
-  /** Lists the stored sessions of this user only. A damaged one is left out with a warning, and named in `damaged`. */
+  /** Lists the stored sessions. A damaged one is left out with a warning, and named in `damaged`. */
   async *stored(damaged?: Set<string>): AsyncIterable<SessionInfo> {
-    const userId = this.#userId;
     try {
-      for await (const session of this.#demo.store.list({ agentId: AGENT, ...(userId ? { userId } : {}) })) {
-        if (session.key.parts.userId === userId) yield session;
-      }
+      yield* this.#demo.store.list({ agentId: AGENT });
     } catch (error) {
       // A store tells of them when it has listed all others.
       if (!SessionStoreError.isInstance(error) || error.code !== 'session_corrupt') throw error;
@@ -31,8 +26,7 @@ export class SessionList {
       const errors: readonly unknown[] = error.cause instanceof AggregateError ? error.cause.errors : [error];
       for (const each of errors) {
         const encoded = SessionStoreError.isInstance(each) ? each.sessionKey : undefined;
-        const parts = encoded === undefined ? undefined : SessionKey.parse(encoded).parts;
-        if (parts && parts.userId === userId) damaged?.add(parts.sessionId);
+        if (encoded !== undefined) damaged?.add(SessionKey.parse(encoded).parts.sessionId);
       }
     }
   }
@@ -64,15 +58,15 @@ export class SessionList {
   }
 
   async #summarize({ key, version, updatedAt, title }: SessionInfo): Promise<SessionSummary> {
-    const { sessionId: id, userId } = key.parts;
+    const { sessionId: id } = key.parts;
     const live = await this.#live.get(id)?.catch(() => undefined);
     const running = live?.busy ?? false;
     const known = this.#summaries.get(id);
     if (known?.version === version) return { ...known.summary, running };
-    // Of the whole session: the store counts what the model still sees.
+    // Of the whole session, as the page shows it: the store counts what the model still sees.
     let messageCount = 0;
-    const log = this.#demo.agent.log(RuntimeContext.of({ userId, sessionId: id }));
-    for await (const _ of log.read()) messageCount++;
+    const log = this.#demo.agent.log(RuntimeContext.of({ sessionId: id }));
+    for await (const { kind } of log.read()) if (kind !== 'summary') messageCount++;
     const told = live?.feed.transcript.title || title || id;
     const summary = { id, title: told, updatedAt, running, messageCount };
     this.#summaries.set(id, { version, summary });

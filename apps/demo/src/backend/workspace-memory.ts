@@ -13,18 +13,16 @@ interface WorkspaceMemoryOptions {
   readonly workspace: Workspace;
   /** The file of the index. */
   readonly index: string;
-  readonly userId?: string | undefined;
 }
 
-/** The memory of one user of the demo's agent, as files of the workspace. */
+/** The memory of the demo's agent, as files of the workspace. */
 export class WorkspaceMemory implements MemoryShelf {
   readonly #service: MemoryService;
-  readonly #scope: { readonly agentId: string; readonly userId?: string | undefined };
+  readonly #scope = { agentId: AGENT };
   readonly #prefix: string;
 
-  constructor({ workspace, index, userId }: WorkspaceMemoryOptions) {
+  constructor({ workspace, index }: WorkspaceMemoryOptions) {
     this.#service = new MemoryService({ workspace, index, withoutUser: 'shared', maintenance: false });
-    this.#scope = { agentId: AGENT, userId };
     this.#prefix = sessionPrefix(SessionKey.of({ ...this.#scope, sessionId: 'any' }));
   }
 

@@ -33,41 +33,21 @@ export function sameOrigin(host: string): MiddlewareHandler {
   };
 }
 
-declare module 'hono' {
-  interface ContextVariableMap {
-    /** Whose token was shown; none where there is one user alone. */
-    user: string | undefined;
-  }
-}
-
-/** Who is let in: a token, and whose it is. */
-export interface Access {
-  readonly token: string;
-  readonly user?: string | undefined;
-}
-
 /**
- * Lets in who knows a token: in `Authorization: Bearer …`, or once as `/?token=…`, which leaves a cookie, since event
+ * Lets in who knows the token: in `Authorization: Bearer …`, or once as `/?token=…`, which leaves a cookie, since event
  * streams cannot carry headers.
  */
-export function bearer(accesses: readonly Access[]): MiddlewareHandler {
-  // All are compared, so that the time tells nothing of whose it is.
-  const accessOf = (offered: string) => accesses.filter(({ token }) => matches(offered, token)).at(0);
-
+export function bearer(token: string): MiddlewareHandler {
   return async (context, next) => {
     const offered = context.req.query('token');
-    if (offered !== undefined && context.req.path === '/' && accessOf(offered)) {
+    if (offered !== undefined && context.req.path === '/' && matches(offered, token)) {
       // Behind a proxy that speaks TLS, which says so, the cookie goes nowhere else.
       const secure = context.req.header('x-forwarded-proto') === 'https';
       setCookie(context, COOKIE, offered, { httpOnly: true, sameSite: 'Strict', path: '/', secure });
       return context.redirect('/', 303);
     }
     const header = context.req.header('authorization')?.match(/^Bearer (.+)$/i)?.[1];
-    const access = accessOf(header ?? getCookie(context, COOKIE) ?? '');
-    if (access) {
-      context.set('user', access.user);
-      return next();
-    }
+    if (matches(header ?? getCookie(context, COOKIE) ?? '', token)) return next();
     const message = 'Open the address with ?token=… that the server printed when it started.';
     return apiError(context, 401, 'token_required', message);
   };

@@ -61,16 +61,6 @@ const eventsQuery = z.strictObject({
     }),
 });
 
-declare module 'hono' {
-  interface ContextVariableMap {
-    /** The backend of the user who asks. */
-    backend: Backend;
-  }
-}
-
-/** The backend of a user, as their token says; of `undefined` where there is one user alone. */
-export type BackendOf = (user: string | undefined) => Backend | Promise<Backend>;
-
 interface RouteOptions {
   readonly heartbeatMs: number;
   /** Aborted when the server closes, so that event streams end. */
@@ -78,110 +68,101 @@ interface RouteOptions {
 }
 
 /** Makes the routes of the page: JSON under `/api`. */
-export function apiRoutes(backendOf: BackendOf, options: RouteOptions): Hono {
+export function apiRoutes(backend: Backend, options: RouteOptions): Hono {
   const api = new Hono();
-  api.use(async (context, next) => {
-    context.set('backend', await backendOf(context.var.user));
-    return next();
-  });
+  api.get('/info', async (context) => context.json(await backend.info()));
+  api.get('/sessions', async (context) => context.json(await backend.sessions()));
 
-  api.get('/info', async (context) => context.json(await context.var.backend.info()));
-  api.get('/sessions', async (context) => context.json(await context.var.backend.sessions()));
-
-  api.get('/sessions/:id', async (context) =>
-    context.json(await context.var.backend.transcript(sessionOf(context))),
-  );
+  api.get('/sessions/:id', async (context) => context.json(await backend.transcript(sessionOf(context))));
   api.delete('/sessions/:id', async (context) => {
-    await context.var.backend.remove(sessionOf(context));
+    await backend.remove(sessionOf(context));
     return context.body(null, 204);
   });
 
   api.get('/events', (context) => {
     const { after } = parseWith(eventsQuery, context.req.query(), 'query');
-    return eventStream(context.var.backend, { ...options, after });
+    return eventStream(backend, { ...options, after });
   });
 
   api.post('/sessions/:id/messages', async (context) => {
     const { text } = await bodyOf(context, messageBody);
-    await context.var.backend.send(sessionOf(context), text);
+    await backend.send(sessionOf(context), text);
     return context.body(null, 202);
   });
 
   api.get('/sessions/:id/messages/:message', async (context) => {
     const messageId = parseWith(id, context.req.param('message'), 'message id');
-    return context.json(await context.var.backend.expand(sessionOf(context), messageId));
+    return context.json(await backend.expand(sessionOf(context), messageId));
   });
 
   api.post('/sessions/:id/stop', async (context) => {
-    await context.var.backend.stop(sessionOf(context));
+    await backend.stop(sessionOf(context));
     return context.body(null, 202);
   });
 
   api.post('/sessions/:id/compactions', async (context) => {
     const { instructions } = await bodyOf(context, compactBody);
-    await context.var.backend.compact(sessionOf(context), instructions);
+    await backend.compact(sessionOf(context), instructions);
     return context.body(null, 202);
   });
 
   api.delete('/sessions/:id/compactions/:compaction', async (context) => {
     const compactionId = parseWith(id, context.req.param('compaction'), 'compaction id');
-    await context.var.backend.undo(sessionOf(context), compactionId);
+    await backend.undo(sessionOf(context), compactionId);
     return context.body(null, 204);
   });
 
   api.post('/sessions/:id/decisions', async (context) => {
     const { decisions } = await bodyOf(context, decisionBody);
-    await context.var.backend.decide(sessionOf(context), decisions);
+    await backend.decide(sessionOf(context), decisions);
     return context.body(null, 202);
   });
 
   api.get('/sessions/:id/request', async (context) => {
     const { step } = parseWith(requestQuery, context.req.query(), 'query');
-    return context.json(await context.var.backend.request(sessionOf(context), step));
+    return context.json(await backend.request(sessionOf(context), step));
   });
 
   api.post('/sessions/:id/preview', async (context) => {
     const { settings, force } = await bodyOf(context, previewBody);
-    return context.json(
-      await context.var.backend.preview(sessionOf(context), toCompactionConfig(settings), force),
-    );
+    return context.json(await backend.preview(sessionOf(context), toCompactionConfig(settings), force));
   });
 
-  api.get('/memory', async (context) => context.json(await context.var.backend.memory.overview()));
+  api.get('/memory', async (context) => context.json(await backend.memory.overview()));
 
   api.get('/memory/file', async (context) => {
     const { path } = parseWith(memoryFileQuery, context.req.query(), 'query');
-    return context.json({ path, text: await context.var.backend.memory.read(path) });
+    return context.json({ path, text: await backend.memory.read(path) });
   });
 
   api.get('/memory/search', async (context) => {
     const { query } = parseWith(searchQuery, context.req.query(), 'query');
-    return context.json(await context.var.backend.memory.search(query));
+    return context.json(await backend.memory.search(query));
   });
 
   api.post('/memory/restore', async (context) => {
     const { version } = await bodyOf(context, restoreBody);
-    await context.var.backend.memory.restore(version);
+    await backend.memory.restore(version);
     return context.body(null, 204);
   });
 
   api.put('/sessions/:id/permissions', async (context) => {
     const { mode } = await bodyOf(context, permissionsBody);
-    await context.var.backend.setPermissionMode(sessionOf(context), mode);
+    await backend.setPermissionMode(sessionOf(context), mode);
     return context.body(null, 204);
   });
 
   api.put('/sessions/:id/plan', async (context) => {
     const { active } = await bodyOf(context, planBody);
-    await context.var.backend.setPlanMode(sessionOf(context), active);
+    await backend.setPlanMode(sessionOf(context), active);
     return context.body(null, 204);
   });
 
-  api.get('/files', async (context) => context.json(await context.var.backend.files()));
+  api.get('/files', async (context) => context.json(await backend.files()));
 
   api.get('/file', async (context) => {
     const { path, ...range } = parseWith(fileQuery, context.req.query(), 'query');
-    return context.json(await context.var.backend.readFile(path, range));
+    return context.json(await backend.readFile(path, range));
   });
 
   return api;

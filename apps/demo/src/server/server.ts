@@ -9,15 +9,14 @@ import { compress } from 'hono/compress';
 import { etag } from 'hono/etag';
 import type { Backend } from './backend.js';
 import { apiError, thrownError } from './errors.js';
-import { type Access, bearer, isLoopback, sameOrigin } from './guard.js';
+import { bearer, isLoopback, sameOrigin } from './guard.js';
 import { replayRoutes, reportStyle } from './replay-routes.js';
-import { apiRoutes, type BackendOf } from './routes.js';
+import { apiRoutes } from './routes.js';
 
 const MAX_BODY_BYTES = 1_048_576;
 
 export interface ServerOptions {
-  /** Or one for each user; what one gives, no other user sees. */
-  readonly backend: Backend | BackendOf;
+  readonly backend: Backend;
   /** The folder of the built page. */
   readonly webRoot: string;
   /** The host to listen on. Default `127.0.0.1`; a host that other machines can reach needs a token. */
@@ -26,8 +25,6 @@ export interface ServerOptions {
   readonly port?: number | undefined;
   /** The secret that callers must send; none by default. */
   readonly token?: string | undefined;
-  /** Tokens of several users, by their names; in place of `token`. */
-  readonly users?: Readonly<Record<string, string>> | undefined;
   /** How often a quiet event stream gives a sign of life. Default 15 000. */
   readonly heartbeatMs?: number | undefined;
   /** Told of failures that are no answer's fault. Default: to stderr. */
@@ -47,11 +44,9 @@ export interface DemoServer {
  * @throws {InvalidInputError} when it would be open to other machines without a token.
  */
 export function createServer(options: ServerOptions): DemoServer {
-  const { webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
+  const { backend, webRoot, host = '127.0.0.1', port = 4173, token, heartbeatMs = 15_000 } = options;
   const onError = options.onError ?? ((error: unknown) => console.error(error));
-  const accesses = accessesOf(options);
-  const backendOf = typeof options.backend === 'function' ? options.backend : always(options.backend);
-  if (!isLoopback(host) && accesses.length === 0) {
+  if (!isLoopback(host) && !token) {
     const message = `"${host}" can be reached from other machines, and whoever reaches it can run the agent's tools: set a token, or listen on 127.0.0.1`;
     throw new InvalidInputError('server options', [{ path: 'token', message }]);
   }
@@ -59,7 +54,7 @@ export function createServer(options: ServerOptions): DemoServer {
   const closing = new AbortController();
   const app = new Hono();
   app.use(compress(), securityHeaders(), sameOrigin(host));
-  if (accesses.length > 0) app.use(bearer(accesses));
+  if (token) app.use(bearer(token));
   app.use(
     '/api/*',
     // Logs are larger, and have a limit of their own.
@@ -73,7 +68,7 @@ export function createServer(options: ServerOptions): DemoServer {
     ),
   );
   app.route('/api', replayRoutes());
-  app.route('/api', apiRoutes(backendOf, { heartbeatMs, closing: closing.signal }));
+  app.route('/api', apiRoutes(backend, { heartbeatMs, closing: closing.signal }));
   app.all('/api/*', (context) =>
     apiError(context, 404, 'no_such_route', 'There is nothing at this address.'),
   );
@@ -114,25 +109,6 @@ export function createServer(options: ServerOptions): DemoServer {
       await closed;
     },
   };
-}
-
-/** @throws {InvalidInputError} when two users have one token, since it would be chance whose data is shown. */
-function accessesOf({ token, users = {} }: ServerOptions): readonly Access[] {
-  const accesses = Object.entries(users).map(([user, secret]): Access => ({ user, token: secret }));
-  if (new Set(accesses.map((access) => access.token)).size < accesses.length) {
-    throw new InvalidInputError('server options', [
-      { path: 'users', message: 'every user needs a token of their own' },
-    ]);
-  }
-  if (accesses.length > 0 && token) {
-    const message = 'and users both say who is let in; leave one of them out';
-    throw new InvalidInputError('server options', [{ path: 'token', message }]);
-  }
-  return token ? [{ token }] : accesses;
-}
-
-function always(backend: Backend): BackendOf {
-  return () => backend;
 }
 
 /** Lets the page run its own files and talk to its own server only, and forbids framing it. */

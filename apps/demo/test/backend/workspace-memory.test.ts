@@ -11,18 +11,18 @@ import { AGENT } from '../../src/create-agent.js';
 let data: string;
 let workspace: Workspace;
 let memory: WorkspaceMemory;
-const of = (user: string) => `users/${user}/agents/${AGENT}/`;
+const own = `agents/${AGENT}/`;
 
 beforeEach(async () => {
   data = mkdtempSync(join(tmpdir(), 'x-memory-'));
   workspace = storageOf(new LocalWorkspace(join(data, 'workspace')));
-  memory = new WorkspaceMemory({ workspace, index: join(data, 'index.db'), userId: 'alice' });
-  await workspace.write(`${of('alice')}MEMORY.md`, '# Memory\n\n- Alice prefers Redis\n');
-  await workspace.write(`${of('alice')}memory/2026-01-30.md`, '- The port is 8080\n');
-  await workspace.write(`${of('alice')}memory/2026-01-31.md`, '- Redis runs in staging\n');
-  await workspace.write(`${of('alice')}memory/.flush/s.json`, '{}');
-  await workspace.write(`${of('alice')}secret.txt`, 'hidden');
-  await workspace.write(`${of('bob')}MEMORY.md`, '- Bob prefers Redis too\n');
+  memory = new WorkspaceMemory({ workspace, index: join(data, 'index.db') });
+  await workspace.write(`${own}MEMORY.md`, '# Memory\n\n- Alice prefers Redis\n');
+  await workspace.write(`${own}memory/2026-01-30.md`, '- The port is 8080\n');
+  await workspace.write(`${own}memory/2026-01-31.md`, '- Redis runs in staging\n');
+  await workspace.write(`${own}memory/.flush/s.json`, '{}');
+  await workspace.write(`${own}secret.txt`, 'hidden');
+  await workspace.write(`users/bob/${own}MEMORY.md`, '- Bob prefers Redis too\n');
 });
 afterEach(async () => {
   await memory.close();
@@ -42,8 +42,8 @@ describe('WorkspaceMemory', () => {
 
   it.each([
     'secret.txt',
-    '../../../bob/agents/guide/MEMORY.md',
-    `${of('bob')}MEMORY.md`,
+    '../../users/bob/agents/guide/MEMORY.md',
+    `users/bob/${own}MEMORY.md`,
     'memory/../secret.txt',
     'memory/.flush/s.json',
     '/etc/passwd',
@@ -63,12 +63,12 @@ describe('WorkspaceMemory', () => {
 
   it('finds what was written since the last search', async () => {
     expect(await memory.search('turquoise')).toEqual([]);
-    await workspace.append(`${of('alice')}memory/2026-01-31.md`, '- The color is turquoise\n');
+    await workspace.append(`${own}memory/2026-01-31.md`, '- The color is turquoise\n');
     expect(await memory.search('turquoise')).toMatchObject([{ path: 'memory/2026-01-31.md', lineNumber: 2 }]);
   });
 
   it('puts an earlier MEMORY.md back, and keeps the one that it replaces', async () => {
-    const scope = { userId: 'alice', agentId: AGENT };
+    const scope = { agentId: AGENT };
     await new MemoryConsolidator({ workspace, model: null }).consolidate(scope);
     const changed = await memory.read('MEMORY.md');
     const [version] = (await memory.overview()).versions;

@@ -25,6 +25,9 @@ function statsOf(area: string): string {
   return `${FILES} | tr '\\0' '\\n' | grep -F '${area}/' | awk -v a='${area}/' 'index($0, a) == 1' | tr '\\n' '\\0' | xargs -0 wc -l | awk '$2 == "total" && NF == 2 { next } { f++; l += $1; p = substr($0, index($0, $2)); if (p ~ /(^|[.\\/_-])(test|spec)s?[.\\/]/) t++; if ($1 > m && tolower(p) !~ /${BINARY}/) { m = $1; b = p } } END { print "files " f+0 ", lines " l+0 ", tests " t+0 ", largest " m+0 " " b }'`;
 }
 
+/** Characters of what a README says of itself. */
+const ABOUT_CHARS = 300;
+
 /** The folder of the repository in the guide's workspace. */
 export const REPO = 'repo';
 
@@ -46,7 +49,8 @@ function execute(command: string): Wish {
 }
 
 function afterStatus(text: string): string | undefined {
-  return text.startsWith('exit ') ? text.slice(text.indexOf('\n') + 1) : undefined;
+  // A command without output answers with its status alone.
+  return /^exit \d+(?:\n|$)([\s\S]*)/.exec(text)?.[1];
 }
 
 export const topLevel: Fact<readonly string[]> = {
@@ -179,5 +183,6 @@ function firstParagraph(text: string): string {
     .join('\n')
     .split(/\n\s*\n/);
   const prose = paragraphs.find((paragraph) => /^[A-Za-z`*@]/.test(paragraph.trim()));
-  return prose?.replace(/\s+/g, ' ').trim().slice(0, 300) ?? '';
+  const about = prose?.replace(/\s+/g, ' ').trim() ?? '';
+  return about.length <= ABOUT_CHARS ? about : `${about.slice(0, about.lastIndexOf(' ', ABOUT_CHARS))} …`;
 }
