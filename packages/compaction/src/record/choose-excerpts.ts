@@ -40,6 +40,9 @@ const WEIGHT = {
 /** The share that what the assistant said may have: an assistant that talks a lot must not crowd out what it found. */
 const STATEMENTS_SHARE = 0.4;
 
+/** Candidates that do not fit, after which no shorter one is looked for: it would be worth little. */
+const PATIENCE = 50;
+
 /** Below 1, long excerpts are preferred a little: they keep together what belongs together. */
 const COST_EXPONENT = 0.9;
 
@@ -54,8 +57,9 @@ export class Choice<Item extends Candidate> {
   readonly chosen: Item[] = [];
   readonly #candidates: readonly Item[];
   readonly #vocabulary: Vocabulary;
-  /** By candidate, its terms as indices of the vocabulary. */
-  readonly #terms: readonly Uint32Array[];
+  /** The terms of all candidates as indices of the vocabulary, and where those of each begin. */
+  readonly #terms: Uint32Array;
+  readonly #starts: Uint32Array;
   readonly #covered: Uint8Array;
   readonly #taken = new Map<number | string, number>();
   readonly #queue: MaxQueue;
@@ -70,7 +74,14 @@ export class Choice<Item extends Candidate> {
     this.#vocabulary = vocabulary;
     this.#covered = new Uint8Array(vocabulary.size);
     for (const terms of standing) for (const term of terms) this.#covered[vocabulary.index(term)] = 1;
-    this.#terms = candidates.map(({ terms }) => terms.map((term) => vocabulary.index(term)));
+    this.#starts = new Uint32Array(candidates.length + 1);
+    for (const [index, { terms }] of candidates.entries())
+      this.#starts[index + 1] = (this.#starts[index] as number) + terms.length;
+    this.#terms = new Uint32Array(this.#starts.at(-1) ?? 0);
+    let at = 0;
+    for (const { terms } of candidates)
+      for (let index = 0; index < terms.length; index++)
+        this.#terms[at++] = vocabulary.index(terms[index] as number);
     this.#least = candidates.reduce((least, { cost }) => Math.min(least, cost), Number.POSITIVE_INFINITY);
     this.#queue = new MaxQueue(candidates.length, (index) => this.#gain(index));
   }
@@ -80,19 +91,24 @@ export class Choice<Item extends Candidate> {
     this.#left += tokens;
     this.#forStatements += tokens * STATEMENTS_SHARE;
     const misfits: number[] = [];
+    let patience = PATIENCE;
     while (this.#left >= this.#least) {
       const index = this.#queue.pop();
       if (index === undefined) break;
       const candidate = this.#candidates[index] as Item;
       const { kind, cost, at } = candidate;
-      if (cost > this.#left || (kind === 'said' && cost > this.#forStatements)) {
+      const fits = cost <= this.#left;
+      if (!fits || (kind === 'said' && cost > this.#forStatements)) {
         misfits.push(index);
+        if (!fits && --patience === 0) break;
         continue;
       }
       this.chosen.push(candidate);
       this.#left -= cost;
       if (kind === 'said') this.#forStatements -= cost;
-      for (const term of this.#terms[index] as Uint32Array) this.#covered[term] = 1;
+      const end = this.#starts[index + 1] as number;
+      for (let at = this.#starts[index] as number; at < end; at++)
+        this.#covered[this.#terms[at] as number] = 1;
       for (const key of [at, shapeOf(candidate)]) this.#taken.set(key, (this.#taken.get(key) ?? 0) + 1);
     }
     for (const index of misfits) this.#queue.push(index);
@@ -102,7 +118,9 @@ export class Choice<Item extends Candidate> {
     const candidate = this.#candidates[index] as Item;
     const { at, worth, cost } = candidate;
     let sum = 0;
-    for (const term of this.#terms[index] as Uint32Array) {
+    const end = this.#starts[index + 1] as number;
+    for (let place = this.#starts[index] as number; place < end; place++) {
+      const term = this.#terms[place] as number;
       const weight = this.#vocabulary.weight(term, at);
       sum += this.#covered[term] ? weight * WEIGHT.again : weight;
     }

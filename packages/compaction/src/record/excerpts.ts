@@ -61,7 +61,8 @@ export function excerptsOf(message: Message, redact?: Redact): Excerpts {
   const found = known.get(message);
   if (found && found.redact === redact) return found.excerpts;
   const excerpts = extract(redact ? redactMessage(message, redact) : message);
-  for (const key of [message, excerpts.message]) known.set(key, { redact, excerpts });
+  known.set(message, { redact, excerpts });
+  if (excerpts.message !== message) known.set(excerpts.message, { redact, excerpts });
   return excerpts;
 }
 
@@ -108,7 +109,7 @@ function extract(message: Message): Excerpts {
     message,
     parts,
     terms: union(terms),
-    names: withoutKeys(namesIn(printed.join('\n'), false), textOf(message)),
+    names: withoutKeys(namesIn(printed.join('\n'), false), message),
     passed: namesIn(passed.join(' '), true),
   };
 }
@@ -116,8 +117,10 @@ function extract(message: Message): Excerpts {
 /** Keys of data. They are the same in every record of their kind, and name nothing. */
 const KEY = /([\w.$-]+)\\*":/g;
 
-function withoutKeys(names: readonly string[], text: string): readonly string[] {
-  if (names.length === 0 || !text.includes('":')) return names;
+function withoutKeys(names: readonly string[], message: Message): readonly string[] {
+  if (names.length === 0) return names;
+  const text = textOf(message);
+  if (!text.includes('":')) return names;
   const keys = new Set<string>();
   for (const [, key = ''] of within(text).matchAll(KEY)) keys.add(key);
   return keys.size === 0 ? names : names.filter((name) => !keys.has(name));
@@ -131,7 +134,7 @@ function union(lists: readonly Uint32Array[]): Uint32Array {
     all.set(list, length);
     length += list.length;
   }
-  return sortedOnce(all);
+  return sortedOnce(all, length);
 }
 
 /** The text without a last sentence that ends in a colon: in front of a call it announces the call, which is told anyway. */

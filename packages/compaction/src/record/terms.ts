@@ -38,17 +38,28 @@ export function termsOf(text: string): Uint32Array {
       previous = unit;
     } else previous = 0;
   }
-  return sortedOnce(scratch.subarray(0, count));
+  return sortedOnce(scratch, count);
 }
 
 /** Grows to the longest text seen, and is used by one text after the other. */
 let scratch = new Uint32Array(4_096);
 
-/** The numbers in order, each once, in an array of its own. */
-export function sortedOnce(numbers: Uint32Array): Uint32Array {
-  numbers.sort();
+/** So many numbers are sorted by insertion: faster than to call the engine, and most texts are short. */
+const FEW = 48;
+
+/** The first `count` numbers in order, each once, in an array of its own. */
+export function sortedOnce(numbers: Uint32Array, count: number): Uint32Array {
+  if (count > FEW) numbers.subarray(0, count).sort();
+  else {
+    for (let index = 1; index < count; index++) {
+      const number = numbers[index] as number;
+      let at = index;
+      for (; at > 0 && (numbers[at - 1] as number) > number; at--) numbers[at] = numbers[at - 1] as number;
+      numbers[at] = number;
+    }
+  }
   let length = 0;
-  for (let index = 0; index < numbers.length; index++) {
+  for (let index = 0; index < count; index++) {
     if (index === 0 || numbers[index] !== numbers[length - 1]) numbers[length++] = numbers[index] as number;
   }
   return numbers.slice(0, length);
