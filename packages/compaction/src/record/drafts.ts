@@ -1,5 +1,4 @@
-import { estimateCounter, type Message, type Redact, type ToolDefinition, textOf } from '@x/core';
-import { isUserRequest } from '../conversation/regions.js';
+import { estimateCounter, type Message, type Redact, type ToolDefinition } from '@x/core';
 import type { Meter } from '../meter.js';
 import { boilerplateOf, callLine, cutEnd, cutLine } from './calls.js';
 import type { Candidate } from './choose-excerpts.js';
@@ -51,9 +50,8 @@ const UNITS_PER_TOKEN = 4;
 const CALLS_SHARE = 0.35;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
 const MOST_CALLS = 0.65;
-/** UTF-16 units of a request that stands in full elsewhere, and of one that does not. */
+/** UTF-16 units of a request that stands in full elsewhere. */
 const STANDING_REQUEST = 32;
-const FOLDED_REQUEST = 400;
 /** A reply of fewer UTF-16 units says little without what it answers. */
 const SHORT_REPLY = 60;
 /** UTF-16 units below which an excerpt of a result tells nothing. */
@@ -78,11 +76,12 @@ export function draftsOf(input: RecordInput, costOf: (estimate: number) => numbe
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), costOf), cost);
   const { room } = input;
-  const calls = (lengths: CallLengths) => {
-    let sum = 0;
-    for (const { kind, text } of drafts) if (isCall(kind)) sum += cost(shortened(text, lengths));
-    return sum;
-  };
+  // A shortened line is not counted to know about what it would cost.
+  const calls = ({ argument, outcome }: CallLengths) =>
+    drafts.reduce((sum, { kind, text, cost: whole }) => {
+      const share = Math.min(1, (argument + outcome) / text.length);
+      return isCall(kind) ? sum + whole * share : sum;
+    }, 0);
   const lengths = CALL_LENGTHS.find((candidate) => calls(candidate) <= room * CALLS_SHARE) ?? SHORTEST_CALL;
   if (lengths !== CALL_LENGTHS[0]) {
     for (const [index, draft] of drafts.entries()) {
@@ -124,8 +123,9 @@ function leaveOldRequests(drafts: Draft[], room: number): void {
     const draft = drafts[index] as Draft;
     if (draft.kind !== 'asked') continue;
     left -= draft.cost;
-    if (left < 0)
-      drafts[index] = { ...draft, must: false, worth: WORTH_OF_REQUEST, terms: termsOf(draft.text) };
+    if (left >= 0) continue;
+    const terms = draft.terms.length > 0 ? draft.terms : termsOf(draft.text);
+    drafts[index] = { ...draft, must: false, worth: WORTH_OF_REQUEST, terms };
   }
 }
 
@@ -171,8 +171,10 @@ function allDrafts(
   const answer = Math.max(SHORT_ANSWER, (room * CALLS_SHARE * UNITS_PER_TOKEN) / count - MOST_LOOKED);
   const quoted = new Set(drafts.filter(({ kind }) => kind === 'found').map(({ text }) => text));
   for (const { at, message, calls } of turns) {
-    if (isUserRequest(message)) {
-      const text = textOf(message).trim() || '(a file)';
+    const { parts } = excerptsOf(message, redact);
+    const [asked] = parts;
+    if (asked?.kind === 'asked') {
+      const { text } = asked;
       if (text.length <= SHORT_REPLY && lastSaid !== undefined) {
         const said = drafts[lastSaid] as Draft;
         const question = cutLine(said.text, LONGEST_QUESTION);
@@ -183,11 +185,11 @@ function allDrafts(
           worth: said.worth * WORTH_OF_QUESTION,
         };
       }
-      const length = standing.has(message) ? STANDING_REQUEST : FOLDED_REQUEST;
-      add({ kind: 'asked', at, text: `user: ${cutLine(text, length)}`, must: true });
+      if (standing.has(message))
+        add({ kind: 'asked', at, text: cutLine(text, STANDING_REQUEST), must: true });
+      else drafts.push({ ...asked, at, must: true, cost: costOf(asked.tokens) });
       continue;
     }
-    const { parts } = excerptsOf(message, redact);
     for (const part of parts) {
       if (part.kind !== 'said') continue;
       addExcerpt(part, at);

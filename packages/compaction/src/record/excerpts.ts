@@ -7,6 +7,8 @@ import {
   textOf,
 } from '@x/core';
 import { redactMessage } from '../conversation/redaction.js';
+import { isUserRequest } from '../conversation/regions.js';
+import { cutLine } from './calls.js';
 import type { EntryKind } from './entry.js';
 import { namesIn } from './names.js';
 import { NEXT_ROW, readable, resultText, within } from './readable.js';
@@ -37,6 +39,8 @@ export interface Excerpts {
   readonly passed: readonly string[];
 }
 
+/** UTF-16 units of a request that stands nowhere else. */
+const REQUEST = 400;
 /** UTF-16 units of one excerpt, and of short lines that are joined to one. */
 const LONGEST = 300;
 const JOINED = 160;
@@ -85,6 +89,10 @@ function extract(message: Message): Excerpts {
       const worth = code ? WORTH.code : WORTH.said * (edge ? WORTH.ending : 1);
       add('said', text, worth * (calls ? 1 : WORTH.closing));
     }
+  } else if (isUserRequest(message)) {
+    const text = textOf(message).trim() || '(a file)';
+    add('asked', cutLine(text, REQUEST), 1);
+    if (text.length > REQUEST) terms.push(termsOf(said));
   } else terms.push(termsOf(said));
   const printed = [said];
   for (const block of message.content) {

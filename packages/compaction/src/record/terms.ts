@@ -1,19 +1,12 @@
 /**
  * The terms of a text as numbers, each once: words of letters, digits and underscores whatever their case, and pairs of
- * neighboring characters in scripts that put no spaces between words. A term is the 32-bit FNV-1a hash of its UTF-16
+ * neighboring characters in scripts that put no spaces between words. A term is 31 bits of the FNV-1a hash of its UTF-16
  * units, so that no vocabulary has to be kept. Two terms of one conversation rarely share a number, and then only a
  * weight is wrong.
  */
 export function termsOf(text: string): Uint32Array {
+  if (scratch.length < text.length) scratch = new Uint32Array(text.length * 2);
   let count = 0;
-  const found = (term: number) => {
-    if (count === scratch.length) {
-      const larger = new Uint32Array(count * 2);
-      larger.set(scratch);
-      scratch = larger;
-    }
-    scratch[count++] = term;
-  };
   const kinds = characterKinds();
   let hash = BASIS;
   let length = 0;
@@ -29,12 +22,12 @@ export function termsOf(text: string): Uint32Array {
       previous = 0;
       continue;
     }
-    if (length > 0) found(hash >>> 0);
+    if (length > 0) scratch[count++] = hash >>> 1;
     hash = BASIS;
     length = 0;
     if (kind === UNSPACED) {
       // A pair stands for a word of two characters, which most words of these scripts are.
-      if (previous > 0) found(Math.imul(Math.imul(BASIS ^ previous, PRIME) ^ unit, PRIME) >>> 0);
+      if (previous > 0) scratch[count++] = Math.imul(Math.imul(BASIS ^ previous, PRIME) ^ unit, PRIME) >>> 1;
       previous = unit;
     } else previous = 0;
   }

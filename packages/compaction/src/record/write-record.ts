@@ -42,7 +42,7 @@ export function writeRecord(recorded: RecordInput): readonly Entry[] {
   for (const message of staying)
     sayings.push({ at: Number.POSITIVE_INFINITY, terms: termsIn(message), by: byOf(message) });
   const choice = new Choice(optional, sayings, [
-    ...calls.map(({ text }) => termsOf(text)),
+    ...calls.map(({ text, terms }) => (terms.length > 0 ? terms : termsOf(text))),
     ...[...staying, ...input.standing].map(termsIn),
   ]);
   const most = room * (1 - NAMES_SHARE);

@@ -89,26 +89,36 @@ export interface EarlierSummaries {
   readonly standing: ReadonlyMap<string, number>;
 }
 
+const known = new WeakMap<Message, EarlierSummaries>();
+
 /** Reads what earlier summaries hold. The text tells it, so that a summary survives other programs that keep only text. */
 export function readSummaries(summaries: readonly Message[]): EarlierSummaries {
-  const narratives: string[] = [];
-  const record: Entry[] = [];
-  const standing = new Map<string, number>();
-  let count = 0;
-  for (const summary of summaries) {
-    const marks = marksOf(summary);
-    const text = textOf(summary).replaceAll(TAGS, '');
-    const start = text.indexOf(`\n${RECORD}\n`);
-    const entries = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
-    record.push(...entries);
-    if (typeof marks.narrative === 'string') narratives.push(marks.narrative);
-    else if (start === -1) narratives.push(text.trim());
-    count = Math.max(count, numberIn(marks.count), entries.at(-1)?.at ?? 0);
-    if (isObject(marks.standing)) {
-      for (const [id, at] of Object.entries(marks.standing)) if (typeof at === 'number') standing.set(id, at);
-    }
-  }
-  return { narrative: narratives.filter(Boolean).join('\n\n') || undefined, record, count, standing };
+  const read = summaries.map((summary) => {
+    const held = known.get(summary) ?? readSummary(summary);
+    known.set(summary, held);
+    return held;
+  });
+  return {
+    narrative: read.flatMap(({ narrative }) => narrative || []).join('\n\n') || undefined,
+    record: read.flatMap(({ record }) => record),
+    count: Math.max(0, ...read.map(({ count }) => count)),
+    standing: new Map(read.flatMap(({ standing }) => [...standing])),
+  };
+}
+
+function readSummary(summary: Message): EarlierSummaries {
+  const marks = marksOf(summary);
+  const text = textOf(summary).replaceAll(TAGS, '');
+  const start = text.indexOf(`\n${RECORD}\n`);
+  const record = start === -1 ? [] : parseEntries(text.slice(start, endOfRecord(text, start)));
+  const written = start === -1 ? text.trim() : undefined;
+  const standing = Object.entries(isObject(marks.standing) ? marks.standing : {});
+  return {
+    narrative: typeof marks.narrative === 'string' ? marks.narrative : written,
+    record,
+    count: Math.max(numberIn(marks.count), record.at(-1)?.at ?? 0),
+    standing: new Map(standing.filter((entry): entry is [string, number] => typeof entry[1] === 'number')),
+  };
 }
 
 function endOfRecord(text: string, start: number): number {

@@ -364,7 +364,7 @@ function withFolded(
   if (folded.size === 0) return earlier.record;
   return earlier.record.map((entry) => {
     const text = entry.kind === 'asked' ? folded.get(entry.at) : undefined;
-    return text === undefined ? entry : { ...entry, text: `user: ${cutLine(text, 400)}` };
+    return text === undefined ? entry : { ...entry, text: cutLine(text, 400) };
   });
 }
 

@@ -56,7 +56,7 @@ describe('a summary', () => {
     expect(text.startsWith('[CONVERSATION_SUMMARY]\n')).toBe(true);
     expect(text.endsWith('\n[/CONVERSATION_SUMMARY]')).toBe(true);
     expect(text).toContain('Read the code, found the cause.');
-    expect(text).toContain('» r1 user: Fix the login');
+    expect(text).toContain('» r1 Fix the login');
     expect(text).toMatch(/read_file .*src\/part3\.ts/);
     expect(outcome.usage).toEqual({ inputTokens: 10, outputTokens: 5 });
   });
