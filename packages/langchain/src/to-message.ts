@@ -32,12 +32,15 @@ export function toMessage(source: BaseMessage): Message {
   const carried = source.response_metadata?.[CARRIED] as
     | { readonly kind?: MessageKind; readonly metadata?: JsonObject }
     | undefined;
+  // The mark of LangChain's own middleware, whose summaries a thread may hold from before.
+  const isSummary = source.additional_kwargs?.lc_source === 'summarization';
+  const kind = carried?.kind ?? (isSummary ? 'summary' : undefined);
   const message: Message = {
     id: source.id ?? '',
     role: roleOf(source),
     content: ToolMessage.isInstance(source) ? [toolResult(source)] : contentOf(source),
     createdAt: CREATED_AT,
-    ...(carried?.kind === undefined ? {} : { kind: carried.kind }),
+    ...(kind === undefined ? {} : { kind }),
     ...(carried?.metadata === undefined ? {} : { metadata: carried.metadata }),
   };
   messages.set(source, { content: source.content, message });

@@ -164,3 +164,22 @@ it('lets the summarizer read a long conversation in parts of the size that is as
   expect(model.calls.length).toBeGreaterThan(1);
   for (const { input } of model.calls) expect(String(input).length / 4).toBeLessThan(4_500);
 });
+
+it('takes over the summary that LangChain’s own middleware left in a thread', async () => {
+  const left = new HumanMessage({
+    id: 'left',
+    content: 'Here is a summary of the conversation to date:\n\nThe pier is P-77.',
+    additional_kwargs: { lc_source: 'summarization' },
+  });
+  const fates: Record<string, string> = {};
+  const onCompaction: CompactionMiddlewareOptions['onCompaction'] = ({ manifest }) => {
+    for (const { messageId, fate } of manifest) fates[messageId] = fate;
+  };
+  const { messages } = await run({ trigger: { messages: 30 }, compat: false, onCompaction }, {}, [
+    left,
+    ...asked(),
+  ]);
+  expect(fates.left).toBe('merged');
+  expect(messages.some(({ id }) => id === 'left')).toBe(false);
+  expect(messages.map(({ text }) => text).join('\n')).toContain('P-77');
+});

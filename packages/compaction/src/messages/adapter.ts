@@ -130,8 +130,10 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     const before = [read, written].find(
       (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
     );
+    const isAgain = before === undefined && (isGrown || isToldAgain(hashes));
+    const isFirst = read.length + written.length === 0;
     // What is added later is the words of a user, however they look.
-    const summary = read.length + written.length === 0 ? summaryIn(sources) : -1;
+    const summary = isFirst || isAgain ? summaryIn(sources) : -1;
     const readings = sources.map((source, at) => {
       const place = before?.[at];
       const hash = hashes[at] as string;
@@ -139,10 +141,19 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
       return knownOf(source) ?? readMessage(source, { hash, id: place?.id ?? newId(hash), isSummary });
     });
     const places = readings.map(placeOf);
-    const isWhole = before !== undefined || isGrown || read.length + places.length > MOST_PLACES;
+    const isWhole =
+      before !== undefined || isGrown || summary !== -1 || read.length + places.length > MOST_PLACES;
     if (!isWhole && written.length > 0) written = [...written, ...places];
     read = isWhole ? places : [...read, ...places];
     return readings.flatMap(({ messages }) => messages);
+  }
+
+  /** Tests for a list that is no addition but the conversation told anew, as another process reduced it: it begins or ends as before. */
+  function isToldAgain(hashes: readonly string[]): boolean {
+    return [read, written].some((list) => {
+      const [first, last] = [list[0]?.hash, list.at(-1)?.hash];
+      return first !== undefined && (hashes[0] === first || hashes.lastIndexOf(last as string) > 0);
+    });
   }
 
   function newId(hash: string): string {

@@ -267,6 +267,27 @@ it('takes the words of a user for no summary, however they look, but for the fir
   ]);
 });
 
+it.each(Object.entries({ openaiMessages, anthropicMessages }))(
+  'takes the summary of another process for one, where %s has read the conversation before',
+  async (_, messagesOf) => {
+    const said = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at): ProviderMessage[] => [
+        { role: 'user', content: `Question ${from + at}: ${'why '.repeat(40)}` },
+        { role: 'assistant', content: `Answer ${from + at}: ${'because '.repeat(40)}` },
+      ]).flat();
+    const [here, there] = [messagesOf(), messagesOf()];
+    here.read(said(0, 10));
+    const list = said(0, 20);
+    const compactor = createCompactor({ contextWindow: 3_000, model: null });
+    const reduced = await compactor.compact(there.read(list), { reason: 'manual' });
+    const sent = JSON.parse(JSON.stringify(there.write(reduced.messages))) as ProviderMessage[];
+    const kinds = (adapter: typeof here) => adapter.read(sent).map(({ kind }) => kind);
+    expect(kinds(messagesOf())).toContain('summary');
+    expect(kinds(here)).toEqual(kinds(messagesOf()));
+    expect(here.read(sent)).toEqual(here.read(sent));
+  },
+);
+
 it('writes the arguments and the role of altered messages as they were', () => {
   const adapter = openaiMessages();
   const sources = [
