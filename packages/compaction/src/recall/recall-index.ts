@@ -145,9 +145,11 @@ export class RecallIndex {
       }
       return score;
     });
-    const near = scores.map(
-      (score, place) => score + (NEIGHBOR * ((scores[place - 1] ?? 0) + (scores[place + 1] ?? 0))) / 2,
-    );
+    const near = scores.map((score, place) => {
+      // A passage without any of the words answers at most what stands in front of it.
+      const next = score > 0 ? (scores[place + 1] ?? 0) : 0;
+      return score + (NEIGHBOR * ((scores[place - 1] ?? 0) + next)) / 2;
+    });
     const best = near.reduce((most, score) => Math.max(most, score), 0);
     const order = [...near.keys()]
       .filter((place) => {

@@ -152,6 +152,24 @@ describe('recall by query', () => {
     expect(await answered(recall.answer({ query: 'node-99' }))).toContain('node-3 fails');
   });
 
+  it('begins with what holds the words, not with what happened to stand in front of it', async () => {
+    const recall = createRecall([
+      userMessage('Good morning to all of you.'),
+      assistantMessage('Lovely weather today.'),
+      userMessage('The secret port is 7391.'),
+      assistantMessage('Understood.'),
+      ...Array.from({ length: 6 }, (_, at) => assistantMessage(`Step ${at} is done.`)),
+    ]);
+    const asked = [summary, userMessage('what was the secret port?')];
+    const text = textOf([...((await recall.remind(asked))?.content ?? [])]);
+    expect(text.split('\n').slice(1)).toEqual([
+      'r3, user:',
+      '| The secret port is 7391.',
+      'r4, assistant:',
+      '| Understood.',
+    ]);
+  });
+
   it('says so when nothing fits, and never finds what it found itself', async () => {
     const recalled = toolResultMessage({ id: 'x', name: 'recall' }, 'the zebra of before');
     const recall = createRecall([...history, recalled]);

@@ -36,28 +36,39 @@ function instanceIn(value: unknown, issues: readonly Issue[]): readonly Issue[] 
 /** Adds to an unknown key the one that was probably meant. */
 function suggested(issue: Issue, schema: z.$ZodType): Issue {
   if (issue.message !== UNKNOWN_KEY) return issue;
-  const key = issue.path.slice(issue.path.lastIndexOf('.') + 1);
-  const known = [...keysOf(schema)];
-  if (known.includes(key)) {
+  const path = issue.path.split(/[.[\]]+/);
+  const key = path.pop() as string;
+  const [known, elsewhere] = [keysOf(schema, path), keysOf(schema)];
+  if (elsewhere.has(key)) {
     return { ...issue, message: `${UNKNOWN_KEY} here; ${key} belongs to another group or preset` };
   }
   // `user` for `userId`, `maxRetry` for `maxRetries`.
   const stem = key.slice(0, Math.max(3, key.length - 1)).toLowerCase();
-  const near =
-    nearNames(key, known)[0] ?? known.find((name) => key.length > 2 && name.toLowerCase().startsWith(stem));
+  const begins = (name: string) => key.length > 2 && name.toLowerCase().startsWith(stem);
+  const near = nearNames(key, [...known])[0] ?? [...known].find(begins);
   return near === undefined ? issue : { ...issue, message: `${UNKNOWN_KEY}; did you mean ${near}?` };
 }
 
-/** The keys that a schema knows at any depth. Reads its definition: a JSON Schema of it would need the whole of zod. */
-function keysOf(part: unknown, keys = new Set<string>(), seen = new Set<unknown>()): ReadonlySet<string> {
-  if (typeof part !== 'object' || part === null || seen.has(part)) return keys;
+/**
+ * The keys that a schema knows at a path, or at any depth. Reads its definition: a JSON Schema of it would need the whole of zod.
+ */
+function keysOf(
+  part: unknown,
+  path?: readonly string[],
+  keys = new Set<string>(),
+  seen = new Set<unknown>(),
+): ReadonlySet<string> {
+  if (typeof part !== 'object' || part === null || (path === undefined && seen.has(part))) return keys;
   seen.add(part);
   const { _zod: internals } = part as { readonly _zod?: z.$ZodTypeInternals };
-  const definition = internals?.def ?? part;
-  if (internals !== undefined && 'shape' in definition) {
-    for (const name of Object.keys(definition.shape as object)) keys.add(name);
-  }
-  for (const inner of Object.values(definition)) keysOf(inner, keys, seen);
+  const definition = (internals?.def ?? part) as Readonly<Record<string, unknown>>;
+  const shape = internals && (definition.shape as Readonly<Record<string, unknown>> | undefined);
+  const inner = internals && (definition.element ?? definition.valueType);
+  const [step, ...rest] = path ?? [];
+  if (shape && step === undefined) for (const name of Object.keys(shape)) keys.add(name);
+  if (path === undefined || !(shape ?? inner)) {
+    for (const own of Object.values(definition)) keysOf(own, path, keys, seen);
+  } else if (step !== undefined) keysOf(shape ? shape[step] : inner, rest, keys, seen);
   return keys;
 }
 

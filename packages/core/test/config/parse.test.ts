@@ -47,6 +47,28 @@ describe('parseWith', () => {
     expect(error.message).toContain(`${wrong}: unknown key; did you mean ${right}?`);
   });
 
+  test('suggests no key that is known at another place alone', () => {
+    const deep = z.strictObject({
+      list: z.array(
+        z.strictObject({ inner: z.optional(z.strictObject({ maximum: z.number().optional() })) }),
+      ),
+      label: z.string().optional(),
+    });
+    const issues = [
+      { list: [{ inner: { lable: 'a' } }], maximun: 1, maximum: 2 },
+      { list: [{ inner: { maximun: 1 } }] },
+    ];
+    const told = issues.map((value) => errorOf(() => parseWith(deep, value, 'Options')));
+    expect(told.map((error) => InvalidInputError.isInstance(error) && error.issues)).toEqual([
+      [
+        { path: 'list[0].inner.lable', message: 'unknown key' },
+        { path: 'maximun', message: 'unknown key' },
+        { path: 'maximum', message: 'unknown key here; maximum belongs to another group or preset' },
+      ],
+      [{ path: 'list[0].inner.maximun', message: 'unknown key; did you mean maximum?' }],
+    ]);
+  });
+
   test('ends with the remedy', () => {
     const error = errorOf(() => parseWith(schema, 5, 'Options', 'See the guide.'));
     expect(error.message).toMatch(/^Invalid Options: Invalid input: expected object.*\. See the guide\.$/);
