@@ -10,8 +10,16 @@ interface Master {
   readonly slots: readonly string[];
 }
 
-/** Moves the slots of these keys from each one's master to the next, key by key, as `redis-cli --cluster reshard` does. */
-export async function reshard(address: string, keys: readonly string[]): Promise<void> {
+/**
+ * Moves the slots of these keys from each one's master to the next, key by key, as `redis-cli --cluster reshard` does.
+ *
+ * @param halfway Done in each slot when one of its keys has moved.
+ */
+export async function reshard(
+  address: string,
+  keys: readonly string[],
+  halfway?: () => Promise<unknown>,
+): Promise<void> {
   const { hostname, port } = new URL(address);
   const seed = new Redis(Number(port), hostname);
   const slots = new Set(await Promise.all(keys.map((key) => seed.cluster('KEYSLOT', key))));
@@ -21,7 +29,7 @@ export async function reshard(address: string, keys: readonly string[]): Promise
   try {
     for (const slot of slots) {
       const from = await agreedOwner(slot, clients);
-      await moveSlot(slot, from, (from + 1) % masters.length, masters, clients);
+      await moveSlot(slot, [from, (from + 1) % masters.length], { masters, clients, halfway });
     }
   } finally {
     for (const client of clients) client.disconnect();
@@ -50,10 +58,16 @@ async function mastersOf(client: Redis): Promise<Master[]> {
 /** @see https://redis.io/docs/latest/commands/cluster-setslot/ for the order. */
 async function moveSlot(
   slot: number,
-  source: number,
-  target: number,
-  masters: readonly Master[],
-  clients: readonly Redis[],
+  [source, target]: readonly [number, number],
+  {
+    masters,
+    clients,
+    halfway,
+  }: {
+    readonly masters: readonly Master[];
+    readonly clients: readonly Redis[];
+    readonly halfway: (() => Promise<unknown>) | undefined;
+  },
 ): Promise<void> {
   const [from, to] = [clients[source], clients[target]];
   const [giver, taker] = [masters[source], masters[target]];
@@ -61,10 +75,11 @@ async function moveSlot(
     throw new Error('no such master');
   await to.cluster('SETSLOT', slot, 'IMPORTING', giver.id);
   await from.cluster('SETSLOT', slot, 'MIGRATING', taker.id);
-  for (;;) {
+  for (let moved = 0; ; moved++) {
     const [key] = (await from.cluster('GETKEYSINSLOT', slot, 1)) as string[];
     if (key === undefined) break;
     await from.migrate(taker.host, taker.port, '', 0, 10_000, 'KEYS', key);
+    if (moved === 0) await halfway?.();
   }
   const others = clients.filter((client) => client !== from && client !== to);
   for (const client of [to, from, ...others]) await client.cluster('SETSLOT', slot, 'NODE', taker.id);
