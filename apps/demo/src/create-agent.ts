@@ -1,14 +1,7 @@
 import { join, relative, sep } from 'node:path';
 import { compaction, toolResultEviction } from '@x/compaction';
 import { tiktokenCounter } from '@x/compaction/tiktoken';
-import {
-  type AgentEvent,
-  type Model,
-  mountWorkspace,
-  type SessionStore,
-  storageOf,
-  type Workspace,
-} from '@x/core';
+import { type AgentEvent, type Model, mountWorkspace, type SessionStore, type Workspace } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import {
   HarnessAgent,
@@ -17,7 +10,6 @@ import {
   shell,
   subagents,
   todoList,
-  WorkspaceTaskRepository,
   workspaceTools,
 } from '@x/harness';
 import { memory, sessionHistory } from '@x/memory';
@@ -54,8 +46,6 @@ export interface DemoAgent {
   /** What the agent keeps for itself: logs, memory, tasks, plans. */
   readonly storage: Workspace;
   readonly store: SessionStore;
-  /** The store of subagents' tasks. */
-  readonly tasks: WorkspaceTaskRepository;
   /** Writes summaries; none: rules do. */
   readonly summarizer: Model | undefined;
   /** The full-text index of memories. */
@@ -94,7 +84,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     repo: new LocalWorkspace(repo, { readOnly: true, hidden: [...KEPT_BACK, ...dataWithin(repo, data)] }),
   });
   const counter = tiktokenCounter();
-  const tasks = new WorkspaceTaskRepository(storageOf(workspace));
   const window = model.contextWindow ?? 128_000;
   const maxResultChars = Math.min(80_000, Math.floor(window * RESULT_SHARE * CHARS_PER_TOKEN));
   const settings: CompactionSettings = { trigger: 0.85, target: 0.5, keep: 0.15, users: 0.15, record: 0.25 };
@@ -143,7 +132,6 @@ export function createAgent(options: CreateAgentOptions): DemoAgent {
     agent,
     storage: agent.storage,
     store,
-    tasks,
     summarizer: background === null ? undefined : (background ?? model),
     memoryIndex,
     compaction: settings,

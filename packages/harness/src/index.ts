@@ -34,14 +34,14 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
-export { type SubagentDefinition, withoutForeignKeys } from './capabilities/subagents/subagent-definition.js';
+export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
 export { subagents } from './capabilities/subagents/subagents.js';
 export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
 export {
-  type TaskRecord,
+  type SubagentTask,
+  subagentTasks,
   type TaskStatus,
-  WorkspaceTaskRepository,
-} from './capabilities/subagents/task-records.js';
+} from './capabilities/subagents/task.js';
 export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
 export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
@@ -62,6 +62,7 @@ export {
   type PartProviders,
 } from './config/agent-from-config.js';
 export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabilities.js';
+export { withoutForeignKeys } from './config/foreign-keys.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';

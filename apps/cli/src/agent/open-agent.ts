@@ -203,7 +203,9 @@ async function readConfig(
       );
     }
     const given = { name: basename(file, '.md'), ...data, ...(body === '' ? {} : { system_prompt: body }) };
-    const { known, ignored } = withoutForeignKeys(given, (keys) => parseAgentConfig(keys, { environment }));
+    const { known, ignored } = withoutForeignKeys(given, file, (keys) =>
+      parseAgentConfig(keys, { environment }),
+    );
     for (const key of ignored) warn(`${file}: ${key}: unknown key, which does nothing`);
     return known;
   }

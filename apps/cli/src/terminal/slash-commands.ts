@@ -1,12 +1,5 @@
-import {
-  type ContextUsage,
-  headOf,
-  PERMISSION_MODES,
-  RuntimeContext,
-  renderTodos,
-  SessionKey,
-} from '@x/core';
-import { formatRule, type HarnessAgent, WorkspaceTaskRepository } from '@x/harness';
+import { type ContextUsage, headOf, PERMISSION_MODES, RuntimeContext, renderTodos } from '@x/core';
+import { formatRule, type HarnessAgent, subagentTasks } from '@x/harness';
 import { people, stepLines } from './event-printer.js';
 import { readPlan } from './read-plan.js';
 
@@ -89,12 +82,9 @@ const commands: Readonly<Record<string, SlashCommand>> = {
     summary: 'shows the todo list, and what subagents do',
     async run({ agent, context }) {
       const todos = (await agent.state(context))?.tasksContext.todos ?? [];
-      const { tenantId, userId, sessionId = '' } = context;
-      const key = SessionKey.of({ tenantId, userId, agentId: agent.name, sessionId });
-      const tasks = await new WorkspaceTaskRepository(agent.storage).list(key);
-      const lines = tasks.map(
-        ({ taskId, agentId, status, task, error }) =>
-          `${taskId} ${agentId} ${status}: ${headOf(task, 80)}${error === undefined ? '' : `\n  ${headOf(error, 200)}`}`,
+      const lines = (await subagentTasks(agent.session, agent.keyOf(context))).map(
+        ({ taskId, status, task, error }) =>
+          `${taskId} ${status}: ${headOf(task, 80)}${error === undefined ? '' : `\n  ${headOf(error, 200)}`}`,
       );
       return {
         say: [todos.length === 0 ? 'The todo list is empty.' : renderTodos(todos), ...lines].join('\n'),

@@ -141,6 +141,6 @@ describe('a chat', () => {
       ['Go', '/tasks'],
       [subagents([worker])],
     );
-    expect(shown).toMatch(/task-\w+ worker-\w+ failed: Store it\n {2}The disk is full\./);
+    expect(shown).toMatch(/worker-\w+ failed: Store it\n {2}The disk is full\./);
   });
 });

@@ -283,9 +283,9 @@ export class HarnessBackend implements Backend {
   }
 
   #read(sessionId: string): Promise<LiveSession> {
-    const { agent, storage: workspace, tasks } = this.#demo;
+    const { agent, storage: workspace } = this.#demo;
     const [key, context] = [this.#key(sessionId), this.#context(sessionId)];
-    return LiveSession.open({ agent, workspace, tasks, key, context, counter: this.#counter });
+    return LiveSession.open({ agent, workspace, key, context, counter: this.#counter });
   }
 
   async #stored(sessionId: string) {

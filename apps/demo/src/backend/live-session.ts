@@ -11,7 +11,7 @@ import {
   type Workspace,
   XError,
 } from '@x/core';
-import { type HarnessAgent, pendingCalls, type WorkspaceTaskRepository } from '@x/harness';
+import { type HarnessAgent, pendingCalls } from '@x/harness';
 import { foldEvent } from '../server/fold-event.js';
 import { SessionFeed } from '../server/session-feed.js';
 import type { CompactionDetails, ErrorInfo, PageEvent } from '../server/transcript.js';
@@ -24,7 +24,6 @@ import { readSideWork } from './side-work.js';
 interface LiveSessionOptions {
   readonly agent: HarnessAgent;
   readonly workspace: Workspace;
-  readonly tasks: WorkspaceTaskRepository;
   readonly key: SessionKey;
   readonly context: RuntimeContext;
   readonly counter: TokenCounter;

@@ -1,6 +1,6 @@
 import type { AgentState } from '@x/core';
 import { headOf, readText, type SessionKey, type Workspace } from '@x/core';
-import type { TaskRecord, WorkspaceTaskRepository } from '@x/harness';
+import { type HarnessAgent, type SubagentTask, subagentTasks } from '@x/harness';
 import type { BackgroundTask, Plan, SideWork } from '../server/transcript.js';
 
 const MAX_PLAN_CHARS = 40_000;
@@ -11,9 +11,9 @@ export async function readSideWork(
   state: AgentState,
   {
     workspace,
-    tasks,
+    agent,
     key,
-  }: { readonly workspace: Workspace; readonly tasks: WorkspaceTaskRepository; readonly key: SessionKey },
+  }: { readonly workspace: Workspace; readonly agent: HarnessAgent; readonly key: SessionKey },
 ): Promise<SideWork> {
   const { active, planFile } = state.planModeContext;
   const isThere = planFile !== undefined && (await workspace.stat(planFile));
@@ -24,7 +24,7 @@ export async function readSideWork(
       ? {}
       : { path: planFile, text: headOf(text, MAX_PLAN_CHARS) }),
   };
-  return { plan, tasks: (await tasks.list(key)).map(toTask) };
+  return { plan, tasks: (await subagentTasks(agent.session, key)).map(toTask) };
 }
 
 function toTask({
@@ -36,7 +36,7 @@ function toTask({
   endedAt,
   result,
   error,
-}: TaskRecord): BackgroundTask {
+}: SubagentTask): BackgroundTask {
   const outcome = error ?? result;
   return {
     taskId,

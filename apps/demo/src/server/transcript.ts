@@ -8,7 +8,7 @@ import type {
   Todo,
   Usage,
 } from '@x/core';
-import type { TaskRecord } from '@x/harness';
+import type { SubagentTask } from '@x/harness';
 
 /** Everything that the page shows of one session. It is a fold over the session's events: see `fold-event.ts`. */
 export interface Transcript {
@@ -88,7 +88,7 @@ export interface Plan {
 
 /** A task of a subagent; `task` is the beginning of the message that it was given. */
 export type BackgroundTask = Pick<
-  TaskRecord,
+  SubagentTask,
   'taskId' | 'subagent' | 'task' | 'status' | 'createdAt' | 'endedAt'
 > & {
   /** The beginning of its answer, or why it failed. */

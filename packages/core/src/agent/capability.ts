@@ -42,8 +42,8 @@ export interface CallScope {
   readonly signal: AbortSignal;
   /** Tells of something. Who tells of much awaits the result, which slows it down to the reader of the events. */
   emit(event: AgentEventBody): void | Promise<void>;
-  /** Writes the state to the session store, if the agent checkpoints by step. */
-  checkpoint(): Promise<void>;
+  /** Writes the state to the session store, if the agent checkpoints by step or `isNeeded` says so: before work begins elsewhere. */
+  checkpoint(isNeeded?: boolean): Promise<void>;
   /** Runs something after the reply, without delaying it; `agent.close()` waits for it. */
   background(name: string, task: (signal: AbortSignal) => Promise<void>): void;
   /** Tells every capability that messages are about to leave the context. Left out by callers without capabilities. */

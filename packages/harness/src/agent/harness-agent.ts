@@ -14,6 +14,7 @@ import {
   RuntimeContext,
   type SessionKey,
   type SessionLog,
+  type SessionStore,
   TimeLimitError,
   type UserRecord,
   type UserScope,
@@ -66,6 +67,8 @@ export class HarnessAgent {
   readonly workspace: Workspace;
   /** What it keeps for itself, of all its users: sessions, logs, tasks, memory, evicted results, plans. */
   readonly storage: Workspace;
+  /** Where its sessions are stored. */
+  readonly session: SessionStore;
   /** The names of its capabilities, the outermost first. */
   readonly capabilities: readonly string[];
   readonly #parts: AgentParts;
@@ -78,6 +81,7 @@ export class HarnessAgent {
     this.name = parts.settings.name;
     this.workspace = parts.workspace;
     this.storage = parts.storage;
+    this.session = parts.session;
     this.#parts = parts;
     this.#tools = new ToolList(parts.tools, parts.capabilities);
     this.#turns = new SessionTurns(parts, this.#tools);

@@ -52,7 +52,7 @@ export class RemoteControl {
     if (this.#pollMs === 0) return false;
     const place = placeOf(key);
     for (let given: string | undefined; ; await sleep(this.#pollMs)) {
-      const isRunning = await this.#isRunning(key);
+      const isRunning = await isHeld(this.#store, key);
       if (given === undefined && !isRunning) return false;
       const found = await this.#store.load(place);
       const there = found && orderIn(found.messages);
@@ -137,12 +137,14 @@ export class RemoteControl {
       throw error;
     }
   }
+}
 
-  async #isRunning(key: SessionKey): Promise<boolean> {
-    const lease = await this.#store.lease?.(key, { ttlMs: PROBE_MS });
-    await lease?.release();
-    return lease === undefined;
-  }
+/** Tells whether some process has a session's turn; `false` on a store without leases, which cannot tell. */
+export async function isHeld(store: SessionStore, key: SessionKey): Promise<boolean> {
+  if (store.lease === undefined) return false;
+  const lease = await store.lease(key, { ttlMs: PROBE_MS });
+  await lease?.release();
+  return lease === undefined;
 }
 
 function orderIn(messages: readonly Message[]): Stored {

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { InvalidInputError, parseWith } from '@x/core';
 import { type ConnectionOptions, type Job, Queue, Worker } from 'bullmq';
 import * as z from 'zod';
@@ -76,9 +75,9 @@ class BullmqTaskRunner implements TaskRunner {
 
   async submit(order: TaskOrder): Promise<void> {
     if (this.#queue === undefined) throw new Error('The runner is not part of an agent yet.');
-    // The record says how it ended; Redis need not.
+    // The subagent's session says how it ended; Redis need not.
     await this.#queue.add('task', order, {
-      jobId: order.decisions === undefined ? order.taskId : `${order.taskId}-${randomUUID()}`,
+      jobId: order.callId,
       attempts: this.#options.maxAttempts,
       backoff: { type: 'exponential', delay: RETRY_DELAY_MS },
       removeOnComplete: true,

@@ -6,17 +6,14 @@ import { permissions, permissionsConfigSchema } from '../capabilities/permission
 import { planMode, planModeConfigSchema } from '../capabilities/plan-mode.js';
 import { shell, shellConfigSchema } from '../capabilities/shell.js';
 import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
-import {
-  definitionSchema,
-  type SubagentDefinition,
-  withoutForeignKeys,
-} from '../capabilities/subagents/subagent-definition.js';
+import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
 import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
 import { todoList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
+import { withoutForeignKeys } from './foreign-keys.js';
 
 /** Options of `subagents` that only a program can give. */
 export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'settings'>;
@@ -37,7 +34,7 @@ function withoutForeign(config: unknown, warn: (message: string) => void): unkno
   if (!Array.isArray(definitions)) return config;
   const ours = definitions.map((definition: unknown, index) => {
     if (!isObject(definition)) return definition;
-    const { known, ignored } = withoutForeignKeys(definition, (keys) =>
+    const { known, ignored } = withoutForeignKeys(definition, `definitions[${index}]`, (keys) =>
       parseFileConfig(definitionFileSchema, keys, 'definition'),
     );
     for (const key of ignored) {

@@ -119,7 +119,9 @@ export class RunningCall {
       log,
       signal,
       emit: (event) => this.emit(event),
-      checkpoint: () => (this.settings.checkpoint === 'step' ? this.#checkpoint() : Promise.resolve()),
+      checkpoint: async (isNeeded = false) => {
+        if (isNeeded || this.settings.checkpoint === 'step') await this.#checkpoint();
+      },
       background: (name, task) =>
         options.background.add(name, task, (error) =>
           this.emit({ type: 'warning', source: name, message: errorText(error) }),

@@ -127,7 +127,7 @@ it('everything together works through a small window, over three processes', {
 
   // What ended in the background was told once, and stands in no state.
   const reminders = requests.flatMap(({ messages }) => messages.filter(({ id }) => id === 'finished-tasks'));
-  const told = reminders.flatMap((message) => textOf(message).match(/task-[\da-f]{8}/g) ?? []);
+  const told = reminders.flatMap((message) => textOf(message).match(/helper-[\da-f]{8}(?=: )/g) ?? []);
   expect(new Set(told).size).toBe(told.length);
   const lastTask = events.findLast((event) => event.type === 'task.changed');
   expect(told).toContain(lastTask?.taskId);

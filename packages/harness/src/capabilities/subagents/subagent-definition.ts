@@ -2,7 +2,6 @@ import {
   type Capability,
   errorText,
   InvalidInputError,
-  type Issue,
   type Model,
   parseFileConfig,
   parseWith,
@@ -11,6 +10,7 @@ import {
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
+import { withoutForeignKeys } from '../../config/foreign-keys.js';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 import { rulesSchema } from '../permissions/permissions.js';
 
@@ -131,25 +131,6 @@ export async function loadSubagents(
   return { subagents: [...subagents.values()], problems };
 }
 
-/** Keys of other systems that mean one of ours. */
-const ALIASES: Readonly<Record<string, string>> = {
-  steps: 'max_iterations',
-  max_iters: 'max_iterations',
-  maxIters: 'max_iterations',
-  max_turns: 'max_iterations',
-  maxTurns: 'max_iterations',
-};
-
-/** A key of other systems that looks like a misspelt `model`. */
-const FOREIGN = 'mode';
-
-/** Keys of other systems that limit nothing. Left out, any other word could leave a subagent more than its author meant. */
-const HARMLESS: ReadonlySet<string> = new Set([
-  ...['workspace', 'top_p', 'top_k', 'seed', 'hidden', 'expose_to_user'],
-  ...['id', 'title', 'display_name', 'color', 'icon', 'version', 'author', 'license', 'homepage', 'category'],
-  ...['tags', 'keywords', 'examples', 'metadata', 'argument_hint', 'argument-hint'],
-]);
-
 /**
  * A subagent from Markdown: front matter, then its system prompt. Its keys are those of the ecosystem, in snake_case;
  * `tools` may be a list or words with commas between them. What is known to limit nothing is
@@ -167,38 +148,12 @@ function parseSubagentFile(text: string, path: string) {
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  const { known, ignored } = withoutForeignKeys(given, (keys) => parseFileConfig(fileSchema, keys, path));
+  const { known, ignored } = withoutForeignKeys(given, path, (keys) =>
+    parseFileConfig(fileSchema, keys, path),
+  );
   const definition = parseFileConfig(fileSchema, known, path);
   const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
   return { subagent, ignored };
-}
-
-/**
- * Renames the keys of other systems that mean one of ours, and leaves out those that nothing takes and that do no harm.
- *
- * @param parse Refuses unknown keys, as the reader of the result does.
- */
-export function withoutForeignKeys(
-  data: Readonly<Record<string, unknown>>,
-  parse: (given: Readonly<Record<string, unknown>>) => unknown,
-): { readonly known: Readonly<Record<string, unknown>>; readonly ignored: readonly string[] } {
-  const { [FOREIGN]: foreign, ...ours } = data;
-  const given = Object.fromEntries(Object.entries(ours).map(([key, value]) => [ALIASES[key] ?? key, value]));
-  const ignored = foreign === undefined ? [] : [FOREIGN];
-  try {
-    parse(given);
-  } catch (error) {
-    if (!InvalidInputError.isInstance(error)) throw error;
-    ignored.push(...error.issues.filter(isHarmless).map(({ path }) => path));
-  }
-  return {
-    known: Object.fromEntries(Object.entries(given).filter(([key]) => !ignored.includes(key))),
-    ignored,
-  };
-}
-
-function isHarmless({ path, message }: Issue): boolean {
-  return message === 'unknown key' && HARMLESS.has(path);
 }
 
 function splitNames(names: string): readonly string[] {

@@ -24,16 +24,12 @@ export const subagentsConfigSchema = z.strictObject({
   timeoutMs: milliseconds.default(120_000),
   /** The most that the model may ask for. */
   maxTimeoutMs: milliseconds.default(600_000),
-  /** Milliseconds between signs of life of a running task. */
-  heartbeatMs: z.int().min(1).default(15_000),
-  /** Milliseconds without one after which its process is taken for dead. */
-  orphanAfterMs: z.int().min(1).default(300_000),
+  /** Milliseconds that a task waits for a process to take it from the queue; then it counts as failed. */
+  pendingMs: z.int().min(1).default(300_000),
   /** Milliseconds between looks at a task that another process runs. */
   pollMs: z.int().min(1).default(500),
-  /** Tasks of one session that are remembered; the oldest that have ended are forgotten first, with their results. */
+  /** Tasks that a session remembers; the oldest whose end the model knows are forgotten first. */
   maxRecords: z.int().min(1).default(100),
-  /** Characters of a result that the model is given; the rest is in a file of the workspace. */
-  maxResultChars: z.int().min(200).default(20_000),
   /** Names of capabilities that subagents do not get. */
   withhold: z.array(z.string()).default(WITHHELD),
   /** The queue that carries tasks to other processes. Default: subagents run in this process. */

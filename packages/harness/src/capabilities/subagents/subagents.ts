@@ -1,6 +1,5 @@
 import { type Capability, parseWith, userMessage } from '@x/core';
 import * as z from 'zod';
-import { tasksReminder } from './render-task.js';
 import type { Runs } from './runs.js';
 import { definitionSchema, type Subagent, type SubagentDefinition } from './subagent-definition.js';
 import {
@@ -9,8 +8,9 @@ import {
   type SubagentsConfig,
   type SubagentsSettings,
 } from './subagents-config.js';
+import { isOpen } from './task.js';
 import { Team } from './team.js';
-import { teamTools } from './tools.js';
+import { tasksReminder, teamTools } from './tools.js';
 
 const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
 
@@ -19,8 +19,8 @@ const declaredSchema = z.object({ definitions: z.array(definitionSchema) });
  * its own, and keep to its permissions and plan mode. They come from `definitions` and from Markdown files in `subagents/`
  * of the workspace; one is built in (`general-purpose`).
  *
- * The model waits for the work, or lets it go on in the background. Records of tasks survive the process, and the model
- * hears of the end of each task exactly once.
+ * The model waits for the work, or lets it go on in the background. What became of a task is in the subagent's session, and
+ * the model hears of the end of each task exactly once.
  *
  * @example
  * ```ts
@@ -64,14 +64,19 @@ function teamAt(
     },
     async remind(scope) {
       const session = await team.session(scope);
-      const mayHaveEnded = [...session.untold].some((taskId) => !team.runs.isLive(taskId));
-      const ended = session.show(mayHaveEnded ? await team.runs.list(session.owner) : []);
-      if (ended.length === 0) return [];
-      return [userMessage(tasksReminder(ended), { id: 'finished-tasks', kind: 'synthetic' })];
+      // The model hears of each end once: the commit that stores its answer stores that it was told.
+      session.showing = (await team.news(session)).filter(
+        (task) => !isOpen(task) && task.status !== task.told,
+      );
+      if (session.showing.length === 0) return [];
+      const text = tasksReminder(session.showing);
+      return [userMessage(text, { id: 'finished-tasks', kind: 'synthetic' })];
     },
     async aroundReason(scope, next) {
       const response = await next();
-      (await team.session(scope)).answered();
+      const session = await team.session(scope);
+      team.told(session, session.showing);
+      session.showing = [];
       return response;
     },
     close: () => team.close(),

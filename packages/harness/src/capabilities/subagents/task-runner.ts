@@ -1,15 +1,15 @@
-import type { ApprovalDecision, JsonObject } from '@x/core';
+import type { ApprovalDecision } from '@x/core';
 
 /** Work for a subagent, in a form that can travel to another process. */
 export interface TaskOrder {
+  /** The subagent's session, as tools name it. */
   readonly taskId: string;
   /** The session that gave it: `SessionKey.toString()`. */
   readonly owner: string;
-  readonly agentId: string;
   readonly subagent: string;
   readonly message: string;
-  /** The parent's permissions and plan mode as it gave the work: they judge until its session says otherwise. */
-  readonly inherited: JsonObject;
+  /** Names the order: one that is delivered twice is carried out once. */
+  readonly callId: string;
   /** Decisions on calls of the subagent, by approval id: the order goes on with these. */
   readonly decisions?: Readonly<Record<string, ApprovalDecision>> | undefined;
 }

@@ -1,32 +1,56 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type AgentEvent,
   AgentState,
+  type ApprovalDecision,
   agentFiles,
   type CallScope,
   type Capability,
+  headOf,
   RuntimeContext,
   SessionKey,
+  systemClock,
   type ToolContext,
+  userMessage,
   type Workspace,
 } from '@x/core';
 import { type ComposedAgent, FilesOwner } from '../../agent/agent-parts.js';
+import { boundedStore } from '../../agent/bounded-store.js';
+import type { Decision, Reply } from '../../agent/call-options.js';
 import type { HarnessAgent } from '../../agent/harness-agent.js';
+import { limitsSchema } from '../../agent/limits.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
+import { HarnessError } from '../../errors/harness-error.js';
 import { Parent } from './inheritance.js';
 import { memberAgent, refuseUnknown, unknownToolsOf } from './member-agent.js';
-import { type RunHandler, Runs, runKey, type TaskOutcome } from './runs.js';
+import { Runs } from './runs.js';
 import { GENERAL_PURPOSE, loadSubagents, type Subagent } from './subagent-definition.js';
 import { NAME, type SubagentsSettings } from './subagents-config.js';
-import { isOpen, type TaskStatus } from './task-records.js';
+import {
+  type GivenTask,
+  givenTasks,
+  isOpen,
+  keepTasks,
+  type SubagentTask,
+  type TaskEnding,
+  type TaskStatus,
+  taskKey,
+} from './task.js';
 import type { TaskOrder, TaskRunner } from './task-runner.js';
-import { TeamSession } from './team-session.js';
-import { workAt } from './work-at.js';
 
-/** Work for a subagent. */
-export interface GivenWork {
-  readonly subagent: Subagent;
-  readonly message: string;
-  readonly agentId?: string | undefined;
+/** Characters of a message that a parent remembers. */
+const TASK_CHARS = 300;
+/** Milliseconds in which this process begins, or stores the end of, what it runs itself. */
+const HANDOVER_MS = 10_000;
+const GO_ON = 'agent_spawn with its id lets it go on.';
+
+/** One call of the parent: its subagents, and the session whose state holds the tasks that it gave. */
+export interface TeamSession {
+  readonly scope: CallScope;
+  readonly owner: SessionKey;
+  readonly subagents: ReadonlyMap<string, Subagent>;
+  /** The ends that the view of the present step tells. */
+  showing: readonly SubagentTask[];
 }
 
 interface TeamOptions {
@@ -38,23 +62,17 @@ interface TeamOptions {
   readonly nest?: ((runs: Runs) => Capability) | undefined;
 }
 
-interface Installed {
-  readonly agent: ComposedAgent;
-  readonly runs: Runs;
-}
-
 /** The subagents of one agent: their definitions, the agents made of them, and the tasks that they are given. */
-export class Team implements RunHandler {
+export class Team {
   readonly settings: SubagentsSettings;
   readonly #options: TeamOptions;
-  /** The last call of each session that gave a task which runs here, by task. */
-  readonly #givers = new Map<string, CallScope>();
-  readonly #calls = new Set<CallScope>();
+  /** The running call of each session, or the last one where tasks of it still run here. */
+  readonly #scopes = new Map<string, { readonly scope: CallScope; isRunning: boolean }>();
   readonly #sessions = new WeakMap<AgentState, Promise<TeamSession>>();
   readonly #members = new Map<string, { readonly subagent: Subagent; readonly agent: HarnessAgent }>();
   /** Agents of files that have changed since. */
   readonly #outdated: HarnessAgent[] = [];
-  #installed: Installed | undefined;
+  #installed: { readonly agent: ComposedAgent; readonly runs: Runs } | undefined;
 
   constructor(options: TeamOptions) {
     this.#options = options;
@@ -75,8 +93,10 @@ export class Team implements RunHandler {
         { path: 'capabilities', message: 'one subagents() serves one agent; make another for the second' },
       ]);
     }
-    const { declared, settings, runs = new Runs(settings, agent.storage) } = this.#options;
+    const { declared, settings } = this.#options;
     if (this.#isTop) refuseUnknown(agent, declared, settings);
+    const { storeMs } = limitsSchema.parse(settings.settings.limits ?? {});
+    const { runs = new Runs(settings, boundedStore(agent.session, storeMs)) } = this.#options;
     this.#installed = { agent, runs };
     try {
       // A definition in code that cannot be built is a mistake in code: it should show when the agent is built.
@@ -90,16 +110,14 @@ export class Team implements RunHandler {
 
   /** Runs a call of the agent, which its subagents are judged by while it runs. */
   async during(scope: CallScope, call: () => Promise<void>): Promise<void> {
-    // A call that goes on with a decision runs tools before anything else.
-    const { owner } = await this.session(scope);
-    for (const [taskId, giver] of this.#givers) {
-      if (this.#ownerOf(giver).equals(owner)) this.#givers.set(taskId, scope);
-    }
-    this.#calls.add(scope);
+    const owner = this.#ownerOf(scope).toString();
+    const entry = { scope, isRunning: true };
+    this.#scopes.set(owner, entry);
     try {
       await call();
     } finally {
-      this.#calls.delete(scope);
+      entry.isRunning = false;
+      this.#forget(owner);
     }
   }
 
@@ -110,43 +128,39 @@ export class Team implements RunHandler {
     return session;
   }
 
-  /** Returns the subagents and tasks of a session to a tool, whose call has read them. */
+  /** Answers the session of a tool's call. */
   sessionOf(state: AgentState): Promise<TeamSession> {
-    const session = this.#sessions.get(state);
-    return session ?? Promise.reject(new Error('Subagents work only within a call of their agent.'));
+    const scope = [...this.#scopes.values()].find((entry) => entry.scope.state === state)?.scope;
+    return scope ? this.session(scope) : Promise.reject(new Error('Subagents work only within a call.'));
   }
 
-  /** Gives a subagent work; `agentId` of one that has worked before goes on in its session. Resolves to the task's id. */
-  begin(session: TeamSession, { subagent, message, agentId }: GivenWork): Promise<string> {
+  /** Gives a subagent work; `taskId` of one that has worked before goes on in its session. Resolves to the task. */
+  begin(
+    session: TeamSession,
+    subagent: Subagent,
+    message: string,
+    taskId = `${subagent.name}-${randomUUID().slice(0, 8)}`,
+  ): Promise<GivenTask> {
     const { scope, owner } = session;
     // One after the other, or calls of one step would all find room for one more.
     return this.runs.inTurn(owner, async () => {
-      const records = await this.runs.list(owner);
-      const running = records.filter(isOpen);
+      const news = await this.news(session);
+      const running = news.filter(isOpen);
+      if (running.some((task) => task.taskId === taskId)) {
+        throw new Error(`${taskId} still works. Wait for it, or cancel it, then send again.`);
+      }
       if (running.length >= this.settings.maxRunning) {
         throw new Error(
           `${running.length} tasks are running, which is the limit. Wait for one with wait_async_results, or cancel one.`,
         );
       }
-      const mine = records.filter((record) => record.agentId === agentId);
-      const busy = mine.find(isOpen);
-      if (busy !== undefined) {
-        throw new Error(
-          `${agentId} still works on ${busy.taskId}. Wait for it, or cancel it, then send again.`,
-        );
-      }
       // A message in place of a decision: what waited is denied in the subagent's session.
-      const waiting = mine.find(({ status }) => status === 'waiting');
+      const waiting = news.find((task) => task.taskId === taskId && task.status === 'waiting');
       if (waiting !== undefined) await this.runs.cancel(owner, waiting);
       this.#memberFor(subagent);
       // A stop of this session also stops its tasks, so no task may begin after it.
       scope.signal.throwIfAborted();
-      return this.#submit(session, {
-        taskId: `task-${shortId()}`,
-        agentId: agentId ?? `${subagent.name}-${shortId()}`,
-        subagent: subagent.name,
-        message,
-      });
+      return this.#submit(session, { taskId, subagent: subagent.name, message });
     });
   }
 
@@ -158,22 +172,39 @@ export class Team implements RunHandler {
   async decide(
     session: TeamSession,
     decisions: NonNullable<ToolContext['decisions']>,
-  ): Promise<readonly string[]> {
-    const taskIds: string[] = [];
-    for (const record of await this.runs.list(session.owner)) {
-      const { taskId, agentId, subagent, task: message, status, waitsFor = [] } = record;
-      const mine = Object.entries(decisions).filter(([id]) =>
-        waitsFor.some((call) => call.approvalId === id),
-      );
-      if (status !== 'waiting' || mine.length === 0) continue;
-      const order = { taskId, agentId, subagent, message, decisions: Object.fromEntries(mine) };
-      taskIds.push(await this.#submit(session, order));
+  ): Promise<readonly GivenTask[]> {
+    const submitted: GivenTask[] = [];
+    for (const { waitsFor = [], taskId, subagent, task } of await this.news(session)) {
+      const ids = waitsFor.map(({ approvalId }) => approvalId);
+      const mine = Object.entries(decisions).filter(([id]) => ids.includes(id));
+      if (mine.length === 0) continue;
+      const work = { taskId, subagent, message: task, decisions: Object.fromEntries(mine) };
+      submitted.push(await this.#submit(session, work));
     }
-    if (taskIds.length === 0) throw new Error('The subagent does not wait for approval any more.');
-    return taskIds;
+    if (submitted.length === 0) throw new Error('The subagent does not wait for approval any more.');
+    return submitted;
   }
 
-  /** Stops running tasks so that they can be resumed, and waits until that is recorded. */
+  /** Finds out what became of the tasks whose final end the model does not know. */
+  news({ scope, owner }: TeamSession): Promise<readonly SubagentTask[]> {
+    return this.runs.look(
+      owner,
+      givenTasks(scope.state).filter((task) => !isSettled(task)),
+    );
+  }
+
+  /** Remembers that the model was told of these ends: the step that stores its answer stores that, too. */
+  told({ scope: { state } }: TeamSession, ended: readonly SubagentTask[]): void {
+    if (ended.length === 0) return;
+    const status = new Map(ended.map((task) => [task.callId, task.status]));
+    const tasks = givenTasks(state).map((task) => {
+      const told = status.get(task.callId);
+      return told === undefined ? task : { ...task, told };
+    });
+    keepTasks(state, tasks);
+  }
+
+  /** Stops running tasks so that they can be resumed, and waits until that is stored. */
   async close(): Promise<void> {
     if (this.#installed === undefined) return;
     const { agent, runs } = this.#installed;
@@ -185,43 +216,63 @@ export class Team implements RunHandler {
     await runs.settled(agent.name);
   }
 
-  /** Lets a subagent carry out an order that was given here, or to another process with the same agent. */
-  async work(order: TaskOrder, signal: AbortSignal): Promise<TaskOutcome> {
+  /**
+   * Lets a subagent carry out an order that was given here, or to another process with the same agent. What an earlier process
+   * began is gone on with, and what it finished is only read. Resolves to nothing when the agent closes first.
+   */
+  async work(order: TaskOrder, signal: AbortSignal): Promise<TaskEnding | undefined> {
     const owner = SessionKey.parse(order.owner);
-    const { taskId } = order;
-    const runtime = this.#givers.get(taskId)?.runtime;
+    const { taskId, callId, message, decisions } = order;
+    const giver = () => this.#scopes.get(order.owner)?.scope;
+    const runtime = giver()?.runtime;
     const files = runtime?.get(FilesOwner) ?? new FilesOwner(owner);
     const { subagents } = await this.#known(agentFiles(files.key, this.#parts.agent));
     const subagent = subagents.get(order.subagent);
     if (subagent === undefined) throw new Error(`There is no subagent named "${order.subagent}" any more.`);
-    const { tenantId, userId, sessionId } = runKey(owner, order).parts;
+    const { tenantId, userId, sessionId } = taskKey(owner, order).parts;
     const parent = new Parent({
       above: runtime?.get(Parent),
-      states: () => this.#statesOf(order, owner),
+      states: () => this.#statesOf(owner),
       used: (modelId, usage) =>
-        this.#scopeOf(taskId, owner)?.emit({ type: 'usage.reported', source: NAME, taskId, modelId, usage }),
+        giver()?.emit({ type: 'usage.reported', source: NAME, taskId, modelId, usage }),
     });
     const context = RuntimeContext.builder(runtime ?? RuntimeContext.of({ tenantId, userId }))
       .sessionId(sessionId)
       .put(FilesOwner, files)
       .put(Parent, parent)
       .build();
-    const { name } = subagent;
-    return workAt(this.#memberFor(subagent), order, context, signal, (event) =>
-      this.#givers.get(taskId)?.emit({ type: 'subagent.event', taskId, subagent: name, event }),
-    );
+    const agent = this.#memberFor(subagent);
+    try {
+      const open = (await agent.state(context))?.permissionContext.pending?.map(({ id }) => id);
+      // Of an order that is carried out again, the decisions may have been taken in.
+      const given = Object.entries(decisions ?? {}).filter(([id]) => open?.includes(id));
+      const taken = given.map(([id, decision]) => [id, toDecision(decision)] as const);
+      const options = { signal, id: callId, decisions: Object.fromEntries(taken) };
+      const events: AsyncGenerator<AgentEvent, Reply> = decisions
+        ? agent.resumeStream(context, options)
+        : agent.stream(userMessage(message, { id: callId }), context, { signal });
+      for (;;) {
+        const { done, value } = await events.next();
+        if (done) return endingOf(value);
+        await giver()?.emit({ type: 'subagent.event', taskId, subagent: subagent.name, event: value });
+      }
+    } catch (error) {
+      if (HarnessError.isInstance(error) && error.code === 'agent_closed') return undefined;
+      throw error;
+    }
   }
 
-  ended({ taskId, subagent }: TaskOrder, status: TaskStatus): void {
-    this.#givers.get(taskId)?.emit({ type: 'task.changed', taskId, subagent, status });
-    this.#givers.delete(taskId);
+  /** Tells of the end of a task that ran here. */
+  ended({ taskId, subagent, owner }: TaskOrder, status: TaskStatus): void {
+    this.#scopes.get(owner)?.scope.emit({ type: 'task.changed', taskId, subagent, status });
+    this.#forget(owner);
   }
 
   get #isTop(): boolean {
     return this.#options.runs === undefined;
   }
 
-  get #parts(): Installed {
+  get #parts() {
     if (this.#installed === undefined) throw new Error('subagents() is not part of an agent yet.');
     return this.#installed;
   }
@@ -230,46 +281,56 @@ export class Team implements RunHandler {
     return SessionKey.of({ tenantId, userId, agentId, sessionId });
   }
 
-  async #submit(session: TeamSession, given: Omit<TaskOrder, 'owner' | 'inherited'>): Promise<string> {
-    const { scope, owner } = session;
-    const { taskId, subagent } = given;
-    // The parent's pending approvals are its own.
-    const { permissionContext, planModeContext, extensions } = scope.state.head();
-    const inherited = { permissionContext, planModeContext, extensions } as TaskOrder['inherited'];
-    // One that another process carries out never ends here.
-    if (this.runner === undefined) this.#givers.set(taskId, scope);
-    await this.runs.submit({ ...given, owner: owner.toString(), inherited }, this);
-    session.begun(taskId);
-    const status = this.runner === undefined ? 'running' : 'pending';
-    scope.emit({ type: 'task.changed', taskId, subagent, status });
-    return taskId;
+  #forget(owner: string): void {
+    const isNeeded = this.#scopes.get(owner)?.isRunning || this.runs.isBusy(owner);
+    if (!isNeeded) this.#scopes.delete(owner);
+  }
+
+  async #submit(
+    { scope, owner }: TeamSession,
+    work: Omit<TaskOrder, 'owner' | 'callId'>,
+  ): Promise<GivenTask> {
+    const { reach, lease } = this.#parts.agent.session;
+    const isElsewhere = this.runner !== undefined || (reach !== 'process' && lease === undefined);
+    const { taskId, subagent, message } = work;
+    const { clock = systemClock } = this.settings;
+    const given: GivenTask = {
+      taskId,
+      subagent,
+      task: headOf(message, TASK_CHARS),
+      createdAt: new Date(clock.now()).toISOString(),
+      callId: `task-${randomUUID()}`,
+      begins: this.runner === undefined ? 'running' : 'pending',
+      pendingMs: isElsewhere ? this.settings.pendingMs : HANDOVER_MS,
+    };
+    const { callId } = given;
+    const others = givenTasks(scope.state).filter((task) => task.taskId !== taskId);
+    let excess = others.length + 1 - this.settings.maxRecords;
+    const kept = others.filter((task) => excess <= 0 || !isSettled(task) || excess-- <= 0);
+    // The parent remembers the task before it begins, also where its process dies right then.
+    keepTasks(scope.state, [...kept, given]);
+    await scope.checkpoint(true);
+    await this.runs.submit({ ...work, owner: owner.toString(), callId }, this);
+    scope.emit({ type: 'task.changed', taskId, subagent, status: given.begins });
+    return given;
   }
 
   /**
    * The states of the parent that judge a subagent's call, the present one first: that of the running call, else the stored one.
    * Between calls the last one known here counts too, since what it denies may not be stored yet.
    */
-  async #statesOf({ taskId, inherited }: TaskOrder, owner: SessionKey): Promise<readonly AgentState[]> {
-    const giver = this.#scopeOf(taskId, owner);
-    if (giver !== undefined && this.#calls.has(giver)) return [giver.state];
-    const { tenantId, userId, sessionId } = owner.parts;
-    const identity = AgentState.create({ tenantId, userId, sessionId });
-    const known = giver?.state ?? AgentState.fromParts({ ...identity.head(), ...inherited }, []);
+  async #statesOf(owner: SessionKey): Promise<readonly AgentState[]> {
+    const { scope, isRunning } = this.#scopes.get(owner.toString()) ?? {};
+    if (scope !== undefined && isRunning) return [scope.state];
     const stored = await this.#parts.agent.session.load(owner, { last: 1 });
-    return stored === undefined ? [known] : [AgentState.fromParts(stored.head, []), known];
-  }
-
-  /** The owner's running call, else the call that gave the task. A task may have ended, and one that it gave go on. */
-  #scopeOf(taskId: string, owner: SessionKey): CallScope | undefined {
-    const running = [...this.#calls].find((scope) => this.#ownerOf(scope).equals(owner));
-    return running ?? this.#givers.get(taskId);
+    const present = stored === undefined ? [] : [AgentState.fromParts(stored.head, [])];
+    return scope === undefined ? present : [...present, scope.state];
   }
 
   async #open(scope: CallScope): Promise<TeamSession> {
-    const owner = this.#ownerOf(scope);
     const { subagents, problems } = await this.#known(scope.workspace);
     for (const message of problems) scope.emit({ type: 'warning', source: NAME, message });
-    return new TeamSession(scope, owner, subagents, await this.runs.list(owner));
+    return { scope, owner: this.#ownerOf(scope), subagents, showing: [] };
   }
 
   /** By name; what code declares stands before what files do. */
@@ -303,6 +364,24 @@ export class Team implements RunHandler {
   }
 }
 
-function shortId(): string {
-  return randomUUID().slice(0, 8);
+/** Tells whether the model knows the final end of a task. */
+function isSettled({ told }: GivenTask): boolean {
+  return told !== undefined && told !== 'waiting';
+}
+
+function toDecision(decision: ApprovalDecision): Decision {
+  if (decision.type !== 'deny') return decision;
+  return { type: 'deny', ...(decision.message === '' ? {} : { reason: decision.message }) };
+}
+
+function endingOf({ stopReason, text: result, steps, pendingCalls }: Reply): TaskEnding | undefined {
+  if (stopReason === 'completed') return { status: 'completed', result };
+  if (stopReason === 'permission_required') return { status: 'waiting', waitsFor: pendingCalls };
+  if (stopReason === 'interrupted') return { status: 'cancelled', result };
+  if (stopReason === 'shutdown') return undefined;
+  const why: Partial<Record<typeof stopReason, string>> = {
+    max_iterations: `It was stopped after ${steps} steps, as many as it may take. ${GO_ON}`,
+    budget_exceeded: `It used up its budget. ${GO_ON}`,
+  };
+  return { status: 'failed', result, error: why[stopReason] ?? `It stopped: ${stopReason}. ${GO_ON}` };
 }

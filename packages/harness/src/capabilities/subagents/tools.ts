@@ -1,15 +1,14 @@
-import { type AgentState, ApprovalRequiredError, defineTool, type Tool, type ToolContext } from '@x/core';
+import { ApprovalRequiredError, defineTool, headOf, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
-import { taskReport } from './render-task.js';
-import { isEnded, isOpen, type TaskRecord } from './task-records.js';
-import type { GivenWork, Team } from './team.js';
+import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask } from './task.js';
+import type { Team, TeamSession } from './team.js';
 
 /** Makes the tools by which an agent directs its subagents. */
 export function teamTools(team: Team): readonly Tool[] {
   const { timeoutMs, maxTimeoutMs } = team.settings;
   const milliseconds = z.int().min(0).max(maxTimeoutMs);
-  const taskId = z.string().min(1);
+  const taskId = z.string().min(1).describe('The id that agent_spawn answered');
   return [
     defineTool({
       name: 'agent_spawn',
@@ -34,8 +33,12 @@ export function teamTools(team: Team): readonly Tool[] {
           .default(Math.min(timeoutMs, maxTimeoutMs))
           .describe('Milliseconds to wait for the answer'),
       }),
-      async execute({ agent, task, ...given }, context) {
-        return awaitTask(team, await workFor(team, context.state, agent, task), given, context);
+      async execute({ agent, task, background, timeoutMs: wait }, context) {
+        const session = await team.sessionOf(context.state);
+        const given = context.decisions
+          ? (await team.decide(session, context.decisions))[0]
+          : await give(team, session, agent, task);
+        return given ? awaitTask(team, session, given, background ? 0 : wait, context) : '';
       },
     }),
     defineTool({
@@ -51,18 +54,13 @@ export function teamTools(team: Team): readonly Tool[] {
       }),
       async execute({ taskIds, ...wait }, { state, signal, decisions }) {
         const session = await team.sessionOf(state);
-        const { owner, untold } = session;
         if (decisions) await team.decide(session, decisions);
-        for (const id of taskIds ?? []) await team.runs.record(owner, id);
-        const open = (await team.runs.list(owner)).filter(
-          (record) => !isEnded(record) || untold.has(record.taskId),
-        );
-        const wanted = taskIds ?? open.map((record) => record.taskId);
+        const wanted = taskIds?.map((id) => taskOf(session, id)) ?? (await team.news(session));
         if (wanted.length === 0) return 'No task is running, and there is no result that you have not had.';
-        const records = await team.runs.wait(owner, wanted, { ...wait, signal });
-        raiseApprovals(records);
-        session.told(records.filter(isEnded).map((record) => record.taskId));
-        return records.map(taskReport).join('\n\n');
+        const found = await team.runs.wait(session.owner, wanted, { ...wait, signal });
+        raiseApprovals(found);
+        team.told(session, found.filter(isEnded));
+        return found.map(taskReport).join('\n\n');
       },
     }),
     defineTool({
@@ -72,68 +70,107 @@ export function teamTools(team: Team): readonly Tool[] {
         'with its id can let the subagent go on.',
       readOnly: true,
       input: z.strictObject({ taskId }),
-      async execute({ taskId }, { state }) {
+      async execute({ taskId: id }, { state }) {
         const session = await team.sessionOf(state);
-        const { owner } = session;
-        const wasRunning = await team.runs.cancel(owner, await team.runs.record(owner, taskId));
-        const record = await team.runs.record(owner, taskId);
-        if (isOpen(record)) return `${taskId} runs in another process, which was asked to stop it.`;
-        session.told([taskId]);
-        return wasRunning ? taskReport(record) : `It had ended before.\n${taskReport(record)}`;
+        const given = taskOf(session, id);
+        const wasRunning = await team.runs.cancel(session.owner, given);
+        const found = await team.runs.look(session.owner, [given]);
+        if (found.some(isOpen)) return `${id} runs in another process, which was asked to stop it.`;
+        team.told(session, found);
+        return `${wasRunning ? '' : 'It had ended before.\n'}${found.map(taskReport).join('\n')}`;
       },
     }),
   ];
 }
 
+/** @throws {Error} when the session has given no such task. */
+function taskOf({ scope }: TeamSession, taskId: string): GivenTask {
+  const tasks = givenTasks(scope.state);
+  const task = tasks.find((candidate) => candidate.taskId === taskId);
+  if (task !== undefined) return task;
+  const known = tasks.map((each) => each.taskId).join(', ') || 'none';
+  throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
+}
+
 /** @throws {Error} when there is no subagent of this name, and none of this id has worked. */
-async function workFor(team: Team, state: AgentState, agent: string, message: string): Promise<GivenWork> {
-  const { subagents, owner } = await team.sessionOf(state);
-  const named = subagents.get(agent);
-  if (named !== undefined) return { subagent: named, message };
-  const known = (await team.runs.list(owner)).findLast((record) => record.agentId === agent);
-  const subagent = subagents.get(known?.subagent ?? '');
-  if (known !== undefined && subagent !== undefined) return { subagent, message, agentId: agent };
-  const missing = known?.subagent ?? agent;
-  throw new Error(`There is no subagent "${missing}". There are: ${[...subagents.keys()].join(', ')}.`);
+function give(team: Team, session: TeamSession, agent: string, message: string): Promise<GivenTask> {
+  const { subagents, scope } = session;
+  const earlier = givenTasks(scope.state).find(({ taskId }) => taskId === agent);
+  const name = earlier?.subagent ?? agent;
+  const subagent = subagents.get(name);
+  if (subagent !== undefined) return team.begin(session, subagent, message, earlier?.taskId);
+  throw new Error(`There is no subagent "${name}". There are: ${[...subagents.keys()].join(', ')}.`);
 }
 
 /** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
-function raiseApprovals(records: readonly TaskRecord[]): void {
-  const waiting = records.filter(({ status }) => status === 'waiting');
-  const calls = waiting.flatMap(({ agentId, waitsFor = [] }) =>
+function raiseApprovals(tasks: readonly SubagentTask[]): void {
+  const waiting = tasks.filter(({ status }) => status === 'waiting');
+  const calls = waiting.flatMap(({ taskId, waitsFor = [] }) =>
     waitsFor.map((call) => ({
       ...call,
-      agentId: call.agentId === undefined ? agentId : `${agentId}/${call.agentId}`,
+      agentId: call.agentId === undefined ? taskId : `${taskId}/${call.agentId}`,
     })),
   );
   if (calls.length > 0) throw new ApprovalRequiredError(calls);
 }
 
 /**
- * Gives work and waits for its end. Longer work goes on in the background. An interruption of the wait interrupts the work,
- * unless the agent as a whole is shutting down: then the task is recorded as one that can be resumed.
+ * Waits for the end of a task. Longer work goes on in the background. An interruption of the wait interrupts the work,
+ * unless the agent as a whole is shutting down: then the task can be resumed.
  */
 async function awaitTask(
   team: Team,
-  work: GivenWork,
-  given: { readonly background: boolean; readonly timeoutMs: number },
-  { state, signal, decisions }: ToolContext,
+  session: TeamSession,
+  given: GivenTask,
+  timeoutMs: number,
+  { signal }: ToolContext,
 ): Promise<string> {
   const { runs } = team;
-  const session = await team.sessionOf(state);
   const { owner } = session;
-  const [taskId = ''] = decisions ? await team.decide(session, decisions) : [await team.begin(session, work)];
-  const timeoutMs = given.background ? 0 : given.timeoutMs;
   try {
-    if (timeoutMs > 0) await runs.wait(owner, [taskId], { timeoutMs, signal });
+    if (timeoutMs > 0) await runs.wait(owner, [given], { timeoutMs, signal });
   } catch (error) {
     const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
-    if (signal.aborted && !isShutdown) await runs.cancel(owner, await runs.record(owner, taskId));
+    if (signal.aborted && !isShutdown) await runs.cancel(owner, given);
     throw error;
   }
-  const record = await runs.record(owner, taskId);
-  raiseApprovals([record]);
-  if (isEnded(record)) session.told([taskId]);
-  if (record.status === 'failed') throw new Error(taskReport(record));
-  return taskReport(record);
+  const found = await runs.look(owner, [given]);
+  raiseApprovals(found);
+  team.told(session, found.filter(isEnded));
+  const report = found.map(taskReport).join('\n');
+  if (found.some(({ status }) => status === 'failed')) throw new Error(report);
+  return report;
+}
+
+/** Characters of each result in a reminder: it names results, tools hand them out. */
+const REMINDER_CHARS = 1_500;
+/** Characters of all results together: no compaction could make room for a reminder. Each keeps a few words at least. */
+const REMINDERS_CHARS = 6_000;
+const FEWEST_CHARS = 100;
+
+/** A task with its result, as a tool hands it out. */
+function taskReport(task: SubagentTask): string {
+  const { taskId, status, result = '', error = '', waitsFor = [] } = task;
+  const names = waitsFor.map(({ name }) => name).join(', ');
+  const hint = isOpen(task)
+    ? 'It goes on in the background; you will be told when it ends. wait_async_results waits for it.'
+    : `It waits for the user's approval of ${names}. wait_async_results asks the user.`;
+  return [`[${taskId}: ${status}]`, error, result, isEnded(task) ? '' : hint].filter(Boolean).join('\n');
+}
+
+/** Words the reminder that tasks have ended. */
+export function tasksReminder(tasks: readonly SubagentTask[]): string {
+  const chars = Math.max(FEWEST_CHARS, Math.min(REMINDER_CHARS, Math.floor(REMINDERS_CHARS / tasks.length)));
+  const reports = tasks.map((task) => {
+    const { result = '', taskId } = task;
+    if (result.length <= chars) return taskReport(task);
+    const cut = `${headOf(result, chars)}\n[cut here; wait_async_results shows ${taskId} whole]`;
+    return taskReport({ ...task, result: cut });
+  });
+  return [
+    '<finished_tasks>',
+    'These tasks of subagents have ended, or wait for approval. You are told once; wait_async_results shows a result again.',
+    ...reports,
+    '</finished_tasks>',
+  ].join('\n');
 }

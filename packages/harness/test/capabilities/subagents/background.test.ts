@@ -1,14 +1,14 @@
-import { InMemorySession, RuntimeContext, SessionKey, storageOf, textOf } from '@x/core';
-import { JsonSession, LocalWorkspace } from '@x/core/node';
+import { openSession, RuntimeContext, SessionKey, takeTurn, textOf } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   type SubagentDefinition,
   type SubagentsConfig,
+  type SubagentTask,
   subagents,
-  type TaskRecord,
+  subagentTasks,
   type TaskRunner,
-  WorkspaceTaskRepository,
 } from '../../../src/index.js';
 import { isPaired, scratch } from '../../support.js';
 import { announced, blocksOf, context, held, parentWith, resultsOf, TestClock, until } from './support.js';
@@ -22,8 +22,8 @@ function worker(model: ScriptedModel): SubagentDefinition {
   return { name: 'worker', description: 'Works', model };
 }
 
-function tasksIn(root: string): Promise<readonly TaskRecord[]> {
-  return new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root))).list(owner);
+function tasksIn(root: string): Promise<readonly SubagentTask[]> {
+  return subagentTasks(new JsonSession({ directory: `${root}/json` }), owner);
 }
 
 async function statusIn(root: string): Promise<string | undefined> {
@@ -155,7 +155,7 @@ describe('a task in the background', () => {
       slow,
       ({ messages }) => {
         const [result = ''] = resultsOf(messages, 'agent_spawn');
-        const taskId = /\[(task-\w+) /.exec(result)?.[1] ?? '';
+        const taskId = /\[(worker-\w+): /.exec(result)?.[1] ?? '';
         work.release('LATE');
         return {
           toolCalls: [{ name: 'wait_async_results', input: { taskIds: [taskId], timeoutMs: 60_000 } }],
@@ -180,11 +180,11 @@ describe('a task in the background', () => {
       background,
       async ({ messages }) => {
         await work.started;
-        const taskId = idOf(/\[(task-\w+) /, resultsOf(messages, 'agent_spawn')[0]);
+        const taskId = idOf(/\[(worker-\w+): /, resultsOf(messages, 'agent_spawn')[0]);
         return { toolCalls: [{ name: 'task_cancel', input: { taskId } }] };
       },
       ({ messages }) => {
-        const agentId = idOf(/of (worker-\w+)/, resultsOf(messages, 'agent_spawn')[0]);
+        const agentId = idOf(/\[(worker-\w+): /, resultsOf(messages, 'agent_spawn')[0]);
         return { toolCalls: [{ name: 'agent_spawn', input: { agent: agentId, task: 'Go on' } }] };
       },
       { text: 'ok' },
@@ -194,7 +194,7 @@ describe('a task in the background', () => {
     await agent.call('go', context);
     expect(resultsOf(model.requests[2]?.messages ?? [], 'task_cancel')[0]).toContain('cancelled');
     expect(resultsOf(model.requests[3]?.messages ?? [], 'agent_spawn').at(-1)).toContain('went on');
-    expect((await tasksIn(root)).map(({ status }) => status)).toEqual(['cancelled', 'completed']);
+    expect((await tasksIn(root)).map(({ status }) => status)).toEqual(['completed']);
     await agent.close();
   });
 });
@@ -241,7 +241,7 @@ describe('interruption and shutdown', () => {
     expect(record?.error).toContain('agent_spawn with its id lets it go on');
 
     const model = new ScriptedModel([
-      { toolCalls: [{ name: 'agent_spawn', input: { agent: record?.agentId ?? '', task: 'Go on' } }] },
+      { toolCalls: [{ name: 'agent_spawn', input: { agent: record?.taskId ?? '', task: 'Go on' } }] },
       { text: 'ok' },
     ]);
     const child = new ScriptedModel([{ text: 'DONE' }]);
@@ -253,30 +253,31 @@ describe('interruption and shutdown', () => {
     await second.close();
   });
 
-  it('a task whose process died is taken for failed when its heartbeat is old, and not before', async () => {
+  it('a task runs while some process has the turn of its session, and has failed when none has', async () => {
     const root = scratch();
     const clock = new TestClock();
-    const config = { clock, heartbeatMs: 1_000, orphanAfterMs: 10_000 };
-    // Never closed: as if its process had been killed. Its heart beats by a clock that stands still.
-    const dead = lead(
-      new ScriptedModel([background, { text: 'begun' }]),
-      new ScriptedModel([held().reply]),
-      root,
-      {
-        ...config,
-        clock: { now: () => clock.now(), sleep: () => new Promise(() => {}) },
-      },
-    ).build();
-    await dead.call('go', context);
+    const store = new JsonSession({ directory: `${root}/json` });
+    // Its process was killed: nothing of it is left but the session as its last step stored it.
+    const key = SessionKey.of({ userId: 'alice', agentId: 'lead/worker', sessionId: 's-1/worker-1' });
+    const dead = await openSession(store, key);
+    await dead.commit();
+    const session = await openSession(store, owner);
+    const createdAt = new Date(clock.now()).toISOString();
+    const given = { taskId: 'worker-1', subagent: 'worker', task: 'Work', callId: 'm', createdAt };
+    session.state.extensions.subagents = { tasks: [{ ...given, begins: 'running', pendingMs: 10_000 }] };
+    await session.commit();
+    const turn = await takeTurn(store, key);
 
-    const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }]);
-    const agent = lead(model, new ScriptedModel([]), root, config).build();
-    clock.pass(9_000);
+    const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }, { text: 'c' }]);
+    const agent = lead(model, new ScriptedModel([]), root, { clock }).build();
+    clock.pass(Date.now() + 60_000 - clock.now());
     await agent.call('a', context);
     expect(announced(model.requests[0]?.messages ?? [])).toBe('');
-    clock.pass(2_000);
+    await turn.release();
     await agent.call('b', context);
-    expect(announced(model.requests[1]?.messages ?? [])).toContain('The process that ran it died');
+    expect(announced(model.requests[1]?.messages ?? [])).toContain('shut down or died');
+    await agent.call('c', context);
+    expect(announced(model.requests[2]?.messages ?? [])).toBe('');
     await agent.close();
   });
 
@@ -300,7 +301,7 @@ describe('interruption and shutdown', () => {
       clock,
       runner,
       maxRunning: 1,
-      orphanAfterMs: 10_000,
+      pendingMs: 10_000,
     }).build();
     await agent.call('a', context);
     await agent.call('b', context);
@@ -314,11 +315,10 @@ describe('interruption and shutdown', () => {
     await agent.close();
   });
 
-  it('a running task shows that it lives', async () => {
+  it('is stopped by another process through its session', async () => {
     const root = scratch();
-    const clock = new TestClock();
     const work = held();
-    const config = { clock, heartbeatMs: 1_000, orphanAfterMs: 3_000 };
+    const config = { pollMs: 5, settings: { remoteControlMs: 5 } };
     const agent = lead(
       new ScriptedModel([background, { text: 'begun' }]),
       new ScriptedModel([work.reply]),
@@ -327,35 +327,6 @@ describe('interruption and shutdown', () => {
     ).build();
     await agent.call('go', context);
     await work.started;
-    for (let second = 1; second <= 6; second++) {
-      await until(() => clock.sleeping > 0);
-      clock.pass(1_000);
-      const beat = new Date(clock.now()).toISOString();
-      await until(async () => (await tasksIn(root))[0]?.heartbeatAt === beat);
-    }
-    const watcher = new ScriptedModel([{ text: 'a' }]);
-    const other = lead(watcher, new ScriptedModel([]), root, config).build();
-    await other.call('a', context);
-    expect(await statusIn(root)).toBe('running');
-    work.release('ok');
-    await until(async () => (await statusIn(root)) === 'completed');
-    await agent.close();
-  });
-
-  it('is stopped by another process through its record', async () => {
-    const root = scratch();
-    const clock = new TestClock();
-    const work = held();
-    const config = { clock, heartbeatMs: 1_000 };
-    const agent = lead(
-      new ScriptedModel([background, { text: 'begun' }]),
-      new ScriptedModel([work.reply]),
-      root,
-      config,
-    ).build();
-    await agent.call('go', context);
-    await work.started;
-    await until(() => clock.sleeping > 0);
     const [record] = await tasksIn(root);
     const model = new ScriptedModel([
       { toolCalls: [{ name: 'task_cancel', input: { taskId: record?.taskId ?? '' } }] },
@@ -363,8 +334,9 @@ describe('interruption and shutdown', () => {
     ]);
     const other = lead(model, new ScriptedModel([]), root, config).build();
     await other.call('stop it', context);
-    expect(resultsOf(model.requests[1]?.messages ?? [], 'task_cancel')[0]).toContain('another process');
-    clock.pass(1_000);
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'task_cancel')[0]).toMatch(
+      /another process|cancelled/,
+    );
     await until(async () => (await statusIn(root)) === 'cancelled');
     await Promise.all([agent.close(), other.close()]);
   });
@@ -374,7 +346,6 @@ describe('two parents', () => {
   it('neither sees, waits for nor cancels the tasks of the other', async () => {
     const work = held();
     const root = scratch();
-    const store = new InMemorySession();
     const bob = RuntimeContext.of({ userId: 'bob', sessionId: 's-1' });
     let taskId = '';
     const model = new ScriptedModel([
@@ -389,9 +360,7 @@ describe('two parents', () => {
       }),
       { text: 'ok' },
     ]);
-    const agent = lead(model, new ScriptedModel([work.reply]), root)
-      .session(store)
-      .build();
+    const agent = lead(model, new ScriptedModel([work.reply]), root).build();
     await agent.call('go', context);
     taskId = (await tasksIn(root))[0]?.taskId ?? '';
     await agent.call('spy', bob);

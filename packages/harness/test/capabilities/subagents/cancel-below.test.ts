@@ -1,19 +1,20 @@
-import { SessionKey, storageOf } from '@x/core';
-import { JsonSession, LocalWorkspace } from '@x/core/node';
+import { SessionKey } from '@x/core';
+import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { subagents, WorkspaceTaskRepository } from '../../../src/index.js';
+import { subagents, subagentTasks } from '../../../src/index.js';
 import { scratch } from '../../support.js';
 import { context, held, parentWith, resultsOf, until } from './support.js';
 
 const spawn = (agent: string, background: boolean) => ({
   toolCalls: [{ name: 'agent_spawn', input: { agent, task: 'Work', background } }],
 });
-const taskIdIn = (text = '') => /\[(task-\w+) /.exec(text)?.[1] ?? '';
+const taskIdIn = (text = '') => /\[(\w+-\w+): /.exec(text)?.[1] ?? '';
 
 /** A lead, whose middle gives a task in the background to a leaf that works until it is told to end. */
 function threeLevels({ middleGoesOn, waits = false }: { middleGoesOn: boolean; waits?: boolean }) {
   const root = scratch();
+  const session = new JsonSession({ directory: `${root}/json` });
   const [leafWork, middleWork] = [held(), held()];
   const changes: string[] = [];
   const leaf = new ScriptedModel([leafWork.reply]);
@@ -44,15 +45,14 @@ function threeLevels({ middleGoesOn, waits = false }: { middleGoesOn: boolean; w
     ]),
   )
     .workspace(root)
-    .session(new JsonSession({ directory: `${root}/json` }))
+    .session(session)
     .onEvent((event) => event.type === 'task.changed' && changes.push(`${event.subagent} ${event.status}`))
     .build();
-  const repository = new WorkspaceTaskRepository(storageOf(new LocalWorkspace(root)));
   const tasksOf = (agentId: string, sessionId: string) =>
-    repository.list(SessionKey.of({ userId: 'alice', agentId, sessionId }));
+    subagentTasks(session, SessionKey.of({ userId: 'alice', agentId, sessionId }));
   const statuses = async () => {
     const [task] = await tasksOf('lead', 's-1');
-    const below = await tasksOf('lead/middle', `s-1/${task?.agentId}`);
+    const below = await tasksOf('lead/middle', `s-1/${task?.taskId}`);
     return [task?.status, ...below.map(({ status }) => status)];
   };
   return { agent, lead, statuses, begun: middleWork.started };

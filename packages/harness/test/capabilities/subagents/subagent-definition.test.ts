@@ -137,6 +137,21 @@ describe('subagents in files', () => {
     expect(problems).toEqual([expect.stringContaining(`${line.split(':')[0]}: unknown key`)]);
   });
 
+  it.each([
+    ['steps: 40\nmax_iterations: 2', 'max_iterations: means max_iterations, which is given already'],
+    ['max_iterations: 2\nsteps: 40', 'steps: means max_iterations, which is given already'],
+    ['maxTurns: 2\nmax_turns: 40', 'max_turns: means max_iterations, which is given already'],
+  ])(
+    'are refused where two keys mean the same: the last one would win unseen (%s)',
+    async (lines, problem) => {
+      const workspace = await workspaceWith({ 'subagents/a.md': `---\ndescription: x\n${lines}\n---\nDo.` });
+      const options = { taken: new Set<string>(), models: [] };
+      const { subagents: loaded, problems } = await loadSubagents(workspace, 'subagents', options);
+      expect(loaded).toEqual([]);
+      expect(problems).toEqual([expect.stringContaining(problem)]);
+    },
+  );
+
   it('give way to those that code declares, and are read anew for every call', async () => {
     const workspace = await workspaceWith({
       'subagents/reviewer.md': '---\ndescription: From a file\n---\n',

@@ -27,7 +27,7 @@ describe('agent_spawn', () => {
     const reply = await agent.call('Where are the tests? SECRET-OF-THE-PARENT', context);
     expect(reply.text).toBe('Found.');
     const [result] = resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn');
-    expect(result).toMatch(/^\[task-\w{8} of explorer-\w{8}: completed\]\nThey are in test\/\.$/);
+    expect(result).toMatch(/^\[explorer-\w{8}: completed\]\nThey are in test\/\.$/);
     expect(child.requests[0]?.system).toContain('You explore.');
     expect(JSON.stringify(child.requests)).not.toContain('SECRET-OF-THE-PARENT');
     expect(child.requests[0]?.messages.map((message) => textOf(message))).toEqual(['Find the tests']);
@@ -95,7 +95,7 @@ describe('agent_spawn', () => {
       spawn(),
       ({ messages }) => {
         const [result = ''] = resultsOf(messages, 'agent_spawn');
-        const agentId = /of (explorer-\w+)/.exec(result)?.[1] ?? '';
+        const agentId = /\[(explorer-\w+):/.exec(result)?.[1] ?? '';
         return { toolCalls: [{ name: 'agent_spawn', input: { agent: agentId, task: 'Go on' } }] };
       },
       { text: 'ok' },
@@ -120,22 +120,6 @@ describe('agent_spawn', () => {
       'tool',
       'user',
     ]);
-    await agent.close();
-  });
-
-  it('keeps a result that is too long in a file, which the model is told of', async () => {
-    const long = 'x'.repeat(5_000);
-    const child = new ScriptedModel([{ text: long }]);
-    const model = new ScriptedModel([spawn(), { text: 'ok' }]);
-    const root = scratch();
-    const agent = parentWith(model, subagents([explorer(child)], { maxResultChars: 1_000 }))
-      .workspace(root)
-      .build();
-    await agent.call('go', context);
-    const [result = ''] = resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn');
-    expect(result.length).toBeLessThan(1_400);
-    const path = /whole result is in (\S+):/.exec(result)?.[1] ?? '';
-    expect(new TextDecoder().decode(await agent.files(context).read(path))).toBe(long);
     await agent.close();
   });
 
