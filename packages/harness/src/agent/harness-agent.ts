@@ -307,8 +307,8 @@ export class HarnessAgent {
   }
 
   /**
-   * Does what {@link HarnessAgent.interrupt} does, also when the call runs in another process: it is found within
-   * `remoteControlMs` (1 000) by a store that processes share and that has leases. Resolves with whether a call was stopped.
+   * Does {@link HarnessAgent.interrupt}, also in another process: within `remoteControlMs` (1 000), on a store that processes share
+   * and that has leases. Resolves with whether a call was stopped.
    */
   async interruptAnywhere(context: RuntimeContext): Promise<boolean> {
     return (
@@ -382,11 +382,7 @@ export class HarnessAgent {
     });
   }
 
-  #stream(
-    input: readonly Message[],
-    context: RuntimeContext | undefined,
-    options: CallOptions = {},
-  ): CallStream {
+  #stream(input: readonly Message[], context?: RuntimeContext, options: CallOptions = {}): CallStream {
     return callStream((events, abandoned) => {
       const signal = options.signal ? AbortSignal.any([options.signal, abandoned]) : abandoned;
       return this.#run(input, context, { ...options, signal }, events, true);
