@@ -53,7 +53,7 @@ const LONG = 60_000;
  * ```ts
  * isolationSuite({
  *   name: 'my store',
- *   areas: { tasks: /tasks\//, log: /log/ },
+ *   areas: { memory: /memory/, log: /log/ },
  *   async open(model) {
  *     const agent = HarnessAgent.builder().model(model).session(new MyStore()).use(workspaceTools()).build();
  *     return { agent, storage: agent.storage };

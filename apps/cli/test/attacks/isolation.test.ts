@@ -114,7 +114,7 @@ for (const [storeName, workspaceName] of places) {
       memory: /memory\//i,
       evictions: EVICTED,
       plans: /^plans\//,
-      tasks: /\/tasks\//,
+      tasks: /general-purpose.*\.log\.jsonl$/,
       files: /^files\//,
     },
     async leftAfterErasing(user, text) {
@@ -152,7 +152,12 @@ const project = place();
 isolationSuite({
   name: 'the agent of a file, as x run opens it',
   sequences: process.env.X_ATTACKS === undefined ? 10 : undefined,
-  areas: { logs: /\.log\.jsonl$/, evictions: EVICTED, tasks: /\/tasks\//, files: /^files\// },
+  areas: {
+    logs: /\.log\.jsonl$/,
+    evictions: EVICTED,
+    tasks: /general-purpose.*\.log\.jsonl$/,
+    files: /^files\//,
+  },
   async leftAfterErasing(user, text) {
     await running.eraseUser(user);
     await endRunning();

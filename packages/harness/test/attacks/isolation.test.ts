@@ -22,7 +22,7 @@ isolationSuite({
     memory: /memory\//i,
     evictions: /^large_tool_results\//,
     plans: /^plans\//,
-    tasks: /\/tasks\//,
+    tasks: /general-purpose.*\.log\.jsonl$/,
     files: /^files\//,
   },
   async open(model) {
