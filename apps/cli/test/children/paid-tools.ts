@@ -2,6 +2,7 @@
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defineTool, RuntimeContext } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { HarnessAgent } from '@x/harness';
 import { ScriptedModel } from '@x/testkit';
 import { openTestedStore } from '../support/tested-store.js';
@@ -18,9 +19,21 @@ async function wait<Value>(work: () => Promise<Value>): Promise<Value> {
 }
 
 const { store, close } = await openTestedStore(JSON.parse(tested));
-const { load, commit } = store;
+const { load, commit, lease } = store;
 store.load = (key) => wait(() => load.call(store, key));
 store.commit = (key, change) => wait(() => commit.call(store, key, change));
+if (lease !== undefined) {
+  store.lease = async (...parameters) => {
+    const granted = await wait(() => lease.apply(store, parameters));
+    return (
+      granted && { ...granted, renew: () => granted.renew(), release: () => wait(() => granted.release()) }
+    );
+  };
+}
+const { append } = WorkspaceSessionLog.prototype;
+WorkspaceSessionLog.prototype.append = function (messages) {
+  return wait(() => append.call(this, messages));
+};
 
 const pay = defineTool({
   name: 'pay',
