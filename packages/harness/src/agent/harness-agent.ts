@@ -219,8 +219,8 @@ export class HarnessAgent {
 
   /** Answers the session's state: live while a call runs, else the stored one. `undefined` when there is no session. */
   async state(context: RuntimeContext): Promise<AgentState | undefined> {
-    const live = this.#turns.running(context)?.state;
-    if (live) return live;
+    const { call } = this.#turns.running(context) ?? {};
+    if (call) return call.scope.state;
     const session = await openSession(this.#parts.session, this.#turns.keyOf(context));
     return session.version === 0 ? undefined : session.state;
   }
@@ -262,10 +262,10 @@ export class HarnessAgent {
     const set = (state: AgentState) => {
       state.permissionContext = { ...state.permissionContext, mode };
     };
-    const { state, save } = this.#turns.running(context) ?? {};
-    if (state === undefined) return void (await this.updateState(context, set));
-    set(state);
-    await save?.();
+    const { call } = this.#turns.running(context) ?? {};
+    if (call === undefined) return void (await this.updateState(context, set));
+    set(call.scope.state);
+    await call.save();
   }
 
   /** Opens the files that the tools of a session see. */

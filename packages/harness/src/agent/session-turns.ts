@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AgentEvent,
-  type AgentState,
   agentFiles,
   errorText,
   type Message,
@@ -34,14 +33,12 @@ import { checkContext, type Reply } from './call-options.js';
 import { RemoteControl } from './remote-control.js';
 import type { ToolList } from './tool-list.js';
 
-/** A call that runs, or waits for its session's turn: then it has no state yet. */
+/** A call that runs, or waits for its session's turn. */
 interface Running {
   readonly abort: AbortController;
   readonly steering: Steering;
   readonly events: EventJournal<Reply>;
-  readonly state?: AgentState | undefined;
-  /** Stores the session as it is. */
-  readonly save?: (() => Promise<void>) | undefined;
+  readonly call?: RunningCall | undefined;
 }
 
 interface TurnOptions {
@@ -160,7 +157,7 @@ export class SessionTurns {
           return true;
         });
         const call = await this.#open(key, runtime, turn, running, options);
-        this.#running.set(id, { ...running, state: call.scope.state, save: () => call.save() });
+        this.#running.set(id, { ...running, call });
         return await task(call, call.options.session.version === 0);
       } finally {
         stopTimer();

@@ -38,16 +38,10 @@ export const localExecutor: Executor = {
 
 /** What programs need of a Linux system. Nothing else of it is there, home directories and `/run` least of all. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64'];
-const ETC = [
-  'alternatives',
-  'ca-certificates',
-  'group',
-  'ld.so.cache',
-  'ld.so.conf',
-  'ld.so.conf.d',
-  'localtime',
-];
-const ETC_MORE = ['nsswitch.conf', 'passwd', 'ssl'];
+const ETC =
+  'alternatives ca-certificates group ld.so.cache ld.so.conf ld.so.conf.d localtime nsswitch.conf passwd ssl'.split(
+    ' ',
+  );
 const ETC_NETWORK = ['hosts', 'resolv.conf'];
 
 /**
@@ -62,19 +56,23 @@ export function bubblewrap(
   options: { readonly network?: boolean; readonly read?: readonly string[] } = {},
 ): Executor {
   const { network = true, read = [] } = options;
-  const etc = [...ETC, ...ETC_MORE, ...(network ? ETC_NETWORK : [])].map((name) => `/etc/${name}`);
+  const etc = [...ETC, ...(network ? ETC_NETWORK : [])].map((name) => `/etc/${name}`);
   const node = dirname(dirname(process.execPath));
-  const own = ['bin', 'lib'].map((name) => join(node, name));
   const system = SYSTEM.filter((path) => existsSync(path)).flatMap((path) =>
     lstatSync(path).isSymbolicLink() ? ['--symlink', readlinkSync(path), path] : ['--ro-bind', path, path],
   );
-  const visible = [...etc, ...own, ...read].flatMap((path) => ['--ro-bind-try', path, path]);
+  const visible = [...etc, join(node, 'bin'), join(node, 'lib'), ...read].flatMap((path) => [
+    '--ro-bind-try',
+    path,
+    path,
+  ]);
   const isolated = [
     '--unshare-all',
     ...(network ? ['--share-net'] : []),
     '--die-with-parent',
     '--new-session',
   ];
+  const own = ['--setenv', 'HOME', '/tmp', '--setenv', 'TMPDIR', '/tmp'];
   const mounts = ['--proc', '/proc', '--dev', '/dev', '--tmpfs', '/tmp', ...system, ...visible];
   return {
     name: 'bubblewrap',
@@ -83,21 +81,16 @@ export function bubblewrap(
       args: [
         ...isolated,
         ...mounts,
-        ...[
-          '--bind',
-          cwd,
-          cwd,
-          ...masks(cwd, hidden),
-          '--chdir',
-          cwd,
-          '--setenv',
-          'HOME',
-          '/tmp',
-          '--setenv',
-          'TMPDIR',
-          '/tmp',
-        ],
-        ...['sh', '-c', line],
+        '--bind',
+        cwd,
+        cwd,
+        ...masks(cwd, hidden),
+        '--chdir',
+        cwd,
+        ...own,
+        'sh',
+        '-c',
+        line,
       ],
     }),
   };

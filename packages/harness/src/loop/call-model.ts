@@ -1,5 +1,4 @@
 import {
-  type AgentEventBody,
   assistantMessage,
   ContextOverflowError,
   checkMessages,
@@ -14,24 +13,7 @@ import {
   TimeLimitError,
   withRetries,
 } from '@x/core';
-import type { ParsedLimits } from '../agent/limits.js';
-import type { Draft } from './draft.js';
-
-interface CallModelOptions {
-  readonly model: Model;
-  readonly streaming: boolean;
-  /** The tool whose input is the answer: streamed as text. */
-  readonly answerTool: string | undefined;
-  readonly maxRetries: number;
-  readonly retryDelayMs: number;
-  readonly limits: ParsedLimits;
-  readonly signal: AbortSignal;
-  readonly emit: (event: AgentEventBody) => void;
-  /** Receives the answer as it comes. */
-  readonly draft: Draft;
-  /** Waits for a reader of the stream that is far behind. */
-  readonly room: () => Promise<void> | undefined;
-}
+import type { RunningCall } from './running-call.js';
 
 /**
  * Calls the model, again after a pause when it failed for a passing reason (`ModelError.retryable`): exponential
@@ -39,11 +21,16 @@ interface CallModelOptions {
  *
  * @throws {ContextOverflowError} also when the reported input exceeds the window: a provider that cuts silently.
  */
-export async function callModel(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
-  const { model, signal, maxRetries, retryDelayMs, limits } = options;
+export async function callModel(
+  request: ModelRequest,
+  call: RunningCall,
+  streaming: boolean,
+): Promise<ModelResponse> {
+  const { model, signal } = call.scope;
+  const { maxRetries, retryDelayMs, limits } = call.settings;
   return withRetries(
     async () => {
-      const answer = await withinLimits(request, options);
+      const answer = await withinLimits(request, call, streaming);
       refuseNoAnswer(model, answer);
       const response = { ...answer, usage: soundUsage(answer.usage) };
       refuseMalformed(model, response);
@@ -56,20 +43,27 @@ export async function callModel(request: ModelRequest, options: CallModelOptions
       retryAfterMs: limits.retryAfterMs || Number.POSITIVE_INFINITY,
       signal,
       onRetry: (attempt, delayMs, error) => {
-        options.draft.discard();
-        options.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
+        call.draft.discard();
+        call.emit({ type: 'model.retrying', attempt, delayMs, error: error.message });
       },
     },
   );
 }
 
 /** Asks once. A model that ignores its signal is left alone; one that stalls may answer when it is asked again. */
-async function withinLimits(request: ModelRequest, options: CallModelOptions): Promise<ModelResponse> {
-  const { model, signal, limits } = options;
+async function withinLimits(
+  request: ModelRequest,
+  call: RunningCall,
+  streaming: boolean,
+): Promise<ModelResponse> {
+  const { model, signal } = call.scope;
+  const { limits } = call.settings;
   const deadline = new Deadline(signal);
   deadline.start(`Model ${model.id}`, 'limits.modelMs', limits.modelMs);
   try {
-    return await once({ ...request, signal: deadline.signal }, options, deadline);
+    const limited = { ...request, signal: deadline.signal };
+    if (!streaming || model.stream === undefined) return await deadline.race(model.generate(limited));
+    return await streamed(model.stream(limited), call, deadline);
   } catch (cause) {
     if (!TimeLimitError.isInstance(cause) || cause !== deadline.signal.reason) throw cause;
     throw new ModelError(cause.message, { modelId: model.id, retryable: true, cause });
@@ -82,7 +76,7 @@ async function withinLimits(request: ModelRequest, options: CallModelOptions): P
 async function* paced(
   stream: AsyncIterable<ModelStreamPart>,
   deadline: Deadline,
-  { model, limits }: CallModelOptions,
+  { scope: { model }, settings: { limits } }: RunningCall,
 ): AsyncGenerator<ModelStreamPart> {
   const parts = stream[Symbol.asyncIterator]();
   let limit: 'modelFirstByteMs' | 'modelIdleMs' = 'modelFirstByteMs';
@@ -101,23 +95,23 @@ async function* paced(
   }
 }
 
-async function once(
-  request: ModelRequest,
-  options: CallModelOptions,
+async function streamed(
+  stream: AsyncIterable<ModelStreamPart>,
+  call: RunningCall,
   deadline: Deadline,
 ): Promise<ModelResponse> {
-  const { model, draft, answerTool, room } = options;
-  if (!options.streaming || model.stream === undefined) return deadline.race(model.generate(request));
-  for await (const part of paced(model.stream(request), deadline, options)) {
+  const { draft } = call;
+  const { model } = call.scope;
+  for await (const part of paced(stream, deadline, call)) {
     if (part.type === 'response') return part.response;
     if (part.type !== 'tool-call-delta') {
       draft.add({ type: part.type === 'text-delta' ? 'text.delta' : 'thinking.delta', text: part.text });
-    } else if (part.name === answerTool) draft.add({ type: 'text.delta', text: part.inputDelta });
+    } else if (part.name === call.answerTool?.name) draft.add({ type: 'text.delta', text: part.inputDelta });
     else {
       const { id: toolUseId, name, inputDelta } = part;
       draft.add({ type: 'tool.delta', toolUseId, name, inputDelta });
     }
-    await room();
+    await call.room();
   }
   throw new ModelError(`Model ${model.id} ended its stream without a response.`, {
     modelId: model.id,

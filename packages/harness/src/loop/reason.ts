@@ -139,18 +139,7 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
     scope,
     async (argument) => {
       try {
-        const response = await callModel(argument, {
-          model: scope.model,
-          streaming,
-          answerTool,
-          maxRetries: settings.maxRetries,
-          retryDelayMs: settings.retryDelayMs,
-          limits: settings.limits,
-          signal: scope.signal,
-          emit: (event) => call.emit(event),
-          draft: call.draft,
-          room: () => call.room(),
-        });
+        const response = await callModel(argument, call, streaming);
         return answerTool === undefined ? response : answerAsText(response, answerTool);
       } catch (error) {
         call.modelFailure = error;

@@ -11,9 +11,10 @@ import type { RunningCall } from '../loop/running-call.js';
 export async function settleAnswer(call: RunningCall, message: Message | undefined): Promise<boolean> {
   const { output } = call.options;
   if (output === undefined) return true;
-  const judgment = await call.waitFor('output', () => output.judge(message, call.answerTool !== undefined));
-  if (judgment.taken) return true;
-  const { attempt, error, complaint } = judgment;
+  const byTool = call.answerTool !== undefined;
+  const refusal = await call.waitFor('output', () => output.refusalOf(message, byTool));
+  if (refusal === undefined) return true;
+  const { attempt, error, complaint } = refusal;
   call.emit({ type: 'output.rejected', attempt, error });
   call.add([complaint]);
   return false;

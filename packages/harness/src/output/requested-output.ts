@@ -17,11 +17,6 @@ import { closeObjects } from './close-objects.js';
 /** The form of an answer: zod, another Standard Schema that gives JSON Schema, or plain JSON Schema. It describes an object. */
 export type OutputSchema<Output> = StandardSchema<Output> | JsonObject;
 
-/** The verdict on an answer: taken, or refused with a message for the model. */
-export type Judgment =
-  | { readonly taken: true }
-  | { readonly taken: false; readonly attempt: number; readonly error: string; readonly complaint: Message };
-
 const NAME = 'final_answer';
 
 /** The answer that one call asks for: its form, and what has been given so far. */
@@ -75,16 +70,16 @@ export class RequestedOutput {
   }
 
   /**
-   * Reads an answer.
+   * Reads an answer. Answers why it cannot be used, and a message that tells the model; `undefined` when it is taken.
    *
    * @param byTool How the model was asked to give it.
    * @throws {OutputError} when it is bad and has been sent back often enough.
    */
-  async judge(message: Message | undefined, byTool: boolean): Promise<Judgment> {
+  async refusalOf(message: Message | undefined, byTool: boolean) {
     const text = message === undefined ? '' : textOf(message);
     try {
       this.#value = await this.#parse(parseAnswer(text));
-      return { taken: true };
+      return undefined;
     } catch (error) {
       if (!InvalidInputError.isInstance(error)) throw error;
       this.#rejected++;
@@ -95,7 +90,7 @@ export class RequestedOutput {
       const complaint = userMessage(`Your answer cannot be used. ${error.message} ${how}`, {
         kind: 'synthetic',
       });
-      return { taken: false, attempt: this.#rejected, error: error.message, complaint };
+      return { attempt: this.#rejected, error: error.message, complaint };
     }
   }
 }

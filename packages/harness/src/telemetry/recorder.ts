@@ -42,16 +42,14 @@ export function secondsSince(startedAt: number): number {
   return (performance.now() - startedAt) / 1_000;
 }
 
-/** Makes attributes of a span from usage. Omits figures that the provider did not report. */
+/** Makes attributes of a span from usage. What is undefined is no attribute. */
 export function usageAttributes(usage: Usage | undefined): Attributes {
-  if (usage === undefined) return {};
-  const { cachedInputTokens, cacheWriteTokens, reasoningTokens } = usage;
   return {
-    [ATTRIBUTE.inputTokens]: usage.inputTokens,
-    [ATTRIBUTE.outputTokens]: usage.outputTokens,
-    ...(cachedInputTokens === undefined ? {} : { [ATTRIBUTE.cacheReadTokens]: cachedInputTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { [ATTRIBUTE.cacheWriteTokens]: cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { [ATTRIBUTE.reasoningTokens]: reasoningTokens }),
+    [ATTRIBUTE.inputTokens]: usage?.inputTokens,
+    [ATTRIBUTE.outputTokens]: usage?.outputTokens,
+    [ATTRIBUTE.cacheReadTokens]: usage?.cachedInputTokens,
+    [ATTRIBUTE.cacheWriteTokens]: usage?.cacheWriteTokens,
+    [ATTRIBUTE.reasoningTokens]: usage?.reasoningTokens,
   };
 }
 

@@ -157,8 +157,8 @@ async function traceModel(
       if (model !== undefined) measured = { ...measured, [ATTRIBUTE.responseModel]: model };
       span.setAttributes({
         [ATTRIBUTE.finishReasons]: [FINISH[finishReason] ?? finishReason],
-        ...(id === undefined ? {} : { [ATTRIBUTE.responseId]: id }),
-        ...(model === undefined ? {} : { [ATTRIBUTE.responseModel]: model }),
+        [ATTRIBUTE.responseId]: id,
+        [ATTRIBUTE.responseModel]: model,
         ...usageAttributes(response.usage),
       });
       if (captureContent) {
@@ -186,15 +186,15 @@ async function traceModel(
   });
 }
 
-function requestAttributes(request: ModelRequest, compacted: boolean) {
+function requestAttributes(request: ModelRequest, compacted: boolean): Attributes {
   const { maxOutputTokens, temperature, responseFormat, reasoningEffort, stopSequences } = request;
   return {
-    ...(maxOutputTokens === undefined ? {} : { [ATTRIBUTE.requestMaxTokens]: maxOutputTokens }),
-    ...(temperature === undefined ? {} : { [ATTRIBUTE.requestTemperature]: temperature }),
-    ...(reasoningEffort === undefined ? {} : { [ATTRIBUTE.requestReasoning]: reasoningEffort }),
-    ...(stopSequences === undefined ? {} : { [ATTRIBUTE.requestStopSequences]: [...stopSequences] }),
-    ...(responseFormat === undefined ? {} : { [ATTRIBUTE.outputType]: 'json' }),
-    ...(compacted ? { [ATTRIBUTE.conversationCompacted]: true } : {}),
+    [ATTRIBUTE.requestMaxTokens]: maxOutputTokens,
+    [ATTRIBUTE.requestTemperature]: temperature,
+    [ATTRIBUTE.requestReasoning]: reasoningEffort,
+    [ATTRIBUTE.requestStopSequences]: stopSequences && [...stopSequences],
+    [ATTRIBUTE.outputType]: responseFormat && 'json',
+    [ATTRIBUTE.conversationCompacted]: compacted || undefined,
   };
 }
 
