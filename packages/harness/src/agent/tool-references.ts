@@ -34,8 +34,19 @@ export class ToolReferences {
     this.#references = references;
   }
 
+  /** What a capability with such names does: it refuses slips when it is installed, and warns of unknown names in the first call. */
+  get hooks(): Pick<Required<Capability>, 'install' | 'aroundCall'> {
+    return {
+      install: (agent) => this.#install(agent),
+      aroundCall: (scope, next) => {
+        this.#warn(scope);
+        return next();
+      },
+    };
+  }
+
   /** @throws {HarnessConfigError} for every name that is close to that of a tool. */
-  install(agent: AgentComposition): void {
+  #install(agent: AgentComposition): void {
     if (!agent.capabilities.some(mayBringMore)) {
       const slips = this.#unknown(agent).filter(({ tool, near }) => !isPattern(tool) && near.length > 0);
       const issues = slips.map(
@@ -49,8 +60,7 @@ export class ToolReferences {
     this.#unused.set(agent.name, agent);
   }
 
-  /** Warns of unknown names, once, in the agent's first call. */
-  warn(scope: CallScope): void {
+  #warn(scope: CallScope): void {
     const agent = this.#unused.get(scope.agentId);
     if (agent === undefined) return;
     this.#unused.delete(scope.agentId);

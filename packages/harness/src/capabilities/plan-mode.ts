@@ -47,11 +47,7 @@ export function planMode(config: PlanModeConfig = {}): Capability {
   return {
     name: NAME,
     tools: [planEnter, planWrite, planExit],
-    install: (agent) => references.install(agent),
-    aroundCall(scope, next) {
-      references.warn(scope);
-      return next();
-    },
+    ...references.hooks,
     remind({ state }) {
       const { active, planFile } = state.planModeContext;
       return active ? [userMessage(reminder(planFile), { id: 'plan-mode-reminder', kind: 'synthetic' })] : [];

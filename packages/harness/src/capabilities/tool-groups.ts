@@ -78,18 +78,8 @@ export function toolGroups(groups: Readonly<Record<string, ToolGroup>>): Capabil
 
   return {
     name: NAME,
-    tools: [
-      ...brought,
-      switchTool(
-        parsed.map(([name, { description, active = false }]) => ({ name, description, active })),
-        activeGroups,
-      ),
-    ],
-    install: (agent) => references.install(agent),
-    aroundCall(scope, next) {
-      references.warn(scope);
-      return next();
-    },
+    tools: [...brought, switchTool(parsed, activeGroups)],
+    ...references.hooks,
     offerTools(tools, { state }) {
       const key = JSON.stringify(activeGroups(state));
       const known = selections.get(tools) ?? new Map<string, readonly ToolDefinition[]>();
@@ -124,20 +114,13 @@ function isTool(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'definition' in value && 'run' in value;
 }
 
-interface Switchable {
-  readonly name: string;
-  readonly description: string;
-  /** Active from the start. */
-  readonly active: boolean;
-}
-
 /** `tool_groups`, by which the model activates and deactivates groups. */
 function switchTool(
-  groups: readonly Switchable[],
+  groups: readonly (readonly [name: string, group: Pick<ToolGroup, 'description' | 'active'>])[],
   activeGroups: (state: AgentState) => readonly string[],
 ): Tool {
-  const names = z.array(z.enum(groups.map(({ name }) => name))).default([]);
-  const list = groups.map(({ name, description }) => `${name}: ${description}`);
+  const names = z.array(z.enum(groups.map(([name]) => name))).default([]);
+  const list = groups.map(([name, { description }]) => `${name}: ${description}`);
   return defineTool({
     name: 'tool_groups',
     description: `Activates and deactivates groups of tools. Activate what you need before you need it.\n${list.join('\n')}`,
@@ -152,14 +135,14 @@ function switchTool(
       }
       const before = activeGroups(state);
       const active = groups.filter(
-        ({ name }) => activate.includes(name) || (before.includes(name) && !deactivate.includes(name)),
+        ([name]) => activate.includes(name) || (before.includes(name) && !deactivate.includes(name)),
       );
-      const deactivated = groups.filter((group) => group.active && !active.includes(group));
+      const deactivated = groups.filter((group) => group[1].active && !active.includes(group));
       state.toolContext = {
-        activatedGroups: active.filter((group) => !group.active).map(({ name }) => name),
-        ...(deactivated.length > 0 ? { deactivatedGroups: deactivated.map(({ name }) => name) } : {}),
+        activatedGroups: active.filter(([, group]) => !group.active).map(([name]) => name),
+        ...(deactivated.length > 0 ? { deactivatedGroups: deactivated.map(([name]) => name) } : {}),
       };
-      return `Active groups: ${active.map(({ name }) => name).join(', ') || 'none'}.`;
+      return `Active groups: ${active.map(([name]) => name).join(', ') || 'none'}.`;
     },
   });
 }

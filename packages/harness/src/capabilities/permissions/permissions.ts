@@ -90,11 +90,7 @@ export function permissions(config: PermissionsConfig = {}): Capability {
 
   return {
     name: NAME,
-    install: (agent) => references.install(agent),
-    aroundCall(scope, next) {
-      references.warn(scope);
-      return next();
-    },
+    ...references.hooks,
     async authorize(call, { state, tool, workspace }) {
       // A tool that does not exist does no harm; the loop answers that there is none.
       if (tool === undefined) return undefined;
