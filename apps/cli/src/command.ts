@@ -86,6 +86,38 @@ export function command<const Options extends OptionTable>(definition: {
   return made;
 }
 
+/**
+ * Makes a command whose first argument names another one.
+ *
+ * @param definition.fallback what runs where none is named.
+ */
+export function commandGroup({
+  fallback,
+  ...definition
+}: Omit<Command, 'run' | 'subcommands'> & {
+  readonly subcommands: readonly Command[];
+  readonly fallback?: Command;
+}): Command {
+  const { name, subcommands } = definition;
+  return {
+    ...definition,
+    async run(args, streams) {
+      const [word = '', ...rest] = args;
+      if (fallback !== undefined && (word === '' || word.startsWith('-'))) return fallback.run(args, streams);
+      const full = `${name} ${word}`;
+      const found = subcommands.find((each) => each.name === full);
+      if (found !== undefined) return found.run(rest, streams);
+      const meant = didYouMean(
+        full,
+        subcommands.map((each) => each.name),
+      );
+      throw new UsageError(
+        `There is no command "${full}"${meant || `; x ${name} --help lists those that there are.`}`,
+      );
+    },
+  };
+}
+
 /** Tells whether the arguments ask for help. */
 export function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { InMemorySession, InvalidInputError } from '@x/core';
+import { InMemorySession, InvalidInputError, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import { type Option, UsageError } from './command.js';
 import { openWorkspace } from './identity-options.js';
@@ -71,6 +71,20 @@ export async function openStore(
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;
     throw new UsageError(`--${part?.option} ${error.issues.map(({ message }) => message).join('; ')}.`);
+  }
+}
+
+/** Opens that store for as long as `use` takes. */
+export async function withStore<T>(
+  values: StoreValues,
+  options: Parameters<typeof openStore>[1],
+  use: (store: SessionStore) => Promise<T>,
+): Promise<T> {
+  const { store, close } = await openStore(values, options);
+  try {
+    return await use(store);
+  } finally {
+    await close();
   }
 }
 

@@ -2,21 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import {
-  errorText,
-  fileSegment,
-  type SessionStore,
-  SessionStoreError,
-  STORAGE,
-  type Workspace,
-} from '@x/core';
+import { errorText, fileSegment, type SessionStore, SessionStoreError, STORAGE } from '@x/core';
 import { JsonSession } from '@x/core/node';
 
 /** A store, and how to let go of what was opened for it. */
 export interface OpenStore {
   readonly store: SessionStore;
-  /** Files beside the sessions, where the backend has a place for them. */
-  readonly workspace?: Workspace;
   close(): Promise<void>;
 }
 
@@ -24,10 +15,11 @@ export interface OpenStore {
 export interface OpenSettings {
   /** The key prefix or table; default the store's own. */
   readonly part?: string | undefined;
-  /** Makes missing tables, for programs that run agents. A command that only reads changes nothing. Default false. */
+  /**
+   * Makes missing tables and waits for a lost server, as a program that runs agents does. A command that only reads changes
+   * nothing. Default false.
+   */
   readonly createTables?: boolean | undefined;
-  /** Waits for a lost server, as a program that serves does. Default false. */
-  readonly patient?: boolean | undefined;
 }
 
 /** A kind of store that apps offer. */
@@ -85,14 +77,16 @@ export const stores = {
     sockets: true,
     part: { option: 'key-prefix', value: 'TEXT' },
     driver: 'ioredis',
-    async open(url, { part: keyPrefix, patient = false }) {
-      const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
+    async open(url, { part: keyPrefix, createTables = false }) {
+      const [{ Redis }, { RedisSession }] = await Promise.all([
         import('ioredis'),
         import('@x/session-redis'),
       ]);
       const client = new Redis(url, {
         lazyConnect: true,
-        ...(patient ? { maxRetriesPerRequest: 3 } : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
+        ...(createTables
+          ? { maxRetriesPerRequest: 3 }
+          : { maxRetriesPerRequest: 1, retryStrategy: () => null }),
       });
       // Its events say why; what a command throws then is only that there is no connection.
       let reason: Error | undefined;
@@ -100,15 +94,14 @@ export const stores = {
         reason ??= error;
       });
       try {
-        const options = { client, keyPrefix };
-        const store = new RedisSession(options);
+        const store = new RedisSession({ client, keyPrefix });
         await client.connect().catch((error: unknown) => {
           const cause = reason ?? error;
           const why = errorText(cause);
           const message = `Redis could not be reached or refused: ${why}`;
           throw new SessionStoreError('session_unavailable', message, { cause });
         });
-        return { store, workspace: new RedisWorkspace(options), close: async () => client.disconnect() };
+        return { store, close: async () => client.disconnect() };
       } catch (error) {
         client.disconnect();
         throw error;
@@ -122,12 +115,12 @@ export const stores = {
     schemes: ['mysql', 'mysqls', 'mariadb'],
     part: { option: 'table', value: 'NAME' },
     driver: 'mysql2',
-    async open(uri, { part: table, createTables = false, patient = false }) {
+    async open(uri, { part: table, createTables = false }) {
       const [{ createPool }, { MysqlSession }] = await Promise.all([
         import('mysql2/promise'),
         import('@x/session-mysql'),
       ]);
-      const pool = createPool({ uri, connectionLimit: patient ? 4 : 2 });
+      const pool = createPool({ uri, connectionLimit: createTables ? 4 : 2 });
       try {
         const store = new MysqlSession({ pool, table });
         if (createTables) await store.migrate();
@@ -145,12 +138,12 @@ export const stores = {
     schemes: ['postgres', 'postgresql'],
     part: { option: 'table', value: 'NAME' },
     driver: 'pg',
-    async open(connectionString, { part: table, createTables = false, patient = false }) {
+    async open(connectionString, { part: table, createTables = false }) {
       const [{ default: pg }, { PostgresSession }] = await Promise.all([
         import('pg'),
         import('@x/session-postgres'),
       ]);
-      const pool = new pg.Pool({ connectionString, max: patient ? 4 : 2 });
+      const pool = new pg.Pool({ connectionString, max: createTables ? 4 : 2 });
       // What ends a connection that nobody uses fails nothing.
       pool.on('error', () => {});
       try {

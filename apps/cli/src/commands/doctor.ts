@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { errorText } from '@x/core';
 import { openAgent } from '../agent/open-agent.js';
 import { command } from '../command.js';
-import { openStore, type StoreValues, storeOptions } from '../open-store.js';
+import { type StoreValues, storeOptions, withStore } from '../open-store.js';
 import { withoutSecrets } from '../stores.js';
 import { PROVIDER_VARIABLES } from './init.js';
 import { DEFAULT_AGENT_FILE } from './run.js';
@@ -57,16 +57,13 @@ async function agentFile(file: string): Promise<Finding> {
 }
 
 async function store(values: StoreValues): Promise<Finding> {
-  return attempt('the session store', async () => {
-    const { store, close } = await openStore(values, { readOnly: true });
-    try {
+  return attempt('the session store', () =>
+    withStore(values, { readOnly: true }, async (store) => {
       let count = 0;
       for await (const _ of store.list({})) if (++count === 100) break;
       return `the session store answers, with ${count === 100 ? '100 or more' : count} sessions`;
-    } finally {
-      await close();
-    }
-  });
+    }),
+  );
 }
 
 async function attempt(name: string, look: () => Promise<string>): Promise<Finding> {

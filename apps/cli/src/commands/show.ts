@@ -2,7 +2,7 @@ import { headOf, type Message, SessionKey, type SessionKeyParts, textOf, toolUse
 import { command, positive } from '../command.js';
 import { findLog, findSession, noSession } from '../find-session.js';
 import { identityOptions, scopeOf } from '../identity-options.js';
-import { namesStore, openStore, type StoreValues, storeOptions } from '../open-store.js';
+import { namesStore, type StoreValues, storeOptions, withStore } from '../open-store.js';
 import { printable } from '../terminal/style.js';
 
 const SHORT = 400;
@@ -49,8 +49,7 @@ async function findMessages(
   // Files of a workspace need no session to be read: the log tells also of one that is deleted or damaged.
   const exact = await findLog(values, SessionKey.of({ ...scope, sessionId }));
   if (exact !== undefined && !namesStore(values)) return exact.read();
-  const { store, close } = await openStore(values, { readOnly: true });
-  try {
+  return withStore(values, { readOnly: true }, async (store) => {
     const key = await findSession(store, scope, sessionId);
     const log = await findLog(values, key);
     if (log !== undefined && !namesStore(values)) return log.read();
@@ -59,9 +58,7 @@ async function findMessages(
     if (log !== undefined) return log.read();
     errors.write(`No log of it is in ${values.workspace}: these are the messages that it holds now.\n`);
     return session.messages;
-  } finally {
-    await close();
-  }
+  });
 }
 
 function render(message: Message, full: boolean): string {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { eraseUser, exportUser, fileSegment } from '@x/core';
 import { MemoryIndex } from '@x/memory';
-import { type Command, command, UsageError } from '../command.js';
+import { type Command, command, commandGroup, UsageError } from '../command.js';
 import { identityOptions, openWorkspace } from '../identity-options.js';
-import { openStore, storeOptions } from '../open-store.js';
+import { storeOptions, withStore } from '../open-store.js';
 
 const { workspace, tenant } = identityOptions;
 const options = { workspace, tenant, ...storeOptions } as const;
@@ -30,8 +30,7 @@ const eraseCommand = command({
     if (missing !== undefined) throw new UsageError(`There is no index at ${missing}.`);
     const storage = openWorkspace(values);
     const user = { tenantId: values.tenant, userId };
-    const { store, close } = await openStore(values, { readOnly: false });
-    try {
+    await withStore(values, { readOnly: false }, async (store) => {
       const { sessions, files, busy } = await eraseUser({ session: store, storage }, user);
       for (const file of indexes) {
         const index = await MemoryIndex.open(file);
@@ -42,9 +41,7 @@ const eraseCommand = command({
       }
       output.write(`Erased ${sessions} sessions and ${files} files.\n`);
       if (busy.length > 0) throw new UsageError(`Left, because a call runs in them: ${busy.join(', ')}`);
-    } finally {
-      await close();
-    }
+    });
   },
 });
 
@@ -56,33 +53,21 @@ const exportCommand = command({
   examples: ['x users export alice > alice.jsonl'],
   async run({ values, positionals: [userId = ''], output }) {
     const storage = openWorkspace(values);
-    const { store, close } = await openStore(values, { readOnly: true });
-    try {
-      for await (const record of exportUser(
-        { session: store, storage },
-        { tenantId: values.tenant, userId },
-      )) {
+    const user = { tenantId: values.tenant, userId };
+    await withStore(values, { readOnly: true }, async (store) => {
+      for await (const record of exportUser({ session: store, storage }, user)) {
         output.write(`${JSON.stringify(record)}\n`);
       }
-    } finally {
-      await close();
-    }
+    });
   },
 });
 
-const subcommands = [exportCommand, eraseCommand];
-
 /** Exports and erases users. */
-export const users: Command = {
+export const users: Command = commandGroup({
   name: 'users',
   takes: 'export|erase USER',
   options: {},
   summary: 'Exports or erases all that is kept of a user.',
   examples: ['x users export alice > alice.jsonl', 'x users erase alice --yes'],
-  subcommands,
-  async run([name = '', ...rest], streams) {
-    const found = subcommands.find((each) => each.name === `users ${name}`);
-    if (found !== undefined) return found.run(rest, streams);
-    throw new UsageError(`There is no command "users ${name}"; x users --help lists those that there are.`);
-  },
-};
+  subcommands: [exportCommand, eraseCommand],
+});

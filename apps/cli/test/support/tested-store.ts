@@ -12,6 +12,6 @@ export interface TestedStore {
 }
 
 export async function openTestedStore({ kind, address, part }: TestedStore): Promise<OpenStore> {
-  if (kind !== 'workspace') return storeKind(kind).open(address, { part, createTables: true, patient: true });
+  if (kind !== 'workspace') return storeKind(kind).open(address, { part, createTables: true });
   return { store: new WorkspaceSession(storageOf(new LocalWorkspace(address))), close: async () => {} };
 }

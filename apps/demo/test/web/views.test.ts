@@ -21,6 +21,14 @@ afterEach(async () => {
 
 const section = (name: string) => v.page.getByRole('region', { name, exact: true });
 
+/** Counts areas of the window that lie over another one. */
+const OVERLAPPING = `(() => {
+  const boxes = [...document.querySelectorAll('.treemap-cell')].map((cell) => cell.getBoundingClientRect());
+  const within = (a, b, from, to) => Math.min(a[to], b[to]) - Math.max(a[from], b[from]) > 1;
+  const over = (a, b) => a !== b && within(a, b, 'left', 'right') && within(a, b, 'top', 'bottom');
+  return boxes.filter((a) => boxes.some((b) => over(a, b))).length;
+})()`;
+
 describe('the inspector', () => {
   beforeEach(async () => {
     v.backend.seed('s', longSession);
@@ -60,6 +68,22 @@ describe('the inspector', () => {
     const message = v.page.locator('.user-turn', { hasText: 'And what does the model still know' });
     await message.waitFor();
     await expect.poll(() => evaluate(v.page, 'document.activeElement.className')).toContain('user-turn');
+  });
+
+  it('lays no area over another, however small', async () => {
+    const message = (id: number, tokens: number) => ({
+      id: `m-${id}`,
+      source: 'toolResults',
+      tokens,
+      text: 'x',
+    });
+    const messages = [9_000, ...Array.from({ length: 40 }, () => 4)].map((tokens, id) => message(id, tokens));
+    await v.page.route('**/api/sessions/s/request*', (route) =>
+      route.fulfill({ json: { messages, removed: [], system: 900, tools: 900, reminders: 0 } }),
+    );
+    await v.page.reload();
+    await expect.poll(() => section('What the model sees now').locator('.treemap-cell').count()).toBe(43);
+    expect(await evaluate(v.page, OVERLAPPING)).toBe(0);
   });
 
   it('shows the window also while the agent works', async () => {

@@ -1,7 +1,14 @@
 import { AgentState, copyStore, operationId, SessionKey } from '@x/core';
 import { command, positive, UsageError } from '../../command.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { namesStore, openBrought, openStore, type StoreValues, storeOptions } from '../../open-store.js';
+import {
+  namesStore,
+  openBrought,
+  openStore,
+  type StoreValues,
+  storeOptions,
+  withStore,
+} from '../../open-store.js';
 import { readInput } from '../../read-input.js';
 import { storeOfAddress } from '../../stores.js';
 
@@ -42,16 +49,13 @@ export const copySessions = command({
     const isBrought = to === undefined && !namesStore(values);
     const from = isBrought ? await openBrought(values) : await openStore(values, { readOnly: !move });
     try {
-      const { store, close } = await openStore(target, { readOnly: false, createTables: true });
-      try {
+      await withStore(target, { readOnly: false, createTables: true }, async (store) => {
         const report = await copyStore(from.store, store, { scope: scopeOf(values), updatedBefore, move });
         output.write(`Copied ${report.copied}; ${report.unchanged} were there already.\n`);
         for (const key of report.busy) output.write(`Left ${key}: somebody is using it.\n`);
         if (report.conflicts.length === 0) return;
         throw new UsageError(`The target has other sessions of these names: ${report.conflicts.join(', ')}`);
-      } finally {
-        await close();
-      }
+      });
     } finally {
       await from.close();
     }
@@ -71,14 +75,11 @@ export const importSession = command({
     if (type !== 'state') throw new UsageError(`${file} does not begin as x sessions export writes it.`);
     const key = SessionKey.of(parts as Parameters<typeof SessionKey.of>[0]);
     const whole = AgentState.fromJSON(state);
-    const { store, close } = await openStore(values, { readOnly: false, createTables: true });
-    try {
-      const change = { operation: operationId(), expected: undefined, keep: 0 };
-      await store.commit(key, { ...change, head: whole.head(), append: whole.context });
-      output.write(`Imported ${key}.\n`);
-    } finally {
-      await close();
-    }
+    const change = { operation: operationId(), expected: undefined, keep: 0 };
+    await withStore(values, { readOnly: false, createTables: true }, (store) =>
+      store.commit(key, { ...change, head: whole.head(), append: whole.context }),
+    );
+    output.write(`Imported ${key}.\n`);
   },
 });
 

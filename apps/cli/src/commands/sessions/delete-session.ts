@@ -4,7 +4,7 @@ import { WorkspaceSessionLog } from '@x/core/node';
 import { command, UsageError } from '../../command.js';
 import { describeSession, findSession, noSession } from '../../find-session.js';
 import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { storeOptions, withStore } from '../../open-store.js';
 
 export const deleteSession = command({
   name: 'sessions delete',
@@ -18,19 +18,13 @@ export const deleteSession = command({
   async run({ values, positionals: [sessionId = ''], output }) {
     // Exactly this owner's: what a repeated command means by a part of an id is another session.
     const key = SessionKey.of({ ...scopeOf(values), sessionId });
-    let existed: boolean;
-    const { store, close } = await openStore(values, { readOnly: !values.yes });
-    try {
-      if (!values.yes) {
-        const { parts } = await findSession(store, scopeOf(values), sessionId);
-        throw new UsageError(
-          `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts)}.`,
-        );
-      }
-      existed = await store.delete(key);
-    } finally {
-      await close();
-    }
+    let existed = await withStore(values, { readOnly: !values.yes }, async (store) => {
+      if (values.yes) return store.delete(key);
+      const { parts } = await findSession(store, scopeOf(values), sessionId);
+      throw new UsageError(
+        `This would delete session ${describeSession(parts)} and its log for good; to do it, say ${deletionOf(parts)}.`,
+      );
+    });
     if (existsSync(values.workspace)) {
       const workspace = openWorkspace(values);
       existed = (await workspace.delete(new WorkspaceSessionLog(workspace, key).location)) || existed;

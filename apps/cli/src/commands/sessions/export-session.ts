@@ -1,8 +1,8 @@
-import { openSession, type SessionKey } from '@x/core';
+import { openSession } from '@x/core';
 import { command } from '../../command.js';
 import { findLog, findSession, noSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { storeOptions, withStore } from '../../open-store.js';
 
 /** Writes a session as JSON lines: its state, then every message of its log, where there is one. */
 export const exportSession = command({
@@ -12,16 +12,13 @@ export const exportSession = command({
   summary: 'Writes a session as JSON lines: its state, then every message of its log.',
   examples: ['x sessions export s-001 > s-001.jsonl'],
   async run({ values, positionals: [sessionId = ''], output }) {
-    let key: SessionKey;
-    const { store, close } = await openStore(values, { readOnly: true });
-    try {
-      key = await findSession(store, scopeOf(values), sessionId);
-      const { state, version } = await openSession(store, key);
-      if (version === 0) throw noSession(key);
-      output.write(`${JSON.stringify({ type: 'state', key: key.parts, version, state })}\n`);
-    } finally {
-      await close();
-    }
+    const key = await withStore(values, { readOnly: true }, async (store) => {
+      const found = await findSession(store, scopeOf(values), sessionId);
+      const { state, version } = await openSession(store, found);
+      if (version === 0) throw noSession(found);
+      output.write(`${JSON.stringify({ type: 'state', key: found.parts, version, state })}\n`);
+      return found;
+    });
     const log = await findLog(values, key);
     if (log === undefined) return;
     for await (const message of log.read()) output.write(`${JSON.stringify({ type: 'log', message })}\n`);

@@ -2,7 +2,7 @@ import type { SessionInfo } from '@x/core';
 import { command } from '../../command.js';
 import { describeSession } from '../../find-session.js';
 import { identityOptions, scopeOf } from '../../identity-options.js';
-import { openStore, storeOptions } from '../../open-store.js';
+import { storeOptions, withStore } from '../../open-store.js';
 import { oneLine } from '../../terminal/style.js';
 
 /** Lists sessions, the latest first: all that can be listed, also when it fails in the end. */
@@ -17,15 +17,14 @@ export const listSessions = command({
   async run({ values, output }) {
     const found: SessionInfo[] = [];
     let failure: { readonly error: unknown } | undefined;
-    const { store, close } = await openStore(values, { readOnly: true });
-    try {
-      for await (const info of store.list(scopeOf(values))) found.push(info);
-    } catch (error) {
-      // A store says which sessions are damaged after it has listed the others.
-      failure = { error };
-    } finally {
-      await close();
-    }
+    await withStore(values, { readOnly: true }, async (store) => {
+      try {
+        for await (const info of store.list(scopeOf(values))) found.push(info);
+      } catch (error) {
+        // A store says which sessions are damaged after it has listed the others.
+        failure = { error };
+      }
+    });
     for (const { key, version, createdAt, updatedAt, messages, bytes, title = '', metadata } of found) {
       if (values.json) {
         const info = { ...key.parts, version, createdAt, updatedAt, messages, bytes, title, metadata };
