@@ -52,9 +52,11 @@ const stores: Readonly<Record<string, (directory: string) => Promise<SessionStor
 };
 
 const WINDOW = 12_000;
-const models: Readonly<Record<'openai' | 'anthropic', (server: ProviderServer) => Model>> = {
-  openai(server) {
-    const compact = openaiCompaction();
+type Kind = 'openai' | 'trigger' | 'anthropic';
+const models: Readonly<Record<Kind, (server: ProviderServer, via?: 'trigger') => Model>> = {
+  trigger: (server) => models.openai(server, 'trigger'),
+  openai(server, via) {
+    const compact = openaiCompaction(via ? { via } : {});
     const openai = createOpenAI({ baseURL: server.url, apiKey: 'key', fetch: compact.fetch });
     return fromAiSdk(openai('gpt-5'), {
       compact,
@@ -116,7 +118,7 @@ const faults: Readonly<Record<string, (setting: Setting, turn: number) => void>>
 /** Twenty turns with one store, of which the fault has its way from one on. */
 async function twentyTurns(
   store: SessionStore,
-  kind: 'openai' | 'anthropic',
+  kind: Kind,
   fault: string,
   config: CompactionCapabilityConfig = { trigger: { tokens: 3_500 }, keep: { messages: 2 } },
   from = 10,
@@ -127,7 +129,7 @@ async function twentyTurns(
   const setting: Setting = {
     server,
     other,
-    models: [models[kind](server), models[kind === 'openai' ? 'anthropic' : 'openai'](other)],
+    models: [models[kind](server), models[kind === 'anthropic' ? 'openai' : 'anthropic'](other)],
   };
   const events: AgentEvent[] = [];
   const context = RuntimeContext.of({ sessionId: `${kind}-${fault.replaceAll(' ', '-')}` });
@@ -168,15 +170,20 @@ function expectFacts(...servers: readonly ProviderServer[]): void {
   }
 }
 
-const every = Object.keys(faults).flatMap((fault) => [
-  ['openai', fault] as const,
-  ['anthropic', fault] as const,
-]);
-/** What depends on the store as well: all of it with `X_FAULTS=all`. */
-const some = process.env.X_FAULTS === 'all' ? every : ([['anthropic', 'a refused item']] as const);
+const every: readonly (readonly [Kind, string])[] = [
+  ...Object.keys(faults).flatMap((fault) => [['openai', fault] as const, ['anthropic', fault] as const]),
+  ['trigger', 'nothing'],
+  ['trigger', 'a refused item'],
+];
+const storeNames = Object.keys(stores);
+/** Every fault with every provider, on one store after the other; on each with `X_FAULTS=all`. */
+const faultsOn = (store: string) =>
+  process.env.X_FAULTS === 'all'
+    ? every
+    : every.filter((_, index) => storeNames[index % storeNames.length] === store);
 
-describe.each(Object.keys(stores))('native compaction on %s', { timeout: 120_000 }, (name) => {
-  it.each(name === 'json' ? every : some)('%s loses nothing: %s', async (kind, fault) => {
+describe.each(storeNames)('native compaction on %s', { timeout: 120_000 }, (name) => {
+  it.each(faultsOn(name))('%s loses nothing: %s', async (kind, fault) => {
     const directory = await mkdtemp(join(tmpdir(), 'native-store-'));
     closers.push(() => rm(directory, { recursive: true, force: true }));
     const store = await (stores[name] as (directory: string) => Promise<SessionStore>)(directory);

@@ -70,7 +70,11 @@ export async function providerServer(): Promise<ProviderServer> {
   };
 
   async function openai(path: string, body: Json, response: ServerResponse): Promise<void> {
-    const compacts = path.endsWith('/compact');
+    const items = body.input as readonly Json[];
+    const triggers = items.at(-1)?.type === 'compaction_trigger';
+    const isEndpoint = path.endsWith('/compact');
+    const compacts = isEndpoint || triggers;
+    const management = body.context_management as readonly Json[] | undefined;
     const allowed = [
       'model',
       'input',
@@ -79,9 +83,11 @@ export async function providerServer(): Promise<ProviderServer> {
       'prompt_cache_retention',
       'service_tier',
     ];
-    const unknown = compacts ? Object.keys(body).filter((key) => !allowed.includes(key)) : [];
-    const items = body.input as readonly Json[];
-    const problem = unknown.length > 0 ? `unknown fields ${unknown.join()}` : problemOfItems(items);
+    const unknown = isEndpoint ? Object.keys(body).filter((key) => !allowed.includes(key)) : [];
+    const problem =
+      unknown.length > 0
+        ? `unknown fields ${unknown.join()}`
+        : (problemOfItems(triggers ? items.slice(0, -1) : items) ?? problemOfManagement(management));
     if (problem) {
       refused.push(problem);
       return refuse(response, 400, 'invalid_request', problem);
@@ -112,7 +118,19 @@ export async function providerServer(): Promise<ProviderServer> {
       total_tokens: 0,
     };
     const base = { id: `resp_${taken.length}`, created_at: 1, usage };
-    if (!compacts) {
+    const compacted = () => {
+      state.compactions++;
+      const sealed = seal(readable);
+      const item = {
+        id: `cmp_${taken.length}`,
+        type: 'compaction',
+        encrypted_content: sealed,
+        created_by: null,
+      };
+      given.set(sealed, { json: JSON.stringify(item), stands: readable });
+      return item;
+    };
+    if (!isEndpoint) {
       const content = [
         { type: 'output_text', text: answerTo(items.at(-1), taken.length, faults.record), annotations: [] },
       ];
@@ -132,43 +150,58 @@ export async function providerServer(): Promise<ProviderServer> {
         arguments: JSON.stringify(calls?.input),
         status: 'completed',
       };
-      const output = [calls && JSON.stringify(items.at(-1)).includes(`"${QUESTION}"`) ? called : said];
+      const from = management?.[0]?.compact_threshold;
+      // What is before a compaction of its own is not counted.
+      const rest = items.slice(items.findLastIndex(({ type }) => type === 'compaction') + 1);
+      const isDue = typeof from === 'number' && sizeOf(JSON.stringify(rest)) > from;
+      const answered = calls && JSON.stringify(items.at(-1)).includes(`"${QUESTION}"`) ? called : said;
+      const output: readonly Json[] = triggers ? [compacted()] : [...(isDue ? [compacted()] : []), answered];
       const answer = { ...base, object: 'response', model: body.model, status: 'completed', error: null };
-      const item = output[0] as Json;
-      const at = { item_id: item.id, output_index: 0, content_index: 0 };
+      const events = output.flatMap((item, output_index): readonly Json[] => {
+        const at = { item_id: item.id, output_index, content_index: 0 };
+        const begun = item === said ? { content: [] } : item === called ? { arguments: '' } : {};
+        return [
+          { type: 'response.output_item.added', output_index, item: { ...item, ...begun } },
+          ...(item === said ? [{ type: 'response.output_text.delta', ...at, delta: content[0]?.text }] : []),
+          { type: 'response.output_item.done', output_index, item },
+        ];
+      });
       return send(response, body, { ...answer, incomplete_details: null, output }, [
         { type: 'response.created', response: { ...answer, status: 'in_progress' } },
-        {
-          type: 'response.output_item.added',
-          output_index: 0,
-          item: { ...item, ...(item === said ? { content: [] } : { arguments: '' }) },
-        },
-        ...(item === said ? [{ type: 'response.output_text.delta', ...at, delta: content[0]?.text }] : []),
-        { type: 'response.output_item.done', output_index: 0, item },
+        ...events,
         { type: 'response.completed', response: { ...answer, incomplete_details: null, output } },
       ]);
     }
-    state.compactions++;
-    const sealed = seal(readable);
-    const item = {
-      id: `cmp_${taken.length}`,
-      type: 'compaction',
-      encrypted_content: sealed,
-      created_by: null,
-    };
-    given.set(sealed, { json: JSON.stringify(item), stands: readable });
     const users = items.filter(({ role }) => role === 'user');
-    json(response, { ...base, object: 'response.compaction', output: [...users, item] });
+    json(response, { ...base, object: 'response.compaction', output: [...users, compacted()] });
   }
 
   async function anthropic(path: string, body: Json, request: IncomingMessage, response: ServerResponse) {
     const messages = body.messages as readonly { readonly role: string; readonly content: readonly Json[] }[];
     const compacts = body.compaction !== undefined;
     const blocks = messages.flatMap(({ content }) => content);
-    const compactions = blocks.filter(({ type }) => type === 'compaction');
+    // Those of the edit have no signature: they stay in the answers in which they were given.
+    const own = blocks.filter(({ type, signature }) => type === 'compaction' && signature === undefined);
+    const compactions = blocks.filter((it) => it.type === 'compaction' && !own.includes(it));
     const [block] = compactions;
-    const beta = String(request.headers['anthropic-beta']).includes('compact-2026-09-04');
-    if ((compacts || block) && !beta) refused.push('no beta header');
+    const betas = String(request.headers['anthropic-beta']);
+    if ((compacts || block) && !betas.includes('compact-2026-09-04')) refused.push('no beta header');
+    const edits = editsIn(body);
+    const compacting = edits.find(({ type }) => type === 'compact_20260112');
+    const problem =
+      (edits.length > 0 && compacts ? 'edits beside a compaction' : undefined) ??
+      (edits.length > 0 && !betas.includes('context-management-2025-06-27')
+        ? 'no beta of edits'
+        : undefined) ??
+      (compacting && !betas.includes('compact-2026-01-12') ? 'no beta of its edit' : undefined) ??
+      (own.some((it) => given.get(String(it.content))?.json !== JSON.stringify(it))
+        ? 'altered'
+        : undefined) ??
+      edits.map(problemOfEdit).find(Boolean);
+    if (problem) {
+      refused.push(problem);
+      return refuse(response, 400, 'invalid_request_error', problem);
+    }
     if (compactions.length > 1) return refuse(response, 400, 'compaction_block_ambiguous', 'more than one');
     if (block && blocks[0] !== block) refused.push('the block is not the first');
     let readable = JSON.stringify(blocks.filter(({ type }) => type !== 'compaction'));
@@ -194,13 +227,41 @@ export async function providerServer(): Promise<ProviderServer> {
       stop_sequence: null,
     };
     if (!compacts) {
-      const content = [{ type: 'text', text: answerTo(messages.at(-1), taken.length, faults.record) }];
-      return send(response, body, { ...base, content, stop_reason: 'end_turn' }, [
+      const from = (compacting?.trigger as Json | undefined)?.value;
+      const rest = blocks.slice(blocks.findLastIndex(({ type }) => type === 'compaction') + 1);
+      const isDue = typeof from === 'number' && sizeOf(JSON.stringify(rest)) > from;
+      const summary = { type: 'compaction', content: `The server's own summary ${taken.length}.` };
+      if (isDue) {
+        state.compactions++;
+        given.set(summary.content, { json: JSON.stringify(summary), stands: readable });
+      }
+      const said = { type: 'text', text: answerTo(messages.at(-1), taken.length, faults.record) };
+      const content = isDue ? [summary, said] : [said];
+      const cleared = { type: 'clear_tool_uses_20250919', cleared_tool_uses: 2, cleared_input_tokens: 900 };
+      const context_management = {
+        applied_edits: edits.map(({ type }) => (type === cleared.type ? cleared : { type })),
+      };
+      const managed = edits.length > 0 ? { context_management } : {};
+      return send(response, body, { ...base, content, stop_reason: 'end_turn', ...managed }, [
         { type: 'message_start', message: { ...base, content: [], stop_reason: null } },
-        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
-        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: content[0]?.text } },
-        { type: 'content_block_stop', index: 0 },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage },
+        ...content.flatMap((it, index): readonly Json[] => {
+          const isText = 'text' in it;
+          const delta = isText ? { text: it.text } : { content: it.content };
+          return [
+            {
+              type: 'content_block_start',
+              index,
+              content_block: { ...it, ...(isText ? { text: '' } : { content: null }) },
+            },
+            {
+              type: 'content_block_delta',
+              index,
+              delta: { type: isText ? 'text_delta' : 'compaction_delta', ...delta },
+            },
+            { type: 'content_block_stop', index },
+          ];
+        }),
+        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage, ...managed },
         { type: 'message_stop' },
       ]);
     }
@@ -281,6 +342,30 @@ function answerTo(message: unknown, count: number, record: string | undefined): 
   return JSON.stringify(message).includes('Find the shelf')
     ? FINDING
     : `Done ${count}. ${'I looked at every step of it with the usual care. '.repeat(50)}`;
+}
+
+function problemOfManagement(management: readonly Json[] | undefined): string | undefined {
+  const isRight = (management ?? []).every(
+    ({ type, compact_threshold: from, ...rest }) =>
+      type === 'compaction' && Number(from) >= 1_000 && Object.keys(rest).length === 0,
+  );
+  return isRight ? undefined : 'context_management';
+}
+
+function editsIn({ context_management: management }: Json): readonly Json[] {
+  return ((management as Json | undefined)?.edits ?? []) as readonly Json[];
+}
+
+/** What each edit may say besides its type. */
+const EDITS: Readonly<Record<string, readonly string[]>> = {
+  clear_tool_uses_20250919: ['trigger', 'keep', 'clear_at_least', 'clear_tool_inputs', 'exclude_tools'],
+  clear_thinking_20251015: ['keep'],
+  compact_20260112: ['trigger', 'pause_after_compaction', 'instructions'],
+};
+
+function problemOfEdit({ type, ...rest }: Json): string | undefined {
+  const known = EDITS[String(type)];
+  return known && Object.keys(rest).every((key) => known.includes(key)) ? undefined : `edit ${String(type)}`;
 }
 
 /** Calls and results come in pairs, in their order. */

@@ -1,4 +1,4 @@
-import { parseWith } from '@x/core';
+import { isObject, type JsonObject, type JsonValue, parseWith } from '@x/core';
 import * as z from 'zod';
 import { compactionBy, objectsIn, type ProviderCompaction } from './provider-compaction.js';
 
@@ -14,6 +14,7 @@ const FIELDS = [
 const optionsSchema = z.strictObject({
   fetch: z.custom<typeof globalThis.fetch>((value) => typeof value === 'function').optional(),
   via: z.enum(['endpoint', 'trigger']).default('endpoint'),
+  threshold: z.int().min(1_000).optional(),
 });
 
 /**
@@ -26,11 +27,12 @@ const optionsSchema = z.strictObject({
  *
  * @param options `fetch`: does the calls in the end; default the global one. `via`: `endpoint` posts to
  *   `/responses/compact`, whose answer repeats what users said; `trigger` ends a request to `/responses` with a
- *   `compaction_trigger`, for gateways that serve no other path. Default `endpoint`.
+ *   `compaction_trigger`, for gateways that serve no other path. Default `endpoint`. `threshold`: has the server compact by
+ *   itself, within an answer, from so many tokens on (`context_management`); 1 000 at least. Default: it does not.
  * @throws {InvalidInputError} for options that do not fit.
  */
 export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): ProviderCompaction {
-  const { fetch, via } = parseWith(optionsSchema, options, 'openaiCompaction options');
+  const { fetch, via, threshold } = parseWith(optionsSchema, options, 'openaiCompaction options');
   const isEndpoint = via === 'endpoint';
   return compactionBy(
     {
@@ -61,6 +63,67 @@ export function openaiCompaction(options: z.input<typeof optionsSchema> = {}): P
       },
       emptied: (answer, { model = null }) => ({ ...answer, object: 'response', model, output: [] }),
     },
-    fetch,
+    threshold === undefined ? fetch : compactingFrom(threshold, fetch),
   );
+}
+
+/** The beginning of what a reasoning item carries in place of its thoughts: a compaction. */
+const CARRIED = 'compaction:';
+
+/**
+ * Has the server compact within its answers. The SDK's packages before version 7 refuse the item that it then gives, and carry
+ * reasoning with every byte: so the item travels through them as reasoning, which only its provider is sent again.
+ */
+function compactingFrom(
+  threshold: number,
+  fetch: typeof globalThis.fetch = (input, init) => globalThis.fetch(input, init),
+): typeof globalThis.fetch {
+  const management = { context_management: [{ type: 'compaction', compact_threshold: threshold }] };
+  return async (url, init) => {
+    if (typeof init?.body !== 'string') return await fetch(url, init);
+    const body = JSON.parse(init.body) as JsonObject;
+    const input = objectsIn(body.input).map(restored);
+    const { pathname } = new URL(url instanceof Request ? url.url : url);
+    const answers = pathname.endsWith('/responses') && input.at(-1)?.type !== 'compaction_trigger';
+    const sent = JSON.stringify({ ...body, input, ...(answers ? management : {}) });
+    const response = await fetch(url, { ...init, body: sent });
+    if (!answers || !response.ok || response.body === null) return response;
+    const { status, headers } = response;
+    if (headers.get('content-type')?.includes('event-stream')) {
+      return new Response(withCarriedItems(response.body), { status, headers });
+    }
+    const answer = (await response.json()) as JsonObject;
+    return Response.json({ ...answer, output: objectsIn(answer.output).map(carried) }, { status });
+  };
+}
+
+function carried(item: JsonObject): JsonObject {
+  if (item.type !== 'compaction') return item;
+  const { id = 'compaction' } = item;
+  return { type: 'reasoning', id, encrypted_content: `${CARRIED}${JSON.stringify(item)}`, summary: [] };
+}
+
+function restored(item: JsonObject): JsonObject {
+  const { type, encrypted_content: content } = item;
+  const carries = type === 'reasoning' && typeof content === 'string' && content.startsWith(CARRIED);
+  return carries ? (JSON.parse(content.slice(CARRIED.length)) as JsonObject) : item;
+}
+
+/** Changes the items in a stream of events, and nothing else. */
+function withCarriedItems(events: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
+  const changed = (line: string): string => {
+    if (!line.startsWith('data: {') || !line.includes('"compaction"')) return line;
+    const data = JSON.parse(line.slice('data: '.length)) as { readonly item?: JsonValue };
+    return isObject(data.item) ? `data: ${JSON.stringify({ ...data, item: carried(data.item) })}` : line;
+  };
+  let rest = '';
+  const lines = new TransformStream<string, string>({
+    transform(chunk, controller) {
+      const complete = `${rest}${chunk}`.split('\n');
+      rest = complete.pop() ?? '';
+      for (const line of complete) controller.enqueue(`${changed(line)}\n`);
+    },
+    flush: (controller) => controller.enqueue(changed(rest)),
+  });
+  return events.pipeThrough(new TextDecoderStream()).pipeThrough(lines).pipeThrough(new TextEncoderStream());
 }

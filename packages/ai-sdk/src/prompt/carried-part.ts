@@ -14,6 +14,7 @@ export function carriedPart(block: OpaqueBlock): CarriedPart | undefined {
   const metadata = block.providerMetadata ?? (isObject(providerMetadata) ? providerMetadata : undefined);
   switch (type) {
     case 'custom':
+    case 'text':
     case 'tool-approval-response':
       return { type, ...rest, ...optionsOf(metadata) };
     case 'tool-call': {

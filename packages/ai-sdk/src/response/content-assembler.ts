@@ -1,5 +1,6 @@
 import type { ModelStreamPart } from '@x/core';
 import type { ContentPart, ProviderData, StreamPart } from '../language-model.js';
+import { isCompaction } from './to-blocks.js';
 
 interface OpenText {
   readonly type: 'text' | 'reasoning';
@@ -80,6 +81,7 @@ export class ContentAssembler {
     if (part.type.endsWith('-end')) this.#open.delete(key);
     if (part.delta === undefined || part.delta === '') return undefined;
     open.text += part.delta;
+    if (isCompaction(open.providerMetadata)) return undefined;
     return { type: type === 'text' ? 'text-delta' : 'thinking-delta', text: part.delta };
   }
 

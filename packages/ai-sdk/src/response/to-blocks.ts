@@ -1,5 +1,5 @@
 import type { ContentBlock, FileSource, OpaqueBlock, ThinkingBlock } from '@x/core';
-import type { ContentPart, FileDataLike, ReasoningContent } from '../language-model.js';
+import type { ContentPart, FileDataLike, ProviderData, ReasoningContent } from '../language-model.js';
 import { metadataOf, toJson } from '../to-json.js';
 import { parseToolInput } from './tool-input.js';
 
@@ -14,6 +14,7 @@ export function toBlocks(content: readonly ContentPart[], provider: string): rea
 function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] {
   switch (part.type) {
     case 'text': {
+      if (isCompaction(part.providerMetadata)) return [opaque(part, provider)];
       const { text, citations = [] } = part;
       const empty = text === '' && part.providerMetadata == null;
       return [
@@ -45,6 +46,11 @@ function blocksOf(part: ContentPart, provider: string): readonly ContentBlock[] 
     default:
       return [opaque(part, provider)];
   }
+}
+
+/** Tells what Anthropic's server wrote for itself, which the SDK gives as text, from what the model said. */
+export function isCompaction(metadata: ProviderData | undefined): boolean {
+  return metadata?.anthropic?.type === 'compaction';
 }
 
 function opaque(part: object, provider: string, callId?: string, half?: OpaqueBlock['half']): ContentBlock {
