@@ -55,7 +55,8 @@ function roleOf(block: ContentBlock, part: PromptPart): PartRole | undefined {
   if (part.type === 'tool-approval-response') return 'tool';
   if (part.type === 'tool-result' && block.type === 'tool_result') return 'tool';
   // A compaction that was asked for travels as a user's words, one of the server's own as the answer that it stands in.
-  if (block.type === 'opaque' && part.type === 'text') return 'providerOptions' in part ? 'assistant' : 'user';
+  if (block.type === 'opaque' && part.type === 'text')
+    return 'providerOptions' in part ? 'assistant' : 'user';
   return block.type === 'text' || block.type === 'file' ? undefined : 'assistant';
 }
 

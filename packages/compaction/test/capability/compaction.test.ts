@@ -11,7 +11,12 @@ import {
 } from '@x/core';
 import { assertPaired } from '@x/testkit';
 import { describe, expect, it, vi } from 'vitest';
-import { type CompactionCapabilityConfig, compaction, type Reducer } from '../../src/index.js';
+import {
+  type BeforeCompaction,
+  type CompactionCapabilityConfig,
+  compaction,
+  type Reducer,
+} from '../../src/index.js';
 import { at, lines, meter, rounds } from '../build.js';
 import { GOOD_SUMMARY, modelOf, promptOf, said } from '../models.js';
 import { scopeOf, type TestScope } from '../scope.js';
@@ -447,8 +452,15 @@ describe('compaction by hand', () => {
     expect(seen).toMatchObject([
       { forced: true, messageCount: 61, keepLast: 20, tokensUsed: expect.any(Number) },
       expect.any(Number),
-      { success: true, messagesBefore: 61, summaryLength: scope.state.summary?.length },
+      {
+        success: true,
+        messagesBefore: 61,
+        messagesAfter: scope.state.context.length,
+        summaryLength: scope.state.summary?.length,
+      },
     ]);
+    const { tokensUsed, contextPercent } = seen[0] as BeforeCompaction;
+    expect(contextPercent).toBe(Math.round((tokensUsed / (scope.model.contextWindow ?? 0)) * 1_000) / 10);
     expect(told).toHaveLength(seen[1] as number);
     expect(scope.events).toContainEqual(
       expect.objectContaining({ type: 'warning', message: expect.stringContaining('broken hook') }),
