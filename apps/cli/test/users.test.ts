@@ -80,7 +80,7 @@ describe.each(stores)('a user on %s', (_, open) => {
       .session(session)
       .use(
         memory({ model: null, index, maintenance: false, consolidationGapMs: 0 }),
-        sessionHistory({ index }),
+        sessionHistory(),
         workspaceTools(),
       )
       .build();

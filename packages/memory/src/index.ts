@@ -13,7 +13,6 @@ export { memory, memoryCapabilities } from './memory/memory.js';
 export {
   type MemoryHit,
   MemoryIndex,
-  type MemoryIndexOptions,
   type MemorySearchOptions,
 } from './memory-index.js';
 export type { MemoryPlace, MemoryScope } from './memory-scope.js';

@@ -5,11 +5,12 @@ import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
 import { dateOf, dayOf } from './index/dates.js';
-import { indexFiles, indexLogs } from './index/file-indexer.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
+import { scopeOfPath } from './index/line-filter.js';
 import { LineSearch } from './index/line-search.js';
 import { LineWriter } from './index/line-writer.js';
 import { parseQuery } from './index/search-query.js';
+import { isMemoryPath, markOf, memoryFiles, readIfFound } from './memory-files.js';
 import { excerpt } from './message-text.js';
 
 const dateSchema = z.iso.date().transform(dayOf).optional();
@@ -20,29 +21,18 @@ const searchOptionsSchema = z.strictObject({
   offset: z.int().min(0).max(10_000).default(0),
   /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
   prefix: z.string().optional(),
-  /** What to look into; by default all but the logs of sessions. */
-  sources: z
-    .array(z.enum(['memory', 'sessions', 'other']))
-    .readonly()
-    .default(['memory', 'other']),
   /** Only this file, or what lies in this folder if it ends with `/`. */
   path: z.string().optional(),
-  /** Only lines of this day (`2026-01-31`) or later: of daily notes and of messages. */
+  /** Only lines of this day (`2026-01-31`) or later, by the names of daily notes. */
   since: dateSchema,
   /** Only lines of this day or earlier. */
   until: dateSchema,
   /** Characters of a {@link MemoryHit.snippet}; 0 for none. */
   snippetChars: z.int().min(0).default(0),
 });
-const openOptionsSchema = z.strictObject({
-  /** Searches an index that another process maintains. */
-  readOnly: z.boolean().default(false),
-});
 
 /** What a search looks into, and what it answers. */
 export type MemorySearchOptions = z.input<typeof searchOptionsSchema>;
-/** How an index is opened. */
-export type MemoryIndexOptions = z.input<typeof openOptionsSchema>;
 
 /** Milliseconds that a search waits for files that changed to be indexed. */
 const UPDATE_MS = 2_000;
@@ -51,12 +41,12 @@ const UPDATE_MS = 2_000;
 export interface MemoryHit {
   /** The file's path, as it was indexed. */
   readonly path: string;
-  /** From 1; of a session log, the message's number. */
+  /** From 1. */
   readonly lineNumber: number;
   readonly content: string;
   /** The smaller, the better, among lines found alike. Lines with all keywords come before those with some. */
   readonly rank: number;
-  /** The day of a daily note or of a message, `2026-01-31`. */
+  /** The day of a daily note, `2026-01-31`. */
   readonly date?: string;
   /** With `snippetChars`: so much of the content around the first match, on one line. */
   readonly snippet?: string;
@@ -68,23 +58,18 @@ export interface FreshHits {
   readonly stale: string | undefined;
 }
 
-/** What is needed to write. */
-interface Writing {
+interface Opened {
+  /** Of the writer. */
   readonly database: Database;
   readonly writer: LineWriter;
-}
-
-interface Opened {
   readonly reader: Database;
   readonly lines: LineSearch;
-  /** None when the index is `readOnly`. */
-  readonly writing: Writing | undefined;
   /** Tells a file from another one that took its place. */
   readonly inode: number | undefined;
 }
 
 /**
- * A full-text index over lines of text files and messages of session logs, in SQLite (FTS5). It can be deleted at any
+ * A full-text index over lines of text files, in SQLite (FTS5). It can be deleted at any
  * time: everything in it comes from the files. Several processes may use one index; a search never waits for a writer.
  *
  * @example
@@ -93,8 +78,6 @@ interface Opened {
  * const [best] = await index.search('which port is staging on?');
  */
 export class MemoryIndex {
-  /** Whether another process maintains it: then it is searched as it is, and nothing can be indexed. */
-  readonly readOnly: boolean;
   readonly #path: string;
   readonly #updates = new Map<string, Promise<string | undefined>>();
   /** An index that is opened when it is needed may be opened again after it was closed. */
@@ -102,11 +85,10 @@ export class MemoryIndex {
   #opened: Promise<Opened> | undefined;
 
   /** Use {@link MemoryIndex.open}. */
-  private constructor(path: string, readOnly: boolean, isLazy: boolean) {
+  private constructor(path: string, isLazy: boolean) {
     this.#path = path;
-    this.readOnly = readOnly;
     this.#isLazy = isLazy;
-    if (!isLazy) this.#opened = openParts(path, readOnly);
+    if (!isLazy) this.#opened = openParts(path);
   }
 
   /**
@@ -114,16 +96,15 @@ export class MemoryIndex {
    *
    * @throws {MemoryIndexError} when the file is no index, or SQLite cannot be used.
    */
-  static async open(path: string, options: MemoryIndexOptions = {}): Promise<MemoryIndex> {
-    const { readOnly } = parseWith(openOptionsSchema, options, 'MemoryIndex options');
-    const index = new MemoryIndex(path, readOnly, false);
+  static async open(path: string): Promise<MemoryIndex> {
+    const index = new MemoryIndex(path, false);
     await index.#opened;
     return index;
   }
 
   /** Answers an open index as it is; one at a path is opened when it is first needed. @internal */
   static at(index: string | MemoryIndex): MemoryIndex {
-    return typeof index === 'string' ? new MemoryIndex(index, false, true) : index;
+    return typeof index === 'string' ? new MemoryIndex(index, true) : index;
   }
 
   /** Tests whether it is open, or being opened. @internal */
@@ -133,7 +114,7 @@ export class MemoryIndex {
 
   /** Tests whether there may be something to look after: in a file, or in memory by now. @internal */
   get isKept(): boolean {
-    return !this.readOnly && (this.isOpen || this.#path !== ':memory:');
+    return this.isOpen || this.#path !== ':memory:';
   }
 
   /** Replaces all that is indexed of a file. Costs what changed: lines that were there before are not touched. */
@@ -152,44 +133,39 @@ export class MemoryIndex {
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<void> {
     await this.#write(async ({ writer }) => {
-      await indexFiles(workspace, prefix, writer);
+      const gone = new Set(
+        writer
+          .pathsOf(prefix)
+          .filter((path) => scopeOfPath(path) === prefix && isMemoryPath(path.slice(prefix.length))),
+      );
+      for await (const entry of memoryFiles(workspace, prefix)) {
+        const mark = markOf(entry);
+        const isSame = gone.delete(entry.path) && mark !== null && writer.fileOf(entry.path)?.mark === mark;
+        const text = isSame ? undefined : await readIfFound(workspace, entry.path);
+        if (text !== undefined) await writer.replaceText(entry.path, text, mark);
+      }
+      for (const path of gone) await writer.replaceText(path, '');
     });
   }
 
   /**
-   * Indexes the session logs of a tenant, user and agent, and forgets those that are gone. Costs what was added.
-   *
-   * @param prefix where `sessions/` lies in the workspace; empty, or ends with `/`.
-   */
-  async indexSessionLogs(
-    workspace: Workspace,
-    { prefix = '' }: { readonly prefix?: string } = {},
-  ): Promise<void> {
-    await this.#write((writing) => indexLogs(workspace, prefix, writing));
-  }
-
-  /**
-   * Brings memory files or logs up to date before a search, as far as that is possible now: what takes longer goes on in
+   * Brings memory files up to date before a search, as far as that is possible now: what takes longer goes on in
    * the background, and what fails is left. Never throws.
    *
    * @returns Why the index may not be up to date; `undefined` when it is.
    */
   async update(
     workspace: Workspace,
-    { prefix = '', logs = false }: { readonly prefix?: string; readonly logs?: boolean } = {},
+    { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<string | undefined> {
-    if (this.readOnly) return undefined;
-    const key = `${prefix} ${logs}`;
-    const before = this.#updates.get(key) ?? Promise.resolve();
-    const bringUp = () =>
-      logs ? this.indexSessionLogs(workspace, { prefix }) : this.indexAllFromWorkspace(workspace, { prefix });
+    const before = this.#updates.get(prefix) ?? Promise.resolve();
     const update = before
-      .then(bringUp)
+      .then(() => this.indexAllFromWorkspace(workspace, { prefix }))
       .then(() => undefined, errorText)
       .finally(() => {
-        if (this.#updates.get(key) === update) this.#updates.delete(key);
+        if (this.#updates.get(prefix) === update) this.#updates.delete(prefix);
       });
-    this.#updates.set(key, update);
+    this.#updates.set(prefix, update);
     const waiting = new AbortController();
     const late = setTimeout(UPDATE_MS, 'it is still being built', { ref: false, signal: waiting.signal });
     try {
@@ -207,13 +183,10 @@ export class MemoryIndex {
    */
   async maintain(workspace: Workspace, prefixes: readonly string[] = []): Promise<void> {
     if (!this.isKept) return;
-    const scopes = writingOf(await this.#live(), this.#path).writer.scopes();
-    const prefixesOf = (wanted: string) =>
-      scopes.filter(({ source }) => source === wanted).map(({ prefix }) => prefix);
-    for (const prefix of new Set([...prefixes, ...prefixesOf('memory')])) {
+    const scopes = (await this.#live()).writer.scopes();
+    for (const prefix of new Set([...prefixes, ...scopes])) {
       await this.indexAllFromWorkspace(workspace, { prefix });
     }
-    for (const prefix of prefixesOf('sessions')) await this.indexSessionLogs(workspace, { prefix });
     await this.purge();
   }
 
@@ -225,11 +198,8 @@ export class MemoryIndex {
   async forget(prefix: string): Promise<number> {
     let count = 0;
     if (!this.isKept) return count;
-    await this.#write(async ({ database, writer }) => {
-      const paths = database
-        .prepare<[string, string], string>('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?')
-        .pluck()
-        .all(prefix, prefix);
+    await this.#write(async ({ writer }) => {
+      const paths = writer.pathsOf(prefix);
       for (const path of paths) await writer.replaceText(path, '');
       await writer.purge();
       count = paths.length;
@@ -248,18 +218,17 @@ export class MemoryIndex {
    * Of a line longer than 2 000 characters, the part that matches best is answered.
    *
    * @throws {InvalidInputError} for unknown or bad options.
-   * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: unless it is `readOnly`, it has been made
-   * anew, index the files again.
+   * @throws {MemoryIndexError} when the index is closed, or turned out to be damaged: it has been made anew, index the files again.
    */
   async search(query: string, options: MemorySearchOptions = {}): Promise<readonly MemoryHit[]> {
     const settings = parseWith(searchOptionsSchema, options, 'search options');
     const { limit, offset, snippetChars, ...filter } = settings;
     const parsed = parseQuery(query);
     const opened = await this.#live();
-    const { lines, reader, writing } = opened;
+    const { lines, reader, database, writer } = opened;
     try {
       // One connection for both, in memory: nothing half written may be read.
-      if (reader === writing?.database) await writing.writer.idle;
+      if (reader === database) await writer.idle;
       // All that a search reads is of one state.
       const find = reader.transaction(() => lines.search(parsed, filter, offset, offset + limit));
       return find().map(({ path, number, content, score, day }) => ({
@@ -272,11 +241,9 @@ export class MemoryIndex {
       }));
     } catch (error) {
       if (!isDamage(error)) throw error;
-      if (!this.readOnly) await this.#remake(opened);
-      const rest = this.readOnly
-        ? 'is damaged. Whoever maintains it makes it anew: open it again then.'
-        : 'was damaged and has been made anew, empty: index the files again.';
-      throw new MemoryIndexError(this.#path, `The memory index ${this.#path} ${rest}`, error);
+      await this.#remake(opened);
+      const message = `The memory index ${this.#path} was damaged and has been made anew, empty: index the files again.`;
+      throw new MemoryIndexError(this.#path, message, error);
     }
   }
 
@@ -286,15 +253,14 @@ export class MemoryIndex {
    */
   async searchFresh(
     workspace: Workspace,
-    place: { readonly prefix: string; readonly logs?: boolean },
+    place: { readonly prefix: string },
     query: string,
     options: MemorySearchOptions,
   ): Promise<FreshHits> {
-    const sources = [place.logs === true ? ('sessions' as const) : ('memory' as const)];
     const search = async () => {
       await this.#live();
       const stale = await this.update(workspace, place);
-      return { hits: await this.search(query, { ...options, prefix: place.prefix, sources }), stale };
+      return { hits: await this.search(query, { ...options, prefix: place.prefix }), stale };
     };
     return search().catch((error: unknown) => {
       if (MemoryIndexError.isInstance(error)) return search();
@@ -310,7 +276,7 @@ export class MemoryIndex {
 
   /** @throws {MemoryIndexError} when it is closed. */
   async #live(): Promise<Opened> {
-    this.#opened ??= openParts(this.#path, this.readOnly);
+    this.#opened ??= openParts(this.#path);
     const opening = this.#opened;
     const opened = await opening.catch((error: unknown) => {
       // A failure must not stay: the next use tries again.
@@ -322,14 +288,14 @@ export class MemoryIndex {
   }
 
   /** Writes, and once more into a new index if this one turns out to be damaged. */
-  async #write(task: (writing: Writing) => Promise<void>): Promise<void> {
+  async #write(task: (opened: Opened) => Promise<void>): Promise<void> {
     const opened = await this.#live();
     try {
-      await task(writingOf(opened, this.#path));
+      await task(opened);
     } catch (error) {
       if (!isDamage(error)) throw error;
       await this.#remake(opened);
-      await task(writingOf(await this.#live(), this.#path));
+      await task(await this.#live());
     }
   }
 
@@ -338,29 +304,22 @@ export class MemoryIndex {
     if ((await this.#opened) !== damaged) return;
     closeParts(damaged);
     if ((await inodeOf(this.#path)) === damaged.inode) await deleteIndexFile(this.#path);
-    this.#opened = openParts(this.#path, this.readOnly);
+    this.#opened = openParts(this.#path);
     await this.#opened;
   }
 }
 
-function writingOf({ writing }: Opened, path: string): Writing {
-  if (writing !== undefined) return writing;
-  const message = `The memory index ${path} was opened with readOnly: index files with one that was not.`;
-  throw new MemoryIndexError(path, message);
-}
-
-async function openParts(path: string, readOnly: boolean): Promise<Opened> {
-  const database = readOnly ? undefined : await openIndexDatabase(path);
+async function openParts(path: string): Promise<Opened> {
+  const database = await openIndexDatabase(path);
   // A connection of its own sees nothing of a change that is not complete.
-  const isShared = database !== undefined && path === ':memory:';
-  const reader = isShared ? database : await openIndexDatabase(path, { readOnly: true });
-  const writing = database && { database, writer: new LineWriter(database, path) };
-  return { reader, writing, inode: await inodeOf(path), lines: new LineSearch(reader) };
+  const reader = path === ':memory:' ? database : await openIndexDatabase(path, { readOnly: true });
+  const writer = new LineWriter(database, path);
+  return { database, writer, reader, inode: await inodeOf(path), lines: new LineSearch(reader) };
 }
 
-function closeParts({ reader, writing }: Opened): void {
+function closeParts({ reader, database }: Opened): void {
   reader.close();
-  writing?.database.close();
+  database.close();
 }
 
 async function inodeOf(path: string): Promise<number | undefined> {

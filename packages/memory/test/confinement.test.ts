@@ -51,7 +51,7 @@ async function secretWorkspace(): Promise<TestWorkspace> {
 }
 
 function capabilities(index: MemoryIndex): readonly Capability[] {
-  const made = [memory({ index, maintenance: false }), sessionHistory({ index }), sessionHistory()];
+  const made = [memory({ index, maintenance: false }), sessionHistory()];
   onTestFinished(async () => {
     for (const capability of made) await capability.close?.();
   });
@@ -90,7 +90,7 @@ describe('the tools of one user', () => {
 
   it('give nothing of others, whatever a model asks for', async () => {
     const workspace = await secretWorkspace();
-    const [remembering, indexed, plain] = capabilities(await openIndex());
+    const [remembering, plain] = capabilities(await openIndex());
     const alice = { userId: 'alice', agentId: 'coder', sessionId: 'now' };
     const part = fc.constantFrom(
       ...['..', '.', '', '/', '\\', '\0', 'users', 'agents', 'coder', 'sessions', 'memory', 'MEMORY.md'],
@@ -112,8 +112,8 @@ describe('the tools of one user', () => {
           [remembering, 'memory_search', { query: `needle ${asked}`.slice(0, 1_000) }],
           [plain, 'session_history', { sessionId: asked }],
           [plain, 'session_history', { messageId: asked }],
-          [indexed, 'session_search', { query: `needle ${asked}`.slice(0, 1_000) }],
-          [indexed, 'query_history', { query: `needle ${asked}`.slice(0, 1_000) }],
+          [plain, 'session_search', { query: `needle ${asked}`.slice(0, 1_000) }],
+          [plain, 'query_history', { query: `needle ${asked}`.slice(0, 1_000) }],
         ] as const) {
           if (capability === undefined) throw new Error('not made');
           expect(await answer(capability, name, input, workspace, alice)).not.toMatch(foreign);
@@ -134,13 +134,13 @@ describe('the tools of one user', () => {
     await symlink(join(other.root, 'notes.md'), join(folder, 'link.md'));
     await symlink(other.root, join(folder, 'linked'));
     await symlink(outside, join(workspace.root, scopePrefix(alice), 'sessions', 'x.log.jsonl'));
-    const [remembering, indexed] = capabilities(await openIndex());
+    const [remembering, plain] = capabilities(await openIndex());
     for (const [capability, name, input] of [
       [remembering, 'memory_get', { path: 'memory/link.md' }],
       [remembering, 'memory_get', { path: 'memory/linked/notes.md' }],
       [remembering, 'memory_search', { query: 'needle' }],
-      [indexed, 'session_search', { query: 'needle' }],
-      [indexed, 'session_list', {}],
+      [plain, 'session_search', { query: 'needle' }],
+      [plain, 'session_list', {}],
     ] as const) {
       if (capability === undefined) throw new Error('not made');
       expect(await answer(capability, name, input, workspace, alice)).not.toContain('secret-99');
@@ -169,8 +169,8 @@ describe('the tools of one user', () => {
   });
 });
 
-describe('a history with an index', () => {
-  it('finds the same as without', async () => {
+describe('a history', () => {
+  it('finds the best messages of all sessions, and of the current one', async () => {
     const workspace = await testWorkspace();
     const parts = { userId: 'alice', agentId: 'coder' };
     await logSession(workspace, { ...parts, sessionId: 'monday' }, [
@@ -178,16 +178,16 @@ describe('a history with an index', () => {
       userMessage('PostgreSQL for billing'),
     ]);
     await logSession(workspace, { ...parts, sessionId: 'now' }, [userMessage('billing again')]);
-    const [, indexed] = capabilities(await openIndex());
-    if (indexed === undefined) throw new Error('not made');
+    const [, history] = capabilities(await openIndex());
+    if (history === undefined) throw new Error('not made');
     const now = { ...parts, sessionId: 'now' };
-    const found = await answer(indexed, 'session_search', { query: 'postgresql billing' }, workspace, now);
+    const found = await answer(history, 'session_search', { query: 'postgresql billing' }, workspace, now);
     expect(found).toMatch(
       /^1 to 2, the best first\.\n\nsession "monday" #2, \d{4}-\d\d-\d\d\nPostgreSQL for billing/,
     );
-    const own = await answer(indexed, 'query_history', { query: 'billing' }, workspace, now);
+    const own = await answer(history, 'query_history', { query: 'billing' }, workspace, now);
     expect(own).toMatch(/^1 to 1, the best first\.\n\nsession "now" #1, /);
-    const first = await answer(indexed, 'session_search', { query: 'billing', limit: 1 }, workspace, now);
+    const first = await answer(history, 'session_search', { query: 'billing', limit: 1 }, workspace, now);
     expect(first).toContain('More: the same query with offset 1.');
   });
 });

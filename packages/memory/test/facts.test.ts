@@ -310,7 +310,6 @@ describe('save, correct and forget', () => {
     await service.save({ userId: 'alice' }, 'Alice owns a quetzal');
     await service.save({ userId: 'bob' }, 'Bob stays');
     await logSession(workspace, { ...scope, sessionId: 's' }, [userMessage('my zeppelin')]);
-    await index.indexSessionLogs(workspace, { prefix });
     await service.search(scope, 'zeppelin');
     await service.search({ userId: 'alice' }, 'quetzal');
     await service.search({ userId: 'bob' }, 'stays');

@@ -133,7 +133,7 @@ for (const [storeName, workspaceName] of places) {
         .use(
           toolResultEviction({ maxUserChars: 20_000 }),
           memory({ model: null, index: `${place()}.db`, maintenance: false }),
-          sessionHistory({ index: `${place()}.db` }),
+          sessionHistory(),
           todoList(),
           planMode({ approval: false }),
           workspaceTools(),

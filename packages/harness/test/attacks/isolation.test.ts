@@ -34,7 +34,7 @@ isolationSuite({
       .use(
         toolResultEviction({ maxResultChars: 8_000, previewChars: 400 }),
         memory({ model: null, index: ':memory:', maintenance: false }),
-        sessionHistory({ index: ':memory:' }),
+        sessionHistory(),
         todoList(),
         planMode({ approval: false }),
         skills(),

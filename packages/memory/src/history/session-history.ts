@@ -1,7 +1,6 @@
 import { type Capability, defineTool, parseWith, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
-import { MemoryIndex } from '../memory-index.js';
-import { prefixOfAgent, scopePrefix, type WithoutUser } from '../memory-scope.js';
+import type { WithoutUser } from '../memory-scope.js';
 import { excerpt, fitting, messageText } from '../message-text.js';
 import {
   currentSession,
@@ -10,17 +9,12 @@ import {
   listAgents,
   listSessions,
 } from '../session-logs.js';
-import { indexSchema, withoutUser } from '../settings.js';
+import { withoutUser } from '../settings.js';
 import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
 export const historyConfigSchema = z.strictObject({
   /** Characters that one answer of a tool may have. What does not fit is announced and can be asked for. */
   maxOutputChars: z.int().min(1_000).default(20_000),
-  /**
-   * Searches an index of the logs instead of the logs: the path of its file, or an index that is open already and stays
-   * the caller's, for example that of `memory()`. Default: none, every search reads the logs.
-   */
-  index: indexSchema.optional(),
   /** Characters of one message in an answer. */
   maxMessageChars: z.int().min(100).default(1_000),
   /** Whether the sessions of the user's other agents can be read as well, by their `agentId`. */
@@ -61,18 +55,10 @@ const page = {
  */
 export function sessionHistory(config: SessionHistoryConfig = {}): Capability {
   const settings = parseWith(historyConfigSchema, config, 'sessionHistory configuration');
-  const index = settings.index === undefined ? undefined : MemoryIndex.at(settings.index);
-  return {
-    name: 'session_history',
-    tools: historyTools(settings, index),
-    async erase(user) {
-      await index?.forget(scopePrefix(user));
-    },
-    close: async () => (index === settings.index ? undefined : index?.close()),
-  };
+  return { name: 'session_history', tools: historyTools(settings) };
 }
 
-function historyTools(settings: HistorySettings, index: MemoryIndex | undefined): readonly Tool[] {
+function historyTools(settings: HistorySettings): readonly Tool[] {
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
@@ -80,10 +66,6 @@ function historyTools(settings: HistorySettings, index: MemoryIndex | undefined)
   const sessionsOf = async (context: ToolContext, agentId?: string): Promise<LoggedSession[] | string> => {
     const sessions = await listSessions(context, sharing, agentId);
     return sessions.length > 0 ? sessions : noSessionsOf(agentId, context, sharing);
-  };
-  const logsOf = (context: ToolContext, agentId?: string) => {
-    const prefix = prefixOfAgent(context, sharing, agentId);
-    return index && prefix !== undefined ? { index, workspace: context.storage, prefix } : undefined;
   };
   return [
     defineTool({
@@ -178,7 +160,7 @@ function historyTools(settings: HistorySettings, index: MemoryIndex | undefined)
         const sessions = await sessionsOf(context, agentId);
         if (typeof sessions === 'string') return sessions;
         const options = { ...search, maxOutputChars, signal: context.signal };
-        return searchMessages(sessions, options, logsOf(context, agentId));
+        return searchMessages(sessions, options);
       },
     }),
     defineTool({
@@ -195,9 +177,7 @@ function historyTools(settings: HistorySettings, index: MemoryIndex | undefined)
       }),
       async execute({ range, ...search }, context: ToolContext) {
         const options = { ...search, ...range, maxOutputChars, signal: context.signal };
-        // A range is a part of one log: reading that is as quick.
-        const logs = range === undefined ? logsOf(context) : undefined;
-        return searchMessages([currentSession(context)], options, logs);
+        return searchMessages([currentSession(context)], options);
       },
     }),
   ];

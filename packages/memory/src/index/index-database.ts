@@ -7,7 +7,7 @@ import type { Database } from 'better-sqlite3';
 import { MemoryIndexError } from '../errors.js';
 
 /** The version of the tables below. An index of another version is made anew. */
-const SCHEMA_VERSION = 6;
+const SCHEMA_VERSION = 7;
 /** "Xmem": tells an index from any other database, in its header. */
 const APPLICATION_ID = 0x586d656d;
 const APPLICATION_ID_OFFSET = 68;
@@ -28,11 +28,9 @@ const SCHEMA = `
   CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE scopes (
     id INTEGER PRIMARY KEY,
-    prefix TEXT NOT NULL,
-    source TEXT NOT NULL,
+    prefix TEXT NOT NULL UNIQUE,
     lines INTEGER NOT NULL DEFAULT 0,
-    terms INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (prefix, source)
+    terms INTEGER NOT NULL DEFAULT 0
   );
   CREATE TABLE files (
     id INTEGER PRIMARY KEY,
@@ -49,7 +47,6 @@ const SCHEMA = `
     content TEXT NOT NULL
   );
   CREATE INDEX lines_by_file ON lines (file_id, number);
-  CREATE TABLE log_messages (file_id INTEGER, message_id TEXT, PRIMARY KEY (file_id, message_id)) WITHOUT ROWID;
   CREATE VIRTUAL TABLE line_terms USING fts5 (
     terms, content = '', contentless_delete = 1, tokenize = "ascii tokenchars '_'"
   );
@@ -65,10 +62,10 @@ export async function openIndexDatabase(path: string, { readOnly = false } = {})
   try {
     return await attempt(path, readOnly);
   } catch (error) {
-    if (readOnly || !isDamage(error) || !(await isOwn(path))) throw unusable(path, readOnly, error);
+    if (readOnly || !isDamage(error) || !(await isOwn(path))) throw unusable(path, error);
     await deleteIndexFile(path);
     return attempt(path, readOnly).catch((again: unknown) => {
-      throw unusable(path, readOnly, again);
+      throw unusable(path, again);
     });
   }
 }
@@ -124,8 +121,7 @@ async function attempt(path: string, readOnly: boolean): Promise<Database> {
       // What is deleted is overwritten, not only forgotten.
       database.pragma('secure_delete = ON');
     }
-    if (readOnly) assertCurrent(database, path);
-    else if (!isCurrent(database)) {
+    if (!readOnly && !isCurrent(database)) {
       await patiently(() => database.transaction(prepare).immediate(database, path));
     }
     // Fails when the full-text index cannot even be opened.
@@ -145,14 +141,6 @@ function isCurrent(database: Database): boolean {
   return (
     readHeader(database, 'application_id') === APPLICATION_ID &&
     readHeader(database, 'user_version') === SCHEMA_VERSION
-  );
-}
-
-function assertCurrent(database: Database, path: string): void {
-  if (isCurrent(database)) return;
-  throw new MemoryIndexError(
-    path,
-    `The memory index ${path} is of another version, or none: open it once without readOnly, which makes it.`,
   );
 }
 
@@ -180,12 +168,8 @@ async function isOwn(path: string): Promise<boolean> {
   }
 }
 
-function unusable(path: string, readOnly: boolean, error: unknown): MemoryIndexError {
+function unusable(path: string, error: unknown): MemoryIndexError {
   if (MemoryIndexError.isInstance(error)) return error;
-  if (readOnly && !existsSync(path)) {
-    const message = `There is no memory index ${path} yet: open it once without readOnly, which makes it.`;
-    return new MemoryIndexError(path, message, error);
-  }
   const reason = errorText(error);
   return new MemoryIndexError(
     path,

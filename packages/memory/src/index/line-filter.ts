@@ -1,23 +1,13 @@
 import type { Database } from 'better-sqlite3';
-import { isMemoryPath } from '../memory-files.js';
-
-/** What a file is: curated memory, the log of a session, or anything else that was indexed. */
-export type MemorySource = 'memory' | 'sessions' | 'other';
-
-/** Whose a file is, and what it is. Lines of different scopes are ranked apart and never meet in a scoped search. */
-export interface IndexScope {
-  /** The tenant's, user's and agent's directory: empty, or ends with `/`. */
-  readonly prefix: string;
-  readonly source: MemorySource;
-}
 
 const PREFIX = /^(?:tenants\/[^/]+\/)?(?:users\/[^/]+\/)?(?:agents\/[^/]+\/)?/;
 
-export function scopeOfPath(path: string): IndexScope {
-  const prefix = PREFIX.exec(path)?.[0] ?? '';
-  const rest = path.slice(prefix.length);
-  if (isMemoryPath(rest)) return { prefix, source: 'memory' };
-  return { prefix, source: rest.startsWith('sessions/') ? 'sessions' : 'other' };
+/**
+ * Answers whose a file is: the directory of a tenant, user and agent, empty or ending with `/`. Lines of different scopes
+ * are ranked apart and never meet in a scoped search.
+ */
+export function scopeOfPath(path: string): string {
+  return PREFIX.exec(path)?.[0] ?? '';
 }
 
 /** Ids from `first` to `last`. */
@@ -39,7 +29,6 @@ export function idsOfScope(scopeId: number): IdRange {
 /** Which lines a search may find. */
 export interface LineFilter {
   readonly prefix?: string | undefined;
-  readonly sources: readonly MemorySource[];
   /** A file, or a folder that ends with `/`. */
   readonly path?: string | undefined;
   /** Days since 1970, both included; undated lines are left out. */
@@ -62,7 +51,7 @@ export interface SearchedLines {
   readonly averageLength: number;
 }
 
-interface ScopeRow extends IndexScope {
+interface ScopeRow {
   readonly id: number;
   readonly lines: number;
   readonly terms: number;
@@ -72,10 +61,9 @@ interface ScopeRow extends IndexScope {
 export function searchedLines(database: Database, filter: LineFilter): SearchedLines {
   const rows = database
     .prepare<[{ prefix: string | null }], ScopeRow>(
-      'SELECT id, prefix, source, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
+      'SELECT id, lines, terms FROM scopes WHERE lines > 0 AND (:prefix IS NULL OR prefix = :prefix)',
     )
-    .all({ prefix: filter.prefix ?? null })
-    .filter(({ source }) => filter.sources.includes(source));
+    .all({ prefix: filter.prefix ?? null });
   const sum = (pick: (row: ScopeRow) => number) => rows.reduce((total, row) => total + pick(row), 0);
   const lines = sum((row) => row.lines);
   return {

@@ -5,7 +5,7 @@ import { MemoryIndexError } from '../errors.js';
 import { withoutMark } from '../notes.js';
 import { dateTermsOf, dayOfPath } from './dates.js';
 import { patiently } from './index-database.js';
-import { type IndexScope, idsOfScope, MAX_SCOPES, type MemorySource, scopeOfPath } from './line-filter.js';
+import { idsOfScope, MAX_SCOPES, scopeOfPath } from './line-filter.js';
 import { indexTermsOf, piecesOf } from './terms.js';
 
 /** Rows that are made or written before others get their turn: a few milliseconds' work. */
@@ -117,28 +117,17 @@ export class LineWriter {
     return this.#fileOf.get(path);
   }
 
-  /** The files of a scope. */
-  pathsOf(prefix: string, source: MemorySource): string[] {
+  /** The files whose path begins with `prefix`. */
+  pathsOf(prefix: string): string[] {
     return this.#database
-      .prepare<[string, string], string>(
-        'SELECT path FROM files JOIN scopes ON scopes.id = files.scope_id WHERE prefix = ? AND source = ?',
-      )
+      .prepare<[string, string], string>('SELECT path FROM files WHERE substr(path, 1, length(?)) = ?')
       .pluck()
-      .all(prefix, source);
+      .all(prefix, prefix);
   }
 
   /** All scopes that hold lines. */
-  scopes(): readonly IndexScope[] {
-    return this.#database.prepare<[], IndexScope>('SELECT prefix, source FROM scopes WHERE lines > 0').all();
-  }
-
-  /** Adds lines to a file within the caller's transaction. */
-  async append(path: string, record: FileRecord, lines: readonly NewLine[]): Promise<number> {
-    const { fileId, scopeId } = this.#file(path, record);
-    const change = { lines: 0, terms: 0 };
-    await this.#add(fileId, scopeId, lines, change);
-    this.#record(scopeId, change);
-    return fileId;
+  scopes(): readonly string[] {
+    return this.#database.prepare<[], string>('SELECT prefix FROM scopes WHERE lines > 0').pluck().all();
   }
 
   /**
@@ -188,7 +177,6 @@ export class LineWriter {
     this.#remove(stored.left(), change);
     await this.#add(fileId, scopeId, added, change);
     if (text === '') {
-      this.#database.prepare('DELETE FROM log_messages WHERE file_id = ?').run(fileId);
       this.#database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
     }
     this.#record(scopeId, change);
@@ -206,15 +194,13 @@ export class LineWriter {
     return { fileId: fileId ?? 0, scopeId };
   }
 
-  #scope({ prefix, source }: IndexScope): number {
+  #scope(prefix: string): number {
     const id = this.#database
-      .prepare<[string, string], number>('SELECT id FROM scopes WHERE prefix = ? AND source = ?')
+      .prepare<[string], number>('SELECT id FROM scopes WHERE prefix = ?')
       .pluck()
-      .get(prefix, source);
+      .get(prefix);
     if (id !== undefined) return id;
-    const added = this.#database
-      .prepare('INSERT INTO scopes (prefix, source) VALUES (?, ?)')
-      .run(prefix, source);
+    const added = this.#database.prepare('INSERT INTO scopes (prefix) VALUES (?)').run(prefix);
     const scopeId = Number(added.lastInsertRowid);
     if (scopeId < MAX_SCOPES) return scopeId;
     throw new MemoryIndexError(

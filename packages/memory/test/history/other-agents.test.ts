@@ -1,16 +1,9 @@
-import { join } from 'node:path';
 import { SessionKey, type SessionKeyParts, sessionPrefix, userMessage } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import fc from 'fast-check';
-import { describe, expect, it, onTestFinished } from 'vitest';
-import { MemoryIndex, memoryCapabilities, sessionHistory } from '../../src/index.js';
-import {
-  logSession,
-  runTool,
-  temporaryDirectory,
-  testWorkspace,
-  toolContext,
-} from '../support/test-context.js';
+import { describe, expect, it } from 'vitest';
+import { memoryCapabilities, sessionHistory } from '../../src/index.js';
+import { logSession, runTool, testWorkspace, toolContext } from '../support/test-context.js';
 
 const alice = { tenantId: 'acme', userId: 'alice' };
 const now = { ...alice, agentId: 'coder', sessionId: 'now' };
@@ -41,16 +34,7 @@ const HOSTILE = [
   '語'.repeat(600),
 ];
 
-async function openIndex(): Promise<MemoryIndex> {
-  const index = await MemoryIndex.open(join(await temporaryDirectory(), 'index.db'));
-  onTestFinished(() => index.close());
-  return index;
-}
-
-describe.each([
-  ['the logs', async () => plain],
-  ['an index', async () => sessionHistory({ index: await openIndex() })],
-])('another agent of the user, by %s', (_, make) => {
+describe('another agent of the user', () => {
   it('is listed, read and searched by its id, apart from all other agents', async () => {
     const workspace = await testWorkspace();
     for (const [number, agentId] of HOSTILE.entries()) {
@@ -59,7 +43,6 @@ describe.each([
       ]);
     }
     await logSession(workspace, now, [userMessage('needle of mine.')]);
-    const history = await make();
     const context = toolContext(workspace, now);
     for (const [number, agentId] of HOSTILE.entries()) {
       const asked = [
@@ -70,12 +53,12 @@ describe.each([
         ['session_search', { agentId, query: 'needle' }],
       ] as const;
       for (const [name, input] of asked) {
-        const text = await runTool(history, name, input, context);
+        const text = await runTool(plain, name, input, context);
         expect(text.match(/needle of (?:agent-\d+|mine)/g)).toEqual([`needle of agent-${number}`]);
         expect(text).not.toContain('current');
       }
     }
-    const own = await runTool(history, 'session_search', { query: 'needle' }, context);
+    const own = await runTool(plain, 'session_search', { query: 'needle' }, context);
     expect(own.match(/needle of .*/g)).toEqual(['needle of mine.']);
   });
 
@@ -88,7 +71,6 @@ describe.each([
       { tenantId: part, userId: part, agentId: part, sessionId: part },
       { requiredKeys: ['sessionId'] },
     );
-    const history = await make();
     await fc.assert(
       fc.asyncProperty(owner, owner, fc.boolean(), fc.option(part), async (one, other, isSame, wanted) => {
         const caller = isSame ? { ...other, agentId: one.agentId } : one;
@@ -104,7 +86,7 @@ describe.each([
           ['session_history', { agentId, sessionId }],
           ['session_search', { agentId, query: 'needle' }],
         ] as const) {
-          const text = await runTool(history, name, input, context);
+          const text = await runTool(plain, name, input, context);
           expect(text.includes('needle.')).toBe(isAllowed);
         }
       }),
@@ -119,17 +101,15 @@ describe('agentId', () => {
     await logSession(workspace, { ...now, sessionId: 'old' }, [userMessage('needle 1')]);
     await logSession(workspace, now, [userMessage('needle 2')]);
     const context = toolContext(workspace, now);
-    for (const history of [plain, sessionHistory({ index: await openIndex() })]) {
-      for (const [name, input] of [
-        ['session_list', {}],
-        ['session_history', {}],
-        ['session_history', { sessionId: 'old' }],
-        ['session_search', { query: 'needle' }],
-      ] as const) {
-        const text = await runTool(history, name, input, context);
-        expect(text).toContain('needle');
-        expect(await runTool(history, name, { ...input, agentId: 'coder' }, context)).toBe(text);
-      }
+    for (const [name, input] of [
+      ['session_list', {}],
+      ['session_history', {}],
+      ['session_history', { sessionId: 'old' }],
+      ['session_search', { query: 'needle' }],
+    ] as const) {
+      const text = await runTool(plain, name, input, context);
+      expect(text).toContain('needle');
+      expect(await runTool(plain, name, { ...input, agentId: 'coder' }, context)).toBe(text);
     }
   });
 

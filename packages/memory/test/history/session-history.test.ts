@@ -226,6 +226,29 @@ describe('session_search and query_history', () => {
     expect(await runTool(history, 'session_search', input, context)).toContain('51 to 60, ');
   });
 
+  it('answers a message of many parts once, and hides no other behind it', async () => {
+    const workspace = await testWorkspace();
+    const long = 'needle and more of it '.repeat(4_000);
+    const short = Array.from({ length: 12 }, (_, number) => `a needle, number ${number}`);
+    await logSession(workspace, now, talk(long, ...short));
+    const context = toolContext(workspace, now);
+    const found = await runTool(history, 'session_search', { query: 'needle', limit: 20 }, context);
+    expect([...found.matchAll(/^session "now" #(\d+)/gm)].map(([, at]) => Number(at)).toSorted()).toEqual(
+      Array.from({ length: 13 }, (_, at) => at + 1).toSorted(),
+    );
+  });
+
+  it('finds in a new session of an id that was used before its own text alone', async () => {
+    const workspace = await testWorkspace();
+    await logSession(workspace, now, talk('my secret is zebra'));
+    const context = toolContext(workspace, now);
+    expect(await runTool(history, 'session_search', { query: 'zebra' }, context)).toContain('#1');
+    await workspace.delete(context.log.location);
+    await logSession(workspace, now, talk('a giraffe', 'and more'));
+    expect(await runTool(history, 'session_search', { query: 'zebra' }, context)).toBe('Nothing found.');
+    expect(await runTool(history, 'session_search', { query: 'giraffe' }, context)).toContain('#1');
+  });
+
   it('shows the place of the hit in a long message', async () => {
     const workspace = await testWorkspace();
     await logSession(workspace, now, talk(`${'pad 😀 '.repeat(5_000)}needle ${'pad '.repeat(5_000)}`));

@@ -4,26 +4,18 @@ import { appendFileSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
-import { userMessage, type Workspace } from '@x/core';
+import type { Workspace } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { MemoryIndex, MemoryMaintenanceScheduler, memory, sessionHistory } from '../../src/index.js';
-import { ManualClock } from '../support/manual-clock.js';
-import {
-  logSession,
-  runTool,
-  temporaryDirectory,
-  testWorkspace,
-  toolContext,
-} from '../support/test-context.js';
+import { MemoryIndex, MemoryMaintenanceScheduler, memory } from '../../src/index.js';
+import { runTool, temporaryDirectory, testWorkspace, toolContext } from '../support/test-context.js';
 
 const DAY_MS = 86_400_000;
 const alice = { userId: 'alice', agentId: 'coder', sessionId: 's' };
 const prefix = 'users/alice/agents/coder/';
-const everything = ['memory', 'sessions', 'other'] as const;
 
-async function openIndex(path: string, options = {}): Promise<MemoryIndex> {
-  const index = await MemoryIndex.open(path, options);
+async function openIndex(path: string): Promise<MemoryIndex> {
+  const index = await MemoryIndex.open(path);
   onTestFinished(() => index.close());
   return index;
 }
@@ -86,49 +78,21 @@ describe('text that left its file', () => {
     const words = Array.from({ length: 500 }, (_, number) => `- xylophone${number} belongs to Quetzalcoatl`);
     await workspace.write(`${prefix}memory/2026-01-01.md`, words.join('\n'));
     await workspace.write('users/bob/memory/2026-01-01.md', '- stays with bob');
-    await logSession(workspace, alice, [userMessage('my passport number is zanzibar77')]);
+    await workspace.write(`${prefix}MEMORY.md`, 'my passport number is zanzibar77');
     await index.indexAllFromWorkspace(workspace, { prefix });
     await index.indexAllFromWorkspace(workspace, { prefix: 'users/bob/' });
-    await index.indexSessionLogs(workspace, { prefix });
     expect(await bytesOf(path)).toMatch(/Quetzalcoatl/);
 
     await workspace.delete('users/alice');
     const scheduler = new MemoryMaintenanceScheduler({ workspace, index });
     onTestFinished(() => scheduler.close());
     expect((await scheduler.run()).failures).toEqual([]);
-    expect(await index.search('xylophone7 zanzibar77', { sources: everything, prefix })).toEqual([]);
+    expect(await index.search('xylophone7 zanzibar77', { prefix })).toEqual([]);
     const bytes = await bytesOf(path);
     for (const word of ['Quetzalcoatl', 'quetzalcoatl', 'xylophon', 'zanzibar', 'passport']) {
       expect(bytes).not.toContain(word);
     }
     expect(bytes).toContain('stays with bob');
-  });
-
-  it('leaves the index when its log is pruned', async () => {
-    const workspace = await testWorkspace();
-    const index = await openIndex(':memory:');
-    await logSession(workspace, alice, [userMessage('my passport number is 77')]);
-    await index.indexSessionLogs(workspace, { prefix });
-    const clock = new ManualClock(Date.now());
-    const scheduler = new MemoryMaintenanceScheduler({ workspace, index, clock });
-    onTestFinished(() => scheduler.close());
-    await clock.pass(181 * DAY_MS);
-    await scheduler.run();
-    expect(await index.search('passport', { sources: everything })).toEqual([]);
-  });
-
-  it('is not found in a new session of the same id, whose own text is', async () => {
-    const workspace = await testWorkspace();
-    const index = await openIndex(':memory:');
-    await logSession(workspace, alice, [userMessage('my secret is zebra'), userMessage('and more')]);
-    await index.indexSessionLogs(workspace, { prefix });
-    await workspace.delete(`${prefix}sessions/s.log.jsonl`);
-    const talk = Array.from({ length: 5 }, (_, number) => userMessage(`giraffe number ${number}`));
-    await logSession(workspace, alice, talk);
-    await index.indexSessionLogs(workspace, { prefix });
-    expect(await index.search('zebra', { sources: everything })).toEqual([]);
-    const found = await index.search('giraffe', { sources: everything });
-    expect(found.map(({ lineNumber }) => lineNumber).sort()).toEqual([1, 2, 3, 4, 5]);
   });
 });
 
@@ -158,16 +122,12 @@ describe('while another connection writes', () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const workspace = await testWorkspace();
     const capability = memory({ index: path });
-    const history = sessionHistory({ index: path });
     onTestFinished(async () => {
       await capability.close?.();
-      await history.close?.();
     });
     const context = toolContext(workspace, alice);
     await workspace.write(`${prefix}MEMORY.md`, '- likes tea\n');
-    await logSession(workspace, alice, [userMessage('we drink tea')]);
     await runTool(capability, 'memory_search', { query: 'tea' }, context);
-    await runTool(history, 'session_search', { query: 'tea' }, context);
 
     const other = new Sqlite(path);
     onTestFinished(() => void other.close());
@@ -183,7 +143,6 @@ describe('while another connection writes', () => {
     clearInterval(timer);
     expect(found).toMatch(/^The index is not up to date.*\nMEMORY\.md:1: - likes tea$/);
     expect(longest).toBeLessThan(1_000);
-    expect(await runTool(history, 'session_search', { query: 'tea' }, context)).toContain('we drink tea');
     other.exec('COMMIT');
     const later = async (): Promise<string> =>
       runTool(capability, 'memory_search', { query: 'cats' }, context);

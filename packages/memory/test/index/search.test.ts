@@ -1,6 +1,5 @@
 import { open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Message, userMessage } from '@x/core';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -8,10 +7,10 @@ import { dayOf } from '../../src/index/dates.js';
 import { LineScan } from '../../src/index/line-scan.js';
 import { parseQuery } from '../../src/index/search-query.js';
 import { MemoryIndex, MemoryIndexError, type MemorySearchOptions } from '../../src/index.js';
-import { logSession, temporaryDirectory, testWorkspace } from '../support/test-context.js';
+import { temporaryDirectory, testWorkspace } from '../support/test-context.js';
 
-async function openIndex(path = ':memory:', options = {}): Promise<MemoryIndex> {
-  const index = await MemoryIndex.open(path, options);
+async function openIndex(path = ':memory:'): Promise<MemoryIndex> {
+  const index = await MemoryIndex.open(path);
   onTestFinished(() => index.close());
   return index;
 }
@@ -139,28 +138,13 @@ describe('words', () => {
     }
     expect(await first('who ran in the park on April 27, 2025?')).toBe('memory/2025-04-27.md');
   });
-
-  it('answers a message of many rows once, and hides no other behind it', async () => {
-    const workspace = await testWorkspace();
-    const long = Array.from({ length: 4_000 }, () => 'needle and more of it').join(' ');
-    const short = Array.from({ length: 12 }, (_, number) => userMessage(`a needle, number ${number}`));
-    await logSession(workspace, { sessionId: 's' }, [userMessage(long), ...short]);
-    const index = await openIndex();
-    await index.indexSessionLogs(workspace);
-    expect(new Set(await found(index, 'needle', { sources: ['sessions'], limit: 20 })).size).toBe(13);
-    expect(await found(index, 'needle', { sources: ['sessions'], limit: 20 })).toHaveLength(13);
-  });
 });
 
 describe('filters', () => {
-  it('by path, date, place and source', async () => {
+  it('by path, date and place', async () => {
     const index = await openIndex();
     for (const user of ['alice', 'bob', 'Alice']) {
-      const workspace = await testWorkspace();
-      const parts = { userId: user, agentId: 'coder', sessionId: 's' };
-      await logSession(workspace, parts, [userMessage('needle in a talk')]);
       const segment = user === 'Alice' ? '%41lice' : user;
-      await index.indexSessionLogs(workspace, { prefix: `users/${segment}/agents/coder/` });
       await index.indexFromString(`users/${segment}/agents/coder/memory/2026-01-01.md`, 'needle old');
       await index.indexFromString(`users/${segment}/agents/coder/memory/2026-03-01.md`, 'needle new');
     }
@@ -170,9 +154,6 @@ describe('filters', () => {
       expect.arrayContaining(['users/%41lice/agents/coder/memory/2026-01-01.md:1']),
     );
     expect(await found(index, 'needle', { prefix: 'users/' })).toEqual([]);
-    expect(await found(index, 'needle', { prefix: alice, sources: ['sessions'] })).toEqual([
-      `${alice}sessions/s.log.jsonl:1`,
-    ]);
     const since = { prefix: alice, since: '2026-02-01' };
     expect(await found(index, 'needle', since)).toEqual([`${alice}memory/2026-03-01.md:1`]);
     expect(await found(index, 'needle', { prefix: alice, until: '2026-01-01' })).toEqual([
@@ -200,52 +181,12 @@ describe('filters', () => {
   });
 });
 
-describe('session logs', () => {
-  const parts = { userId: 'alice', agentId: 'coder', sessionId: 's' };
-  const prefix = 'users/alice/agents/coder/';
-  const log = `${prefix}sessions/s.log.jsonl`;
-  const sources = ['sessions'] as const;
-
-  it('are indexed as they grow, each message once, and forgotten when they are gone', async () => {
-    const workspace = await testWorkspace();
-    const index = await openIndex();
-    const messages: Message[] = Array.from({ length: 1_200 }, (_, number) =>
-      userMessage(`word${number} needle`),
-    );
-    await logSession(workspace, parts, messages.slice(0, 700));
-    await index.indexSessionLogs(workspace, { prefix });
-    await workspace.append(log, `${JSON.stringify(messages[5])}\nbroken\n{"half`);
-    await index.indexSessionLogs(workspace, { prefix });
-    await logSession(workspace, parts, messages.slice(700));
-    await index.indexSessionLogs(workspace, { prefix });
-    await index.indexSessionLogs(workspace, { prefix });
-    for (const number of [0, 5, 699, 1_199]) {
-      expect(await found(index, `word${number}`, { prefix, sources })).toEqual([`${log}:${number + 1}`]);
-    }
-    expect(await index.search('needle', { prefix, sources, limit: 1_000, offset: 1_000 })).toHaveLength(200);
-    await workspace.delete(log);
-    await index.indexSessionLogs(workspace, { prefix });
-    expect(await found(index, 'needle', { prefix, sources })).toEqual([]);
-  });
-
-  it('find any part of a long message', async () => {
-    const workspace = await testWorkspace();
-    const index = await openIndex();
-    const words = Array.from({ length: 5_000 }, (_, number) => `word${number}`);
-    await logSession(workspace, parts, [userMessage('first'), userMessage(words.join(' '))]);
-    await index.indexSessionLogs(workspace, { prefix });
-    for (const number of [0, 2_500, 4_999]) {
-      expect(await found(index, `word${number}`, { prefix, sources })).toEqual([`${log}:2`]);
-    }
-  });
-});
-
 describe('the file', () => {
-  it('is read by others while one writes, and by readers that may not write', async () => {
+  it('is read by others while one writes', async () => {
     const path = join(await temporaryDirectory(), 'index.db');
     const writer = await openIndex(path);
     await writer.indexFromString('a.md', 'cat');
-    const reader = await openIndex(path, { readOnly: true });
+    const reader = await openIndex(path);
     const database = new Sqlite(path);
     onTestFinished(() => void database.close());
     database.exec('BEGIN IMMEDIATE');
@@ -254,10 +195,6 @@ describe('the file', () => {
     database.exec('COMMIT');
     await writer.indexFromString('a.md', 'cat\ncat dog');
     expect(await found(reader, 'dog')).toEqual(['a.md:2']);
-    await expect(reader.indexFromString('a.md', 'x')).rejects.toThrow('was opened with readOnly');
-    await expect(openIndex(join(await temporaryDirectory(), 'none.db'), { readOnly: true })).rejects.toThrow(
-      /There is no memory index .*: open it once without readOnly/,
-    );
   });
 
   it('says so when it is closed', async () => {
@@ -265,20 +202,6 @@ describe('the file', () => {
     index.close();
     await expect(index.search('cat')).rejects.toThrow(MemoryIndexError);
     await expect(index.indexFromString('a.md', 'cat')).rejects.toThrow('is closed: open it again');
-  });
-
-  it('is left to whoever maintains it when a reader finds it damaged', async () => {
-    const path = join(await temporaryDirectory(), 'index.db');
-    const writer = await openIndex(path);
-    await writer.indexFromString('a.md', Array.from({ length: 3_000 }, (_, n) => `needle ${n}`).join('\n'));
-    writer.close();
-    const reader = await openIndex(path, { readOnly: true });
-    const file = await open(path, 'r+');
-    const { size, ino } = await stat(path);
-    await file.write(Buffer.alloc(size - 4_096, 0xa5), 0, size - 4_096, 4_096);
-    await file.close();
-    await expect(reader.search('needle')).rejects.toThrow(/is damaged\. Whoever maintains it/);
-    expect((await stat(path)).ino).toBe(ino);
   });
 
   it.each(['while it is open', 'before it is opened'])('is made anew when it is damaged %s', async (when) => {

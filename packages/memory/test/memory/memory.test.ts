@@ -133,24 +133,6 @@ describe('memory_search', () => {
     expect(await index.search('tea')).toHaveLength(1);
   });
 
-  it('searches an index that another process maintains as it is', async () => {
-    const path = join(await temporaryDirectory(), 'index.db');
-    const workspace = await testWorkspace();
-    await workspace.write(`${prefix}MEMORY.md`, 'tea');
-    const writer = await MemoryIndex.open(path);
-    onTestFinished(() => writer.close());
-    await writer.indexAllFromWorkspace(workspace, { prefix });
-    const index = await MemoryIndex.open(path, { readOnly: true });
-    onTestFinished(() => index.close());
-    await workspace.append(`${prefix}MEMORY.md`, '\ncats');
-    const context = toolContext(workspace, alice);
-    const capability = testMemory({ index });
-    expect(await runTool(capability, 'memory_search', { query: 'tea' }, context)).toContain(
-      'MEMORY.md:1: tea',
-    );
-    expect(await runTool(capability, 'memory_search', { query: 'cats' }, context)).toBe('Nothing found.');
-  });
-
   it('opens its own index again after it was closed, or failed', async () => {
     const workspace = await testWorkspace();
     await workspace.write(`${prefix}MEMORY.md`, 'tea');
