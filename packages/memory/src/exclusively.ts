@@ -1,12 +1,15 @@
-import type { Workspace } from '@x/core';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileSegment, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
 
 const LOCK_TIMEOUT_MS = 30_000;
-
-/** By workspace and name, what the next task of this process waits for. */
-const tails = new WeakMap<Workspace, Map<string, Promise<unknown>>>();
+/** A lease that was not renewed for so long is that of a process that died. */
+const LEASE_MS = 30_000;
+const RENEWAL_MS = 5_000;
+const POLL_MS = 20;
+const HELD = 'held';
 
 /**
- * Runs `task` alone: among all that use the workspace where it can exclude others, else among the tasks of this process.
+ * Runs `task` alone, among all that use the workspace: by its lock, or by files where it has none.
  * `check` throws when the lock was lost; call it right before a write that would do harm then.
  *
  * @throws {WorkspaceError} `locked` when it could not be had.
@@ -20,17 +23,74 @@ export async function exclusively<T>(
   if (workspace.lock !== undefined) {
     return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs });
   }
-  const names = tails.get(workspace) ?? new Map<string, Promise<unknown>>();
-  tails.set(workspace, names);
-  const before = names.get(name) ?? Promise.resolve();
-  const result = before.then(() => task(async () => {}));
-  const tail = result
-    .catch(() => {})
-    .then(() => {
-      if (names.get(name) === tail) names.delete(name);
+  return withLease(workspace, name, task, timeoutMs);
+}
+
+/**
+ * Runs `task` under a lease: a file that only one can create. Its name has a number greater than those before, and the
+ * greatest counts: what a process that was stopped for long does to its own file changes nothing.
+ */
+async function withLease<T>(
+  workspace: Workspace,
+  name: string,
+  task: (check: () => Promise<void>) => Promise<T>,
+  timeoutMs: number,
+): Promise<T> {
+  const folder = `memory/.leases/${fileSegment(name)}`;
+  const leases = async () => {
+    const found: WorkspaceEntry[] = [];
+    for await (const entry of workspace.list(folder)) found.push(entry);
+    return found;
+  };
+  const deadline = performance.now() + timeoutMs;
+  for (;;) {
+    const known = await leases();
+    const last = known.at(-1);
+    const isHeld = last !== undefined && last.size > 0 && Date.now() - Date.parse(last.modifiedAt) < LEASE_MS;
+    if (!isHeld) {
+      const number = Number(last?.path.slice(folder.length + 1) ?? 0) + 1;
+      const path = `${folder}/${String(number).padStart(15, '0')}`;
+      const isMade = await workspace.write(path, HELD, { ifAbsent: true }).then(
+        () => true,
+        (error: unknown) =>
+          WorkspaceError.isInstance(error) && error.code === 'already_exists' ? false : Promise.reject(error),
+      );
+      const isMine = async () => (await leases()).at(-1)?.path === path;
+      // A number that others have passed and cleared away can be made again: it is not the greatest.
+      if (isMade && (await isMine())) {
+        for (const { path: old } of known) await workspace.delete(old);
+        return runUnder(workspace, path, isMine, task);
+      }
+      if (isMade) await workspace.delete(path);
+    }
+    if (performance.now() >= deadline) {
+      throw new WorkspaceError('locked', folder, `${name} is in use by another process: try again later.`);
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+/** Renews a lease while a task runs, and ends it. */
+async function runUnder<T>(
+  workspace: Workspace,
+  path: string,
+  isMine: () => Promise<boolean>,
+  task: (check: () => Promise<void>) => Promise<T>,
+): Promise<T> {
+  let renewal: Promise<unknown> = Promise.resolve();
+  const renew = () => {
+    renewal = renewal.then(() => workspace.write(path, HELD)).catch(() => {});
+  };
+  const timer = setInterval(renew, RENEWAL_MS).unref();
+  try {
+    return await task(async () => {
+      if (!(await isMine())) throw new WorkspaceError('locked', path, 'the lease was lost: try again.');
     });
-  names.set(name, tail);
-  return result;
+  } finally {
+    clearInterval(timer);
+    await renewal;
+    await workspace.write(path, '');
+  }
 }
 
 /** The lock under which MEMORY.md of a prefix is rewritten. */

@@ -30,7 +30,7 @@ const whole = (least: number, fallback: number) => z.int().min(least).default(fa
 
 export const workspaceSchema = having<Workspace>('append', 'a workspace');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
-export const indexSchema = z.union([
+const indexSchema = z.union([
   z.string().min(1),
   having<MemoryIndex>('indexFromString', 'a MemoryIndex'),
 ]);

@@ -1,11 +1,15 @@
-import { readText, SessionKey, textOf, userMessage, type Workspace } from '@x/core';
+import { utimes } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readText, SessionKey, textOf, userMessage } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
+import { exclusively } from '../../src/exclusively.js';
 import { MemoryFlushManager } from '../../src/index.js';
 import { runChild, runUntil } from '../children/run-child.js';
 import { factTaker } from '../support/models.js';
 import { SIZE } from '../support/size.js';
-import { logSession, testWorkspace } from '../support/test-context.js';
+import { logSession, type TestWorkspace, testWorkspace } from '../support/test-context.js';
+import { withoutLock } from '../support/without-lock.js';
 
 describe('several processes', () => {
   it('add to one note, and flush one session, without losing or doubling a bullet', {
@@ -68,14 +72,43 @@ it('of two processes that are killed again and again, no fact is lost and none d
   expect(lines.flatMap((line) => line.match(/fact-\d+/g) ?? []).sort()).toEqual(said.sort());
 });
 
+it('two processes on a workspace without locks lose no fact and double none, in notes and in MEMORY.md', {
+  timeout: 300_000,
+}, async () => {
+  const workspace = await testWorkspace();
+  const run = (name: string) => runChild('flush-facts', workspace.root, name, '8', 'lockless');
+  expect(await Promise.all([run('1'), run('2')])).toEqual([0, 0]);
+  const said = ['10', '11', '20', '21'].flatMap((name) =>
+    Array.from({ length: 8 }, (_, number) => `fact-${name}0${number}`),
+  );
+  const factsIn = (text: string) => (text.match(/fact-\d+/g) ?? []).sort();
+  let noted = '';
+  for await (const { path } of workspace.list('users/alice/memory')) {
+    if (path.endsWith('.md')) noted += await readText(workspace, path);
+  }
+  expect(factsIn(noted)).toEqual(said);
+  expect(factsIn(await readText(workspace, 'users/alice/MEMORY.md'))).toEqual(said);
+});
+
+it('a lease of a process that died is taken over, and one that was lost is noticed before a write', async () => {
+  const workspace = withoutLock(await testWorkspace());
+  const lease = 'memory/.leases/work/000000000000001';
+  await workspace.write(lease, 'held');
+  await expect(exclusively(workspace, 'work', async () => {}, 0)).rejects.toThrow(
+    'in use by another process',
+  );
+  const hour = new Date(Date.now() - 3_600_000);
+  await utimes(join((workspace as TestWorkspace).root, lease), hour, hour);
+  await exclusively(workspace, 'work', async (check) => {
+    await check();
+    await workspace.write('memory/.leases/work/000000000000003', 'held');
+    await expect(check()).rejects.toThrow('lease was lost');
+  });
+});
+
 it('a workspace that cannot exclude others is still safe within a process', async () => {
   const workspace = await testWorkspace();
-  const lockless = new Proxy<Workspace>(workspace, {
-    get(target, name) {
-      const value: unknown = name === 'lock' ? undefined : Reflect.get(target, name);
-      return typeof value === 'function' ? value.bind(target) : value;
-    },
-  });
+  const lockless = withoutLock(workspace);
   const parts = { userId: 'alice', sessionId: 's-1' };
   const facts = Array.from({ length: 8 }, (_, index) => `fact-${index}`);
   await logSession(
