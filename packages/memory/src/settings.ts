@@ -30,10 +30,7 @@ const whole = (least: number, fallback: number) => z.int().min(least).default(fa
 
 export const workspaceSchema = having<Workspace>('append', 'a workspace');
 /** The path of an index's file, or an index that is open already and stays the caller's. */
-const indexSchema = z.union([
-  z.string().min(1),
-  having<MemoryIndex>('indexFromString', 'a MemoryIndex'),
-]);
+const indexSchema = z.union([z.string().min(1), having<MemoryIndex>('indexFromString', 'a MemoryIndex')]);
 
 const secretPattern = z.custom<SecretPattern>(
   (value) =>
