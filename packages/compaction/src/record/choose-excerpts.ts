@@ -33,7 +33,7 @@ const WEIGHT = {
   /** For a term that stands somewhere already. */
   again: 0.15,
   /** For each further excerpt of one message, and for each further one that differs in names and numbers alone. */
-  more: 0.92,
+  more: 0.8,
   alike: 0.5,
 };
 

@@ -76,7 +76,7 @@ function extract(message: Message): Excerpts {
   const speaks = message.role === 'assistant';
   const calls = message.content.some((block) => block.type === 'tool_use');
   const terms: Uint32Array[] = [];
-  const passed: string[] = [];
+  const passed = new Set<string>();
   const add = (kind: EntryKind, text: string, worth: number, callId?: string) => {
     const part = { kind, text, worth, callId, terms: termsOf(text), tokens: estimateCounter.count(text) };
     terms.push(part.terms);
@@ -97,12 +97,15 @@ function extract(message: Message): Excerpts {
   const printed = [said];
   for (const block of message.content) {
     if (block.type === 'tool_use') {
-      for (const text of longStringsIn(block.input)) {
+      const written = longStringsIn(block.input);
+      for (const text of written) {
         for (const part of joinLines(linesOf(text))) add('wrote', part, WORTH.wrote, block.id);
       }
       const text = within(shortTextOf(block));
       terms.push(termsOf(text));
-      passed.push(text, ...longStringsIn(block.input).map(within));
+      for (const name of namesIn(text, true)) passed.add(name);
+      // Numbers of a content that is written name nothing.
+      for (const content of written) for (const name of namesIn(within(content), false)) passed.add(name);
     } else if (block.type === 'tool_result') {
       const text = resultText(block);
       printed.push(text);
@@ -118,7 +121,7 @@ function extract(message: Message): Excerpts {
     parts,
     terms: union(terms),
     names: withoutKeys(namesIn(printed.join('\n'), false), message),
-    passed: namesIn(passed.join(' '), true),
+    passed: [...passed],
   };
 }
 

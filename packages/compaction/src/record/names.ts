@@ -70,38 +70,34 @@ function addName(text: string, from: number, to: number, numbers: boolean, names
   if (!TIME.test(name)) names.add(name);
 }
 
-/** A name with what its worth is judged by. */
-export interface RankedName {
-  readonly name: string;
-  /** Number of the message that said it last. */
+/** Names of one message, by the way in which it mentions them. */
+export interface Mention {
+  readonly names: readonly string[];
+  /** Number of the message. */
   readonly at: number;
-  readonly weight: number;
+  readonly by: keyof typeof WEIGHT;
 }
 
 /** Weights of a mention: by a user, as an argument of a call, by the assistant, in a result; and the most of one name. */
-export const NAME_WEIGHT = { user: 4, passed: 3, said: 2, printed: 1, mostTogether: 12 };
+const WEIGHT = { user: 4, passed: 3, assistant: 2, tool: 1 };
+const MOST_TOGETHER = 12;
 
-/** Collects names over messages, in their order. */
-export class NameRanking {
-  readonly #names = new Map<string, { at: number; weight: number }>();
-
-  add(names: Iterable<string>, at: number, weight: number): void {
+/** Names with the message that said them last, the best first: newer ones count up to twice as much as old ones. */
+export function rankedNames(mentions: Iterable<Mention>): readonly (readonly [name: string, at: number])[] {
+  const known = new Map<string, { at: number; weight: number }>();
+  let newest = 1;
+  for (const { names, at, by } of mentions) {
+    newest = Math.max(newest, at);
     for (const name of names) {
-      const known = this.#names.get(name);
-      if (known) {
-        known.at = Math.max(known.at, at);
-        known.weight = Math.min(NAME_WEIGHT.mostTogether, known.weight + weight);
-      } else this.#names.set(name, { at, weight });
+      const before = known.get(name) ?? { at, weight: 0 };
+      known.set(name, {
+        at: Math.max(before.at, at),
+        weight: Math.min(MOST_TOGETHER, before.weight + WEIGHT[by]),
+      });
     }
   }
-
-  /** The names by worth, the best first: newer ones count up to twice as much as old ones. */
-  ranked(): readonly RankedName[] {
-    let newest = 1;
-    for (const { at } of this.#names.values()) newest = Math.max(newest, at);
-    const worth = ({ at, weight }: { at: number; weight: number }) => weight * (1 + at / newest);
-    return [...this.#names]
-      .map(([name, known]) => ({ name, ...known }))
-      .sort((one, other) => worth(other) - worth(one));
-  }
+  const worth = ({ at, weight }: { at: number; weight: number }) => weight * (1 + at / newest);
+  return [...known]
+    .sort(([, one], [, other]) => worth(other) - worth(one))
+    .map(([name, { at }]) => [name, at]);
 }

@@ -4,7 +4,7 @@ import { Choice, type Saying } from './choose-excerpts.js';
 import { type Draft, draftsOf, isCall, type RecordInput } from './drafts.js';
 import { type Entry, renderEntries } from './entry.js';
 import { excerptsOf } from './excerpts.js';
-import { NAME_WEIGHT, NameRanking, namesIn } from './names.js';
+import { type Mention, namesIn, rankedNames } from './names.js';
 import { termsOf } from './terms.js';
 import type { Numbered } from './turns.js';
 
@@ -73,19 +73,12 @@ function namesBeside(
   room: number,
   tokensOf: (text: string) => number,
 ): readonly Entry[] {
-  const ranking = new NameRanking();
-  for (const { kind, at, text } of earlier) {
-    ranking.add(kind === 'named' ? text.split(' ') : namesIn(text, isCall(kind)), at, NAME_WEIGHT.said);
-  }
+  const mentions = earlier.map(({ kind, at, text }): Mention => {
+    return { names: kind === 'named' ? text.split(' ') : namesIn(text, isCall(kind)), at, by: 'assistant' };
+  });
   for (const { at, message } of covered) {
     const { names, passed } = excerptsOf(message, redact);
-    const by = byOf(message);
-    ranking.add(
-      names,
-      at,
-      by === 'user' ? NAME_WEIGHT.user : by === 'assistant' ? NAME_WEIGHT.said : NAME_WEIGHT.printed,
-    );
-    ranking.add(passed, at, NAME_WEIGHT.passed);
+    mentions.push({ names, at, by: byOf(message) }, { names: passed, at, by: 'passed' });
   }
   const held = new Set<string>();
   for (const { text } of entries) for (const name of namesIn(text, true)) held.add(name);
@@ -96,7 +89,7 @@ function namesBeside(
   }
   const taken = new Map<number, string[]>();
   let left = room;
-  for (const { name, at } of ranking.ranked()) {
+  for (const [name, at] of rankedNames(mentions)) {
     if (held.has(name)) continue;
     const line = taken.get(at);
     const cost = tokensOf(` ${name}`) - (line ? FRAME : 0);
