@@ -137,6 +137,7 @@ export {
 } from './redaction/redact-secrets.js';
 export type { SecretPattern } from './redaction/secret-patterns.js';
 export { type CopyOptions, type CopyReport, copyStore } from './sessions/copy-store.js';
+export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
 export { decodeSession, type EncodedSession } from './sessions/decode-session.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { sessionPrefix } from './sessions/files/session-files.js';
@@ -145,9 +146,11 @@ export { type ItemChange, type ItemHistory, ItemLog } from './sessions/item-log.
 export {
   describeHead,
   describeSession,
+  type ListedRow,
   type ListedSession,
   type ListPosition,
   listAll,
+  listedSession,
   listPages,
   parseDescription,
 } from './sessions/listing.js';

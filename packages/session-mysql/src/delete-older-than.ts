@@ -1,6 +1,5 @@
 import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
-import { execute } from './execute.js';
-import { inTransaction } from './in-transaction.js';
+import { execute, inTransaction } from './execute.js';
 import type { Statements } from './statements.js';
 import { attempt } from './store-error.js';
 

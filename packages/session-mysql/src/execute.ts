@@ -55,6 +55,29 @@ async function onConnection<T>(
   }
 }
 
+/** Does `task` in a transaction of its own. Whatever it throws, nothing of it remains. */
+export async function inTransaction<T>(
+  pool: Pool,
+  task: (connection: PoolConnection) => Promise<T>,
+): Promise<T> {
+  await checkPool(pool);
+  const connection = await pool.getConnection();
+  try {
+    await connection.beginTransaction();
+    const result = await task(connection);
+    await connection.commit();
+    connection.release();
+    return result;
+  } catch (error) {
+    await connection.rollback().then(
+      () => (isReadOnly(error) ? connection.destroy() : connection.release()),
+      // Closing the connection rolls back as well.
+      () => connection.destroy(),
+    );
+    throw error;
+  }
+}
+
 function isPool(runner: Pool | PoolConnection): runner is Pool {
   return typeof (runner as Partial<Pool>).getConnection === 'function';
 }

@@ -2,29 +2,30 @@ import {
   checkChange,
   decodeSession,
   describeHead,
+  type ListedRow,
   type ListOptions,
   type LoadOptions,
+  leaseLost,
+  listedSession,
   listPages,
-  parseDescription,
+  operationId,
   parseWith,
   type SessionChange,
   type SessionInfo,
-  SessionKey,
+  type SessionKey,
   type SessionLease,
   type SessionScope,
   type SessionStore,
   type StoredSession,
 } from '@x/core';
-import type { Pool, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
+import type { Pool, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
 import { applyChange } from './apply-change.js';
 import { deleteOlderThan } from './delete-older-than.js';
-import { execute, executeArrays } from './execute.js';
+import { execute, executeArrays, inTransaction } from './execute.js';
 import { hashKey, hashPart } from './hash-key.js';
-import { inTransaction } from './in-transaction.js';
 import { migrateTables } from './migrate-tables.js';
-import { MysqlLease } from './mysql-lease.js';
 import { checkPacketLimit } from './packet-limit.js';
 import { fromToken, SCOPE_COLUMNS, type Statements, statementsFor, toToken } from './statements.js';
 import { attempt } from './store-error.js';
@@ -48,6 +49,13 @@ export interface MysqlSessionOptions {
   readonly table?: string | undefined;
 }
 
+const leaseSchema = z.strictObject({
+  /** At most what a timer can wait for that renews it. */
+  ttlMs: z
+    .int()
+    .min(1)
+    .max(2 ** 31 - 1),
+});
 const retentionSchema = z.strictObject({
   olderThan: z.date(),
   limit: z.int().min(0).optional(),
@@ -58,17 +66,6 @@ const retentionSchema = z.strictObject({
  * is: `<version> <number of messages> <time> <operation>`. The others are messages.
  */
 type LoadedRow = readonly [seq: number | string, body: Buffer, info: string | null];
-
-interface ListedRow extends RowDataPacket {
-  readonly id: number | string;
-  readonly sessionKey: string;
-  readonly version: number | string;
-  readonly messages: number | string;
-  readonly bytes: number | string;
-  readonly description: string | null;
-  readonly createdAt: string;
-  readonly updatedAt: string;
-}
 
 /**
  * Sessions in MySQL 8 or MariaDB. A commit is one transaction and inserts only what it adds.
@@ -117,7 +114,7 @@ export class MysqlSession implements SessionStore {
       count: isWhole ? Number(count) - first : -1,
       head: String(session?.[1]),
       messages: messages.map(([, body]) => body.toString('utf8')),
-      updatedAt: new Date(isoTime(updatedAt)),
+      updatedAt: new Date(updatedAt),
     });
   }
 
@@ -172,8 +169,34 @@ export class MysqlSession implements SessionStore {
     );
   }
 
-  lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    return MysqlLease.take(this.#pool, this.#statements, key, options);
+  /**
+   * The right to run the session's turns, or `undefined` while somebody else has it. Its time runs by the server's clock alone.
+   *
+   * @throws {InvalidInputError} when `ttlMs` is no positive whole number that a timer can wait for.
+   * @see Kleppmann, "How to do distributed locking" (2016), for the fence.
+   */
+  async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
+    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    // Names this grant, so that an attempt that follows a lost reply knows its own.
+    const holder = fromToken(operationId());
+    const hash = hashKey(key);
+    const { lease, fenceOf, renew, release } = this.#statements;
+    const run = <Result extends QueryResult>(statement: string, values: (number | Buffer)[]) =>
+      attempt(key, () => execute<Result>(this.#pool, statement, values));
+    await run(lease, [hash, holder, ttlMs]);
+    const [row] = await run<RowDataPacket[]>(fenceOf, [hash, holder]);
+    if (row === undefined) return undefined;
+    return {
+      fence: Number(row.fence),
+      ttlMs,
+      renew: async () => {
+        const { affectedRows } = await run<ResultSetHeader>(renew, [ttlMs, hash, holder]);
+        if (affectedRows === 0) throw leaseLost(key);
+      },
+      release: async () => {
+        await run(release, [hash, holder]);
+      },
+    };
   }
 
   /** The sessions within a scope, newest first; those that are committed to meanwhile once more at the end. */
@@ -194,18 +217,9 @@ export class MysqlSession implements SessionStore {
         count,
       );
       const rows = await attempt(undefined, () =>
-        execute<ListedRow[]>(this.#pool, statement, [...values, ...cursor]),
+        execute<(ListedRow & RowDataPacket)[]>(this.#pool, statement, [...values, ...cursor]),
       );
-      return rows.map((row) => ({
-        id: String(row.id),
-        key: SessionKey.parse(row.sessionKey),
-        version: Number(row.version),
-        createdAt: isoTime(row.createdAt),
-        updatedAt: isoTime(row.updatedAt),
-        messages: Number(row.messages),
-        bytes: Number(row.bytes),
-        ...parseDescription(row.description),
-      }));
+      return rows.map(listedSession);
     });
   }
 
@@ -219,11 +233,6 @@ export class MysqlSession implements SessionStore {
     const found = await execute<RowDataPacket[]>(this.#pool, this.#statements.exists, [hashKey(key)]);
     return found.length === 0;
   }
-}
-
-/** Turns `2026-01-31T12:00:00.123000`, in UTC, into ISO 8601. */
-function isoTime(time: string): string {
-  return `${time.slice(0, 23)}Z`;
 }
 
 function sqlTime(time: Date): string {

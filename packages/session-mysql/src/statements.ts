@@ -1,6 +1,6 @@
 import type { SessionScope } from '@x/core';
 
-const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%f')`;
+const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
 /**
  * Microseconds since 1970 by the server's clock. A lease row that was removed with its session leaves no number behind to
@@ -57,7 +57,7 @@ export function statementsFor(table: string) {
     delete: `
       DELETE s, m FROM ${sessions} AS s LEFT JOIN ${messages} AS m ON m.session_id = s.id WHERE s.key_hash = ?`,
     list: (conditions: readonly string[], limit: number) => `
-      SELECT id, session_key AS sessionKey, version, message_count AS messages, bytes, description,
+      SELECT id, session_key AS \`key\`, version, message_count AS messages, bytes, description,
         ${iso('COALESCE(created_at, updated_at)')} AS createdAt, ${iso('updated_at')} AS updatedAt
       FROM ${sessions} WHERE ${conditions.join(' AND ') || 'TRUE'} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */

@@ -9,13 +9,13 @@ import {
   type ListOptions,
   type LoadOptions,
   leaseLost,
+  listedSession,
   listPages,
   operationId,
-  parseDescription,
   parseWith,
   type SessionChange,
   type SessionInfo,
-  SessionKey,
+  type SessionKey,
   type SessionLease,
   type SessionScope,
   type SessionStore,
@@ -58,17 +58,6 @@ interface Texts {
   readonly messages: readonly string[];
   /** Size of the messages. */
   readonly bytes: number;
-}
-
-interface ListedRow {
-  readonly id: string;
-  readonly key: string;
-  readonly version: string;
-  readonly count: number;
-  readonly bytes: string;
-  readonly description: string;
-  readonly created: Date;
-  readonly time: Date;
 }
 
 /** Sessions that one transaction of a retention deletes. */
@@ -211,16 +200,7 @@ export class PostgresSession implements SessionStore {
       const statement = this.#statements.list(behind ? [...conditions, place] : conditions, count);
       const cursor = behind ? [new Date(behind.time), Number(behind.id)] : [];
       const { rows } = await this.#run(undefined, statement, [...values, ...cursor]);
-      return (rows as ListedRow[]).map(({ id, key, version, count: messages, bytes, ...row }) => ({
-        id,
-        key: SessionKey.parse(key),
-        version: Number(version),
-        createdAt: row.created.toISOString(),
-        updatedAt: row.time.toISOString(),
-        messages,
-        bytes: Number(bytes),
-        ...parseDescription(row.description),
-      }));
+      return rows.map(listedSession);
     });
   }
 

@@ -68,8 +68,8 @@ export function statementsFor(table: string) {
         lease AS (DELETE FROM ${leases} WHERE key_hash = $1 AND expires_at <= clock_timestamp())
       SELECT lived FROM gone`,
     list: (conditions: readonly string[], limit: number) => `
-      SELECT id, session_key AS key, version, message_count AS count, bytes, description, created_at AS created,
-        updated_at AS time
+      SELECT id, session_key AS key, version, message_count AS messages, bytes, description,
+        created_at AS "createdAt", updated_at AS "updatedAt"
       FROM ${table}
       WHERE ${[LIVES, ...conditions].join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${limit}`,
     /** Takes a lease that nobody has, or that this holder has already: then the reply to an earlier attempt was lost. */

@@ -24,39 +24,21 @@ export async function grantLease(
   const fence = await asStoreError(key, () =>
     runScript(client, grantScript, [keys.lease, keys.fence, keys.session], [holder, ...times]),
   );
-  return fence == null ? undefined : new RedisLease(client, subject, holder, String(fence));
-}
-
-class RedisLease implements SessionLease {
-  readonly fence: number;
-  readonly ttlMs: number;
-  readonly #client: RedisClient;
-  readonly #subject: LeaseSubject;
-  readonly #holder: string;
-  #released = false;
-
-  constructor(client: RedisClient, subject: LeaseSubject, holder: string, fence: string) {
-    this.fence = Number(fence);
-    this.ttlMs = subject.ttlMs;
-    this.#client = client;
-    this.#subject = subject;
-    this.#holder = holder;
-  }
-
-  async renew(): Promise<void> {
-    const { key, keys, lifetime } = this.#subject;
-    const values = [this.#holder, String(this.ttlMs), String(this.fence), String(lifetime)];
-    const renewed =
-      !this.#released &&
-      Number(
-        await asStoreError(key, () => runScript(this.#client, renewScript, [keys.lease, keys.fence], values)),
-      ) === 1;
-    if (!renewed) throw leaseLost(key);
-  }
-
-  async release(): Promise<void> {
-    const { key, keys } = this.#subject;
-    this.#released = true;
-    await asStoreError(key, () => runScript(this.#client, releaseScript, [keys.lease], [this.#holder]));
-  }
+  if (fence == null) return undefined;
+  let isReleased = false;
+  return {
+    fence: Number(fence),
+    ttlMs,
+    renew: async () => {
+      const values = [holder, String(ttlMs), String(fence), String(lifetime)];
+      const renewed = await asStoreError(key, async () =>
+        isReleased ? 0 : runScript(client, renewScript, [keys.lease, keys.fence], values),
+      );
+      if (Number(renewed) !== 1) throw leaseLost(key);
+    },
+    release: async () => {
+      isReleased = true;
+      await asStoreError(key, () => runScript(client, releaseScript, [keys.lease], [holder]));
+    },
+  };
 }

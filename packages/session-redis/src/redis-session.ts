@@ -4,13 +4,14 @@ import {
   decodeSession,
   describeHead,
   keepRefused,
+  type ListedRow,
   type ListedSession,
   type ListOptions,
   type ListPosition,
   type LoadOptions,
   leaseLost,
+  listedSession,
   listPages,
-  parseDescription,
   parseWith,
   type SessionChange,
   type SessionInfo,
@@ -197,16 +198,9 @@ export class RedisSession implements SessionStore {
     const [version, updatedAt, createdAt, count, bytes, description] = fields;
     if (version == null) await this.#run(forgetScript, [session, ...indexes], [id]);
     if (version == null || Number(updatedAt) !== time) return undefined;
-    return {
-      id,
-      key,
-      version: Number(version),
-      createdAt: new Date(Number(createdAt ?? updatedAt)).toISOString(),
-      updatedAt: new Date(time).toISOString(),
-      messages: Number(count),
-      bytes: Number(bytes),
-      ...parseDescription(description),
-    };
+    const times = { createdAt: Number(createdAt ?? updatedAt), updatedAt: time };
+    const row = { id, key: id, version, messages: count, bytes, description, ...times };
+    return listedSession(row as ListedRow);
   }
 
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {

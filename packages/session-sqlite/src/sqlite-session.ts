@@ -8,18 +8,19 @@ import {
   decodeSession,
   describeHead,
   encodeSegment,
+  type ListedRow,
   type ListedSession,
   type ListOptions,
   type ListPosition,
   type LoadOptions,
   leaseLost,
+  listedSession,
   listPages,
-  parseDescription,
   parseWith,
   remember,
   type SessionChange,
   type SessionInfo,
-  SessionKey,
+  type SessionKey,
   type SessionLease,
   type SessionScope,
   type SessionStore,
@@ -66,11 +67,6 @@ interface SessionRow {
   readonly bytes: number;
   readonly head: string;
   readonly updated_at: number;
-}
-interface ListedRow extends SessionRow {
-  readonly key: string;
-  readonly description: string;
-  readonly created_at: number;
 }
 interface LeaseRow {
   readonly fence: number;
@@ -301,14 +297,15 @@ export class SqliteSession implements SessionStore {
       values.push(behind.time, Number(behind.id));
     }
     const statement = `
-      SELECT id, key, version, message_count, bytes, description, created_at, updated_at FROM sessions
+      SELECT id, key, version, message_count AS messages, bytes, description, created_at AS createdAt,
+        updated_at AS updatedAt FROM sessions
       WHERE ${conditions.join(' AND ')} ORDER BY updated_at DESC, id DESC LIMIT ${count}`;
     const rows = await this.#transaction(
       undefined,
       'deferred',
       () => this.#database.prepare(statement).all(values) as ListedRow[],
     );
-    return rows.map(listedOf);
+    return rows.map(listedSession);
   }
 
   /** The size of the messages that a change keeps. */
@@ -383,17 +380,4 @@ export class SqliteSession implements SessionStore {
 
 function committed(row: SessionRow): Committed {
   return { version: row.version, messages: row.message_count, operations: row.operations.split(' ') };
-}
-
-function listedOf(row: ListedRow): ListedSession {
-  return {
-    id: String(row.id),
-    key: SessionKey.parse(row.key),
-    version: row.version,
-    createdAt: new Date(row.created_at).toISOString(),
-    updatedAt: new Date(row.updated_at).toISOString(),
-    messages: row.message_count,
-    bytes: row.bytes,
-    ...parseDescription(row.description),
-  };
 }

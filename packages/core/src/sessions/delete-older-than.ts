@@ -3,9 +3,7 @@ import { parseWith } from '../config/parse.js';
 import { SessionStoreError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
-
-/** Long enough to look at a session and delete it. */
-const LEASE_MS = 60_000;
+import { unlessBusy } from './session-turn.js';
 
 const part = z.string().min(1).optional();
 const optionsSchema = z.strictObject({
@@ -60,21 +58,17 @@ export async function deleteOlderThan(store: SessionStore, options: RetentionOpt
   return deleted;
 }
 
-async function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
-  const lease = await store.lease?.(key, { ttlMs: LEASE_MS });
-  if (store.lease !== undefined && lease === undefined) return false;
-  try {
+function deleteIfStillOlder(store: SessionStore, key: SessionKey, olderThan: Date): Promise<boolean> {
+  const deleted = unlessBusy(store, key, async () => {
+    // The whole of it: one that cannot be read stays.
     const stored = await store.load(key);
-    if (stored === undefined || Date.parse(stored.updatedAt) >= olderThan.getTime()) return false;
-    return await store.delete(key);
-  } catch (error) {
+    return stored !== undefined && Date.parse(stored.updatedAt) < olderThan.getTime() && store.delete(key);
+  });
+  return deleted.then(Boolean, (error) => {
     // Somebody should look at it first.
     if (isDamage(error)) return false;
     throw error;
-  } finally {
-    // A lease that cannot be released ends by itself.
-    await lease?.release().catch(() => {});
-  }
+  });
 }
 
 function isDamage(error: unknown): boolean {

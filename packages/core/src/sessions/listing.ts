@@ -4,7 +4,7 @@ import { InvalidInputError } from '../errors/invalid-input-error.js';
 import { base64url, fromBase64 } from '../lib/base64.js';
 import type { JsonObject } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
-import type { SessionKey } from './session-key.js';
+import { SessionKey } from './session-key.js';
 import type { ListOptions, SessionInfo, StoredSession } from './session-store.js';
 
 const encoder = new TextEncoder();
@@ -24,6 +24,20 @@ const PAGE = 200;
 export interface ListedSession extends Omit<SessionInfo, 'cursor'> {
   /** Orders sessions of one millisecond, in the order of the store. */
   readonly id: string;
+}
+
+/** A session as a database lists it: numbers may be text, times are all that `Date` takes. */
+export interface ListedRow {
+  readonly id: number | string;
+  /** The encoded key. */
+  readonly key: string;
+  readonly version: number | string;
+  readonly createdAt: Date | string | number;
+  readonly updatedAt: Date | string | number;
+  readonly messages: number | string;
+  readonly bytes: number | string;
+  /** Of {@link describeHead}. */
+  readonly description: unknown;
 }
 
 /** A place in a listing: that of a session, or before all of a millisecond where `id` is empty. */
@@ -124,6 +138,20 @@ export function parseDescription(text: unknown): Pick<SessionInfo, 'title' | 'me
   } catch {
     return { metadata: {} };
   }
+}
+
+/** Reads a row of a listing. */
+export function listedSession({ id, key, ...row }: ListedRow): ListedSession {
+  return {
+    id: String(id),
+    key: SessionKey.parse(key),
+    version: Number(row.version),
+    createdAt: new Date(row.createdAt).toISOString(),
+    updatedAt: new Date(row.updatedAt).toISOString(),
+    messages: Number(row.messages),
+    bytes: Number(row.bytes),
+    ...parseDescription(row.description),
+  };
 }
 
 function positionOf({ updatedAt, id }: ListedSession): ListPosition {

@@ -79,6 +79,25 @@ export async function takeTurn(
   };
 }
 
+/** Long enough to do something with one session. */
+const TASK_MS = 60_000;
+
+/** Does something with a session that nobody runs a turn of; `undefined` where somebody does. */
+export async function unlessBusy<T>(
+  store: SessionStore,
+  key: SessionKey,
+  task: () => Promise<T>,
+): Promise<T | undefined> {
+  const lease = await store.lease?.(key, { ttlMs: TASK_MS });
+  if (store.lease !== undefined && lease === undefined) return undefined;
+  try {
+    return await task();
+  } finally {
+    // A lease that cannot be released ends by itself.
+    await lease?.release().catch(() => {});
+  }
+}
+
 async function waitForLease(
   ask: () => Promise<SessionLease | undefined>,
   key: SessionKey,

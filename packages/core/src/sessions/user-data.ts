@@ -7,9 +7,8 @@ import type { Workspace } from '../workspace/workspace.js';
 import { sessionPrefix } from './files/session-files.js';
 import { SessionKey, type SessionKeyParts } from './session-key.js';
 import type { SessionStore } from './session-store.js';
+import { unlessBusy } from './session-turn.js';
 
-/** Long enough to delete one session. */
-const LEASE_MS = 60_000;
 /** Folders of a storage that are levels of places themselves. */
 const LEVELS: ReadonlySet<string> = new Set(['tenants', 'users', 'agents']);
 
@@ -66,17 +65,9 @@ export async function eraseUser({ session, storage }: UserPlaces, scope: UserSco
   }
   let sessions = 0;
   for (const key of keys) {
-    const lease = await session.lease?.(key, { ttlMs: LEASE_MS });
-    if (session.lease !== undefined && lease === undefined) {
-      busy.push(key);
-      continue;
-    }
-    try {
-      if (await session.delete(key)) sessions++;
-    } finally {
-      // A lease that cannot be released ends by itself.
-      await lease?.release().catch(() => {});
-    }
+    const existed = await unlessBusy(session, key, () => session.delete(key));
+    if (existed === undefined) busy.push(key);
+    else if (existed) sessions++;
   }
   let files = 0;
   for await (const folder of foldersOf(storage, user)) {

@@ -1,0 +1,65 @@
+import { SessionStoreError } from '../errors/session-errors.js';
+import { XError } from '../errors/x-error.js';
+import { systemClock } from '../lib/clock.js';
+import type { SessionKey } from './session-key.js';
+
+/** What the error of a driver says of the statement that failed. */
+export interface DriverFailure {
+  /** Another transaction was in the way, or the server went: the next attempt may succeed. */
+  readonly isTransient: boolean;
+  /** The server did nothing of the statement, for certain. */
+  readonly isRefused: boolean;
+  /** The tables are missing, or of an older release. */
+  readonly isUnmigrated: boolean;
+}
+
+const ATTEMPTS = 5;
+const FIRST_PAUSE_MS = 20;
+
+/**
+ * Makes what a store on a database server does everything by: a task is done again when it failed for a passing reason, so
+ * it must bear repetition, and whatever the driver throws in the end becomes a `SessionStoreError`.
+ *
+ * @param judge Says what an error of the driver means.
+ */
+export function databaseAttempts(
+  judge: (error: Error) => DriverFailure,
+): <T>(key: SessionKey | undefined, task: () => Promise<T>) => Promise<T> {
+  return async (key, task) => {
+    // A refusal tells nothing of an earlier attempt, whose reply may have been all that was lost.
+    let outcome: 'none' | 'unknown' = 'none';
+    for (let number = 1; ; number++) {
+      try {
+        return await task();
+      } catch (error) {
+        if (XError.isInstance(error)) throw error;
+        const { isTransient, isRefused, isUnmigrated } = judge(error as Error);
+        if (!isRefused) outcome = 'unknown';
+        if (!isTransient || number === ATTEMPTS)
+          throw unavailable(key, error as Error, outcome, isUnmigrated);
+        // With jitter, so that those who met once do not meet again.
+        await systemClock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (number - 1));
+      }
+    }
+  };
+}
+
+function unavailable(
+  key: SessionKey | undefined,
+  cause: Error,
+  outcome: 'none' | 'unknown',
+  isUnmigrated: boolean,
+): SessionStoreError {
+  const { message } = cause;
+  const text = isUnmigrated
+    ? `The tables are missing or of an older release (${message}): call migrate() once before the first use.`
+    : outcome === 'none'
+      ? `The database refused: ${message}. Nothing was written.`
+      : `The database could not be reached: ${message}. A commit that failed this way may have been applied: send it again.`;
+  const sessionKey = key?.toString();
+  return new SessionStoreError('session_unavailable', text, {
+    ...(sessionKey && { sessionKey }),
+    cause,
+    outcome,
+  });
+}
