@@ -1,5 +1,6 @@
-import { SessionKey, SessionStoreError } from '@x/core';
+import { operationId, SessionKey, SessionStoreError } from '@x/core';
 import { commitAt } from '@x/testkit';
+import { Redis } from 'ioredis';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { redis } from '../../../tooling/services/redis.js';
 import { resolve } from '../../../tooling/services/resolve.js';
@@ -72,6 +73,55 @@ describe('a connection that breaks', () => {
     }
     expect(await store.load(key)).toMatchObject({ version: 2 });
   });
+});
+
+describe('a server of its own', () => {
+  it('that is full can be read, says that nothing was written, and takes what makes room', async () => {
+    const { client, store } = await ownServer();
+    const keys = Array.from({ length: 20 }, (_, index) =>
+      SessionKey.of({ userId: 'u', sessionId: `s-${index}` }),
+    );
+    const change = { expectedVersion: 0, head, keep: 0, append: messages(1, 'x'.repeat(100_000)) };
+    for (const each of keys) await commitAt(store, each, change);
+    const used = Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]);
+    await client.config('SET', 'maxmemory', used - 500_000);
+    for (const each of keys) expect(await store.load(each)).toMatchObject({ version: 1 });
+    expect(await collect(store.list({ userId: 'u' }))).toHaveLength(20);
+    await expect(commitAt(store, key, change)).rejects.toMatchObject({
+      code: 'session_unavailable',
+      outcome: 'none',
+    });
+    for (const each of keys.slice(0, 10)) expect(await store.delete(each)).toBe(true);
+    expect(await commitAt(store, key, change)).toBe(1);
+  });
+
+  it('that stands still fails a commit whose outcome is unknown, and takes it once when it goes on', async () => {
+    const { client, address } = await ownServer();
+    const impatient = new Redis(address, { commandTimeout: 500, maxRetriesPerRequest: 0 });
+    impatient.on('error', () => {});
+    onTestFinished(() => impatient.disconnect());
+    const store = new RedisSession({ client: impatient });
+    const change = { operation: operationId(), expected: undefined, head, keep: 0, append: messages(1) };
+    const pid = Number(/process_id:(\d+)/.exec(await client.info('server'))?.[1]);
+    await impatient.ping();
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await expect(store.commit(key, change)).rejects.toMatchObject({ outcome: 'unknown' });
+      await expect(store.load(key)).rejects.toMatchObject({ code: 'session_unavailable' });
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+    const patient = new RedisSession({ client });
+    expect(await patient.commit(key, change)).toBe(1);
+    expect((await patient.load(key))?.messages).toEqual(change.append);
+  });
+
+  async function ownServer() {
+    const server = await resolve(redis, ownServers);
+    onTestFinished(server.stop);
+    const client = testClient(server.address);
+    return { client, address: server.address, store: new RedisSession({ client }) };
+  }
 });
 
 async function proxiedStore(options: Parameters<typeof proxiedClient>[0]) {
