@@ -4,7 +4,6 @@ import type { Reducer } from '../reducer.js';
 import { agentscopeNames, agentscopeShape, fromAgentscope } from './presets/agentscope.js';
 import { auraNames, auraShape, fromAura, refuseInAura } from './presets/aura.js';
 import { everrunsNames, everrunsShape, fromEverruns } from './presets/everruns.js';
-import type { PresetSettings } from './presets/preset.js';
 import {
   countSchema,
   keepSchema,
@@ -158,26 +157,29 @@ export type ResolvedCompactionConfig = z.output<typeof completeSchema>;
 /** A written configuration with the defaults of each key. */
 export type Written = z.output<ReturnType<typeof codeSchema<Record<never, never>>>>;
 
-const NAMES = { agentscope: agentscopeNames, everruns: everrunsNames, aura: auraNames };
+/** What a preset says in groups; what it leaves out has the default. */
+export type PresetSettings = Pick<
+  z.input<typeof completeSchema>,
+  'model' | 'trigger' | 'keep' | 'summary' | 'stages'
+>;
+
+/** By preset: its keys, how they are mapped, and its names for what the groups call otherwise. */
+export const PRESETS = {
+  agentscope: { shape: agentscopeShape, map: fromAgentscope, names: agentscopeNames },
+  everruns: { shape: everrunsShape, map: fromEverruns, names: everrunsNames },
+  aura: { shape: auraShape, map: fromAura, names: auraNames },
+};
 
 /** Fills in what follows from other keys, and maps the keys of a preset. */
 function resolved(written: Written): ResolvedCompactionConfig {
   const { contextWindow, redact, model, counter, preset } = written;
   const shared = { contextWindow, redact, model, counter, preset };
-  if (preset !== undefined) return completeSchema.parse({ ...shared, ...mapped(written) });
+  if (preset !== undefined) {
+    const map: (written: never) => PresetSettings = PRESETS[preset].map;
+    return completeSchema.parse({ ...shared, ...map(written as never) });
+  }
   const { trigger, target, keep, summary, saving, stages } = written;
   return completeSchema.parse({ ...shared, trigger, target, keep, summary, saving, stages });
-}
-
-function mapped(written: Exclude<Written, { preset?: undefined }>): PresetSettings {
-  switch (written.preset) {
-    case 'agentscope':
-      return fromAgentscope(written);
-    case 'everruns':
-      return fromEverruns(written);
-    case 'aura':
-      return fromAura(written);
-  }
 }
 
 /** Refuses what would be due again at once, could never run, or says two things, in the terms in which it is written. */
@@ -187,8 +189,8 @@ export function refuseContradictions(written: Written, context: z.core.$Refineme
   const refuse = (path: string, message: string) =>
     context.addIssue({ code: 'custom', path: path.split('.'), message });
   if (written.preset === 'aura') refuseInAura(written, refuse);
-  const names = written.preset === undefined ? {} : NAMES[written.preset];
-  const named = (path: string) => (Object.hasOwn(names, path) ? (names[path] as string) : path);
+  const names: Readonly<Record<string, string>> = written.preset ? PRESETS[written.preset].names : {};
+  const named = (path: string) => names[path] ?? path;
   for (const { path, message } of contradictionsIn(resolved(written), named)) refuse(named(path), message);
 }
 

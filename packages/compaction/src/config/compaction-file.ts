@@ -2,10 +2,13 @@ import { fileJsonSchema, InvalidInputError, type JsonObject, parseFileConfig, to
 import * as z from 'zod/mini';
 import { agentShape } from '../capability/capability-config.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
-import { dataShape, refuseContradictions, type Written, writtenSchema } from './compaction-config.js';
-import { agentscopeShape } from './presets/agentscope.js';
-import { auraShape } from './presets/aura.js';
-import { everrunsShape } from './presets/everruns.js';
+import {
+  dataShape,
+  PRESETS,
+  refuseContradictions,
+  type Written,
+  writtenSchema,
+} from './compaction-config.js';
 
 /** The configuration as data alone: what a file can hold, in camelCase. */
 const compactionFileSchema = writtenSchema({ ...dataShape.common, ...agentShape }, dataShape.grouped).check(
@@ -72,13 +75,9 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
 }
 
 /** Keys that one preset alone has, in snake_case. */
-const OWN_KEYS = Object.entries({
-  agentscope: agentscopeShape,
-  everruns: everrunsShape,
-  aura: auraShape,
-}).map(([preset, { summaryPrompt: _, ...shape }]) => ({
+const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
   preset,
-  keys: new Set(Object.keys(shape).map(toSnakeCase)),
+  keys: new Set(Object.keys(shape).flatMap((key) => (key === 'summaryPrompt' ? [] : toSnakeCase(key)))),
 }));
 
 /** Names the preset of a configuration that was written for another system: nobody else has its keys. */
