@@ -4,8 +4,8 @@ import {
   type Attack,
   type AttackedAgent,
   Attacker,
+  attackWith,
   inputFor,
-  randomPlan,
   sequencesOf,
 } from './attacks/attacker.js';
 
@@ -114,16 +114,15 @@ export function isolationSuite({
       { timeout: 0 },
       async (_, identity) => {
         const each = Math.ceil(sequences / Object.keys(ATTACKERS).length);
-        for (let seed = 0; seed < each; seed++) {
-          attacker.plan(randomPlan(seed, words));
+        await attackWith(attacker, { words, sequences: each, rounds: 2 }, async (made) => {
           // The victim's own session id, too; not for ever, since that session grows.
-          const sessionId = seed < 10 ? VICTIM.sessionId : `session-${seed}`;
+          const sessionId = made === 0 ? VICTIM.sessionId : `session-${made}`;
           const reply = await agent
             .call(`Find ${WORD}`, RuntimeContext.of({ ...identity, sessionId }))
             .catch((error: unknown) => String(error));
           const seen = `${attacker.seen}\n${typeof reply === 'string' ? reply : textOf(reply)}`;
-          expect(excerpt(seen, canary), `sequence ${seed}`).toBe('');
-        }
+          expect(excerpt(seen, canary), `behind sequence ${made}`).toBe('');
+        });
       },
     );
 

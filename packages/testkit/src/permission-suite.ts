@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { RuntimeContext, type Tool } from '@x/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type AttackedAgent, Attacker, randomPlan, sequencesOf } from './attacks/attacker.js';
+import { type AttackedAgent, Attacker, attackWith, sequencesOf } from './attacks/attacker.js';
 import {
   forbiddenTool,
   type HostileRepository,
@@ -161,14 +161,13 @@ export function permissionSuite({ name, open, sequences = sequencesOf(30) }: Per
 
     test('random calls do nothing that is not allowed', { timeout: 0 }, async () => {
       const words = [...PATHS, ...COMMANDS, ...OTHERS];
-      for (let seed = 0; seed < sequences; seed++) {
-        model.plan(randomPlan(seed, words, 4));
-        const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${seed}` });
+      await attackWith(model, { words, sequences, rounds: 4 }, async (made) => {
+        const context = RuntimeContext.of({ userId: 'alice', sessionId: `session-${made}` });
         await agent.call('Go', context).catch(() => {});
         const at = model.seen.indexOf(SECRET);
-        expect(model.seen.slice(Math.max(0, at - 300), at + 1), `sequence ${seed}`).toBe('');
-        expect([...server.ran, ...forbidden.ran, ...repository.damage()], `sequence ${seed}`).toEqual([]);
-      }
+        expect(model.seen.slice(Math.max(0, at - 300), at + 1), `behind sequence ${made}`).toBe('');
+        expect([...server.ran, ...forbidden.ran, ...repository.damage()], `behind ${made}`).toEqual([]);
+      });
     });
   });
 }

@@ -34,20 +34,25 @@ export class Attacker implements Model {
   answer = 'Done.';
   #plan: Plan = () => [];
   #seen: string[] = [];
+  /** Parts of requests that are in `seen`: a long conversation is written once, not once a request. */
+  #known = new Set<unknown>();
   #calls = 0;
 
   plan(plan: Plan): void {
     this.#plan = plan;
     this.#seen = [];
+    this.#known = new Set();
   }
 
-  /** All requests since the plan, as text. */
+  /** All that requests since the plan have held, as text. */
   get seen(): string {
     return this.#seen.join('\n');
   }
 
   async generate({ system, messages, tools }: ModelRequest): Promise<ModelResponse> {
-    this.#seen.push(JSON.stringify([system, messages, tools]));
+    const news = [system, tools, ...messages].filter((part) => !this.#known.has(part));
+    for (const part of news) this.#known.add(part);
+    this.#seen.push(JSON.stringify(news));
     const calls = this.#plan(tools);
     if (calls.length === 0) {
       return { content: [{ type: 'text', text: this.answer }], finishReason: 'stop' };
@@ -61,18 +66,46 @@ export class Attacker implements Model {
   }
 }
 
-/** Plans rounds of random calls to the tools that are offered, the same for the same seed. */
-export function randomPlan(seed: number, words: readonly string[], rounds = 2, perRound = 4): Plan {
-  const below = randomNumbers(seed);
-  const text = () => words[below(words.length)] ?? '';
-  let left = rounds;
-  return (tools) => {
-    if (left-- <= 0 || tools.length === 0) return [];
-    return Array.from({ length: perRound }, () => {
-      const { name, inputSchema } = tools[below(tools.length)] as ToolDefinition;
-      return { name, input: inputFor(inputSchema, { below, text }) };
+/** Answers that one call of an agent may take: fewer than agents allow. */
+const ROUNDS_PER_CALL = 40;
+const CALLS_PER_ROUND = 4;
+
+/**
+ * Has an attacker make sequences of random calls to the tools that it is offered, the same for the same seed. One call of the
+ * agent makes many, one behind the other: what an earlier one left in the conversation is there for the next.
+ *
+ * @param rounds Answers with calls that a sequence has.
+ * @param call Lets the attacker loose once, and checks what it has seen. Told how many sequences were made before.
+ * @throws {Error} when a call of the agent does not let the attacker make any.
+ */
+export async function attackWith(
+  attacker: Attacker,
+  {
+    words,
+    sequences,
+    rounds,
+  }: { readonly words: readonly string[]; readonly sequences: number; readonly rounds: number },
+  call: (made: number) => Promise<void>,
+): Promise<void> {
+  for (let made = 0; made < sequences; ) {
+    const most = Math.min(sequences - made, Math.floor(ROUNDS_PER_CALL / rounds));
+    let round = 0;
+    let below = randomNumbers(made);
+    attacker.plan((tools) => {
+      if (round >= most * rounds || tools.length === 0) return [];
+      if (round % rounds === 0) below = randomNumbers(made + round / rounds);
+      round++;
+      const text = () => words[below(words.length)] ?? '';
+      return Array.from({ length: CALLS_PER_ROUND }, () => {
+        const { name, inputSchema } = tools[below(tools.length)] as ToolDefinition;
+        return { name, input: inputFor(inputSchema, { below, text }) };
+      });
     });
-  };
+    await call(made);
+    if (round === 0) throw new Error('The agent asked for no calls: no attack was tried.');
+    // One that the agent ended early is one, too.
+    made += Math.max(1, Math.floor(round / rounds));
+  }
 }
 
 interface Choice {
