@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Sqlite from 'better-sqlite3';
 import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -241,4 +242,13 @@ describe('open', () => {
     await expect(MemoryIndex.open(foreign)).rejects.toThrow('is no memory index');
     expect(new Sqlite(foreign).prepare('SELECT COUNT(*) FROM lines').pluck().get()).toBe(0);
   });
+});
+
+it('keeps its files, and the folder that it makes for them, from other users of the machine', async () => {
+  const path = join(await temporaryDirectory(), 'made/for/it/index.db');
+  const index = await openIndex(path);
+  await index.indexFromString('memory/a.md', 'A line of notes');
+  const modes = ['', '-wal', '-shm'].map((suffix) => statSync(`${path}${suffix}`).mode & 0o777);
+  expect(modes).toEqual([0o600, 0o600, 0o600]);
+  expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
 });

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import {
   type Capability,
@@ -79,6 +79,7 @@ export function shell(config: ShellConfig = {}): Capability {
 const NO_SANDBOX = 'there is no sandbox here; install bubblewrap, and allow it user namespaces';
 
 function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Executor): Tool {
+  const folders: Folders = new Map();
   return defineTool({
     name: 'execute',
     description:
@@ -101,7 +102,7 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       }
       const hidden = hiddenFrom(cwd, settings, root);
       const isOpen = executor === localExecutor;
-      const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd);
+      const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);
       const execution = executor.execution(command, cwd, [...hidden, ...storages]);
       return run(execution, { cwd, timeoutMs, signal, settings });
     },
@@ -132,13 +133,38 @@ function hiddenFrom(
 /** Folders without sources, which are not searched. */
 const SKIPPED = ['.git', 'node_modules'];
 
-/** Finds what any agent keeps below a directory: whose it is, nobody knows. */
-async function storagesBelow(directory: string): Promise<readonly string[]> {
-  const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
-  const folders = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
-  const found = folders.map(({ name }) => {
+/** The names of the folders within folders that were read, and what of each folder changes with them. */
+type Folders = Map<
+  string,
+  { readonly ino: bigint; readonly ctimeNs: bigint; readonly names: readonly string[] }
+>;
+
+/** Milliseconds for which a change may leave a folder's time as it is: systems write times in ticks. */
+const TICK_MS = 2_000;
+
+/**
+ * Finds what any agent keeps below a directory: whose it is, nobody knows. A folder is read again when its inode or the time of its
+ * last change is another; a command cannot set that time, as it can that of the contents.
+ */
+async function storagesBelow(
+  directory: string,
+  folders: Folders,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  signal.throwIfAborted();
+  const now = await stat(directory, { bigint: true }).catch(() => undefined);
+  if (now === undefined) return [];
+  const { ino, ctimeNs } = now;
+  let known = folders.get(directory);
+  if (known?.ino !== ino || known.ctimeNs !== ctimeNs) {
+    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
+    known = { ino, ctimeNs, names: below.map(({ name }) => name) };
+    if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
+  }
+  const found = known.names.map((name) => {
     const place = join(directory, name);
-    return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place);
+    return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place, folders, signal);
   });
   return (await Promise.all(found)).flat();
 }

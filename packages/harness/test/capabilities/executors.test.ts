@@ -1,8 +1,19 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { RuntimeContext } from '@x/core';
+import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import {
   bubblewrap,
   container,
@@ -152,5 +163,51 @@ describe('an executor', () => {
     } finally {
       process.env.PATH = path;
     }
+  });
+});
+
+describe('what other agents keep below the directory', () => {
+  it('is hidden from the next command also where it was made since, and the folder hides its change', async () => {
+    const cwd = scratch();
+    for (const folder of ['a/b', 'c', 'moved/d']) mkdirSync(join(cwd, folder), { recursive: true });
+    const told: (readonly string[])[] = [];
+    const executor: Executor = {
+      name: 'spy',
+      execution(_, __, hidden = []) {
+        told.push(hidden.filter((place) => place !== join(cwd, '.x')).sort());
+        return { file: 'true', args: [] };
+      },
+    };
+    // Folders are old enough to be remembered.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const execute = shell({ executor, cwd }).tools?.[0];
+    const next = async () => {
+      const scope = { workspace: new LocalWorkspace(cwd), signal: new AbortController().signal };
+      await execute?.run({ command: 'true' }, scope as never);
+      return told.at(-1);
+    };
+    expect(await next()).toEqual([]);
+    const before = statSync(join(cwd, 'a/b'));
+    mkdirSync(join(cwd, 'a/b/.x'));
+    utimesSync(join(cwd, 'a/b'), before.atime, before.mtime);
+    expect(await next()).toEqual([join(cwd, 'a/b/.x')]);
+    mkdirSync(join(cwd, 'other/d/.X'), { recursive: true });
+    rmSync(join(cwd, 'moved'), { recursive: true });
+    renameSync(join(cwd, 'other'), join(cwd, 'moved'));
+    expect(await next()).toEqual([join(cwd, 'a/b/.x'), join(cwd, 'moved/d/.X')]);
+    rmSync(join(cwd, 'a'), { recursive: true });
+    expect(await next()).toEqual([join(cwd, 'moved/d/.X')]);
+  });
+
+  it('is not looked for once the call is given up', async () => {
+    const cwd = scratch();
+    const executor: Executor = {
+      name: 'spy',
+      execution: () => expect.unreachable('no command begins'),
+    };
+    const scope = { workspace: new LocalWorkspace(cwd), signal: AbortSignal.abort(new Error('given up')) };
+    const result = shell({ executor, cwd }).tools?.[0]?.run({ command: 'true' }, scope as never);
+    await expect(Promise.resolve(result)).rejects.toThrow('given up');
   });
 });

@@ -1,10 +1,11 @@
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
-import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf } from '@x/core';
-import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
+import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
+import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
+import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { workspaceTools } from '../../src/index.js';
+import { HarnessAgent, workspaceTools } from '../../src/index.js';
 import { scratch } from '../support.js';
 
 function tools(config?: Parameters<typeof workspaceTools>[0]) {
@@ -170,3 +171,34 @@ describe('list_files, glob_files and grep_files', () => {
     );
   });
 });
+
+it.each([{}, { userId: 'alice' }])(
+  'searches at the root find the same in every call, and nothing of what the harness keeps (%j)',
+  async (user) => {
+    const context = RuntimeContext.of({ ...user, sessionId: 's' });
+    const search = {
+      toolCalls: [
+        { name: 'grep_files', input: { pattern: 'needle' } },
+        { name: 'glob_files', input: { pattern: '**' } },
+        { name: 'list_files', input: {} },
+      ],
+    };
+    const model = new ScriptedModel([search, { text: 'One needle.' }, search, { text: 'One needle.' }]);
+    const agent = HarnessAgent.builder()
+      .model(model)
+      .workspace(scratch())
+      .session(new WorkspaceSession(new LocalWorkspace(scratch())))
+      .use(workspaceTools())
+      .build();
+    await agent.files(context).write('hay/stack.txt', 'hay\nneedle\nhay\n');
+    await agent.call('Find the needle', context);
+    await agent.call('Find the needle again', context);
+    const results = model.requests.at(-1)?.messages.flatMap((message) => toolResultsOf(message)) ?? [];
+    const texts = results.map((block) => textOf([block]));
+    expect(texts).toHaveLength(6);
+    expect(texts.slice(3)).toEqual(texts.slice(0, 3));
+    expect(texts[0]).toContain('hay/stack.txt');
+    expect(texts.join()).not.toMatch(/\.x|log\.jsonl|sessions/);
+    await agent.close();
+  },
+);
