@@ -1,7 +1,7 @@
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { AgentState, type JsonValue, RuntimeContext, SessionKey, textOf, toolResultsOf } from '@x/core';
-import { LocalWorkspace, WorkspaceSession, WorkspaceSessionLog } from '@x/core/node';
+import { LocalWorkspace, WorkspaceSessionLog } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -187,7 +187,6 @@ it.each([{}, { userId: 'alice' }])(
     const agent = HarnessAgent.builder()
       .model(model)
       .workspace(scratch())
-      .session(new WorkspaceSession(new LocalWorkspace(scratch())))
       .use(workspaceTools())
       .build();
     await agent.files(context).write('hay/stack.txt', 'hay\nneedle\nhay\n');
