@@ -184,11 +184,7 @@ it.each([{}, { userId: 'alice' }])(
       ],
     };
     const model = new ScriptedModel([search, { text: 'One needle.' }, search, { text: 'One needle.' }]);
-    const agent = HarnessAgent.builder()
-      .model(model)
-      .workspace(scratch())
-      .use(workspaceTools())
-      .build();
+    const agent = HarnessAgent.builder().model(model).workspace(scratch()).use(workspaceTools()).build();
     await agent.files(context).write('hay/stack.txt', 'hay\nneedle\nhay\n');
     await agent.call('Find the needle', context);
     await agent.call('Find the needle again', context);
