@@ -40,3 +40,19 @@ export async function withConnection<T>(
     connection.release(!isGood);
   }
 }
+
+/** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
+export function inTransaction<T>(pool: Pool, task: (connection: PoolClient) => Promise<T>): Promise<T> {
+  return withConnection(pool, async (connection) => {
+    await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
+    try {
+      const result = await task(connection);
+      await connection.query('COMMIT');
+      return result;
+    } catch (error) {
+      // Where this fails, too, the connection is closed, which rolls back as well.
+      await connection.query('ROLLBACK').catch(() => {});
+      throw error;
+    }
+  });
+}

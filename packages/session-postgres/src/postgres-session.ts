@@ -23,7 +23,7 @@ import {
 } from '@x/core';
 import type { Pool, PoolClient, QueryResult } from 'pg';
 import * as z from 'zod';
-import { attempt, withConnection } from './connection.js';
+import { attempt, inTransaction, withConnection } from './connection.js';
 import { migrateTables } from './schema.js';
 import { type Statements, statementsFor } from './statements.js';
 
@@ -144,7 +144,7 @@ export class PostgresSession implements SessionStore {
         const { rows } = await this.#query(this.#statements.append, [...values, bytes, description]);
         if (rows[0] !== undefined) return Number(rows[0].version);
       }
-      return this.#transaction((connection) =>
+      return inTransaction(this.#pool, (connection) =>
         this.#apply(connection, key, change, { head, description, messages, bytes }),
       );
     });
@@ -173,7 +173,7 @@ export class PostgresSession implements SessionStore {
       const { rows } = await this.#run(undefined, old, [olderThan, Math.min(PAGE, limit - deleted)]);
       if (rows.length === 0) return deleted;
       deleted += await attempt(undefined, () =>
-        this.#transaction(async (connection) => {
+        inTransaction(this.#pool, async (connection) => {
           const found = rows.map(({ key_hash: hash }) => hash);
           const held = await connection.query(holdLeases, [found]);
           const hashes = held.rows.map(({ key_hash: hash }) => hash);
@@ -280,22 +280,6 @@ export class PostgresSession implements SessionStore {
     }
     if (messages.length > 0) await connection.query(add, [id, keep, messages]);
     return (stored?.version ?? 0) + 1;
-  }
-
-  /** Does a task in a transaction of its own. Whatever it throws, nothing of it remains. */
-  #transaction<T>(task: (connection: PoolClient) => Promise<T>): Promise<T> {
-    return withConnection(this.#pool, async (connection) => {
-      await connection.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-      try {
-        const result = await task(connection);
-        await connection.query('COMMIT');
-        return result;
-      } catch (error) {
-        // Where this fails, too, the connection is closed, which rolls back as well.
-        await connection.query('ROLLBACK').catch(() => {});
-        throw error;
-      }
-    });
   }
 
   #run(key: SessionKey | undefined, statement: string, values: unknown[]): Promise<QueryResult> {

@@ -1,6 +1,6 @@
 import { SessionStoreError } from '@x/core';
 import type { Pool, PoolClient } from 'pg';
-import { withConnection } from './connection.js';
+import { inTransaction } from './connection.js';
 
 /**
  * `migrations[n]` brings the tables from version n to n + 1, in one transaction. Never change one that was released: add
@@ -50,16 +50,7 @@ const migrations: readonly ((table: string) => string)[] = [
 
 /** Creates the tables or brings them up to date. Who does it at the same time waits for the lock of the transaction. */
 export async function migrateTables(pool: Pool, table: string): Promise<void> {
-  await withConnection(pool, async (connection) => {
-    await connection.query('BEGIN');
-    try {
-      await migrate(connection, table);
-      await connection.query('COMMIT');
-    } catch (error) {
-      await connection.query('ROLLBACK').catch(() => {});
-      throw error;
-    }
-  });
+  await inTransaction(pool, (connection) => migrate(connection, table));
 }
 
 async function migrate(connection: PoolClient, table: string): Promise<void> {

@@ -3,10 +3,8 @@ import { parseWith } from '../config/parse.js';
 import { SessionConflictError } from '../errors/session-errors.js';
 import type { SessionKey, SessionScope } from './session-key.js';
 import type { SessionStore } from './session-store.js';
+import { unlessBusy } from './session-turn.js';
 import { isOperation, operationId } from './store-rules.js';
-
-/** Long enough to copy one session. */
-const LEASE_MS = 60_000;
 
 const optionsSchema = z.strictObject({
   scope: z.custom<SessionScope>().optional(),
@@ -53,27 +51,33 @@ export async function copyStore(
   const conflicts: SessionKey[] = [];
   const busy: SessionKey[] = [];
   for await (const { key } of from.list(scope, { updatedBefore })) {
-    const lease = move ? await from.lease?.(key, { ttlMs: LEASE_MS }) : undefined;
-    if (move && from.lease !== undefined && lease === undefined) {
-      busy.push(key);
-      continue;
-    }
-    try {
-      const stored = await from.load(key);
-      if (stored === undefined) continue;
-      const { token, head, messages } = stored;
-      const isThere = (await to.load(key, { last: 0 }))?.token === token;
-      const operation = isOperation(token) ? token : operationId();
-      if (!isThere) await to.commit(key, { operation, expected: undefined, head, keep: 0, append: messages });
-      if (isThere) unchanged++;
-      else copied++;
-      if (move) await from.delete(key);
-    } catch (error) {
-      if (!SessionConflictError.isInstance(error)) throw error;
-      conflicts.push(key);
-    } finally {
-      await lease?.release().catch(() => {});
-    }
+    const copy = () => copySession(from, to, key, move);
+    const outcome = await (move ? unlessBusy(from, key, copy) : copy());
+    if (outcome === undefined) busy.push(key);
+    else if (outcome === 'conflict') conflicts.push(key);
+    else if (outcome === 'copied') copied++;
+    else if (outcome === 'unchanged') unchanged++;
   }
   return { copied, unchanged, conflicts, busy };
+}
+
+async function copySession(
+  from: SessionStore,
+  to: SessionStore,
+  key: SessionKey,
+  move: boolean,
+): Promise<'gone' | 'copied' | 'unchanged' | 'conflict'> {
+  const stored = await from.load(key);
+  if (stored === undefined) return 'gone';
+  const { token, head, messages } = stored;
+  const isThere = (await to.load(key, { last: 0 }))?.token === token;
+  const operation = isOperation(token) ? token : operationId();
+  try {
+    if (!isThere) await to.commit(key, { operation, expected: undefined, head, keep: 0, append: messages });
+  } catch (error) {
+    if (SessionConflictError.isInstance(error)) return 'conflict';
+    throw error;
+  }
+  if (move) await from.delete(key);
+  return isThere ? 'unchanged' : 'copied';
 }
