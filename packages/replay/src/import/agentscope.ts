@@ -1,8 +1,8 @@
-import { AgentState, type ContentBlock, parseWith } from '@x/core';
+import { AgentState, parseWith } from '@x/core';
 import * as z from 'zod';
-import { asJson, inlineFile, outputText, parseArguments, text } from './blocks.js';
 import { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
+import { readOutput, readParts, textsOf } from './parts.js';
 
 const message = z.looseObject({
   role: z.enum(['USER', 'ASSISTANT', 'SYSTEM', 'TOOL']),
@@ -35,40 +35,21 @@ export const agentscope = importerOf({
     const placed = Number.isNaN(time) ? {} : { at: new Date(time).toISOString() };
     const blocks: readonly Block[] =
       typeof content === 'string' ? [{ type: 'text', text: content }] : content;
-    const said = blocks.filter(({ type }) => type !== 'tool_result').flatMap(readBlock);
-    if (role === 'SYSTEM')
-      builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+    const said = readParts(blocks.filter(({ type }) => type !== 'tool_result'));
+    if (role === 'SYSTEM') builder.system(textsOf(said));
     else if (role === 'ASSISTANT') builder.assistant(said, placed);
     else if (said.length > 0)
       builder.user(said, { ...placed, kind: name === SUMMARY ? 'summary' : undefined });
     for (const block of blocks) {
       if (block.type !== 'tool_result') continue;
-      const output = Array.isArray(block.output)
-        ? block.output.flatMap(readOutput)
-        : outputText(block.output);
       const isError = ['error', 'denied', 'interrupted'].includes(String(block.state));
-      builder.result(String(block.id), output, { ...placed, isError });
+      builder.result(String(block.id), readOutput(block.output), { ...placed, isError });
     }
   },
 });
 
 function isAsking({ type, state }: { readonly type?: unknown; readonly state?: unknown }): boolean {
   return type === 'tool_use' && state === 'asking';
-}
-
-function readBlock(block: Block): readonly ContentBlock[] {
-  const { type, id, name, input, thinking, data, media_type: media = 'image/png' } = block;
-  if (type === 'text' || type === 'hint') return text(String(block.text ?? ''));
-  if (type === 'thinking') return [{ type: 'thinking', thinking: String(thinking ?? '') }];
-  if (type === 'tool_use') {
-    return [{ type: 'tool_use', id: String(id), name: String(name), input: parseArguments(input) }];
-  }
-  return typeof data === 'string' ? [inlineFile(String(media), data)] : outputText(block);
-}
-
-function readOutput(value: unknown) {
-  const { type, text: said } = (value ?? {}) as { readonly type?: unknown; readonly text?: unknown };
-  return outputText(type === 'text' ? said : asJson(value));
 }
 
 const stateSchema = z.looseObject({

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { readAnthropicContent } from './anthropic-content.js';
+import { readAnthropicContent } from './anthropic-messages.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';
 

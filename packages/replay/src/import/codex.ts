@@ -1,5 +1,4 @@
 import * as z from 'zod';
-import { text } from './blocks.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
 import { readResponsesItem } from './openai-responses.js';
@@ -63,7 +62,7 @@ const readers: Readonly<Record<Line['type'], (line: Line, builder: ConversationB
     });
   },
   compacted({ payload }, builder) {
-    const [summary] = text(typeof payload.message === 'string' ? payload.message : '');
-    builder.compaction(summary === undefined ? {} : { summary: summary.text });
+    const { message } = payload;
+    builder.compaction(typeof message === 'string' && message !== '' ? { summary: message } : {});
   },
 };

@@ -1,7 +1,6 @@
-import type { ToolOutputBlock } from '@x/core';
 import * as z from 'zod';
-import { fileAt, outputText, parseArguments, text } from './blocks.js';
 import { importerOf } from './importer.js';
+import { parseArguments, readOutput, readParts, textsOf } from './parts.js';
 
 const call = z.looseObject({
   id: z.string(),
@@ -21,11 +20,6 @@ const messageSchema = z.discriminatedUnion('role', [
     tool_calls: z.array(call).nullish(),
   }),
   z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content }),
-]);
-
-const part = z.union([
-  z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({ type: z.literal('image_url'), image_url: z.looseObject({ url: z.string() }) }),
 ]);
 
 /** Messages of OpenAI's Chat Completions API, which most other providers take too. */
@@ -51,18 +45,9 @@ export const openaiChat = importerOf({
         return builder.assistant(blocks, { answer: `answer-${index}` });
       }
       case 'tool':
-        return builder.result(message.tool_call_id, said);
+        return builder.result(message.tool_call_id, readOutput(message.content ?? ''));
       default:
-        builder.system(said.map((block) => (block.type === 'text' ? block.text : '')).join('\n'));
+        builder.system(textsOf(said));
     }
   },
 });
-
-function readParts(value: z.output<typeof content>): readonly ToolOutputBlock[] {
-  if (!Array.isArray(value)) return text(value);
-  return value.flatMap((element): readonly ToolOutputBlock[] => {
-    const parsed = part.safeParse(element).data;
-    if (parsed === undefined) return outputText(element);
-    return parsed.type === 'text' ? text(parsed.text) : [fileAt(parsed.image_url.url, 'image/*')];
-  });
-}

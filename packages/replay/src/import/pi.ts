@@ -1,22 +1,9 @@
-import type { ContentBlock, ToolOutputBlock } from '@x/core';
 import * as z from 'zod';
-import { asJson, inlineFile, outputText, text } from './blocks.js';
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';
+import { readOutput, readParts, text } from './parts.js';
 
 const content = z.union([z.string(), z.array(z.unknown())]);
-
-const part = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({ type: z.literal('image'), data: z.string(), mimeType: z.string() }),
-  z.looseObject({ type: z.literal('thinking'), thinking: z.string() }),
-  z.looseObject({
-    type: z.literal('toolCall'),
-    id: z.string(),
-    name: z.string(),
-    arguments: z.unknown().optional(),
-  }),
-]);
 
 const message = z.discriminatedUnion('role', [
   z.looseObject({ role: z.literal('user'), content }),
@@ -130,7 +117,7 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
       return;
     }
     case 'toolResult':
-      builder.result(parsed.toolCallId, readParts(parsed.content).filter(isOutput), {
+      builder.result(parsed.toolCallId, readOutput(parsed.content), {
         at,
         isError: parsed.isError ?? false,
       });
@@ -142,27 +129,4 @@ function readMessage(value: unknown, { timestamp: at, id }: Entry, builder: Conv
     default:
       builder.user(readParts(parsed.content), { at });
   }
-}
-
-function readParts(value: z.output<typeof content>): readonly ContentBlock[] {
-  return typeof value === 'string' ? text(value) : value.flatMap(readPart);
-}
-
-function readPart(value: unknown): readonly ContentBlock[] {
-  const parsed = part.safeParse(value).data;
-  if (parsed === undefined) return outputText(value);
-  switch (parsed.type) {
-    case 'text':
-      return text(parsed.text);
-    case 'image':
-      return [inlineFile(parsed.mimeType, parsed.data)];
-    case 'thinking':
-      return [{ type: 'thinking', thinking: parsed.thinking }];
-    case 'toolCall':
-      return [{ type: 'tool_use', id: parsed.id, name: parsed.name, input: asJson(parsed.arguments ?? {}) }];
-  }
-}
-
-function isOutput(block: ContentBlock): block is ToolOutputBlock {
-  return block.type === 'text' || block.type === 'file';
 }
