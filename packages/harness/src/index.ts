@@ -1,3 +1,4 @@
+export { type AgUiEvent, type ToAgUiOptions, toAgUi } from './ag-ui.js';
 export type { AgentSettings } from './agent/agent-parts.js';
 export type {
   CallInput,

@@ -21,7 +21,7 @@ export function asJson(value: unknown): JsonValue {
 }
 
 /** A tool's answer as a text: itself, or as JSON. */
-export function outputText(value: unknown): readonly ToolOutputBlock[] {
+function outputText(value: unknown): readonly ToolOutputBlock[] {
   return [{ type: 'text', text: typeof value === 'string' ? value : (JSON.stringify(value) ?? '') }];
 }
 

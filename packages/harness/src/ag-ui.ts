@@ -1,0 +1,140 @@
+import { type AgentEvent, type ContentBlock, type DraftReference, textOf } from '@x/core';
+
+/** An event of the AG-UI protocol, as its schemas take it. */
+export type AgUiEvent = { readonly type: string; readonly [field: string]: unknown };
+
+export interface ToAgUiOptions {
+  /** The page's name of the conversation. Default: the session's id. */
+  readonly threadId?: string | undefined;
+  /** The page's name of the run. Default: the call's id. */
+  readonly runId?: string | undefined;
+  /** Words an error for the user. Default: `An error occurred.`, so that nothing of the server shows. */
+  readonly onError?: ((error: unknown) => string) | undefined;
+}
+
+/**
+ * An agent's events as those of the AG-UI protocol, which CopilotKit and other pages read. Texts, thoughts and inputs of tools
+ * are chunks. Events without a word in the protocol (compactions, approvals, progress, retries, discarded drafts) are `CUSTOM`
+ * under their own names. A discarded draft's messages have ids that no later draft has.
+ *
+ * @example
+ * ```ts
+ * import { type HarnessAgent, toAgUi } from '@x/harness';
+ *
+ * export async function* lines(agent: HarnessAgent, question: string) {
+ *   for await (const event of toAgUi(agent.stream(question))) yield `data: ${JSON.stringify(event)}\n\n`;
+ * }
+ * ```
+ */
+export function toAgUi(
+  events: AsyncIterable<AgentEvent>,
+  options: ToAgUiOptions = {},
+): AsyncGenerator<AgUiEvent, void, void> {
+  const source = events[Symbol.asyncIterator]();
+  const run = runOf({ [Symbol.asyncIterator]: () => source }, options);
+  const leave = run.return.bind(run);
+  // A reader who leaves ends the agent's call at once: the generator would wait for the next event.
+  run.return = async (value) => {
+    await source.return?.();
+    return leave(value);
+  };
+  return run;
+}
+
+async function* runOf(
+  events: AsyncIterable<AgentEvent>,
+  { threadId, runId, onError = () => 'An error occurred.' }: ToAgUiOptions,
+): AsyncGenerator<AgUiEvent, void, void> {
+  /** Messages and calls that were told in pieces. */
+  const told = new Set<string>();
+  const failed = (error: unknown): AgUiEvent => ({ type: 'RUN_ERROR', message: onError(error) });
+  try {
+    for await (const event of events) {
+      const run = { threadId: threadId ?? event.sessionId, runId: runId ?? event.callId };
+      if (event.type === 'call.started') yield { type: 'RUN_STARTED', ...run };
+      else if (event.type === 'call.failed') return yield failed(event.error);
+      else if (event.type === 'call.completed') {
+        const { stopReason, usage, pendingCalls, output } = event;
+        yield { type: 'RUN_FINISHED', ...run, result: { stopReason, usage, pendingCalls, output } };
+      } else yield* eventsOf(event, told);
+    }
+  } catch (error) {
+    yield failed(error);
+  }
+}
+
+function* eventsOf(event: AgentEvent, told: Set<string>): Generator<AgUiEvent> {
+  switch (event.type) {
+    case 'text.delta':
+    case 'thinking.delta':
+      told.add(event.messageId);
+      yield piece(event.type === 'text.delta' ? 'text' : 'thinking', event, event.text);
+      return;
+    case 'tool.delta': {
+      const { toolUseId, name, inputDelta: delta } = event;
+      told.add(toolUseId);
+      yield {
+        type: 'TOOL_CALL_CHUNK',
+        toolCallId: toolUseId,
+        toolCallName: name,
+        parentMessageId: idOf(event),
+        delta,
+      };
+      return;
+    }
+    case 'model.completed':
+      if (told.has(event.message.id)) return;
+      for (const block of event.message.content) yield* whole(block, event.message.id);
+      return;
+    case 'tool.call': {
+      const { id: toolCallId, name: toolCallName, input } = event.call;
+      if (!told.has(toolCallId))
+        yield { type: 'TOOL_CALL_CHUNK', toolCallId, toolCallName, delta: JSON.stringify(input) };
+      return;
+    }
+    case 'tool.result': {
+      const { toolUseId: toolCallId, isError } = event.result;
+      const content = textOf([event.result]);
+      const error = isError ? { error: content } : {};
+      yield {
+        type: 'TOOL_CALL_RESULT',
+        messageId: `result-${toolCallId}`,
+        toolCallId,
+        role: 'tool',
+        content,
+        ...error,
+      };
+      return;
+    }
+    case 'draft.discarded':
+      yield { type: 'CUSTOM', name: event.type, value: { messageId: idOf(event) } };
+      return;
+    case 'permission.required':
+    case 'context.compacted':
+    case 'tool.progress':
+    case 'model.retrying':
+    case 'model.fallback':
+    case 'task.changed':
+    case 'warning':
+      yield { type: 'CUSTOM', name: event.type, value: event };
+  }
+}
+
+/** A message's id on the page: a later draft is a message of its own, since what was streamed cannot be taken back. */
+function idOf({ messageId, draft }: DraftReference): string {
+  return draft === 1 ? messageId : `${messageId}-${draft}`;
+}
+
+function piece(type: 'text' | 'thinking', draft: DraftReference, delta: string): AgUiEvent {
+  const messageId = idOf(draft);
+  return type === 'text'
+    ? { type: 'TEXT_MESSAGE_CHUNK', messageId, role: 'assistant', delta }
+    : { type: 'REASONING_MESSAGE_CHUNK', messageId: `${messageId}-thought`, delta };
+}
+
+/** A block of an answer that was not streamed. */
+function* whole(block: ContentBlock, messageId: string): Generator<AgUiEvent> {
+  const draft = { messageId, draft: 1 };
+  if (block.type === 'text' && block.text !== '') yield piece('text', draft, block.text);
+  if (block.type === 'thinking' && block.thinking !== '') yield piece('thinking', draft, block.thinking);
+}
