@@ -21,6 +21,7 @@ import * as z from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
 import { type HistoryTransactionArgs, planTransaction } from './history-transaction.js';
+import { toJson } from './item-json.js';
 import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 
 /** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
@@ -140,6 +141,8 @@ export class AgentsSession
    * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
    */
   async applyHistoryTransaction(args: HistoryTransactionArgs, run?: Run): Promise<void> {
+    // Nothing of a getter is read, whose error could quote an item.
+    toJson(args, 'transaction');
     const log = this.#log(run);
     await log.change((history) => planTransaction(args, history, log));
   }

@@ -182,6 +182,19 @@ describe.each([
     await refusal('op-1', other);
     await refusal('op-2', { type: 'replace_suffix', expectedSuffix: [user('other')], replacement: [] });
     await refusal(' ', transaction);
+    const getter = {
+      get transaction(): SessionHistoryTransaction {
+        throw new Error('api-key-secret');
+      },
+    };
+    const message = await open()
+      .applyHistoryTransaction(
+        Object.defineProperty({ operationId: 'op-3' }, 'transaction', {
+          ...Object.getOwnPropertyDescriptor(getter, 'transaction'),
+        }) as never,
+      )
+      .catch(String);
+    expect(message).toContain('transaction.transaction: cannot hold a property that is not plain');
     expect(await open().getItems()).toEqual([user('once')]);
   });
 
