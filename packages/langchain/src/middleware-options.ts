@@ -48,7 +48,7 @@ export const middlewareContextSchema = z.object({
   summaryPrompt: z.string().optional(),
   /** A line in front of every summary. Default: LangChain's; with `compat: false` none. */
   summaryPrefix: z.string().optional(),
-  /** Tokens that the summarizer reads at once; a longer conversation is summarized in parts, not cut off. */
+  /** Tokens that the summarizer reads at once, 2 000 at least; a longer conversation is summarized in parts, not cut off. */
   trimTokensToSummarize: z.number().optional(),
 });
 

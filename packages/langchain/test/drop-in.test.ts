@@ -183,3 +183,11 @@ it('takes over the summary that LangChain’s own middleware left in a thread', 
   expect(messages.some(({ id }) => id === 'left')).toBe(false);
   expect(messages.map(({ text }) => text).join('\n')).toContain('P-77');
 });
+
+it('has a model write the summary, however few tokens it is to read at once', async () => {
+  const model = summarizer();
+  const options = { model, trigger: { messages: 30 }, keep: { messages: 4 }, trimTokensToSummarize: 100 };
+  const { sent } = await run(options, {}, asked(40));
+  expect(model.calls.length).toBeGreaterThan(0);
+  expect(sent.map(({ text }) => text).join()).toContain('Fix the login.');
+});
