@@ -202,6 +202,7 @@ async function connected(
   client.onclose = listener.closed;
   // Without a listener, an error between calls would end the process.
   client.onerror = () => {};
+  signal.throwIfAborted();
   // A stream of events that never names its endpoint is beyond the signal of a request.
   const stop = () => void client.close().catch(() => {});
   signal.addEventListener('abort', stop, { once: true });
