@@ -162,26 +162,18 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map(({ id }) => id));
 }
 
-/** Tests if the log holds the very message. */
+/** Tests if the log holds the very message, whatever the order of keys, which some databases change. */
 function isSame(logged: Message | undefined, message: Message): boolean {
   if (logged === undefined) return false;
-  const [stored, own] = [JSON.stringify(logged), JSON.stringify(message)];
-  return stored === own || isSameJson(JSON.parse(stored), JSON.parse(own));
+  return JSON.stringify(logged) === JSON.stringify(message) || sortedJson(logged) === sortedJson(message);
 }
 
-/** Compares two values without regard to the order of keys, which some databases change. */
-function isSameJson(left: JsonValue, right: JsonValue): boolean {
-  if (Array.isArray(left) && Array.isArray(right)) {
-    return (
-      left.length === right.length && left.every((item, index) => isSameJson(item, right[index] ?? null))
-    );
-  }
-  if (!isObject(left) || !isObject(right)) return left === right;
-  const keys = Object.keys(left);
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && isSameJson(left[key] ?? null, right[key] ?? null))
-  );
+function sortedJson(value: Message): string {
+  const sorted = (_: string, inner: unknown) =>
+    isObject(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : inner;
+  return JSON.stringify(value, sorted);
 }
 
 function digestOf(messages: readonly Message[]): string {

@@ -19,7 +19,7 @@ interface Alteration {
 
 /**
  * Changes the content of messages one by one. A change that does not make its message smaller is not made. Ids, number
- * and order stay; what a ledger would have found in the old content stays with the new message.
+ * and order stay.
  *
  * @param change The new content with notes for the metadata, or nothing to leave the message alone.
  */
@@ -37,8 +37,7 @@ export function alterMessages(
   const altered = messages.map((message, index) => {
     const changed = change(message, index);
     if (!changed) return message;
-    const changedMessage = withMarks({ ...message, content: changed.content }, changed.marks);
-    const candidate = changedMessage;
+    const candidate = withMarks({ ...message, content: changed.content }, changed.marks);
     const saved = meter.message(message) - meter.message(candidate);
     if (saved <= 0) return message;
     savedTokens += saved;

@@ -36,15 +36,22 @@ export function candidateCuts(
   const { messages, fixedTokens } = view;
   const { groups } = pairingOf(messages);
   const room = budget.targetTokens - fixedTokens - reserve;
+  // Asked for by hand, half of a short conversation is condensed too.
+  const most = budget.forced
+    ? { messages: Math.floor(messages.length / 2), tokens: (view.tokens - fixedTokens) / 2 }
+    : { messages: Infinity, tokens: Infinity };
   const keepTokens = Math.min(keep.tokens ?? Infinity, budget.dueTokens * (keep.share ?? Infinity));
-  const limits = { maxMessages: maxMessages(budget, keep), pinned, unseen: startOfUnseen(messages) };
-  const wanted =
-    keep.messages === undefined ? messages.length : wantedMessages(messages, budget, keep.messages);
+  const wanted = keep.messages === undefined ? messages.length : Math.min(keep.messages, most.messages);
+  // So few that their number is not a reason to reduce again at once: a summary and requests come on top.
+  const maxMessages = Number.isFinite(budget.targetMessages)
+    ? Math.max(keep.messages ?? 0, budget.targetMessages - 3)
+    : Infinity;
+  const limits = { maxMessages, pinned, unseen: startOfUnseen(messages) };
 
   const cuts: number[] = [];
   for (const factor of [1, 1 / 2, 1 / 4, 1 / 8, 0]) {
     const maxTokens = Number.isFinite(keepTokens)
-      ? Math.min(room, forcedShare(budget, view, keepTokens) * factor)
+      ? Math.min(room, Math.min(keepTokens, most.tokens) * factor)
       : room;
     const cut = startOfTail(messages, groups, { ...limits, keepMessages: wanted * factor, maxTokens }, meter);
     if (cut > (cuts.at(-1) ?? 0)) cuts.push(cut);
@@ -81,20 +88,4 @@ function startOfTail(
     cut = start;
   }
   return cut;
-}
-
-/** Asked for by hand, half of a short conversation is condensed too. */
-function wantedMessages(messages: readonly Message[], budget: ReductionTarget, wanted: number): number {
-  return budget.forced ? Math.min(wanted, Math.floor(messages.length / 2)) : wanted;
-}
-
-function forcedShare(budget: ReductionTarget, view: View, keepTokens: number): number {
-  return budget.forced ? Math.min(keepTokens, (view.tokens - view.fixedTokens) / 2) : keepTokens;
-}
-
-/** So few that the number of messages is not a reason to reduce again at once: a summary and requests come on top. */
-function maxMessages(budget: ReductionTarget, keep: Keep): number {
-  if (!Number.isFinite(budget.targetMessages)) return Number.POSITIVE_INFINITY;
-  const most = Math.max(0, budget.targetMessages - 3);
-  return Math.max(keep.messages ?? 0, most);
 }
