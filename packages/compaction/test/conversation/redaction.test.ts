@@ -51,7 +51,7 @@ describe('summaries', () => {
     // Half a key is a secret, too.
     const halves = secrets.flatMap((secret) => [secret.slice(0, 8), secret.slice(-8)]);
     for (const half of halves) expect(everything).not.toContain(half);
-    for (const summary of summaries) expect(textOf(summary)).toContain('user: deploy with [redacted:');
+    for (const summary of summaries) expect(textOf(summary)).toContain('deploy with [redacted:');
     expect(asked).toContain('deploy with [redacted:api-key]');
   });
 
