@@ -9,7 +9,6 @@ import {
   UsageError,
 } from './command.js';
 import { acp } from './commands/acp.js';
-import { count } from './commands/count.js';
 import { doctor } from './commands/doctor.js';
 import { init } from './commands/init.js';
 import { replay } from './commands/replay/replay.js';
@@ -31,7 +30,6 @@ const commands: readonly Command[] = [
   sessions,
   users,
   { ...show, name: 'show' },
-  count,
   schema,
   doctor,
 ];

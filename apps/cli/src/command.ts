@@ -163,13 +163,6 @@ export function positive(name: string, text: string): number {
   throw new ArgumentError(`--${name} must be a whole number of at least 1, not "${text}"`);
 }
 
-/** One of several words. */
-export function oneOf<Word extends string>(name: string, words: readonly Word[], text: string): Word {
-  const word = words.find((known) => known === text);
-  if (word !== undefined) return word;
-  throw new ArgumentError(`--${name} must be one of ${words.join(', ')}`);
-}
-
 function parse<Options extends OptionTable>(args: readonly string[], options: Options): Parsed<Options> {
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });

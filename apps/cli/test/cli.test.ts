@@ -153,13 +153,6 @@ describe('x', () => {
     expect((await x(['show', 's-1', ...owner, '--last', '1'])).stdout).not.toContain('Hello');
   });
 
-  it('counts tokens of files and of standard input', async () => {
-    const file = join(directory, 'text.txt');
-    writeFileSync(file, 'hello world');
-    expect((await x(['count', file])).stdout).toMatch(/^2\t~\d+\t/);
-    expect((await runCommand(['count'], { input: 'hello world' })).stdout).toMatch(/^2\t~\d+\t-\n$/);
-  });
-
   it.each([
     [['sessions', '--help'], /^Usage: x sessions .*x sessions list .*x sessions show .*x sessions delete /s],
     [
@@ -172,7 +165,7 @@ describe('x', () => {
     [['run', '--help'], /^Usage: x run \[agent.yaml\] .*-p, --prompt TEXT +Answer/s],
     [['replay', '--nonsense', '--help'], /^Usage: x replay \[FILE…\] .*default: 64000/s],
     [['schema', '--help'], /^Usage: x schema\n/],
-    [['--help'], /^Usage: x COMMAND .* run .* count /s],
+    [['--help'], /^Usage: x COMMAND .* run .* doctor /s],
     [['--version'], /^\d+\.\d+\.\d+\n$/],
     [['completion', 'bash'], /'sessions list'\*\) words='--json .*complete -o default -F _x x\n$/s],
     [['completion', 'zsh'], /^autoload .*bashcompinit\n_x\(\)/],
@@ -261,7 +254,6 @@ describe('x', () => {
     [() => ['sessions', '-w', join(directory, 'none')], 'There is no workspace'],
     [() => ['show', 'nobody', '-w', directory], 'There is no session nobody; x sessions'],
     [() => ['show', 's-1', '--last', 'x'], '--last must be a whole number'],
-    [() => ['count', '--encoding', 'x'], '--encoding must be one of'],
   ])('says what is wrong, and exits with 2 (%#)', async (args, message) => {
     const { status, stderr } = await x(args());
     expect(stderr).toContain(message);

@@ -150,7 +150,6 @@ describe('x replay', () => {
     [['-', '--window', 'big'], /--window must be a whole number/],
     [['-', '--strategy', 'best'], /no strategy best; there are tail-20/],
     [['-', '--prices', 'input=free'], /--prices takes input/],
-    [['-', '--counter', 'fingers'], /--counter must be one of/],
     [['-', '--frobnicate'], /no option --frobnicate/],
   ])('refuses %j and says why', async (args, message) => {
     const { status, stdout, stderr } = await replay(args, recording());

@@ -1,8 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { tiktokenCounter } from '@x/compaction/tiktoken';
-import { errorText, estimateCounter, type TokenCounter } from '@x/core';
+import { errorText } from '@x/core';
 import {
   type Comparison,
   compareStrategies,
@@ -15,7 +14,7 @@ import {
   replayTable,
   type Strategy,
 } from '@x/replay';
-import { ArgumentError, command, oneOf, positive, UsageError } from '../../command.js';
+import { ArgumentError, command, positive, UsageError } from '../../command.js';
 import { modelPrices } from '../../model-prices.js';
 import { readInput } from '../../read-input.js';
 import { printable } from '../../terminal/style.js';
@@ -24,8 +23,6 @@ import { foundLogs, knownFolders, type LogFile, namedLogs } from './find-logs.js
 import { openPage } from './open-page.js';
 import { readPrices } from './read-prices.js';
 import { fromConfiguration, strategies } from './strategies.js';
-
-const COUNTERS = ['estimate', 'o200k_base', 'cl100k_base'] as const;
 
 /** Found logs that are replayed: enough to tell, few enough for seconds. */
 const MOST_LOGS = 12;
@@ -51,14 +48,7 @@ export const replay = command({
     prices: {
       type: 'string',
       value: 'input=3,output=15',
-      help: 'For a million tokens, or a file with them. Without it, the list prices of known models.',
-    },
-    currency: { type: 'string', value: 'USD', help: 'The currency of --prices.' },
-    counter: {
-      type: 'string',
-      default: 'estimate',
-      value: COUNTERS.join('|'),
-      help: 'How tokens are counted.',
+      help: 'US dollars for a million tokens, or a file with them. Without it, the list prices of known models.',
     },
     'system-tokens': { type: 'string', value: 'N', help: 'What system prompt and tools take.' },
     format: { type: 'string', value: 'NAME', help: 'The format, where the shape does not tell.' },
@@ -88,7 +78,6 @@ export const replay = command({
     const systemTokens = values['system-tokens'];
     const options = {
       window: positive('window', values.window),
-      counter: counterOf(values.counter),
       ...(systemTokens === undefined ? {} : { systemTokens: positive('system-tokens', systemTokens) }),
     };
     const prices = values.prices === undefined ? undefined : await readPrices(values.prices);
@@ -108,7 +97,7 @@ export const replay = command({
     }
     if (recordings.length === 0) throw new UsageError(skipped.join('\n'));
 
-    const priced = pricesFor(recordings, prices, values.currency);
+    const priced = pricesFor(recordings, prices);
     const wantsBest = searches || values.write !== undefined;
     const tried = wantsBest ? { ...chosen, ...candidates } : chosen;
     const compared: Comparison[] = [];
@@ -185,9 +174,8 @@ async function readLog(path: string, format: string | undefined): Promise<Record
 function pricesFor(
   recordings: readonly RecordedConversation[],
   given: Prices | undefined,
-  currency: string = 'USD',
 ): { readonly currency?: string; of(recording: RecordedConversation): { readonly prices?: Prices } } {
-  if (given !== undefined) return { currency, of: () => ({ prices: given }) };
+  if (given !== undefined) return { currency: 'USD', of: () => ({ prices: given }) };
   const known = new Map(recordings.map((each) => [each, each.model ? modelPrices(each.model) : undefined]));
   if ([...known.values()].includes(undefined)) return { of: () => ({}) };
   return {
@@ -245,11 +233,6 @@ function choose(names: string | undefined): Readonly<Record<string, Strategy>> {
     );
   }
   return Object.fromEntries(Object.entries(strategies).filter(([name]) => wanted.includes(name)));
-}
-
-function counterOf(name: string): TokenCounter {
-  const known = oneOf('counter', COUNTERS, name);
-  return known === 'estimate' ? estimateCounter : tiktokenCounter(known);
 }
 
 async function write(file: string, content: string): Promise<void> {
