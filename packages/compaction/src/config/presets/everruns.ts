@@ -9,7 +9,7 @@ const KEPT = 10;
 
 /** Keys of Everruns' `infinity_context` capability, with its defaults. */
 export const infinityContextSchema = z.strictObject({
-  /** Tokens from which on the conversation is reduced, where `budgetPercent` of the window is not less. */
+  /** Tokens from which on the conversation is reduced, where the share of the window is not less. */
   contextBudgetTokens: z._default(z.int().check(z.minimum(1)), 100_000),
   /** The newest messages, which stay as they are. */
   minRecentMessages: z._default(countSchema, KEPT),
