@@ -164,6 +164,16 @@ describe('what is too large for the server', () => {
   });
 });
 
+it('a connection to what a failover made a replica is left, and the commit goes over the next one', async () => {
+  const { pool, store } = await testStore({ connectionLimit: 1 });
+  await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+  const threads = async () => (await pool.query<RowDataPacket[]>('SELECT CONNECTION_ID() AS id'))[0][0]?.id;
+  await pool.query('SET SESSION TRANSACTION READ ONLY');
+  const before = await threads();
+  expect(await commitAt(store, key, { expectedVersion: 1, head, keep: 1, append: messages(1) })).toBe(2);
+  expect(await threads()).not.toBe(before);
+});
+
 describe('another transaction in the way', () => {
   it('makes a commit wait, and then it is done', async () => {
     const { pool, table, store } = await testStore();

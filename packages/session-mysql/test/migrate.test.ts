@@ -88,6 +88,28 @@ describe('migrate', () => {
     }
   });
 
+  it.each([1064, 1105, 1235])(
+    'does without the procedure on a server that answers %d to it',
+    async (errno) => {
+      const pool = testPool();
+      const getConnection = pool.getConnection.bind(pool);
+      pool.getConnection = async () => {
+        const connection = await getConnection();
+        const query = connection.query.bind(connection) as (sql: unknown) => Promise<never>;
+        connection.query = ((sql: unknown, ...values: []) =>
+          /^\s*CREATE PROCEDURE/.test(String(sql))
+            ? query(`SIGNAL SQLSTATE '42000' SET MYSQL_ERRNO = ${errno}`)
+            : (query as (...all: unknown[]) => unknown)(sql, ...values)) as typeof connection.query;
+        return connection;
+      };
+      const store = new MysqlSession({ pool, table: uniqueTable() });
+      await store.migrate();
+      const [first, second] = messages(2);
+      await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [first] });
+      expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append: [second] })).toBe(2);
+    },
+  );
+
   it('is what the error asks for when the tables are missing', async () => {
     const store = new MysqlSession({ pool: testPool(), table: 't_missing' });
     await expect(store.load(key)).rejects.toMatchObject({

@@ -157,6 +157,19 @@ describe('PostgresSession', () => {
     await proxy.close();
   });
 
+  it('leaves a connection to what a failover made a replica, and commits over the next one', async () => {
+    const pool = new Pool({ connectionString: inject('postgresUrl'), max: 1 });
+    pools.push(pool);
+    const store = await fresh({}, pool);
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [userMessage('first')] });
+    const backend = async () => (await pool.query('SELECT pg_backend_pid() AS id')).rows[0]?.id;
+    await pool.query('SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY');
+    const before = await backend();
+    const append = [userMessage('second')];
+    expect(await commitAt(store, key, { expectedVersion: 1, head: {}, keep: 1, append })).toBe(2);
+    expect(await backend()).not.toBe(before);
+  });
+
   it('tells what was lost in the database as damage', async () => {
     const store = await fresh();
     const append = [userMessage('one'), userMessage('two')];
