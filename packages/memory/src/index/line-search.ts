@@ -20,7 +20,7 @@ interface Effort {
  * The first places come from few lines, those that promise most; all further ones from as many as a search may go
  * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
  */
-const FIRST: Effort = { places: 20, scored: 1_500, texts: 160, best: 14 };
+const FIRST: Effort = { places: 20, scored: 2_000, texts: 250, best: 14 };
 const FURTHER: Effort = { places: 11_000, scored: 50_000, texts: 11_000, best: 24 };
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
@@ -167,19 +167,21 @@ export class LineSearch {
     const chosen = [...terms.keys()]
       .filter((index) => !isWeighty || terms[index]?.weight === 1)
       .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0));
-    let matching = collection.counts[chosen[0] ?? 0] ?? 0;
-    const common = chosen.slice(1).findIndex((index) => {
+    let matching = 0;
+    const common = chosen.findIndex((index) => {
       matching += collection.counts[index] ?? 0;
       return matching > scored;
     });
-    const rare = common < 0 ? chosen.length : common + 1;
+    const rare = common < 0 ? chosen.length : common;
     const expressions = chosen.map((index) => expressionOf(terms[index] as SearchTerm));
     const paired = expressions.slice(0, PAIRED_TERMS);
     const pairs = paired.flatMap((left, at) =>
       paired.slice(Math.max(at + 1, rare)).map((right) => `(${left} AND ${right})`),
     );
-    const some = [...expressions.slice(0, rare), ...pairs].join(' OR ');
-    return [...new Set([...all, ...find(some)])];
+    const telling = [...expressions.slice(0, rare), ...pairs].join(' OR ');
+    const some = telling === '' ? [] : find(telling);
+    const next = some.length < places ? expressions[rare] : undefined;
+    return [...new Set([...all, ...some, ...(next === undefined ? [] : find(next))])];
   }
 
   /** The lines of the texts that promise most. */

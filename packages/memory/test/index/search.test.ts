@@ -103,6 +103,16 @@ describe('words', () => {
     );
   });
 
+  it('finds the line with both of two words that thousands of newer lines have, and newer ones of a common word', async () => {
+    const index = await openIndex();
+    const lines = Array.from({ length: 8_000 }, (_, at) => `${at % 2 ? 'alpha' : 'beta'} number ${at}`);
+    await index.indexFromString('a.md', ['alpha and beta', ...lines].join('\n'));
+    expect((await found(index, 'where is the alpha with the beta'))[0]).toBe('a.md:1');
+    expect((await found(index, 'alpha beta'))[0]).toBe('a.md:1');
+    expect(await found(index, 'where is the one alpha of all')).toHaveLength(10);
+    expect(await found(index, 'alpha', { limit: 30 })).toHaveLength(30);
+  });
+
   it('shows every line of a topic among many others that share its words', async () => {
     const index = await openIndex();
     const topic = [
