@@ -10,8 +10,9 @@ interface Effort {
   readonly places: number;
   /** Matches that SQLite scores: of more, the newest. */
   readonly scored: number;
-  /** Texts that are read. */
+  /** Texts that are read for a question, and for keywords. */
   readonly texts: number;
+  readonly keywordTexts: number;
   /** The best lines of which the neighbors are read. */
   readonly best: number;
 }
@@ -20,8 +21,8 @@ interface Effort {
  * The first places come from few lines, those that promise most; all further ones from as many as a search may go
  * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
  */
-const FIRST: Effort = { places: 20, scored: 2_000, texts: 250, best: 14 };
-const FURTHER: Effort = { places: 11_000, scored: 50_000, texts: 11_000, best: 24 };
+const FIRST: Effort = { places: 20, scored: 2_000, texts: 250, keywordTexts: 60, best: 14 };
+const FURTHER: Effort = { places: 11_000, scored: 50_000, texts: 11_000, keywordTexts: 11_000, best: 24 };
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
 const FEW_LINES = 1_000;
@@ -116,9 +117,10 @@ export class LineSearch {
     const counts = query.terms.map((term) => this.#counts.count(expressionOf(term), searched.ranges));
     const collection = { ...searched, counts };
     const isSmall = searched.lines <= FEW_LINES;
+    const texts = query.isQuestion ? effort.texts : effort.keywordTexts;
     const lines = isSmall
       ? searched.ranges.flatMap((range) => this.#range.all({ ...range, ...allowed }))
-      : this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, effort.texts);
+      : this.#read(this.#candidates(query, allowed, searched, collection, effort), allowed, texts);
     const matcher = new TermMatcher(query);
     const matches = new Map<number, MatchedLine>();
     const consider = (line: StoredLine) => {
