@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { unitWith } from '../../tooling/vitest.js';
 
-const base = unitWith('chromium');
+const base = unitWith('chromium', 'redis');
 const buildPage = fileURLToPath(new URL('test/web/build-page.ts', import.meta.url));
 
 export default defineConfig({

@@ -2,12 +2,21 @@ import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
-import { errorText, fileSegment, type SessionStore, SessionStoreError, STORAGE } from '@x/core';
+import {
+  errorText,
+  fileSegment,
+  type SessionStore,
+  SessionStoreError,
+  STORAGE,
+  type Workspace,
+} from '@x/core';
 import { JsonSession } from '@x/core/node';
 
 /** A store, and how to let go of what was opened for it. */
 export interface OpenStore {
   readonly store: SessionStore;
+  /** Files beside the sessions, where the backend has a place for them. */
+  readonly workspace?: Workspace;
   close(): Promise<void>;
 }
 
@@ -78,7 +87,7 @@ export const stores = {
     part: { option: 'key-prefix', value: 'TEXT' },
     driver: 'ioredis',
     async open(url, { part: keyPrefix, createTables = false }) {
-      const [{ Redis }, { RedisSession }] = await Promise.all([
+      const [{ Redis }, { RedisSession, RedisWorkspace }] = await Promise.all([
         import('ioredis'),
         import('@x/session-redis'),
       ]);
@@ -94,14 +103,15 @@ export const stores = {
         reason ??= error;
       });
       try {
-        const store = new RedisSession({ client, keyPrefix });
+        const options = { client, keyPrefix };
+        const store = new RedisSession(options);
         await client.connect().catch((error: unknown) => {
           const cause = reason ?? error;
           const why = errorText(cause);
           const message = `Redis could not be reached or refused: ${why}`;
           throw new SessionStoreError('session_unavailable', message, { cause });
         });
-        return { store, close: async () => client.disconnect() };
+        return { store, workspace: new RedisWorkspace(options), close: async () => client.disconnect() };
       } catch (error) {
         client.disconnect();
         throw error;

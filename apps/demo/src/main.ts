@@ -10,6 +10,7 @@ import { once } from './once.js';
 import type { BackendInfo } from './server/backend.js';
 import { createServer } from './server/server.js';
 import { type DemoSettings, readSettings, USAGE } from './settings.js';
+import { openStorage } from './storage.js';
 
 /** Milliseconds between two words of the embedded guide's answers in the page. */
 const PACE_MS = 8;
@@ -50,22 +51,31 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
   const { id, contextWindow = 0 } = choice.model;
   let backend: HarnessBackend | undefined;
   const onEvent = (event: AgentEvent) => backend?.onEvent(event);
-  const demo = createAgent({ ...choice, data: settings.data, repo: settings.repo, unattended, onEvent });
+  const { data, repo } = settings;
+  const storage = await openStorage(settings);
+  const demo = createAgent({ ...choice, data, repo, storage, unattended, onEvent });
   const { triggerTokens, compaction } = demo;
   const { embedded } = choice;
-  const workspace = `files in ${settings.data}`;
   const model = { id, embedded, prices: embedded ? undefined : modelPrices(id) };
-  const info = { version: version(), model, contextWindow, triggerTokens, compaction, workspace };
+  const info = {
+    version: version(),
+    model,
+    contextWindow,
+    triggerTokens,
+    compaction,
+    workspace: storage.name,
+  };
   const opened = new HarnessBackend({
     demo,
     counter: tiktokenCounter(),
     info: { ...info, plans: !embedded, starters: STARTERS },
   });
   backend = opened;
-  console.log(`Model ${id}${embedded ? ' (rules, no LLM)' : ''}, ${workspace}`);
+  console.log(`Model ${id}${embedded ? ' (rules, no LLM)' : ''}, ${storage.name}`);
   return {
     demo,
     backend: opened,
+    storage,
     async closeAgent() {
       await demo.agent.close();
       await opened.close();
@@ -75,17 +85,17 @@ async function open(settings: DemoSettings, paceMs: number, unattended = false) 
 
 async function runOnce(settings: DemoSettings, prompt: string): Promise<number> {
   // With the page's backend, which can show later what was done here.
-  const { demo, closeAgent } = await open(settings, 0, true);
+  const { demo, storage, closeAgent } = await open(settings, 0, true);
   onSignals(() => demo.agent.close());
   const completed = await once(demo, { prompt, session: settings.session, output: process.stdout });
   await closeAgent();
-  await demo.store.close();
+  await storage.close();
   return completed ? 0 : 1;
 }
 
 async function serve(settings: DemoSettings): Promise<number> {
   const { host, port, token } = settings;
-  const { demo, backend, closeAgent } = await open(settings, PACE_MS);
+  const { backend, storage, closeAgent } = await open(settings, PACE_MS);
   // The same from the sources as from what was built.
   const webRoot = fileURLToPath(new URL('../dist/web', import.meta.url));
   const server = createServer({ backend, webRoot, host, port, token });
@@ -96,11 +106,14 @@ async function serve(settings: DemoSettings): Promise<number> {
   });
   const resumed = await backend.resumeInterrupted();
   if (resumed > 0) console.log(`Resumed ${resumed} unfinished ${resumed === 1 ? 'call' : 'calls'}.`);
+  // Only where other servers may share it.
+  const unwatch = storage.store.reach === 'cluster' ? backend.watch() : () => {};
   console.log(`\n  Open ${url}\n`);
   await new Promise<void>((resolve) => onSignals(resolve));
+  unwatch();
   await closeAgent();
   await server.close();
-  await demo.store.close();
+  await storage.close();
   return 0;
 }
 

@@ -33,6 +33,10 @@ interface HarnessBackendOptions {
 const decoder = new TextDecoder();
 /** Files that the page lists at most. */
 const MAX_FILES = 50;
+/** How often other servers' sessions are looked at. */
+const WATCH_INTERVAL_MS = 1_000;
+/** Milliseconds of a lease that only probes whether another process holds one. */
+const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
@@ -41,6 +45,8 @@ export class HarnessBackend implements Backend {
   readonly #counter: TokenCounter;
   readonly #info: BackendInfo;
   readonly #live = new Map<string, Promise<LiveSession>>();
+  /** By session, the stored version in which no call was open. */
+  readonly #orderly = new Map<string, number>();
   readonly #list: SessionList;
 
   constructor({ demo, counter, info }: HarnessBackendOptions) {
@@ -67,6 +73,53 @@ export class HarnessBackend implements Backend {
       resumed++;
     }
     return resumed;
+  }
+
+  /**
+   * Follows what other servers that share the store do: their sessions are shown as they are stored, and a call whose
+   * server died is taken over once its lease has run out. Answers a function that ends it.
+   */
+  watch(intervalMs = WATCH_INTERVAL_MS): () => void {
+    let ended = false;
+    const look = async () => {
+      await this.#follow().catch((error: unknown) => {
+        process.emitWarning(`Other servers' sessions cannot be followed: ${String(error)}`);
+      });
+      if (!ended) timer = setTimeout(look, intervalMs).unref();
+    };
+    let timer = setTimeout(look, intervalMs).unref();
+    return () => {
+      ended = true;
+      clearTimeout(timer);
+    };
+  }
+
+  async #follow(): Promise<void> {
+    for await (const { key, version } of this.#list.stored()) {
+      const { sessionId } = key.parts;
+      const live = await this.#live.get(sessionId);
+      if (live?.busy) continue;
+      if (live !== undefined && live.version !== version) {
+        // After a call of our own there may be nothing to tell; another server may also have gone on already.
+        if (live.version !== undefined || !(await live.tellsAll())) await live.reload();
+        live.version = version;
+      }
+      if (this.#orderly.get(sessionId) !== version) await this.#takeOver(sessionId, version);
+    }
+  }
+
+  /** Goes on with a call whose process has ended. */
+  async #takeOver(sessionId: string, version: number): Promise<void> {
+    const state = await this.#demo.agent.state(this.#context(sessionId));
+    if (state?.activeCall === undefined) {
+      this.#orderly.set(sessionId, version);
+      return;
+    }
+    const lease = await this.#demo.store.lease?.(this.#key(sessionId), { ttlMs: PROBE_LEASE_MS });
+    if (lease === undefined) return;
+    await lease.release();
+    await (await this.#open(sessionId)).reload();
+    await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
   }
 
   async info(): Promise<BackendInfo> {
@@ -260,6 +313,7 @@ export class HarnessBackend implements Backend {
       .catch(() => {})
       .then(() => {
         session.running = undefined;
+        session.version = undefined;
       });
     await done;
   }
@@ -282,10 +336,14 @@ export class HarnessBackend implements Backend {
     return opening;
   }
 
-  #read(sessionId: string): Promise<LiveSession> {
-    const { agent, storage: workspace } = this.#demo;
+  async #read(sessionId: string): Promise<LiveSession> {
+    const { agent, storage: workspace, store } = this.#demo;
     const [key, context] = [this.#key(sessionId), this.#context(sessionId)];
-    return LiveSession.open({ agent, workspace, key, context, counter: this.#counter });
+    // Before the rest: what is stored meanwhile is shown at the next look.
+    const version = (await store.load(key))?.version;
+    const session = await LiveSession.open({ agent, workspace, key, context, counter: this.#counter });
+    session.version = version;
+    return session;
   }
 
   async #stored(sessionId: string) {

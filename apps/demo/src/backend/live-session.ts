@@ -37,6 +37,8 @@ export class LiveSession {
   running: Promise<void> | undefined;
   /** True once the running call has announced its end. */
   ending = false;
+  /** The stored version that the feed tells of; `undefined` when this process made the next one itself. */
+  version: number | undefined;
   readonly #options: LiveSessionOptions;
   #handled: Promise<void> = Promise.resolve();
 
@@ -56,6 +58,20 @@ export class LiveSession {
     const journal = new EventJournal(workspace, key, agent.log(context));
     const transcript = await readTranscript(options, journal);
     return new LiveSession(options, new SessionFeed(key.parts.sessionId, transcript), journal);
+  }
+
+  /** Tells whether the feed has every message that is stored. */
+  async tellsAll(): Promise<boolean> {
+    await this.#handled;
+    const state = await this.#state();
+    const told = new Set(this.feed.transcript.entries.map(({ id }) => id));
+    return !state?.context.some(({ id, kind }) => kind !== 'summary' && !told.has(id));
+  }
+
+  /** Tells what another process has made of the session since. */
+  async reload(): Promise<void> {
+    await this.settled();
+    this.feed.replace(await readTranscript(this.#options, this.journal));
   }
 
   /** Tells the page of an event, after those before it. */

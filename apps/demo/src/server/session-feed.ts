@@ -47,6 +47,12 @@ export class SessionFeed {
     this.#buffer.publish(event);
   }
 
+  /** Begins anew with what another process made of the session: every page that listens loads it again. */
+  replace(transcript: Transcript): void {
+    this.#transcript = transcript;
+    this.#buffer.reset();
+  }
+
   /** See `Backend.subscribe`. */
   subscribe(afterEventId: string, listener: (event: StampedEvent) => void): () => void {
     return this.#buffer.subscribe(afterEventId, listener);
@@ -95,6 +101,13 @@ export class EventBuffer<Event> {
     // In batches: to shift at every event would move the whole array each time.
     if (this.#events.length >= this.#capacity * 2) this.#events.splice(0, this.#capacity);
     for (const listener of [...this.#listeners]) listener(stamped);
+  }
+
+  /** Forgets what was published: those who listen, and those who come back, are told to begin anew. */
+  reset(): void {
+    this.#count++;
+    this.#events.length = 0;
+    for (const listener of [...this.#listeners]) listener({ id: this.lastId, event: { type: 'reset' } });
   }
 
   /** Calls `listener` with what came after `afterId`, then with what comes. Returns a function that ends it. */
