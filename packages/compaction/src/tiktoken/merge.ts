@@ -1,0 +1,173 @@
+import { NO_RANK, type RankTable } from './rank-table.js';
+
+/** A rank and an offset share one number of the heap: `rank * OFFSETS + offset`, which stays below 2^53. */
+const OFFSETS = 2 ** 32;
+
+/**
+ * The same count as `countShort` in O(n log n), for pieces of any length: a heap yields the pair to join next. A word
+ * of 200,000 letters, a ruler of `=` or Chinese without punctuation is one piece, and any of them may come from a
+ * tool or a stranger.
+ *
+ * The pair of least rank ranks below its neighbors, so the heap need only hold pairs that do: few of a random text,
+ * one of a run of the same character. What a join makes obsolete stays in the heap and is skipped when it comes up: it
+ * is current while its rank is still that at its offset, where no rank comes twice, since the pair there only grows.
+ *
+ * Parts are named by their offset and linked by their lengths, which fit a byte where offsets would need four.
+ */
+export function countLong(table: RankTable, bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start;
+  const ranks = new Int32Array(length).fill(NO_RANK);
+  const lengths = new Uint8Array(length).fill(1);
+  const lengthsBefore = new Uint8Array(length + 1).fill(1);
+  const heap = new RankHeap();
+
+  /** Adds the pair at `part` to the heap if it is to be joined before the pairs to its left and right. */
+  const offer = (part: number) => {
+    const rank = ranks[part] as number;
+    if (rank === NO_RANK) return;
+    if (part > 0 && (ranks[part - (lengthsBefore[part] as number)] as number) <= rank) return;
+    const following = part + (lengths[part] as number);
+    if (following < length && (ranks[following] as number) < rank) return;
+    heap.push(rank * OFFSETS + part);
+  };
+
+  for (let part = 0; part + 1 < length; part++) ranks[part] = table.findPair(bytes, start + part);
+  for (let part = 0; part + 1 < length; part++) offer(part);
+  let count = length;
+  while (heap.size > 0) {
+    const least = heap.pop();
+    const part = least % OFFSETS;
+    if (ranks[part] !== (least - part) / OFFSETS) continue;
+    const absorbed = part + (lengths[part] as number);
+    const after = absorbed + (lengths[absorbed] as number);
+    const absorbedRank = ranks[absorbed] as number;
+    lengths[part] = after - part;
+    lengthsBefore[after] = after - part;
+    ranks[absorbed] = NO_RANK;
+    ranks[part] =
+      after < length ? table.find(bytes, start + part, start + after + (lengths[after] as number)) : NO_RANK;
+    count--;
+    if (part > 0) {
+      const before = part - (lengthsBefore[part] as number);
+      const beforeRank = ranks[before] as number;
+      ranks[before] = table.find(bytes, start + before, start + after);
+      offer(before);
+      // The pairs further out may join now if it was a pair that has changed that ranked below them.
+      const outer = before - (lengthsBefore[before] as number);
+      if (before > 0 && beforeRank < (ranks[outer] as number)) offer(outer);
+    }
+    offer(part);
+    if (after < length && absorbedRank <= (ranks[after] as number)) offer(after);
+  }
+  return count;
+}
+
+const PART_BITS = 7;
+const PART_MASK = 2 ** PART_BITS - 1;
+
+/** Longest piece in bytes that `countShort` takes. From about here on the heap of `countLong` is faster. */
+export const SHORT_PIECE = 2 ** PART_BITS;
+
+/** Key of a part that cannot be joined to the next: greater than all others. */
+const NO_KEY = 2 ** 30;
+
+// A part is named by the offset of its first byte. The arrays are shared by all calls, as none of them waits.
+const keys = new Int32Array(SHORT_PIECE);
+const next = new Uint8Array(SHORT_PIECE);
+const previous = new Uint8Array(SHORT_PIECE + 1);
+
+/**
+ * How many tokens byte-pair encoding (Sennrich, Haddow and Birch 2016; on bytes, as GPT-2 does it) leaves of a piece:
+ * of all neighbors whose bytes together are a token, join those of the lowest rank, the leftmost first; repeat.
+ *
+ * Each join looks through all parts for the next: quadratic, yet fastest for the few bytes that nearly all pieces have.
+ * A part's key is the rank of joining it to the next one, then its offset, so that the least key is what to join.
+ */
+export function countShort(table: RankTable, bytes: Uint8Array, start: number, end: number): number {
+  const length = end - start;
+  for (let part = 0; part < length; part++) {
+    next[part] = part + 1;
+    previous[part + 1] = part;
+    keys[part] = part + 1 < length ? keyOf(table.findPair(bytes, start + part), part) : NO_KEY;
+  }
+  for (let count = length; ; count--) {
+    const least = leastKey(length);
+    if (least === NO_KEY) return count;
+    const part = least & PART_MASK;
+    const absorbed = next[part] as number;
+    const after = next[absorbed] as number;
+    next[part] = after;
+    previous[after] = part;
+    keys[absorbed] = NO_KEY;
+    keys[part] =
+      after < length ? keyOf(table.find(bytes, start + part, start + (next[after] as number)), part) : NO_KEY;
+    if (part > 0) {
+      const before = previous[part] as number;
+      keys[before] = keyOf(table.find(bytes, start + before, start + after), before);
+    }
+  }
+}
+
+function keyOf(rank: number, part: number): number {
+  return rank === NO_RANK ? NO_KEY : (rank << PART_BITS) | part;
+}
+
+/** Without a branch, as which key is less cannot be predicted: `difference >> 31` is -1 if it is less, else 0. */
+function leastKey(length: number): number {
+  let least = NO_KEY;
+  for (let part = 0; part < length; part++) {
+    const difference = (keys[part] as number) - least;
+    least += difference & (difference >> 31);
+  }
+  return least;
+}
+
+/** A binary min-heap of numbers, in one typed array that grows as needed. */
+export class RankHeap {
+  #size = 0;
+  #items = new Float64Array(256);
+
+  get size(): number {
+    return this.#size;
+  }
+
+  push(item: number): void {
+    if (this.#size === this.#items.length) this.#grow();
+    const items = this.#items;
+    let index = this.#size++;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      const parentItem = items[parent] as number;
+      if (parentItem <= item) break;
+      items[index] = parentItem;
+      index = parent;
+    }
+    items[index] = item;
+  }
+
+  /** Takes the least item out; the heap must not be empty. */
+  pop(): number {
+    const items = this.#items;
+    const least = items[0] as number;
+    const size = --this.#size;
+    const item = items[size] as number;
+    let index = 0;
+    for (;;) {
+      let child = index * 2 + 1;
+      if (child >= size) break;
+      if (child + 1 < size && (items[child + 1] as number) < (items[child] as number)) child++;
+      const childItem = items[child] as number;
+      if (childItem >= item) break;
+      items[index] = childItem;
+      index = child;
+    }
+    items[index] = item;
+    return least;
+  }
+
+  #grow(): void {
+    const items = new Float64Array(this.#items.length * 2);
+    items.set(this.#items);
+    this.#items = items;
+  }
+}

@@ -1,0 +1,170 @@
+/** What a table answers for bytes that are no token; greater than any rank, so that a search for the least skips it. */
+export const NO_RANK = 0x7fffffff;
+
+/** The merge of long pieces keeps the length of each token in a byte. */
+const MAX_TOKEN_LENGTH = 255;
+/** Enough for the ranks of every published vocabulary, and few enough to leave room for more in 32 bits. */
+const RANK_BITS = 18;
+const RANK_MASK = 2 ** RANK_BITS - 1;
+
+/**
+ * Finds the rank of a run of bytes, without making a string or a slice of it.
+ *
+ * An open-addressing hash table with linear probing over typed arrays: 4.5 MB for the 200,000 tokens of o200k_base,
+ * where a `Map` of strings takes 13 and twice that in garbage. A slot holds the token's rank plus one (18 bits) and a
+ * tag of its hash (14 bits): most lookups of a merge fail, and nearly all that do end there, at one number.
+ */
+export class RankTable {
+  /** Length in bytes of the longest token. */
+  readonly #maxTokenLength: number;
+  readonly #bytes: Uint8Array;
+  readonly #ends: Uint32Array;
+  readonly #slots: Int32Array;
+  readonly #mask: number;
+  /** Ranks of the two-byte tokens, indexed by the bytes: every merge begins with all the pairs of its piece. */
+  readonly #pairs = new Int32Array(0x10000).fill(NO_RANK);
+
+  constructor({ bytes, ends }: Vocabulary) {
+    if (ends.length >= RANK_MASK) throw new RangeError(`A vocabulary has fewer than ${RANK_MASK} tokens`);
+    const slots = new Int32Array(2 ** Math.ceil(Math.log2(ends.length * 2)));
+    const mask = slots.length - 1;
+    let start = 0;
+    let maxTokenLength = 0;
+    for (let rank = 0; rank < ends.length; rank++) {
+      const end = ends[rank] as number;
+      const hash = hashOf(bytes, start, end);
+      let slot = hash & mask;
+      while (slots[slot] !== 0) slot = (slot + 1) & mask;
+      slots[slot] = ((hash >>> RANK_BITS) << RANK_BITS) | (rank + 1);
+      if (end - start === 2) this.#pairs[pairAt(bytes, start)] = rank;
+      maxTokenLength = Math.max(maxTokenLength, end - start);
+      start = end;
+    }
+    if (maxTokenLength > MAX_TOKEN_LENGTH) {
+      throw new RangeError(`A token has at most ${MAX_TOKEN_LENGTH} bytes`);
+    }
+    this.#bytes = bytes;
+    this.#ends = ends;
+    this.#slots = slots;
+    this.#mask = mask;
+    this.#maxTokenLength = maxTokenLength;
+  }
+
+  /** The rank of `source[start .. end]`, or `NO_RANK`. */
+  find(source: Uint8Array, start: number, end: number): number {
+    const length = end - start;
+    if (length > this.#maxTokenLength) return NO_RANK;
+    const hash = hashOf(source, start, end);
+    const tag = hash >>> RANK_BITS;
+    const slots = this.#slots;
+    const mask = this.#mask;
+    for (let slot = hash & mask; ; slot = (slot + 1) & mask) {
+      const entry = slots[slot] as number;
+      if (entry === 0) return NO_RANK;
+      if (entry >>> RANK_BITS === tag) {
+        const rank = (entry & RANK_MASK) - 1;
+        if (this.#isToken(rank, source, start, length)) return rank;
+      }
+    }
+  }
+
+  /** The rank of the two bytes at `position`, or `NO_RANK`. */
+  findPair(source: Uint8Array, position: number): number {
+    return this.#pairs[pairAt(source, position)] as number;
+  }
+
+  #isToken(rank: number, source: Uint8Array, start: number, length: number): boolean {
+    const bytes = this.#bytes;
+    const tokenStart = rank === 0 ? 0 : (this.#ends[rank - 1] as number);
+    if ((this.#ends[rank] as number) - tokenStart !== length) return false;
+    for (let offset = 0; offset < length; offset++) {
+      if (bytes[tokenStart + offset] !== source[start + offset]) return false;
+    }
+    return true;
+  }
+}
+
+function pairAt(bytes: Uint8Array, position: number): number {
+  return ((bytes[position] as number) << 8) | (bytes[position + 1] as number);
+}
+
+/** FNV-1a (Fowler, Noll, Vo), with its upper bits folded into the lower ones that choose the slot. */
+function hashOf(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0x811c9dc5;
+  for (let position = start; position < end; position++) {
+    hash = Math.imul(hash ^ (bytes[position] as number), 0x01000193);
+  }
+  return hash ^ (hash >>> 15);
+}
+
+/** A vocabulary as one run of bytes: token `i` is `bytes[ends[i - 1] ?? 0 .. ends[i]]`, and `i` orders the merges. */
+interface Vocabulary {
+  readonly bytes: Uint8Array;
+  readonly ends: Uint32Array;
+}
+
+const SPACE = 0x20;
+const NEWLINE = 0x0a;
+const PADDING = 0x3d;
+
+/** The value of each base64 digit, by its character code. */
+const DIGITS = new Uint8Array(128);
+for (const [value, digit] of [
+  ...'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/',
+].entries()) {
+  DIGITS[digit.charCodeAt(0)] = value;
+}
+
+/**
+ * Reads js-tiktoken's rank data: lines of `! <rank of the first token> <base64> <base64> …`, each token ranking one
+ * above the token before it. Only the order of ranks matters for counting, so tokens are numbered as they come.
+ *
+ * A hand-written decoder, because 200,000 calls of a general one for 7 bytes each take most of the load time.
+ *
+ * @throws RangeError if the ranks are not in ascending order, as the merge could then not use the position as rank.
+ */
+export function parseRanks(text: string): Vocabulary {
+  const source = Buffer.from(text, 'latin1');
+  const bytes = new Uint8Array(Math.ceil(source.length * 0.75));
+  const ends = new Uint32Array(source.length >> 1);
+  let length = 0;
+  let count = 0;
+  let nextRank = 0;
+  let position = 0;
+  while (position < source.length) {
+    const lineEnd = endOf(source, NEWLINE, position);
+    const rankStart = endOf(source, SPACE, position) + 1;
+    const rankEnd = endOf(source, SPACE, rankStart);
+    const rank = Number.parseInt(source.toString('latin1', rankStart, rankEnd), 10);
+    if (!(rank >= nextRank))
+      throw new RangeError(`Token ranks must ascend, but ${rank} follows ${nextRank - 1}`);
+    const countBefore = count;
+    position = rankEnd + 1;
+    while (position < lineEnd) {
+      let bits = 0;
+      let bitCount = 0;
+      let code = source[position] as number;
+      while (code !== SPACE && position < lineEnd) {
+        if (code !== PADDING) {
+          bits = (bits << 6) | (DIGITS[code] as number);
+          bitCount += 6;
+          if (bitCount >= 8) {
+            bitCount -= 8;
+            bytes[length++] = bits >> bitCount;
+          }
+        }
+        code = source[++position] as number;
+      }
+      ends[count++] = length;
+      position++;
+    }
+    nextRank = rank + count - countBefore;
+    position = lineEnd + 1;
+  }
+  return { bytes: bytes.slice(0, length), ends: ends.slice(0, count) };
+}
+
+function endOf(source: Buffer, terminator: number, from: number): number {
+  const found = source.indexOf(terminator, from);
+  return found === -1 ? source.length : found;
+}
