@@ -22,6 +22,8 @@ function processOf(directory: string, model: Model, session?: SessionStore): Har
     .workspace(directory)
     .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
     .settings({ remoteControlMs: 10 })
+    // A sender that died fails nothing later.
+    .limits({ storeMs: 0 })
     .build();
 }
 
