@@ -15,14 +15,13 @@ import { scratch } from '../support.js';
 
 const context = RuntimeContext.of({ userId: 'alice', sessionId: 's-1' });
 
-/** A process: an agent of its own over the files that all share. */
+/** A process: an agent of its own over the files that all share. One that dies while it stores fails nothing later. */
 function processOf(directory: string, model: Model, session?: SessionStore): HarnessAgent {
   return HarnessAgent.builder()
     .model(model)
     .workspace(directory)
     .session(session ?? new JsonSession({ directory: `${directory}/sessions` }))
     .settings({ remoteControlMs: 10 })
-    // A sender that died fails nothing later.
     .limits({ storeMs: 0 })
     .build();
 }
