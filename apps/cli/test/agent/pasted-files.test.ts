@@ -120,21 +120,35 @@ describe('subagents', () => {
     );
   });
 
-  const harmless = ['top_p', 'hidden', 'mode', 'expose_to_user'];
+  const harmless = ['top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
 
   it('and the agent itself may have AgentScope’s keys, which warn', async () => {
-    const keys = 'steps: 5\ntop_p: 0.9\nhidden: false\nmode: primary\nexpose_to_user: true';
-    const subagent = definition(keys.replaceAll('\n', ', '));
+    const keys = `steps: 5\n${harmless.map((key) => `${key}: true`).join('\n')}\nhidden: false`;
+    const subagent = definition(`mode: subagent, ${keys.replaceAll('\n', ', ')}`);
     const { warnings } = await open({
-      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\n${subagent}\n---\nYou help.`,
+      'agent.md': `---\nmodel: anthropic:claude-sonnet-4-5\n${keys}\nmode: primary\n${subagent}\n---\nYou help.`,
     });
     const told = warnings.split('\n');
-    for (const key of harmless) {
+    const inDefinition = ['mode', ...harmless];
+    for (const key of ['mode', 'hidden', ...harmless]) {
       expect(told).toContain(`${join(directory, 'agent.md')}: ${key}: unknown key, which does nothing`);
+    }
+    for (const key of inDefinition) {
       expect(told).toContain(`subagents: definitions[0].${key}: unknown key, which does nothing`);
     }
-    expect(told).toHaveLength(2 * harmless.length);
+    expect(told).toHaveLength(2 + harmless.length + inDefinition.length);
   });
+
+  it.each(['hidden: true', 'mode: primary'])(
+    'of a definition are kept from the model by %s',
+    async (line) => {
+      const { warnings } = await open({
+        'agent.yaml': `model: anthropic:claude-sonnet-4-5\n${definition(line)}`,
+      });
+      const key = line.split(':')[0];
+      expect(warnings).toBe(`subagents: definitions[0].${key}: the model cannot spawn it`);
+    },
+  );
 
   it.each(['deney: [execute]', 'permission: { mode: bypass }'])(
     'refuse keys of rights and misspelt ones: %s',

@@ -13,7 +13,7 @@ import { todoList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
-import { withoutForeignKeys } from './foreign-keys.js';
+import { withoutForeignSubagentKeys } from './foreign-keys.js';
 
 /** Options of `subagents` that only a program can give. */
 export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'settings'>;
@@ -28,18 +28,16 @@ const subagentsFileSchema = z.strictObject({
   definitions: z.array(definitionFileSchema).default([]),
 });
 
-/** Takes other systems' keys out of definitions, and tells of each that does nothing. */
+/** Takes other systems' keys out of definitions, and tells of each that does nothing or keeps one from the model. */
 function withoutForeign(config: unknown, warn: (message: string) => void): unknown {
   const { definitions, ...rest } = Object(config ?? {}) as Readonly<Record<string, unknown>>;
   if (!Array.isArray(definitions)) return config;
   const ours = definitions.map((definition: unknown, index) => {
     if (!isObject(definition)) return definition;
-    const { known, ignored } = withoutForeignKeys(definition, `definitions[${index}]`, (keys) =>
+    const { known, told } = withoutForeignSubagentKeys(definition, `definitions[${index}]`, (keys) =>
       parseFileConfig(definitionFileSchema, keys, 'definition'),
     );
-    for (const key of ignored) {
-      warn(`subagents: definitions[${index}].${key}: unknown key, which does nothing`);
-    }
+    for (const message of told) warn(`subagents: definitions[${index}].${message}`);
     return known;
   });
   return { ...rest, definitions: ours };

@@ -1,4 +1,4 @@
-import { InvalidInputError, type Issue } from '@x/core';
+import { InvalidInputError, type Issue, toSnakeCase } from '@x/core';
 
 /** Keys of other systems that mean one of ours. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -11,10 +11,11 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 /** A key of other systems that looks like a misspelt `model`. */
 const FOREIGN = 'mode';
+const MODES: readonly unknown[] = [undefined, null, 'subagent', 'all', 'primary'];
 
-/** Keys of other systems that limit nothing. Left out, any other word could leave a subagent more than its author meant. */
+/** Keys of other systems that limit nothing, in either spelling. Left out, any other word could leave a subagent more than its author meant. */
 const HARMLESS: ReadonlySet<string> = new Set([
-  ...['workspace', 'top_p', 'top_k', 'seed', 'hidden', 'expose_to_user'],
+  ...['workspace', 'top_p', 'top_k', 'seed', 'hidden', 'expose_to_user', 'enable_pending_tool_recovery'],
   ...['id', 'title', 'display_name', 'color', 'icon', 'version', 'author', 'license', 'homepage', 'category'],
   ...['tags', 'keywords', 'examples', 'metadata', 'argument_hint', 'argument-hint'],
 ]);
@@ -43,18 +44,52 @@ export function withoutForeignKeys(
   }
   const given = Object.fromEntries(keys.map(({ path, name }) => [name, ours[path]]));
   const ignored = foreign === undefined ? [] : [FOREIGN];
+  for (;;) {
+    const known = Object.fromEntries(Object.entries(given).filter(([key]) => !ignored.includes(key)));
+    const harmless = harmlessIn(known, parse);
+    if (harmless.length === 0) return { known, ignored };
+    ignored.push(...harmless);
+  }
+}
+
+/**
+ * Does the same for a subagent, whom `mode: primary` keeps from the model, as `hidden` does. Answers each thing to tell with
+ * its key ahead of it.
+ *
+ * @throws {InvalidInputError} also for a mode that is not known: it may limit.
+ */
+export function withoutForeignSubagentKeys(
+  data: Readonly<Record<string, unknown>>,
+  file: string,
+  parse: (given: Readonly<Record<string, unknown>>) => unknown,
+): { readonly known: Readonly<Record<string, unknown>>; readonly told: readonly string[] } {
+  const { mode, ...rest } = data;
+  if (!MODES.includes(mode)) {
+    throw new InvalidInputError(file, [{ path: FOREIGN, message: 'must be subagent, all or primary' }]);
+  }
+  const isPrimary = mode === 'primary';
+  const { known, ignored } = withoutForeignKeys(isPrimary ? { ...rest, hidden: true } : data, file, parse);
+  const kept = known.hidden === true ? [`${isPrimary ? FOREIGN : 'hidden'}: the model cannot spawn it`] : [];
+  return { known, told: [...ignored.map((key) => `${key}: unknown key, which does nothing`), ...kept] };
+}
+
+/** Finds keys that are refused and limit nothing: those in camelCase first, since a reader of files refuses them first. */
+function harmlessIn(
+  given: Readonly<Record<string, unknown>>,
+  parse: (given: Readonly<Record<string, unknown>>) => unknown,
+): readonly string[] {
   try {
     parse(given);
+    return [];
   } catch (error) {
     if (!InvalidInputError.isInstance(error)) throw error;
-    ignored.push(...error.issues.filter(isHarmless).map(({ path }) => path));
+    return error.issues
+      .filter(isHarmless)
+      .map(({ path }) => path)
+      .filter((key) => Object.hasOwn(given, key));
   }
-  return {
-    known: Object.fromEntries(Object.entries(given).filter(([key]) => !ignored.includes(key))),
-    ignored,
-  };
 }
 
 function isHarmless({ path, message }: Issue): boolean {
-  return message === 'unknown key' && HARMLESS.has(path);
+  return /^unknown key(?:; files write \w+)?$/.test(message) && HARMLESS.has(toSnakeCase(path));
 }

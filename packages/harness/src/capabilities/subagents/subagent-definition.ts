@@ -10,7 +10,7 @@ import {
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import { withoutForeignKeys } from '../../config/foreign-keys.js';
+import { withoutForeignSubagentKeys } from '../../config/foreign-keys.js';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 import { rulesSchema } from '../permissions/permissions.js';
 
@@ -35,6 +35,8 @@ const fileSchema = z.strictObject({
   maxOutputTokens: z.int().min(1).optional(),
   /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
   deny: rulesSchema.readonly(),
+  /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. Default false. */
+  hidden: z.boolean().default(false),
 });
 
 /** Checks that an object has a member by which a part of an agent is told. */
@@ -111,13 +113,13 @@ export async function loadSubagents(
     if (entry.type !== 'file' || !entry.path.endsWith('.md')) continue;
     try {
       if (entry.size > MAX_BYTES) throw new Error(`has ${entry.size} bytes; ${MAX_BYTES} are allowed`);
-      const { subagent, ignored } = parseSubagentFile(await readText(workspace, entry.path), entry.path);
+      const { subagent, told } = parseSubagentFile(await readText(workspace, entry.path), entry.path);
       const { name, model = 'inherit' } = subagent;
       if (taken.has(name)) throw new Error(`"${name}" is the program's own; name it otherwise`);
       if (subagents.has(name)) throw new Error(`a file before it is named "${name}" too`);
       const isKnown = typeof model !== 'string' || ['inherit', ...models].includes(model);
       subagents.set(name, isKnown ? subagent : { ...subagent, model: 'inherit' });
-      for (const key of ignored) problems.push(`${entry.path}: ${key}: unknown key, which does nothing`);
+      problems.push(...told.map((message) => `${entry.path}: ${message}`));
       if (isKnown) continue;
       const known = models.toSorted().join(', ') || 'none';
       problems.push(
@@ -148,12 +150,12 @@ function parseSubagentFile(text: string, path: string) {
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  const { known, ignored } = withoutForeignKeys(given, path, (keys) =>
+  const { known, told } = withoutForeignSubagentKeys(given, path, (keys) =>
     parseFileConfig(fileSchema, keys, path),
   );
   const definition = parseFileConfig(fileSchema, known, path);
   const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
-  return { subagent, ignored };
+  return { subagent, told };
 }
 
 function splitNames(names: string): readonly string[] {

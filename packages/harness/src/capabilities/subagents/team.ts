@@ -345,6 +345,8 @@ export class Team {
     }
     // A subagent's own team may lack what its definition left out.
     const unknown = this.#isTop ? unknownToolsOf([...subagents.values()], this.#parts.agent) : [];
+    // Their names stay taken: no file may pass for one that the program hides.
+    for (const { name, hidden } of [...subagents.values()]) if (hidden) subagents.delete(name);
     return { subagents, problems: [...loaded.problems, ...unknown] };
   }
 

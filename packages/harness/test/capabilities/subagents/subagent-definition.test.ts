@@ -90,6 +90,8 @@ describe('subagents in files', () => {
         'hidden: false',
         'mode: subagent',
         'expose_to_user: true',
+        'enable_pending_tool_recovery: true',
+        'topK: 3',
         '---',
         'You review.',
       ].join('\n'),
@@ -103,7 +105,7 @@ describe('subagents in files', () => {
       .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
       .build();
     await agent.call('go', context);
-    const keys = ['mode', 'workspace', 'top_p', 'hidden', 'expose_to_user'];
+    const keys = ['mode', 'topK', 'workspace', 'top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
     expect(warnings).toEqual([
       ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
       expect.stringContaining('model: there is no model named "openai:gpt-4o-mini" (known: none)'),
@@ -113,6 +115,56 @@ describe('subagents in files', () => {
     expect(model.requests[1]?.tools.map(({ name }) => name)).toEqual(['read_file']);
     expect(model.requests).toHaveLength(3);
     await agent.close();
+  });
+
+  it.each([
+    ['hidden: true', 'hidden'],
+    ['mode: primary', 'mode'],
+    ['mode: primary\nhidden: false', 'mode'],
+  ])('that are kept from the model are neither offered nor spawned, and told of: %s', async (lines, key) => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': `---\ndescription: Reviews changes\n${lines}\n---\nReview.`,
+    });
+    const warnings: string[] = [];
+    const model = new ScriptedModel([spawn, { text: 'ok' }]);
+    const agent = parentWith(model, subagents())
+      .workspace(workspace)
+      .isolation('shared')
+      .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
+      .build();
+    await agent.call('go', context);
+    expect(model.requests[0]?.system).not.toContain('reviewer');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain(
+      'There is no subagent "reviewer". There are: general-purpose.',
+    );
+    expect(warnings).toEqual([`subagents/reviewer.md: ${key}: the model cannot spawn it`]);
+    await agent.close();
+  });
+
+  it('cannot take the name of one that the program hides', async () => {
+    const workspace = await workspaceWith({
+      'subagents/reviewer.md': '---\ndescription: From a file\n---\n',
+    });
+    const model = new ScriptedModel([spawn, { text: 'ok' }]);
+    const hidden = { name: 'reviewer', description: 'From code', hidden: true };
+    const agent = parentWith(model, subagents([hidden]))
+      .workspace(workspace)
+      .isolation('shared')
+      .build();
+    await agent.call('go', context);
+    expect(model.requests[0]?.system).not.toContain('reviewer');
+    expect(resultsOf(model.requests[1]?.messages ?? [], 'agent_spawn')[0]).toContain('There is no subagent');
+    await agent.close();
+  });
+
+  it('with a mode that nobody knows are refused: it may limit', async () => {
+    const workspace = await workspaceWith({
+      'subagents/a.md': '---\ndescription: x\nmode: readonly\n---\nDo.',
+    });
+    const options = { taken: new Set<string>(), models: [] };
+    const { subagents: loaded, problems } = await loadSubagents(workspace, 'subagents', options);
+    expect(loaded).toEqual([]);
+    expect(problems).toEqual([expect.stringContaining('mode: must be subagent, all or primary')]);
   });
 
   it.each([
