@@ -35,7 +35,7 @@ const fileSchema = z.strictObject({
   maxOutputTokens: z.int().min(1).optional(),
   /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
   deny: rulesSchema.readonly(),
-  /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. Default false. */
+  /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. */
   hidden: z.boolean().default(false),
 });
 
