@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { parseCompactionConfig } from '@x/compaction';
 import { InvalidInputError, type Model, nearNames, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
@@ -50,8 +51,10 @@ export interface OpenAgentOptions {
   readonly warn?: (message: string) => void;
 }
 
-/** The file of compaction settings for every agent in a directory. */
-const COMPACTION_FILES = ['compaction.yaml', 'compaction.yml'];
+/** The file of compaction settings for every agent in a directory; Aura keeps it in `features`. */
+const COMPACTION_FILES = ['', 'features/'].flatMap((folder) =>
+  ['yaml', 'yml'].map((extension) => `${folder}compaction.${extension}`),
+);
 /** The folder of prompts that a compaction names; a prompt whose front matter names a model is a dedicated summarizer. */
 const PROMPTS = 'prompts';
 /** What their front matter may say beside the model, for people. */
@@ -89,10 +92,10 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const written = await readConfig(file, environment, warn);
-  const added = servers.length > 0 && { mcp_servers: withServers(Object(written.mcp_servers), servers) };
-  const place = written.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
-  const config = { ...place, ...written, ...added };
+  const content = await readConfig(file, environment, warn);
+  const added = servers.length > 0 && { mcp_servers: withServers(Object(content.mcp_servers), servers) };
+  const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
+  const config = { ...place, ...content, ...added };
   const directory = dirname(resolve(file));
   const closers: (() => Promise<void>)[] = [];
   let opened: SessionStore | undefined;
@@ -105,11 +108,14 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   };
   // The names that were made, not those that are written: a variable may stand for a name.
   const made = new Set<string>();
-  const whole = model === undefined ? config : { ...config, model };
+  const written = model === undefined ? config : { ...config, model };
+  const first = parseAgentConfig(written, { environment });
+  const { id } = first.model;
+  const read = await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn);
+  const whole = withCompaction(written, first, read, warn);
   const parsed = parseAgentConfig(whole, { environment });
-  const { id } = parsed.model;
   const beside: Beside = {
-    ...(await besideOf(directory, id.slice(0, id.indexOf(':') + 1), environment, warn)),
+    ...read,
     subagentModels: await modelsIn(parsed, environment),
     named: new Map(
       parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
@@ -188,6 +194,26 @@ async function modelsIn(
     }
   }
   return models;
+}
+
+/** Adds the compaction that Aura's file beside an agent switches on; tells of any other that the agent does not name. */
+function withCompaction(
+  written: Config,
+  { capabilities }: AgentConfig,
+  { compaction: file, compactionFile = '' }: Beside,
+  warn: (message: string) => void,
+): Config {
+  const named = capabilities.map((it) => (typeof it === 'string' ? it : it.ref));
+  const isSaid = named.includes('compaction') || Object.hasOwn(Object(written.features), 'compaction');
+  if (file === undefined || isSaid) return written;
+  const isAura = parseCompactionConfig(file, compactionFile).options.preset === 'aura';
+  if (isAura && !named.includes('infinity_context')) {
+    return { ...written, features: { ...Object(written.features), compaction: true } };
+  }
+  warn(
+    `${compactionFile}: does nothing: the agent names no compaction. Write features: { compaction: true }.`,
+  );
+  return written;
 }
 
 async function readConfig(

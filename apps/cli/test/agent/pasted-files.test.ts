@@ -49,17 +49,63 @@ describe('files of Aura', () => {
     expect(warnings).toBe('');
   });
 
-  it.each(['agent: Compaction', 'prompt: ""\nagent: "FastCompactor"'])(
-    'load where their summarizer is not there, and say where it would be: %s',
+  it('load where their summarizer is not there, and say where it would be', async () => {
+    const names = 'prompt: ""\nagent: "FastCompactor"';
+    const { agent, warnings } = await open({ 'agent.yaml': AGENT, 'compaction.yaml': auraFile(names) });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings).toContain('there is no model named "FastCompactor" (known: none)');
+    expect(warnings).toContain(`${join(directory, 'prompts')}/FastCompactor.md`);
+    expect(warnings).toContain('the default summarizer takes over');
+  });
+
+  it.each(['agent: Compaction', 'prompt: Compaction'])(
+    'load with the default that Aura ships, which no file holds: %s',
     async (names) => {
       const { agent, warnings } = await open({ 'agent.yaml': AGENT, 'compaction.yaml': auraFile(names) });
       expect(agent.capabilities).toContain('compaction');
-      const name = names.includes('Fast') ? 'FastCompactor' : 'Compaction';
-      expect(warnings).toContain(`there is no model named "${name}" (known: none)`);
-      expect(warnings).toContain(`${join(directory, 'prompts')}/${name}.md`);
-      expect(warnings).toContain('the default summarizer takes over');
+      expect(warnings).toBe('');
     },
   );
+
+  it.each(['compaction.yaml', 'features/compaction.yaml'])(
+    'switch compaction on where an agent names none: %s',
+    async (name) => {
+      const named = 'model: anthropic:claude-sonnet-4-5\n';
+      const beside = { [name]: auraFile('agent: Compaction') };
+      const { agent, warnings } = await open({ 'agent.yaml': named, ...beside });
+      expect(agent.capabilities).toContain('compaction');
+      expect(warnings).toBe('');
+      const off = await open({ 'off.yaml': `${named}features: { compaction: false }`, ...beside });
+      expect(off.agent.capabilities).not.toContain('compaction');
+    },
+  );
+
+  it('of other systems do nothing where an agent names no compaction, and say so', async () => {
+    const files = {
+      'agent.yaml': 'model: anthropic:claude-sonnet-4-5',
+      'compaction.yaml': 'budget_percent: 0.8',
+    };
+    const { agent, warnings } = await open(files);
+    expect(agent.capabilities).not.toContain('compaction');
+    expect(warnings).toContain('compaction.yaml: does nothing: the agent names no compaction');
+  });
+
+  it('say in which of two files a mistake stands, and under which key a model', async () => {
+    const agent = (words: string) =>
+      `model: anthropic:claude-sonnet-4-5\nfeatures: { compaction: { ${words} } }`;
+    await expect(
+      open({ 'agent.yaml': agent('threshold: 45'), 'compaction.yaml': 'threshold: 80\ntrim_threshold: 50' }),
+    ).rejects.toThrow(
+      'features.compaction: together with compaction.yaml, where trim_threshold: 50 must be below threshold 45',
+    );
+    rmSync(join(directory, 'compaction.yaml'));
+    await expect(open({ 'agent.yaml': agent('preset: aura, agent: "nowhere:x"') })).rejects.toThrow(
+      'features.compaction.agent: "nowhere:x" is not PROVIDER:MODEL',
+    );
+    await expect(open({ 'agent.yaml': agent('model: "nowhere:x"') })).rejects.toThrow(
+      'features.compaction.model: "nowhere:x" is not PROVIDER:MODEL',
+    );
+  });
 
   it('name a summarizer with a window, strictly', async () => {
     const files = (model: string) => ({

@@ -140,12 +140,19 @@ describe('Aura from YAML alone', () => {
     ],
     [
       'an agent that is nowhere is told, and the default takes over',
-      { files: config('agent: Compaction'), talk, window: due },
+      { files: config('agent: FastCompactor'), talk, window: due },
       ({ asked, told }) => {
-        expect(told.join()).toContain('there is no model named "Compaction"');
+        expect(told.join()).toContain('there is no model named "FastCompactor"');
         expect(asked.map(({ body }) => body.model)).toEqual(['gpt-5']);
       },
     ],
+    ...['agent', 'prompt'].map(
+      (key): Row => [
+        `the ${key} that Aura ships is the agent’s own model where no file has its name`,
+        { files: aura(`, ${key}: Compaction`), talk, window: due },
+        ({ asked, told }) => expect([asked.map(({ body }) => body.model), told]).toEqual([['gpt-5'], []]),
+      ],
+    ),
     [
       'no model at all prunes, and leaves a record',
       {

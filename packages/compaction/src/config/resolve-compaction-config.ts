@@ -53,7 +53,24 @@ export function resolveCompactionConfig({
     parseCompactionConfig(isOther || index >= firstNamed ? layer : { preset, ...layer }, subjects[index]);
     return isOther ? {} : layer;
   });
-  return parseCompactionConfig(heard.reduceRight(merged, {}));
+  try {
+    return parseCompactionConfig(heard.reduceRight(merged, {}));
+  } catch (error) {
+    throw placed(error, heard[0] ?? {}, heard[1] ?? {}, fileName);
+  }
+}
+
+/** Says of a key that the agent's own file lacks in which file it stands. */
+function placed(error: unknown, own: Layer, file: Layer, fileName: string): unknown {
+  if (!InvalidInputError.isInstance(error)) return error;
+  const issues = error.issues.map(({ path, message }) => {
+    const [key = ''] = path.split(/[.[]/, 1);
+    const isFar = key !== '' && !Object.hasOwn(own, key) && Object.hasOwn(file, key);
+    return isFar
+      ? { path: '', message: `together with ${fileName}, where ${path}: ${message}` }
+      : { path, message };
+  });
+  return new InvalidInputError(error.subject, issues, { cause: error });
 }
 
 /** Merges two layers: the keys of `near`, and those of `far` that `near` leaves open. */

@@ -1,6 +1,9 @@
 import { InvalidInputError, isContextOverflow, type Model } from '@x/core';
 import type { ParsedCompactionConfig } from './compaction-file.js';
 
+/** The prompt and the agent that Aura ships, which its configuration names by default. */
+const AURA_DEFAULT = 'Compaction';
+
 /** A dedicated summarizer. */
 export interface SummarizerAgent {
   readonly model: Model;
@@ -33,7 +36,8 @@ export interface ResolvedSummarizer {
 
 /**
  * Finds the model that writes the summaries: the one that the file names, else the agent's own with the prompt that the
- * file names, else the default. Where there is none, the record is the summary.
+ * file names, else the default. Where there is none, the record is the summary. `Compaction`, the default that Aura ships,
+ * stands for the default here where no file has that name.
  *
  * @throws {InvalidInputError} when no prompt or model has that name.
  */
@@ -43,16 +47,26 @@ export function resolveSummarizer(
   preset?: string,
 ): ResolvedSummarizer {
   if (config.model === null) return { model: null };
-  const prompt = config.prompt === undefined ? undefined : named(prompts, config.prompt, 'prompt', folder);
+  const { agent } = config;
+  const key = config.model === undefined && agent !== undefined ? 'agent' : 'model';
+  const isShipped = (name: string | undefined) => preset === 'aura' && name === AURA_DEFAULT;
+  const isOwnPrompt = config.prompt !== undefined && Object.hasOwn(prompts, config.prompt);
+  const isDefaultPrompt = isShipped(config.prompt) && !isOwnPrompt;
+  const prompt =
+    config.prompt === undefined || isDefaultPrompt
+      ? undefined
+      : named(prompts, config.prompt, 'prompt', folder);
   const summarizer = (name: string): SummarizerAgent | undefined => {
     if (Object.hasOwn(agents, name)) return agents[name];
-    const model = models?.(name, preset);
+    // Everruns has two keys for a model: which of them it was is not known here.
+    const model = under(preset === 'everruns' ? '' : key, () => models?.(name, preset));
     return model && { model };
   };
-  const { agent } = config;
-  const isMissing = agent !== undefined && onWarning !== undefined && summarizer(agent) === undefined;
-  if (isMissing)
-    onWarning(`agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`);
+  const isMissing =
+    agent !== undefined && (onWarning !== undefined || isShipped(agent)) && summarizer(agent) === undefined;
+  if (isMissing && !isShipped(agent)) {
+    onWarning?.(`agent: ${missing(agents, agent, 'model', folder)}; the default summarizer takes over`);
+  }
   const names = config.model ?? (isMissing ? undefined : agent);
   if (names !== undefined) {
     const found = [names].flat().map((name) => summarizer(name) ?? named(agents, name, 'model', folder));
@@ -61,6 +75,8 @@ export function resolveSummarizer(
     return { model, ...(text === undefined ? {} : { prompt: text }) };
   }
   if (prompt !== undefined) return { prompt };
+  // A prompt is for the agent's own model, also the one that is built in.
+  if (isDefaultPrompt) return {};
   return defaultModel === 'own' ? {} : { model: defaultModel ?? null };
 }
 
@@ -89,6 +105,17 @@ export function fallbackModel(first: Model, ...others: readonly Model[]): Model 
       }
     },
   };
+}
+
+/** Makes something, and puts the key of the configuration in front of what is wrong with it. */
+function under<Value>(key: string, make: () => Value): Value {
+  try {
+    return make();
+  } catch (cause) {
+    if (!InvalidInputError.isInstance(cause)) throw cause;
+    const issues = cause.issues.map(({ path, message }) => ({ path: path || key, message }));
+    throw new InvalidInputError('compaction configuration', issues, { cause });
+  }
 }
 
 function named<Value>(
