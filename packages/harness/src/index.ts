@@ -62,7 +62,11 @@ export {
   agentFromConfig,
   type PartProviders,
 } from './config/agent-from-config.js';
-export { harnessCapabilities, type SubagentsInFiles } from './config/file-capabilities.js';
+export {
+  harnessCapabilities,
+  type SubagentsInFiles,
+  subagentFileProblems,
+} from './config/file-capabilities.js';
 export { withoutForeignKeys } from './config/foreign-keys.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
-import { InvalidInputError, type Model, nearNames, parseWith, type SessionStore } from '@x/core';
+import { errorText, InvalidInputError, type Model, nearNames, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
   type AgentConfig,
@@ -14,6 +14,7 @@ import {
   parseFrontMatter,
   parseModelReference,
   permissions,
+  subagentFileProblems,
   withoutForeignKeys,
 } from '@x/harness';
 import { parseDocument } from 'yaml';
@@ -22,6 +23,7 @@ import { UsageError } from '../command.js';
 import { bringsSessions, openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
+import { oneLine } from '../terminal/style.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel, laterModel } from './choose-model.js';
 
@@ -62,6 +64,9 @@ const OF_PROMPTS = ['name', 'description'];
 
 /** Capabilities that let an agent act on the machine: one that has any asks before it acts, unless its file says otherwise. */
 const ACTING = ['shell', 'workspace_tools', 'mcp', 'subagents', 'memory'];
+
+/** Isolations under which nobody works at the workspace's root. */
+const OF_ITS_OWN: readonly unknown[] = ['session', 'agent'];
 
 /**
  * Makes the agent of a file. One that names no workspace works in the folder one stands in. Where its `compaction`, or that of its subagents, says nothing, a `compaction.yaml` beside it
@@ -138,6 +143,13 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
   }
   const agent = builder.build();
+  // In a tree of its own a session sees none of these files.
+  if (made.has('subagents') && !OF_ITS_OWN.includes(parsed.settings.isolation)) {
+    const models = Object.keys(beside.subagentModels ?? {});
+    const read = subagentFileProblems(agent.workspace, beside.named?.get('subagents'), models);
+    const problems = await read.catch((error: unknown) => [errorText(error)]);
+    for (const problem of problems) warn(`subagents: ${oneLine(problem)}`);
+  }
   return {
     agent,
     brings,

@@ -196,6 +196,29 @@ describe('subagents', () => {
     },
   );
 
+  it.each([
+    ['features: { compaction: true }', 'features: unknown key'],
+    ['max_iteration: 3', 'max_iteration: unknown key; did you mean max_iterations?'],
+    ['top_p: 0.9', 'top_p: unknown key, which does nothing'],
+    ['model: openai:gpt-5', 'model: there is no model named "openai:gpt-5" (known: none)'],
+    ['"a\\e[2J": 1', 'a[2J: unknown key'],
+  ])('in files are read when the agent is opened, and their mistakes told: %s', async (line, problem) => {
+    const files = (agent: string) => ({
+      'agent.yaml': `model: anthropic:claude-sonnet-4-5\n${agent}`,
+      'subagents/helper.md': `---\ndescription: Helps.\n${line}\n---\nHelp.`,
+      'team/other.md': 'Nothing says what for.',
+    });
+    const { warnings } = await open(files('features: { subagents: true }'));
+    expect(warnings).toMatch(/^subagents: subagents\/helper\.md: /);
+    expect(warnings).toContain(problem);
+    expect(warnings.split('\n')).toHaveLength(1);
+    expect((await open(files('subagents: { folder: team }'))).warnings).toMatch(
+      /^subagents: team\/other\.md: .*description/,
+    );
+    expect((await open(files('subagents: { folder: "" }'))).warnings).toBe('');
+    expect((await open(files('capabilities: []'))).warnings).toBe('');
+  });
+
   it.each(['deney: [execute]', 'permission: { mode: bypass }'])(
     'refuse keys of rights and misspelt ones: %s',
     async (key) => {

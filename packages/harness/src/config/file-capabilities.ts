@@ -1,4 +1,4 @@
-import { type FileCapability, fileCapability, isObject, parseFileConfig } from '@x/core';
+import { type FileCapability, fileCapability, isObject, parseFileConfig, type Workspace } from '@x/core';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
@@ -6,7 +6,12 @@ import { permissions, permissionsConfigSchema } from '../capabilities/permission
 import { planMode, planModeConfigSchema } from '../capabilities/plan-mode.js';
 import { shell, shellConfigSchema } from '../capabilities/shell.js';
 import { skills, skillsConfigSchema } from '../capabilities/skills/skills.js';
-import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
+import {
+  definitionSchema,
+  GENERAL_PURPOSE,
+  loadSubagents,
+  type SubagentDefinition,
+} from '../capabilities/subagents/subagent-definition.js';
 import { subagents } from '../capabilities/subagents/subagents.js';
 import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
 import { todoList } from '../capabilities/todo-list.js';
@@ -41,6 +46,25 @@ function withoutForeign(config: unknown, warn: (message: string) => void): unkno
     return known;
   });
   return { ...rest, definitions: ours };
+}
+
+/**
+ * Reads the files of subagents as every call does, and answers what is wrong with them: whoever opens an agent hears of it
+ * before the first call.
+ *
+ * @param config The words of the agent's file for `subagents`.
+ * @param models Names of the models that such files may name.
+ * @throws {InvalidInputError} for a configuration that the capability refuses, too.
+ */
+export async function subagentFileProblems(
+  workspace: Workspace,
+  config: unknown,
+  models: readonly string[] = [],
+): Promise<readonly string[]> {
+  const given = withoutForeign(config ?? {}, () => {});
+  const { folder, definitions } = parseFileConfig(subagentsFileSchema, given, 'subagents configuration');
+  const taken = new Set([GENERAL_PURPOSE, ...definitions].map(({ name }) => name));
+  return (await loadSubagents(workspace, folder, { taken, models })).problems;
 }
 
 const { executor, sandbox, ...shellShape } = shellConfigSchema.shape;
