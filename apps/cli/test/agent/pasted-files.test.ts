@@ -197,7 +197,7 @@ describe('subagents', () => {
   );
 
   it.each([
-    ['features: { compaction: true }', 'features: unknown key'],
+    ['feature: { compaction: true }', 'feature: unknown key'],
     ['max_iteration: 3', 'max_iteration: unknown key; did you mean max_iterations?'],
     ['top_p: 0.9', 'top_p: unknown key, which does nothing'],
     ['model: openai:gpt-5', 'model: there is no model named "openai:gpt-5" (known: none)'],
@@ -218,6 +218,39 @@ describe('subagents', () => {
     expect((await open(files('subagents: { folder: "" }'))).warnings).toBe('');
     expect((await open(files('capabilities: []'))).warnings).toBe('');
   });
+
+  it.each([
+    [
+      'features: { compaction: true }',
+      'a subagent has those of its parent: write it in the file of the agent',
+    ],
+    ['fallback: [openai:gpt-5]', 'a subagent has those of its parent, which take over for it'],
+    ['permissions: { mode: bypass }', 'a subagent has those of its parent: write deny to take more away'],
+    ['checkpoint: step', 'subagents(…, { settings }) sets it'],
+  ])('say why they do not take a key of the agent, and where it goes: %s', async (line, reason) => {
+    const model = 'model: anthropic:claude-sonnet-4-5';
+    const key = line.split(':')[0];
+    await expect(open({ 'agent.yaml': `${model}\n${definition(line)}` })).rejects.toThrow(
+      new RegExp(`agent\\.yaml: subagents\\.definitions\\[0\\]\\.${key}: unknown key here; .*`),
+    );
+    await expect(open({ 'agent.yaml': `${model}\n${definition(line)}` })).rejects.toThrow(reason);
+    const { warnings } = await open({
+      'agent.yaml': `${model}\nsubagents: {}`,
+      'subagents/helper.md': `---\ndescription: Helps.\n${line}\n---\nHelp.`,
+    });
+    expect(warnings).toContain(`subagents/helper.md: ${key}: unknown key here; `);
+    expect(warnings).toContain(reason);
+  });
+
+  it.each(['tools: [read_file]', 'deny: [execute]'])(
+    'tell an agent where their key goes: %s',
+    async (line) => {
+      const message = /unknown key here; .*permissions: \{ deny: \[…\] \}/;
+      const model = 'model: anthropic:claude-sonnet-4-5';
+      await expect(open({ 'agent.md': `---\n${model}\n${line}\n---\nHi` })).rejects.toThrow(message);
+      await expect(open({ 'agent.yaml': `${model}\n${line}` })).rejects.toThrow(message);
+    },
+  );
 
   it.each(['deney: [execute]', 'permission: { mode: bypass }'])(
     'refuse keys of rights and misspelt ones: %s',

@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
 import type { CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
+import { withReasons } from './foreign-keys.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
 const name = z.string().min(1);
@@ -144,7 +145,9 @@ export interface ParseAgentOptions {
 export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}): AgentConfig {
   const subject = 'agent configuration';
   const { environment = process.env } = options;
-  const file = parseWith(schema, substituted(value, environment, subject), subject);
+  const file = withReasons('agent', () =>
+    parseWith(schema, substituted(value, environment, subject), subject),
+  );
   const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
   const placed: readonly PlacedCapability[] = [
     ...named('permissions', file.permissions, { path: 'permissions', config: 'permissions' }),

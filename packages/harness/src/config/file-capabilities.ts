@@ -18,7 +18,7 @@ import { todoList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
-import { withoutForeignSubagentKeys } from './foreign-keys.js';
+import { withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 
 /** Options of `subagents` that only a program can give. */
 export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'settings'>;
@@ -97,7 +97,10 @@ export function harnessCapabilities(
     shell: fileCapability('shell', shellFileSchema, (config) => shell({ sandbox: 'auto', ...config })),
     skills: fileCapability('skills', skillsConfigSchema, skills),
     subagents: onWarning
-      ? { ...team, create: (config) => team.create(withoutForeign(config, onWarning)) }
+      ? {
+          ...team,
+          create: (config) => withReasons('subagent', () => team.create(withoutForeign(config, onWarning))),
+        }
       : team,
     todo_list: fileCapability('todo_list', nothing, () => todoList()),
     tool_groups: fileCapability('tool_groups', groupsSchema, (groups) =>

@@ -20,6 +20,44 @@ const HARMLESS: ReadonlySet<string> = new Set([
   ...['tags', 'keywords', 'examples', 'metadata', 'argument_hint', 'argument-hint'],
 ]);
 
+const FROM_PARENT = 'unknown key here; a subagent has those of its parent';
+
+/** Keys of an agent that a subagent does not take: why, and where they go. */
+const NOT_FOR_SUBAGENTS: Readonly<Record<string, string>> = {
+  features: `${FROM_PARENT}: write it in the file of the agent`,
+  capabilities: `${FROM_PARENT}: write it in the file of the agent`,
+  mcp_servers: `${FROM_PARENT}: write it in the file of the agent`,
+  permissions: `${FROM_PARENT}: write deny to take more away`,
+  fallback: `${FROM_PARENT}, which take over for it: write it in the file of the agent`,
+  checkpoint: `${FROM_PARENT}: in code, subagents(…, { settings }) sets it`,
+  session: `${FROM_PARENT}: write it in the file of the agent`,
+  isolation: `${FROM_PARENT}: write it in the file of the agent`,
+};
+
+/** Keys of a subagent that an agent of its own file does not take: where they go. */
+const NOT_FOR_AGENTS: Readonly<Record<string, string>> = {
+  deny: 'unknown key here; write permissions: { deny: […] }',
+  tools: 'unknown key here; capabilities bring tools: take some away with permissions: { deny: […] }',
+};
+
+/** Says of refused keys that the other kind of agent takes why, and where to write them. */
+export function withReasons<Result>(kind: 'agent' | 'subagent', run: () => Result): Result {
+  try {
+    return run();
+  } catch (error) {
+    if (!InvalidInputError.isInstance(error)) throw error;
+    const reasons = kind === 'agent' ? NOT_FOR_AGENTS : NOT_FOR_SUBAGENTS;
+    const issues = error.issues.map(({ path, message }) => {
+      const key = path.replace(/^definitions\[\d+\]\./, '');
+      const isOther = message.startsWith('unknown key') && Object.hasOwn(reasons, key);
+      return { path, message: isOther ? (reasons[key] ?? message) : message };
+    });
+    throw issues.some(({ message }, index) => message !== error.issues[index]?.message)
+      ? new InvalidInputError(error.subject, issues, { cause: error })
+      : error;
+  }
+}
+
 /**
  * Renames the keys of other systems that mean one of ours, and leaves out those that nothing takes and that do no harm.
  *

@@ -10,7 +10,7 @@ import {
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import { withoutForeignSubagentKeys } from '../../config/foreign-keys.js';
+import { withoutForeignSubagentKeys, withReasons } from '../../config/foreign-keys.js';
 import { parseFrontMatter } from '../../lib/front-matter.js';
 import { rulesSchema } from '../permissions/permissions.js';
 
@@ -153,7 +153,7 @@ function parseSubagentFile(text: string, path: string) {
   const { known, told } = withoutForeignSubagentKeys(given, path, (keys) =>
     parseFileConfig(fileSchema, keys, path),
   );
-  const definition = parseFileConfig(fileSchema, known, path);
+  const definition = withReasons('subagent', () => parseFileConfig(fileSchema, known, path));
   const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
   return { subagent, told };
 }
