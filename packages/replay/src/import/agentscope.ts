@@ -1,4 +1,4 @@
-import { AgentState, parseWith } from '@x/core';
+import { AgentState, InvalidInputError, parseWith } from '@x/core';
 import * as z from 'zod';
 import { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
@@ -52,9 +52,22 @@ function isAsking({ type, state }: { readonly type?: unknown; readonly state?: u
   return type === 'tool_use' && state === 'asking';
 }
 
+/** Puts the text of `summary` in front of the messages, as AgentScope shows it to its model, unless they hold it. */
+export function withSummary(context: readonly unknown[], summary: unknown): readonly unknown[] {
+  const text = typeof summary === 'string' ? summary.trim() : '';
+  const isOther = context.length > 0 && !context.some(agentscope.recognizes);
+  const holds = (entry: unknown) => {
+    const { data } = message.safeParse(entry);
+    return data?.name === SUMMARY && JSON.stringify(data.content).includes(JSON.stringify(text).slice(1, -1));
+  };
+  if (text === '' || isOther || context.some(holds)) return context;
+  return [{ role: 'USER', name: SUMMARY, content: text }, ...context];
+}
+
 const stateSchema = z.looseObject({
-  session_id: z.string().min(1),
+  session_id: z.string().min(1).nullish(),
   user_id: z.string().min(1).nullish(),
+  summary: z.string().nullish(),
   context: z.array(z.unknown()).default([]),
   tasks_context: z
     .looseObject({
@@ -62,6 +75,7 @@ const stateSchema = z.looseObject({
         .array(
           z.looseObject({
             subject: z.string().min(1),
+            description: z.string().nullish(),
             state: z.enum(['pending', 'in_progress', 'completed']),
           }),
         )
@@ -75,17 +89,27 @@ const stateSchema = z.looseObject({
 
 /**
  * Makes an agent's state of AgentScope's `agent_state` document: the session and its user, messages, tasks as todos, plan mode.
- * Summaries stay summaries, and a call on which a person decides stays open.
+ * Summaries stay summaries, `summary` is one more in front, and a call on which a person decides stays open.
  * Permission rules do not go along: what a tool may do is decided anew.
  *
+ * @param options `sessionId` is that of a document that names none, such as the name of its file.
  * @throws {InvalidInputError} naming the path of every bad field.
  */
-export function stateFromAgentscope(value: unknown): AgentState {
-  const state = parseWith(stateSchema, value, 'agent state of AgentScope');
+export function stateFromAgentscope(
+  value: unknown,
+  options: { readonly sessionId?: string | undefined } = {},
+): AgentState {
+  const subject = 'agent state of AgentScope';
+  const state = parseWith(stateSchema, value, subject);
+  const sessionId = state.session_id ?? options.sessionId;
+  if (!sessionId) {
+    const message = 'is missing; name the session: stateFromAgentscope(document, { sessionId })';
+    throw new InvalidInputError(subject, [{ path: 'session_id', message }]);
+  }
   const builder = new ConversationBuilder(agentscope.format);
-  agentscope.read(state.context, builder);
+  agentscope.read(withSummary(state.context, state.summary), builder);
   const made = AgentState.create({
-    sessionId: state.session_id,
+    sessionId,
     ...(state.user_id ? { userId: state.user_id } : {}),
   });
   const asking = state.context.flatMap(
@@ -97,7 +121,12 @@ export function stateFromAgentscope(value: unknown): AgentState {
   );
   made.contextMutable().push(...builder.build(new Set(asking)).messages);
   const tasks = state.tasks_context?.tasks ?? [];
-  made.tasksContext = { todos: tasks.map(({ subject, state: status }) => ({ content: subject, status })) };
+  made.tasksContext = {
+    todos: tasks.map(({ subject, description, state: status }) => ({
+      content: description?.trim() ? `${subject}: ${description.trim()}` : subject,
+      status,
+    })),
+  };
   const { plan_active: active = false, current_plan_file: file } = state.plan_mode_context ?? {};
   made.planModeContext = { active, ...(file ? { planFile: file } : {}) };
   return made;

@@ -102,6 +102,36 @@ it('is read by x replay too', () => {
   expect({ format, length: messages.length }).toEqual({ format: 'agentscope', length: 4 });
 });
 
+it('keeps the text of summary in front, once, and what tasks say', () => {
+  const summary = 'The price of K-4711 is 6700.';
+  const tasks = [{ id: 't', subject: 'Do step 1', description: 'with the key 42', state: 'pending' }];
+  const state = stateFromAgentscope({ ...document, summary, tasks_context: { tasks } });
+  expect(state.context[0]).toMatchObject({ role: 'user', kind: 'summary' });
+  expect(state.context.map(textOf).filter((text) => text.includes(summary))).toHaveLength(1);
+  expect(state.context).toHaveLength(5);
+  expect(state.tasksContext.todos).toEqual([{ content: 'Do step 1: with the key 42', status: 'pending' }]);
+
+  const held = { role: 'USER', name: '__compaction_summary__', content: `<summary>${summary}</summary>` };
+  const twice = stateFromAgentscope({ ...document, summary, context: [held, ...document.context] });
+  expect(twice.context.filter(({ kind }) => kind === 'summary')).toHaveLength(1);
+});
+
+it('keeps the text of summary for x replay too', () => {
+  const { format, messages } = importConversation(JSON.stringify({ ...document, summary: 'It was 6700.' }));
+  expect(format).toBe('agentscope');
+  expect(messages.map(({ kind }) => kind)).toEqual(['summary', undefined, undefined, undefined, undefined]);
+  expect(messages[0] && textOf(messages[0])).toBe('It was 6700.');
+});
+
+it('takes the session from whoever reads a document that names none, and says how', () => {
+  const { session_id, ...unnamed } = document;
+  expect(stateFromAgentscope(unnamed, { sessionId: 'from-its-file' }).sessionId).toBe('from-its-file');
+  expect(stateFromAgentscope(document, { sessionId: 'other' }).sessionId).toBe(session_id);
+  expect(() => stateFromAgentscope(unnamed)).toThrow(
+    'session_id: is missing; name the session: stateFromAgentscope(document, { sessionId })',
+  );
+});
+
 it('refuses what is no state, by its path', () => {
   expect(() => stateFromAgentscope({ ...document, session_id: '' })).toThrow('session_id');
 });
