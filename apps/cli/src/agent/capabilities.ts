@@ -24,6 +24,8 @@ export interface Beside
   readonly subagentModels?: Readonly<Record<string, Model>>;
   /** The capabilities that the agent's file names, with their configurations. */
   readonly named?: ReadonlyMap<string, unknown>;
+  /** `false`: no summary is begun ahead of time. */
+  readonly background?: false | undefined;
 }
 
 /** Who runs an agent in a terminal is one person: sessions without a user remember in common. */

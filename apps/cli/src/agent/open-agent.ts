@@ -47,6 +47,8 @@ export interface OpenAgentOptions {
   readonly servers?: readonly (readonly [name: string, server: object])[] | undefined;
   /** Runs every tool without asking, but for those that the file denies. Default false. */
   readonly allowAll?: boolean | undefined;
+  /** The process ends after one answer: nothing is begun that only a later one could use. Default false. */
+  readonly once?: boolean | undefined;
   /** Default `process.env`. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Hears of what the files say and nothing takes. Default: a line on the standard error. */
@@ -94,6 +96,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     project = process.cwd(),
     servers = [],
     allowAll = false,
+    once = false,
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
@@ -121,6 +124,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const parsed = parseAgentConfig(whole, { environment });
   const beside: Beside = {
     ...read,
+    ...(once ? { background: false } : {}),
     subagentModels: await modelsIn(parsed, environment),
     named: new Map(
       parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
@@ -248,8 +252,15 @@ async function readConfig(
     return known;
   }
   const config = await readYaml(file);
-  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return { ...config };
+  if (typeof config === 'object' && config !== null && !Array.isArray(config)) return withCapability(config);
   throw new UsageError(`${file} must hold a mapping, with at least "model".`);
+}
+
+/** Takes a capability that stands in a file by itself, as Everruns publishes them, for the agent's one. */
+function withCapability(written: object): Config {
+  const { ref, config, ...rest }: Config = { ...written };
+  if (typeof ref !== 'string' || rest.capabilities !== undefined) return { ...written };
+  return { ...rest, capabilities: [config === undefined ? ref : { ref, config }] };
 }
 
 async function readYaml(file: string): Promise<unknown> {

@@ -71,7 +71,11 @@ export const run = command({
     if (prompt === '' && !goesOn) throw new ArgumentError('There is nothing to ask.');
 
     const allowAll = values['dangerously-allow-all'];
-    const { agent, store, brings, close } = await openAgent(file, { model: values.model, allowAll });
+    const { agent, store, brings, close } = await openAgent(file, {
+      model: values.model,
+      allowAll,
+      once: prompt !== undefined,
+    });
     await keepOutOfGit(agent);
     const stop = shutdownOnSignals(agent, onTerminal ? { signals: ['SIGTERM'] } : {});
     // The reply goes to the output. Progress goes there too when the output is a terminal.

@@ -15,7 +15,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20
 const environment = { OPENAI_BASE_URL: 'http://127.0.0.1:1', ANTHROPIC_API_KEY: 'key' };
 
 /** Opens the first of the files; the warnings with it. */
-async function open(files: Readonly<Record<string, string>>) {
+async function open(files: Readonly<Record<string, string>>, model?: string) {
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     writeFileSync(join(directory, name), text);
@@ -23,7 +23,7 @@ async function open(files: Readonly<Record<string, string>>) {
   const warnings: string[] = [];
   const file = join(directory, Object.keys(files)[0] ?? '');
   const warn = (message: string) => warnings.push(message);
-  const { agent, close } = await openAgent(file, { project: directory, environment, warn });
+  const { agent, close } = await openAgent(file, { project: directory, environment, warn, model });
   await close();
   return { agent, warnings: warnings.join('\n') };
 }
@@ -145,6 +145,38 @@ capabilities:
     });
     expect(agent.capabilities).toContain('compaction');
     expect(warnings).toMatch(/^cost_control: has no effect/);
+  });
+
+  it('load where the capability is the whole file, once a model is named', async () => {
+    const file = JSON.stringify({ ref: 'compaction', config: { strategy: 'auto', memory_tiers: null } });
+    await expect(open({ 'agent.json': file })).rejects.toThrow(/: model: /);
+    const { agent, warnings } = await open({ 'agent.json': file }, 'anthropic:claude-sonnet-4-5');
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings).toBe('');
+  });
+});
+
+describe('files of AgentScope', () => {
+  it('load with keys of newer versions, and tell of those without effect', async () => {
+    const keys = {
+      trigger_messages: 50,
+      reserved: 20_000,
+      keep_tokens: -1,
+      keep_tokens_min: 2_000,
+      keep_tokens_max: 8_000,
+      keep_tokens_ratio: 0.25,
+      truncate_args: null,
+      prune: { protect_tokens: 40_000 },
+    };
+    const { agent, warnings } = await open({
+      'agent.yaml': `model: anthropic:claude-sonnet-4-5\nfeatures: ${JSON.stringify({ compaction: keys })}`,
+    });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings.split('\n')).toEqual(
+      ['reserved', 'keep_tokens_min', 'keep_tokens_max', 'keep_tokens_ratio', 'prune'].map(
+        (key) => `${key}: has no effect here; delete it`,
+      ),
+    );
   });
 });
 

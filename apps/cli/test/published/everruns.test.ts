@@ -185,6 +185,17 @@ describe('Everruns from YAML alone', () => {
   ];
   it.each(rows)('%s', async (_, setting, effect) => effect(await run(setting)));
 
+  describe.each(['strategy: native', 'stages: [native]', 'strategy: summarization'])('%s', (words) => {
+    it.each([
+      ['begins nothing that only a later answer could use where it answers once', true],
+      ['begins ahead of time where it answers again', false],
+    ])('%s', async (_, once) => {
+      const setting = { files: config(words), talk: small(400), window: windowFor(small(400), 0.75), once };
+      const { asked } = await run(setting);
+      expect(asked.length + server.compactions > 0).toBe(!once);
+    });
+  });
+
   it.each(['compaction', 'session_history'])('infinity_context stands beside %s', async (other) => {
     const { told, capabilities } = await run({
       files: `capabilities: [infinity_context, ${other}]`,

@@ -66,10 +66,19 @@ interface Setting {
   readonly window?: number | null;
   readonly model?: string;
   readonly faults?: Faults;
+  /** The process ends after the answer. */
+  readonly once?: boolean;
 }
 
 /** Opens the agent of the files on a session that holds `talk`, and asks it one thing. */
-export async function run({ files, talk, window = 400_000, model = 'openai:gpt-5', faults = {} }: Setting) {
+export async function run({
+  files,
+  talk,
+  window = 400_000,
+  model = 'openai:gpt-5',
+  faults = {},
+  once = false,
+}: Setting) {
   const beside = typeof files === 'string' ? { 'agent.yaml': files } : files;
   for (const [name, text] of Object.entries(beside)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
@@ -89,6 +98,7 @@ export async function run({ files, talk, window = 400_000, model = 'openai:gpt-5
   const { agent, store, close } = await openAgent(join(directory, 'agent.yaml'), {
     environment,
     project: directory,
+    once,
     warn: (message) => told.push(message),
   });
   const context = RuntimeContext.of({ sessionId: 's' });

@@ -41,6 +41,13 @@ const sharedShape = {
   redact: z._default(redactSchema, true),
 };
 
+/** Keys of every preset beside its own. */
+const presetShape = {
+  ...sharedShape,
+  /** Summaries are written ahead of time, as with `summary.background`. */
+  background: z._default(z.boolean(), true),
+};
+
 const groupedShape = {
   ...sharedShape,
   /** When a reduction is due. What is named alone decides, of several triggers the nearest; 0 switches one off. */
@@ -131,9 +138,9 @@ export function writtenSchema<Common extends z.core.$ZodShape, Grouped extends z
     'preset',
     [
       z.strictObject({ preset: z.optional(z.undefined()), ...groupedShape, ...grouped, ...common }),
-      z.strictObject({ preset: z.literal('agentscope'), ...sharedShape, ...agentscopeShape, ...common }),
-      z.strictObject({ preset: z.literal('everruns'), ...sharedShape, ...everrunsShape, ...common }),
-      z.strictObject({ preset: z.literal('aura'), ...sharedShape, ...auraShape, ...common }),
+      z.strictObject({ preset: z.literal('agentscope'), ...presetShape, ...agentscopeShape, ...common }),
+      z.strictObject({ preset: z.literal('everruns'), ...presetShape, ...everrunsShape, ...common }),
+      z.strictObject({ preset: z.literal('aura'), ...presetShape, ...auraShape, ...common }),
     ],
     {
       error: ({ code }) =>
@@ -176,7 +183,12 @@ function resolved(written: Written): ResolvedCompactionConfig {
   const shared = { contextWindow, redact, model, counter, preset };
   if (preset !== undefined) {
     const map: (written: never) => PresetSettings = PRESETS[preset].map;
-    return completeSchema.parse({ ...shared, ...map(written as never) });
+    const { summary, ...mapped } = map(written as never);
+    return completeSchema.parse({
+      ...shared,
+      ...mapped,
+      summary: { ...summary, background: written.background },
+    });
   }
   const { trigger, target, keep, summary, saving, stages } = written;
   return completeSchema.parse({ ...shared, trigger, target, keep, summary, saving, stages });

@@ -77,7 +77,13 @@ function namesOf({ model, ...written }: FileOutput): ParsedCompactionConfig {
 /** Keys that one preset alone has, in snake_case. */
 const OWN_KEYS = Object.entries(PRESETS).map(([preset, { shape }]) => ({
   preset,
-  keys: new Set(Object.keys(shape).flatMap((key) => (key === 'summaryPrompt' ? [] : toSnakeCase(key)))),
+  keys: new Set(
+    Object.keys(shape).flatMap((key) =>
+      Object.values(PRESETS).filter((other) => Object.hasOwn(other.shape, key)).length > 1
+        ? []
+        : toSnakeCase(key),
+    ),
+  ),
 }));
 
 /** Names the preset of a configuration that was written for another system: nobody else has its keys. */
@@ -85,7 +91,9 @@ function withPreset(config: unknown): unknown {
   if (typeof config !== 'object' || config === null || Object.hasOwn(config, 'preset')) return config;
   const written = Object.keys(config);
   const [own, other] = OWN_KEYS.filter(({ keys }) => written.some((key) => keys.has(key)));
-  return own === undefined || other !== undefined ? config : { preset: own.preset, ...config };
+  // AgentScope has a prune too, without effect here: alone it is Aura's.
+  const preset = own?.preset ?? (written.includes('prune') ? 'aura' : undefined);
+  return preset === undefined || other !== undefined ? config : { preset, ...config };
 }
 
 /**

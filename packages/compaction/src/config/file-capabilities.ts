@@ -1,8 +1,9 @@
-import { type Capability, parseFileConfig } from '@x/core';
+import { type Capability, parseFileConfig, toSnakeCase } from '@x/core';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { toolResultEviction } from '../eviction/tool-result-eviction.js';
 import type { ParsedCompactionConfig } from './compaction-file.js';
+import { withoutEffectInAgentscope } from './presets/agentscope.js';
 import { type CompactionConfigSources, resolveCompactionConfig } from './resolve-compaction-config.js';
 import { resolveSummarizer, type SummarizerSources } from './resolve-summarizer.js';
 
@@ -12,7 +13,10 @@ export type FileCapabilityFactory = (config: unknown) => Capability;
 /** Tables of prompts and summarizers by name, and the values for keys that an agent's file leaves out. */
 export interface CompactionFactoryOptions
   extends SummarizerSources,
-    Omit<CompactionConfigSources, 'frontMatter'> {}
+    Omit<CompactionConfigSources, 'frontMatter'> {
+  /** `false`: no summary is begun ahead of time, whatever files say. For a program that ends after one answer. */
+  readonly background?: false | undefined;
+}
 
 /**
  * Makes factories by the names that files use, to be registered where capabilities are looked up. Unless `sources` say
@@ -23,13 +27,14 @@ export interface CompactionFactoryOptions
 export function createCompactionFactories(sources: CompactionFactoryOptions = { defaultModel: 'own' }): {
   readonly [Name in 'compaction' | 'tool_result_eviction']: FileCapabilityFactory;
 } {
-  const { file, fileName, defaults } = sources;
+  const { file, fileName, defaults, background } = sources;
   // A mistake in what holds for all is told at once, and not as one of an agent's file.
   resolveCompactionConfig({ file, fileName, defaults });
   return {
     compaction(config) {
       const frontMatter = { features: { compaction: config } };
-      return compactionOf(resolveCompactionConfig({ frontMatter, file, fileName, defaults }), sources);
+      const parsed = resolveCompactionConfig({ frontMatter, file, fileName, defaults });
+      return compactionOf(background === false ? withoutBackground(parsed) : parsed, sources);
     },
     tool_result_eviction: (config) =>
       toolResultEviction(
@@ -38,10 +43,20 @@ export function createCompactionFactories(sources: CompactionFactoryOptions = { 
   };
 }
 
+function withoutBackground({ options, ...names }: ParsedCompactionConfig): ParsedCompactionConfig {
+  if (options.preset !== undefined) return { ...names, options: { ...options, background: false } };
+  return { ...names, options: { ...options, summary: { ...options.summary, background: false } } };
+}
+
 function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources): Capability {
   const { options } = parsed;
-  if (options.preset === 'everruns' && options.costControl !== undefined) {
+  if (options.preset === 'everruns' && options.costControl) {
     sources.onWarning?.('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
+  }
+  if (options.preset === 'agentscope') {
+    for (const key of withoutEffectInAgentscope.filter((name) => options[name] != null)) {
+      sources.onWarning?.(`${toSnakeCase(key)}: has no effect here; delete it`);
+    }
   }
   const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
   const writer = model === undefined ? {} : { model };

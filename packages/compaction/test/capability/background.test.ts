@@ -144,6 +144,7 @@ describe('a summary in the background', () => {
   it.each<[string, CompactionCapabilityConfig]>([
     ['without a model', { model: null }],
     ['where it is switched off', { summary: { background: false } }],
+    ['where it is switched off beside a preset', { preset: 'everruns', background: false }],
   ])('is not begun %s', async (_, config) => {
     const agent = conversation(
       modelOf(() => GOOD_SUMMARY),

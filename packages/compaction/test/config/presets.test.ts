@@ -24,6 +24,7 @@ const everruns: readonly object[] = [
     summarization: { model: null, preserve: ['decisions'], instructions: null },
     memory_tiers: { hot_messages: 20, warm_messages: 100 },
   },
+  { strategy: 'auto', memory_tiers: null, cost_control: null },
 ];
 const aura: readonly object[] = [
   { threshold: 80, keep_last_messages: 10, trim_threshold: 50, agent: 'Compaction' },
@@ -33,6 +34,15 @@ const aura: readonly object[] = [
 const agentscope: readonly object[] = [
   { trigger_messages: 30, keep_messages: 10, truncate_args: { max_arg_length: 2_000 } },
   { trigger_tokens: 80_000, keep_tokens: 8_000, flush_before_compact: true, offload_before_compact: false },
+  { trigger_messages: 30, truncate_args: null, summary_prompt: null, keep_tokens: -1 },
+  {
+    trigger_messages: 50,
+    reserved: 20_000,
+    keep_tokens_min: 2_000,
+    keep_tokens_max: 8_000,
+    keep_tokens_ratio: 0.25,
+    prune: { protect_tokens: 40_000 },
+  },
 ];
 
 describe('a preset', () => {
@@ -126,6 +136,23 @@ describe('everruns', () => {
     expect(results(outcome.messages).slice(-10)).toEqual(results(talk).slice(-10));
     const [first] = results(outcome.messages);
     expect(textOf(first?.content ?? [])).toMatch(/line 0\n[\s\S]*line 299/);
+  });
+
+  it.each(['activate_skill', 'load_skill'])('never masks the instructions of %s', async (name) => {
+    const skill = lines(200);
+    const messages = [
+      userMessage('go'),
+      ...rounds(1, () => ({ name, output: skill })),
+      ...rounds(30, () => ({ output: lines(200) })),
+    ];
+    const { outcome, worked } = await reduce(
+      { preset: 'everruns', strategy: 'observation_masking', contextWindow: meter.messages(messages) },
+      messages,
+    );
+    expect(worked).toEqual(['mask_outputs']);
+    const results = outcome.messages.filter(({ role }) => role === 'tool').map(textOf);
+    expect(results[0]).toBe(skill);
+    expect(results[1]).not.toBe(skill);
   });
 
   it('is due at its share of the window, and never with proactive: false', async () => {

@@ -7,6 +7,16 @@ import { countSchema, wordsSchema } from '../stage-schemas.js';
 const KEPT = 20;
 const DUE_TOKENS = 80_000;
 
+/** Keys of newer versions of AgentScope: taken, and without effect; files are warned of them. */
+const withoutEffect = {
+  reserved: z.nullish(z.number()),
+  keepTokensMin: z.nullish(z.number()),
+  keepTokensMax: z.nullish(z.number()),
+  keepTokensRatio: z.nullish(z.number()),
+  prune: z.nullish(z.looseObject({})),
+};
+export const withoutEffectInAgentscope = Object.keys(withoutEffect) as (keyof typeof withoutEffect)[];
+
 /** Keys of AgentScope's `CompactionConfig`, with its defaults; 0 switches a trigger off. */
 export const agentscopeShape = {
   /** Due at this many messages. */
@@ -15,14 +25,15 @@ export const agentscopeShape = {
   triggerTokens: z.optional(countSchema),
   /** Messages that a summary leaves as they are. Default 20, fewer where `triggerMessages` is no larger. */
   keepMessages: z.optional(countSchema),
-  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. */
-  keepTokens: z._default(countSchema, 0),
+  /** When not 0: tokens that a summary leaves as they are, in place of `keepMessages`. -1, which AgentScope computes, counts as 0. */
+  keepTokens: z._default(z.int().check(z.minimum(-1)), 0),
   /** Replaces the instructions to the model; `{messages}` stands for the conversation. */
-  summaryPrompt: z.optional(wordsSchema),
-  /** Cuts long string arguments of old tool calls; left out, none are cut. */
+  summaryPrompt: z.nullish(wordsSchema),
+  /** Cuts long string arguments of old tool calls; left out or `null`, none are cut. */
   truncateArgs: z._default(
     z.union([
       z.literal(false),
+      z.null(),
       z.strictObject({
         triggerMessages: z._default(countSchema, 25),
         triggerTokens: z._default(countSchema, 40_000),
@@ -34,6 +45,7 @@ export const agentscopeShape = {
     ]),
     false,
   ),
+  ...withoutEffect,
 };
 
 /** Names AgentScope's keys for what the grouped configuration calls otherwise. */
@@ -55,7 +67,7 @@ export function fromAgentscope(
   return {
     trigger: { messages: triggerMessages, tokens: triggerTokens },
     keep: keepTokens > 0 ? { tokens: keepTokens } : { messages: config.keepMessages ?? kept },
-    summary: { prompt: summaryPrompt },
+    summary: { prompt: summaryPrompt ?? undefined },
     stages: ['cut_unseen', ...(args ? [truncateArgs(args)] : []), 'summarize', 'drop_oldest'],
   };
 }

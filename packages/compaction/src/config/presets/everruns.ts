@@ -7,6 +7,9 @@ import { countSchema, wordsSchema } from '../stage-schemas.js';
 /** Messages that Everruns' summary leaves as they are. */
 const KEPT = 10;
 
+/** Tools whose outputs Everruns never masks: a skill's instructions hold until the end. The second is the one of this project. */
+const NEVER_MASKED = ['activate_skill', 'load_skill'];
+
 /** Keys of Everruns' `infinity_context` capability, with its defaults. */
 export const infinityContextSchema = z.strictObject({
   /** Tokens from which on the conversation is reduced, where the share of the window is not less. */
@@ -56,11 +59,11 @@ export const everrunsShape = {
   /** Replaces the instructions to the model, in words. */
   summaryPrompt: z.optional(wordsSchema),
   /** Hot messages stay verbatim, tool outputs of warm ones are masked, a summary stands for the rest. */
-  memoryTiers: z.optional(
+  memoryTiers: z.nullish(
     z.strictObject({ hotMessages: z._default(countSchema, 20), warmMessages: z._default(countSchema, 100) }),
   ),
   /** Taken from newer files of Everruns, and without effect; files are warned of it. */
-  costControl: z.optional(z.looseObject({})),
+  costControl: z.nullish(z.looseObject({})),
 };
 
 /** Names Everruns' keys for what the grouped configuration calls otherwise. */
@@ -92,6 +95,7 @@ export function fromEverruns(
   const masking = maskOutputs({
     keepRecentToolOutputs,
     format: summaryFormat,
+    excludeTools: NEVER_MASKED,
     ...(tiers ? { keepRecentMessages: tiers.hotMessages } : {}),
   });
   const stages = {
