@@ -8,6 +8,9 @@ const RENEWAL_MS = 5_000;
 const POLL_MS = 20;
 const HELD = 'held';
 
+/** By workspace and name, what the next task of this process waits for: leases go by clocks, which may be wrong. */
+const tails = new WeakMap<Workspace, Map<string, Promise<unknown>>>();
+
 /**
  * Runs `task` alone, among all that use the workspace: by its lock, or by files where it has none.
  * `check` throws when the lock was lost; call it right before a write that would do harm then.
@@ -23,7 +26,17 @@ export async function exclusively<T>(
   if (workspace.lock !== undefined) {
     return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs });
   }
-  return withLease(workspace, name, task, timeoutMs);
+  const names = tails.get(workspace) ?? new Map<string, Promise<unknown>>();
+  tails.set(workspace, names);
+  const before = names.get(name) ?? Promise.resolve();
+  const result = before.then(() => withLease(workspace, name, task, timeoutMs));
+  const tail = result
+    .catch(() => {})
+    .then(() => {
+      if (names.get(name) === tail) names.delete(name);
+    });
+  names.set(name, tail);
+  return result;
 }
 
 /**
@@ -89,7 +102,8 @@ async function runUnder<T>(
   } finally {
     clearInterval(timer);
     await renewal;
-    await workspace.write(path, '');
+    // The task is done: a lease that cannot be ended runs out by itself.
+    await workspace.write(path, '').catch(() => {});
   }
 }
 

@@ -81,19 +81,29 @@ function compactingFrom(
   const management = { context_management: [{ type: 'compaction', compact_threshold: threshold }] };
   return async (url, init) => {
     if (typeof init?.body !== 'string') return await fetch(url, init);
-    const body = JSON.parse(init.body) as JsonObject;
-    const input = objectsIn(body.input).map(restored);
     const { pathname } = new URL(url instanceof Request ? url.url : url);
-    const answers = pathname.endsWith('/responses') && input.at(-1)?.type !== 'compaction_trigger';
+    const isAnswer = pathname.endsWith('/responses');
+    // Embeddings, speech and the like have an `input`, too.
+    if (!isAnswer && !pathname.endsWith('/responses/compact')) return await fetch(url, init);
+    const body = JSON.parse(init.body) as JsonObject;
+    const input = Array.isArray(body.input)
+      ? body.input.map((item) => (isObject(item) ? restored(item as JsonObject) : item))
+      : body.input;
+    const last = objectsIn(input).at(-1);
+    const answers = isAnswer && last?.type !== 'compaction_trigger';
     const sent = JSON.stringify({ ...body, input, ...(answers ? management : {}) });
     const response = await fetch(url, { ...init, body: sent });
     if (!answers || !response.ok || response.body === null) return response;
-    const { status, headers } = response;
+    const { status } = response;
+    const headers = new Headers(response.headers);
+    // Of the bytes that came, which are other ones now.
+    headers.delete('content-length');
+    headers.delete('content-encoding');
     if (headers.get('content-type')?.includes('event-stream')) {
       return new Response(withCarriedItems(response.body), { status, headers });
     }
     const answer = (await response.json()) as JsonObject;
-    return Response.json({ ...answer, output: objectsIn(answer.output).map(carried) }, { status });
+    return Response.json({ ...answer, output: objectsIn(answer.output).map(carried) }, { status, headers });
   };
 }
 

@@ -242,3 +242,23 @@ it('posts to the endpoint of a resource of Azure', async () => {
   await fromAiSdk(azure as never, { compact }).compact?.({ messages: older, tools: [] });
   expect(server.requests[0]?.url).toBe('/openai/v1/responses/compact?api-version=v1');
 });
+
+it('has the server compact within answers alone, and leaves other requests and headers as they are', async () => {
+  const sent: unknown[] = [];
+  const { fetch } = openaiCompaction({
+    threshold: 1_000,
+    fetch: async (_, init) => {
+      sent.push(JSON.parse(String(init?.body)));
+      return Response.json({ output: [] }, { headers: { 'x-request-id': 'r-1' } });
+    },
+  });
+  const post = (path: string, body: object) =>
+    fetch(`https://api.openai.com/v1/${path}`, { method: 'POST', body: JSON.stringify(body) });
+  const embeddings = { model: 'e', input: ['hello', 'world'] };
+  await post('embeddings', embeddings);
+  await post('chat/completions', { messages: [] });
+  const answer = await post('responses', { input: 'What I ask' });
+  expect(sent).toEqual([embeddings, { messages: [] }, expect.objectContaining({ input: 'What I ask' })]);
+  expect(sent[2]).toHaveProperty('context_management');
+  expect(answer.headers.get('x-request-id')).toBe('r-1');
+});

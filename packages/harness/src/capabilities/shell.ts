@@ -152,12 +152,12 @@ async function storagesBelow(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   signal.throwIfAborted();
-  const now = await stat(directory, { bigint: true }).catch(() => undefined);
+  const now = await stat(directory, { bigint: true }).catch(gone);
   if (now === undefined) return [];
   const { ino, ctimeNs } = now;
   let known = folders.get(directory);
   if (known?.ino !== ino || known.ctimeNs !== ctimeNs) {
-    const entries = await readdir(directory, { withFileTypes: true }).catch(() => []);
+    const entries = (await readdir(directory, { withFileTypes: true }).catch(gone)) ?? [];
     const below = entries.filter((entry) => entry.isDirectory() && !SKIPPED.includes(entry.name));
     known = { ino, ctimeNs, names: below.map(({ name }) => name) };
     if (ctimeNs < BigInt(Date.now() - TICK_MS) * 1_000_000n) folders.set(directory, known);
@@ -167,6 +167,11 @@ async function storagesBelow(
     return name.toLowerCase() === STORAGE ? [place] : storagesBelow(place, folders, signal);
   });
   return (await Promise.all(found)).flat();
+}
+
+/** Takes a folder for empty that is gone, or that nobody here may read. Any other failure would show what it holds. */
+function gone(error: NodeJS.ErrnoException): undefined {
+  if (!['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'].includes(error.code ?? '')) throw error;
 }
 
 interface RunOptions {

@@ -9,6 +9,8 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs';
+import fs from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { RuntimeContext } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
@@ -198,6 +200,36 @@ describe('what other agents keep below the directory', () => {
     expect(await next()).toEqual([join(cwd, 'a/b/.x'), join(cwd, 'moved/d/.X')]);
     rmSync(join(cwd, 'a'), { recursive: true });
     expect(await next()).toEqual([join(cwd, 'moved/d/.X')]);
+  });
+
+  it('keeps a command from running where a folder could not be read, and forgets nothing of it', async () => {
+    const cwd = scratch();
+    mkdirSync(join(cwd, 'a/.x'), { recursive: true });
+    const told: (readonly string[])[] = [];
+    const executor: Executor = {
+      name: 'spy',
+      execution(_, __, hidden = []) {
+        told.push(hidden);
+        return { file: 'true', args: [] };
+      },
+    };
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60_000 });
+    onTestFinished(() => void vi.useRealTimers());
+    const execute = shell({ executor, cwd }).tools?.[0];
+    const scope = { workspace: new LocalWorkspace(cwd), signal: new AbortController().signal };
+    const { readdir } = fs;
+    const failed = Object.assign(new Error('too many open files'), { code: 'EMFILE' });
+    fs.readdir = (() => Promise.reject(failed)) as typeof readdir;
+    syncBuiltinESMExports();
+    try {
+      await expect(Promise.resolve(execute?.run({ command: 'true' }, scope as never))).rejects.toBe(failed);
+    } finally {
+      fs.readdir = readdir;
+      syncBuiltinESMExports();
+    }
+    expect(told).toEqual([]);
+    await execute?.run({ command: 'true' }, scope as never);
+    expect(told[0]).toContain(join(cwd, 'a/.x'));
   });
 
   it('is not looked for once the call is given up', async () => {

@@ -1,6 +1,6 @@
 import { utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readText, SessionKey, textOf, userMessage } from '@x/core';
+import { readText, SessionKey, textOf, userMessage, type Workspace, WorkspaceError } from '@x/core';
 import { WorkspaceSessionLog } from '@x/core/node';
 import { describe, expect, it } from 'vitest';
 import { exclusively } from '../../src/exclusively.js';
@@ -125,4 +125,39 @@ it('a workspace that cannot exclude others is still safe within a process', asyn
     if (path.endsWith('.md')) text += Buffer.from(await workspace.read(path)).toString('utf8');
   }
   expect(text.match(/fact-\d/g)?.sort()).toEqual(facts);
+});
+
+describe('a lease in a workspace without locks', () => {
+  /** Hears of every file after it was written. */
+  const hearing = (workspace: TestWorkspace, written: (path: string, bytes: number) => Promise<void>) =>
+    new Proxy<Workspace>(withoutLock(workspace), {
+      get(target, name) {
+        if (name !== 'write') return Reflect.get(target, name);
+        return async (...parameters: Parameters<Workspace['write']>) => {
+          await target.write(...parameters);
+          await written(parameters[0], parameters[1].length);
+        };
+      },
+    });
+
+  it('lets one task of a process in at a time, whatever the clock of its files says', async () => {
+    const workspace = await testWorkspace();
+    const behind = hearing(workspace, (path) => utimes(join(workspace.root, path), 0, 0));
+    let inside = 0;
+    const most: number[] = [];
+    const task = async () => {
+      most.push(++inside);
+      for (const _ of Array(20)) await workspace.stat('none');
+      inside--;
+    };
+    await Promise.all([exclusively(behind, 'm', task), exclusively(behind, 'm', task)]);
+    expect(most).toEqual([1, 1]);
+  });
+
+  it('fails no task that is done where it cannot be ended', async () => {
+    const failing = hearing(await testWorkspace(), async (path, bytes) => {
+      if (bytes === 0) throw new WorkspaceError('workspace_io', path, 'lost');
+    });
+    expect(await exclusively(failing, 'm', async () => 'done')).toBe('done');
+  });
 });
