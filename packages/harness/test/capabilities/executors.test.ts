@@ -219,7 +219,7 @@ describe('what other agents keep below the directory', () => {
     const scope = { workspace: new LocalWorkspace(cwd), signal: new AbortController().signal };
     const { readdir } = fs;
     const failed = Object.assign(new Error('too many open files'), { code: 'EMFILE' });
-    fs.readdir = (() => Promise.reject(failed)) as typeof readdir;
+    fs.readdir = (() => Promise.reject(failed)) as unknown as typeof readdir;
     syncBuiltinESMExports();
     try {
       await expect(Promise.resolve(execute?.run({ command: 'true' }, scope as never))).rejects.toBe(failed);
