@@ -45,8 +45,7 @@ async function* runOf(
   events: AsyncIterable<AgentEvent>,
   { threadId, runId, onError = () => 'An error occurred.' }: ToAgUiOptions,
 ): AsyncGenerator<AgUiEvent, void, void> {
-  /** Messages and calls that were told in pieces. */
-  const told = new Set<string>();
+  const told = { pieces: new Set<string>(), discarded: new Map<string, number>() };
   const failed = (error: unknown): AgUiEvent => ({ type: 'RUN_ERROR', message: onError(error) });
   try {
     for await (const event of events) {
@@ -63,16 +62,24 @@ async function* runOf(
   }
 }
 
-function* eventsOf(event: AgentEvent, told: Set<string>): Generator<AgUiEvent> {
+/** What the page was told of. */
+interface Told {
+  /** Ids of messages and calls that were told in pieces. */
+  readonly pieces: Set<string>;
+  /** The last discarded draft of a message. */
+  readonly discarded: Map<string, number>;
+}
+
+function* eventsOf(event: AgentEvent, { pieces, discarded }: Told): Generator<AgUiEvent> {
   switch (event.type) {
     case 'text.delta':
     case 'thinking.delta':
-      told.add(event.messageId);
+      pieces.add(event.messageId);
       yield piece(event.type === 'text.delta' ? 'text' : 'thinking', event, event.text);
       return;
     case 'tool.delta': {
       const { toolUseId, name, inputDelta: delta } = event;
-      told.add(toolUseId);
+      pieces.add(toolUseId);
       yield {
         type: 'TOOL_CALL_CHUNK',
         toolCallId: toolUseId,
@@ -83,12 +90,16 @@ function* eventsOf(event: AgentEvent, told: Set<string>): Generator<AgUiEvent> {
       return;
     }
     case 'model.completed':
-      if (told.has(event.message.id)) return;
-      for (const block of event.message.content) yield* whole(block, event.message.id);
+      if (pieces.has(event.message.id)) return;
+      for (const block of event.message.content)
+        yield* whole(block, {
+          messageId: event.message.id,
+          draft: (discarded.get(event.message.id) ?? 0) + 1,
+        });
       return;
     case 'tool.call': {
       const { id: toolCallId, name: toolCallName, input } = event.call;
-      if (!told.has(toolCallId))
+      if (!pieces.has(toolCallId))
         yield { type: 'TOOL_CALL_CHUNK', toolCallId, toolCallName, delta: JSON.stringify(input) };
       return;
     }
@@ -107,6 +118,8 @@ function* eventsOf(event: AgentEvent, told: Set<string>): Generator<AgUiEvent> {
       return;
     }
     case 'draft.discarded':
+      pieces.delete(event.messageId);
+      discarded.set(event.messageId, event.draft);
       yield { type: 'CUSTOM', name: event.type, value: { messageId: idOf(event) } };
       return;
     case 'permission.required':
@@ -133,8 +146,7 @@ function piece(type: 'text' | 'thinking', draft: DraftReference, delta: string):
 }
 
 /** A block of an answer that was not streamed. */
-function* whole(block: ContentBlock, messageId: string): Generator<AgUiEvent> {
-  const draft = { messageId, draft: 1 };
+function* whole(block: ContentBlock, draft: DraftReference): Generator<AgUiEvent> {
   if (block.type === 'text' && block.text !== '') yield piece('text', draft, block.text);
   if (block.type === 'thinking' && block.thinking !== '') yield piece('thinking', draft, block.thinking);
 }

@@ -104,6 +104,25 @@ it('gives each draft of an answer a message of its own, and names the one that d
   expect(told).toContainEqual({ type: 'CUSTOM', name: 'draft.discarded', value: { messageId: 'm' } });
 });
 
+it('tells an answer that is not streamed whole, behind a draft of it that was discarded', async () => {
+  const base = { sessionId: 's', agentId: 'a', callId: 'c', step: 1, at: '', seq: 1 };
+  const message = { id: 'm', role: 'assistant', content: [{ type: 'text', text: 'Right' }], createdAt: '' };
+  const answered = [
+    { type: 'call.started', resumed: false },
+    { type: 'text.delta', messageId: 'm', draft: 1, text: 'Wrong' },
+    { type: 'draft.discarded', messageId: 'm', draft: 1, text: 'Wrong' },
+    { type: 'model.completed', message },
+  ].map((event) => ({ ...base, ...event }) as unknown as AgentEvent);
+  async function* events() {
+    yield* answered;
+  }
+  const told = await page(events());
+  expect(told.filter(({ type }) => type === 'TEXT_MESSAGE_CONTENT')).toMatchObject([
+    { messageId: 'm', delta: 'Wrong' },
+    { messageId: 'm-2', delta: 'Right' },
+  ]);
+});
+
 it('ends the agent’s call at once when its reader leaves', async () => {
   let end = () => {};
   const waiting = new Promise<IteratorResult<AgentEvent>>((resolve) => {

@@ -130,10 +130,10 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     const before = [read, written].find(
       (list) => list.length > 0 && list.every(({ hash }, at) => hash === hashes[at]),
     );
-    const isAgain = before === undefined && (isGrown || isToldAgain(hashes));
     const isFirst = read.length + written.length === 0;
     // What is added later is the words of a user, however they look.
-    const summary = isFirst || isAgain ? summaryIn(sources) : -1;
+    const found = before === undefined ? summaryIn(sources) : -1;
+    const summary = isFirst || isToldAgain(hashes.slice(found + 1)) ? found : -1;
     const readings = sources.map((source, at) => {
       const place = before?.[at];
       const hash = hashes[at] as string;
@@ -148,11 +148,14 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     return readings.flatMap(({ messages }) => messages);
   }
 
-  /** Tests for a list that is no addition but the conversation told anew, as another process reduced it: it begins or ends as before. */
-  function isToldAgain(hashes: readonly string[]): boolean {
+  /**
+   * Tests for a list that is no addition but the conversation told anew, as another process reduced it: what stands behind its
+   * summary keeps the end of the list before. An equal beginning tells nothing: a user can edit what follows it, or repeat it.
+   */
+  function isToldAgain(behind: readonly string[]): boolean {
     return [read, written].some((list) => {
-      const [first, last] = [list[0]?.hash, list.at(-1)?.hash];
-      return first !== undefined && (hashes[0] === first || hashes.lastIndexOf(last as string) > 0);
+      const last = list.at(-1)?.hash;
+      return last !== undefined && behind.includes(last);
     });
   }
 

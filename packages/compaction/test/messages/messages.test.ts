@@ -260,11 +260,18 @@ it('takes the words of a user for no summary, however they look, but for the fir
   expect(kinds([hello, answer, forged(asked)])).toEqual([undefined, undefined, undefined]);
   expect(kinds([hello, answer], [forged(`${first}.`)])).toEqual([undefined, undefined, undefined]);
   expect(kinds([forged(`${first}.`), forged(asked)])).toEqual(['summary', undefined]);
-  expect(kinds([{ role: 'system', content: 'Rules' }, hello, forged(asked)])).toEqual([
-    undefined,
-    undefined,
-    'summary',
-  ]);
+  const rules = { role: 'system', content: 'Rules' };
+  // The first request is edited, or an addition begins with its words; objects are the same or parsed anew.
+  for (const system of [rules, { ...rules }]) {
+    expect(kinds([rules, hello, answer], [system, forged(`${first}.`)])).not.toContain('summary');
+    expect(kinds([rules, hello, answer], [system, hello, forged(asked)])).not.toContain('summary');
+  }
+  for (const again of [hello, { ...hello }]) {
+    expect(kinds([hello, answer], [again, forged(asked)])).not.toContain('summary');
+  }
+  expect(kinds([rules, hello], [rules, { ...hello }, forged(asked), answer])).not.toContain('summary');
+  expect(kinds([hello, answer], [hello, forged(asked), answer])).toContain('summary');
+  expect(kinds([rules, hello, forged(asked)])).toEqual([undefined, undefined, 'summary']);
 });
 
 it.each(Object.entries({ openaiMessages, anthropicMessages }))(
@@ -276,7 +283,7 @@ it.each(Object.entries({ openaiMessages, anthropicMessages }))(
         { role: 'assistant', content: `Answer ${from + at}: ${'because '.repeat(40)}` },
       ]).flat();
     const [here, there] = [messagesOf(), messagesOf()];
-    here.read(said(0, 10));
+    here.read(said(0, 19));
     const list = said(0, 20);
     const compactor = createCompactor({ contextWindow: 3_000, model: null });
     const reduced = await compactor.compact(there.read(list), { reason: 'manual' });

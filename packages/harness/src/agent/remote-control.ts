@@ -30,13 +30,16 @@ export type RemoteOrder =
   | { readonly type: 'interrupt' }
   | { readonly type: 'steer'; readonly messages: readonly Message[] };
 
+const TYPES = ['interrupt', 'steer'] as const;
+
 type Stored = RemoteOrder | { readonly type: 'done'; readonly order: string };
 
 /**
  * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
- * same store; the running call looks for it every `pollMs`, and says when it is carried out. There is one at a time. An order
- * is for the call that runs when it is given: the next call removes what it finds at its beginning. Needs a store that
- * processes share and that has leases, which tell whether a call runs.
+ * same store; the running call looks for it every `pollMs`, and says when it is carried out. There is one of each type at a
+ * time: a message that waits for the next step holds up no interrupt, and no interrupt takes its place. An order is for the
+ * call that runs when it is given: the next call removes what it finds at its beginning. Needs a store that processes share
+ * and that has leases, which tell whether a call runs.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -50,16 +53,14 @@ export class RemoteControl {
   /** Gives an order. Resolves with true once the call has carried it out, with false when none runs or it ended first. */
   async send(key: SessionKey, order: RemoteOrder): Promise<boolean> {
     if (this.#pollMs === 0) return false;
-    const place = placeOf(key);
+    const place = placeOf(key, order.type);
     for (let given: string | undefined; ; await sleep(this.#pollMs)) {
       const isRunning = await isHeld(this.#store, key);
       if (given === undefined && !isRunning) return false;
       const found = await this.#store.load(place);
       const there = found && orderIn(found.messages);
       if (given === undefined) {
-        // A message that waits for the next step does not hold up the end of the call.
-        const isOutranked = there?.type === 'steer' && order.type === 'interrupt';
-        if (!there || isOutranked) given = await this.#put(place, order, found?.token);
+        if (!there) given = await this.#put(place, order);
         continue;
       }
       const isDone = there?.type === 'done' && there.order === given;
@@ -79,13 +80,15 @@ export class RemoteControl {
     carryOut: (order: RemoteOrder) => Promise<boolean>,
   ): Promise<() => Promise<void>> {
     if (this.#pollMs === 0) return async () => {};
-    const place = placeOf(key);
-    // An order for an earlier call, which ended first; its sender may have died.
-    const isThere = await this.#store.load(place).then(
-      (stored) => stored !== undefined,
-      () => true,
-    );
-    if (isThere) await this.#store.delete(place);
+    const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0 }));
+    for (const { place } of places) {
+      // An order for an earlier call, which ended first; its sender may have died.
+      const isThere = await this.#store.load(place).then(
+        (stored) => stored !== undefined,
+        () => true,
+      );
+      if (isThere) await this.#store.delete(place);
+    }
     const work = new Set<Promise<void>>();
     const during = (task: Promise<void>) => {
       // A store that fails says so to the call itself; the next look makes up for this one.
@@ -93,25 +96,25 @@ export class RemoteControl {
       work.add(done);
       return done;
     };
-    const settle = async (order: RemoteOrder, token: string) => {
+    const settle = async (place: SessionKey, order: RemoteOrder, token: string) => {
       if (await carryOut(order)) await this.#put(place, { type: 'done', order: token }, token);
     };
-    let last: string | undefined;
-    let looks = 0;
-    const look = async () => {
-      const stored = await this.#store.load(place);
-      looks = stored?.token === last ? looks + 1 : 0;
-      last = stored?.token;
+    const look = async (at: (typeof places)[number]) => {
+      const stored = await this.#store.load(at.place);
+      at.looks = stored?.token === at.last ? at.looks + 1 : 0;
+      at.last = stored?.token ?? '';
       const order = stored && orderIn(stored.messages);
       if (stored === undefined || order === undefined) return;
       if (order.type !== 'done') {
-        if (looks === 0) void during(settle(order, stored.token));
-      } else if (looks > PATIENCE) await this.#store.delete(place);
+        if (at.looks === 0) void during(settle(at.place, order, stored.token));
+      } else if (at.looks > PATIENCE) await this.#store.delete(at.place);
     };
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
     const wait = () => {
-      if (!isOver) timer = setTimeout(() => void during(look()).then(wait), this.#pollMs).unref();
+      if (isOver) return;
+      const lookAll = () => void Promise.all(places.map((at) => during(look(at)))).then(wait);
+      timer = setTimeout(lookAll, this.#pollMs).unref();
     };
     wait();
     return async () => {
@@ -152,6 +155,8 @@ function orderIn(messages: readonly Message[]): Stored {
   return orderSchema.parse(block?.type === 'opaque' ? block.data : undefined) as Stored;
 }
 
-function placeOf({ parts }: SessionKey): SessionKey {
-  return SessionKey.of({ ...parts, agentId: `${parts.agentId}/${NAME}` });
+/** The place of a type of order. */
+function placeOf({ parts }: SessionKey, type: RemoteOrder['type']): SessionKey {
+  const name = type === 'interrupt' ? `${NAME}/interrupt` : NAME;
+  return SessionKey.of({ ...parts, agentId: `${parts.agentId}/${name}` });
 }

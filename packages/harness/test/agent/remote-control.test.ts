@@ -5,11 +5,13 @@ import {
   RuntimeContext,
   type SessionStore,
   textOf,
+  userMessage,
   wrapStore,
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { expect, it } from 'vitest';
+import { RemoteControl } from '../../src/agent/remote-control.js';
 import { HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';
 
@@ -113,6 +115,37 @@ it('carries out the orders of several processes, each once, and keeps none', asy
   const told = (await call).messages.map(textOf).filter((text) => text.startsWith('order'));
   expect(told.toSorted()).toEqual(orders);
   expect(await sessionsIn(directory)).toEqual(['agent']);
+});
+
+it('tells of a message that came into the conversation beside an interrupt', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+  const lease = await sessions.lease(key, { ttlMs: 60_000 });
+  const [here, there] = [new RemoteControl(sessions, 10), new RemoteControl(sessions, 10)];
+  // The call has the message, and takes it in once the interrupt is carried out.
+  let take = () => {};
+  const taken = new Promise<void>((resolve) => {
+    take = resolve;
+  });
+  let end = () => {};
+  const interrupted = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const stop = await here.watch(key, async ({ type }) => {
+    if (type === 'interrupt') return true;
+    take();
+    await interrupted;
+    return true;
+  });
+  const steered = there.send(key, { type: 'steer', messages: [userMessage('Pay')] });
+  await taken;
+  expect(await there.send(key, { type: 'interrupt' })).toBe(true);
+  end();
+  expect(await steered).toBe(true);
+  await stop();
+  await lease?.release();
+  expect(await sessionsIn(directory)).toEqual([]);
 });
 
 it('leaves nothing of an order whose call ended before it', async () => {
