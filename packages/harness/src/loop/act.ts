@@ -59,6 +59,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
       waits = batch.length === 0;
       const effects = batch.filter(hasEffect).map(({ use }) => use.id);
       if (effects.length > 0) await call.protect(effects);
+      // One that only reads may store the session itself, as a tool does that gives work to a subagent.
+      else call.mark(batch.map(({ use }) => use.id));
       begun = batch.map(({ use }) => use.id);
       const approvals = approvalsOf(
         state,

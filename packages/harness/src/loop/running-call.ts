@@ -255,9 +255,16 @@ export class RunningCall {
    */
   async protect(began: readonly string[]): Promise<void> {
     if (this.settings.checkpoint === 'call') return;
+    this.mark(began);
+    await this.#checkpoint();
+  }
+
+  /** Notes which calls are about to run, for the next save, whoever makes it. */
+  mark(began: readonly string[]): void {
+    // Where no save comes before a call that changes something, the note would be out of date.
+    if (this.settings.checkpoint === 'call') return;
     const { state } = this.scope;
     if (state.activeCall) state.activeCall = { ...state.activeCall, began: [...began] };
-    await this.#checkpoint();
   }
 
   /**

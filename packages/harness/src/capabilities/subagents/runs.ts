@@ -1,4 +1,11 @@
-import { errorText, SessionConflictError, SessionKey, type SessionStore, systemClock } from '@x/core';
+import {
+  errorText,
+  SessionConflictError,
+  SessionKey,
+  SessionLeaseError,
+  type SessionStore,
+  systemClock,
+} from '@x/core';
 import { RemoteControl } from '../../agent/remote-control.js';
 import { KeyedMutex } from '../../lib/keyed-mutex.js';
 import type { SubagentsSettings } from './subagents-config.js';
@@ -22,6 +29,7 @@ type Giver = Pick<Team, 'runner' | 'work' | 'ended'>;
 
 interface LiveTask {
   readonly owner: SessionKey;
+  readonly callId: string;
   readonly abort: AbortController;
   readonly done: Promise<TaskEnd>;
 }
@@ -36,6 +44,8 @@ export class Runs {
   readonly #control: RemoteControl;
   /** The tasks that run in this process, by the key of the subagent's session. */
   readonly #live = new Map<string, LiveTask>();
+  /** When an order in a queue was first found without a process that works on it, by call. */
+  readonly #leftAt = new Map<string, number>();
   readonly #turns = new KeyedMutex();
 
   constructor(settings: SubagentsSettings, store: SessionStore) {
@@ -64,15 +74,18 @@ export class Runs {
   /** Carries out an order in this process, once, however often it is given. Never rejects. */
   execute(order: TaskOrder, giver: Giver): Promise<TaskEnd> {
     const owner = SessionKey.parse(order.owner);
+    const { callId } = order;
     const key = taskKey(owner, order);
+    const running = this.#live.get(key.toString());
+    if (running?.callId === callId) return running.done;
     const abort = new AbortController();
     const done = this.#work(order, key, giver, abort.signal).then((ending): TaskEnd => {
-      this.#live.delete(key.toString());
+      if (this.#live.get(key.toString())?.abort === abort) this.#live.delete(key.toString());
       if (ending === 'again') return 'again';
       if (ending !== undefined) giver.ended(order, ending.status);
       return 'ended';
     });
-    this.#live.set(key.toString(), { owner, abort, done });
+    this.#live.set(key.toString(), { owner, callId, abort, done });
     return done;
   }
 
@@ -82,12 +95,21 @@ export class Runs {
       tasks.map(async (given): Promise<SubagentTask> => {
         if (this.#liveOf(owner, given)) return { ...given, status: 'running' };
         const { clock = systemClock } = this.#settings;
-        const task = await readTask(this.#store, owner, given, clock.now());
+        const now = clock.now();
+        const task = await readTask(this.#store, owner, given, now);
         const { status, error } = task;
+        const { callId, begins, pendingMs } = given;
+        const leftAt = this.#leftAt.get(callId) ?? now;
+        this.#leftAt.delete(callId);
         if (status !== 'failed' || task.endedAt !== undefined) return task;
+        // The last save may be older than the death of the process: the queue has its time to pass the order on.
+        if (begins === 'pending' && error === LOST && now - leftAt <= pendingMs) {
+          this.#leftAt.set(callId, leftAt);
+          return { ...given, status: begins };
+        }
         try {
           // A process that takes the order from now on must not begin it: its parent gives it again.
-          await writeEnding(this.#store, taskKey(owner, given), given.callId, { status, error });
+          await writeEnding(this.#store, taskKey(owner, given), callId, { status, error });
           return task;
         } catch (failure) {
           if (!SessionConflictError.isInstance(failure)) throw failure;
@@ -179,6 +201,8 @@ export class Runs {
       if (endingIn(await this.#store.load(key, { last: 1 }), callId)) return undefined;
       ending = await giver.work(order, signal);
     } catch (error) {
+      // Another process works on it: only that one may store an end.
+      if (SessionLeaseError.isInstance(error)) return 'again';
       ending = { status: 'failed', error: errorText(error) };
     }
     if (ending === undefined && giver.runner !== undefined) return 'again';

@@ -1,13 +1,17 @@
-import { openSession, RuntimeContext, SessionKey, takeTurn, textOf } from '@x/core';
+import { cpSync } from 'node:fs';
+import { defineTool, openSession, RuntimeContext, SessionKey, takeTurn, textOf } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
 import {
+  type ExecuteTask,
   type SubagentDefinition,
   type SubagentsConfig,
   type SubagentTask,
   subagents,
   subagentTasks,
+  type TaskOrder,
   type TaskRunner,
 } from '../../../src/index.js';
 import { isPaired, scratch } from '../../support.js';
@@ -315,6 +319,39 @@ describe('interruption and shutdown', () => {
     await agent.close();
   });
 
+  it('a call that gave work is told as one that may have begun, when its process is killed', async () => {
+    const root = scratch();
+    const copy = scratch();
+    const work = held();
+    const edit = defineTool({
+      name: 'edit',
+      description: 'Edits',
+      input: z.strictObject({}),
+      execute: () => 'edited',
+    });
+    const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'worker', task: 'Work' } }] };
+    const first = lead(
+      new ScriptedModel([{ toolCalls: [{ name: 'edit', input: {} }] }, spawn, { text: 'ok' }]),
+      new ScriptedModel([work.reply]),
+      root,
+    )
+      .tools(edit)
+      .build();
+    const call = first.call('go', context);
+    await work.started;
+    // All that a killed process leaves.
+    cpSync(root, copy, { recursive: true });
+    work.release('done');
+    await call;
+    const model = new ScriptedModel([{ text: 'ok' }]);
+    const second = lead(model, new ScriptedModel([]), copy).tools(edit).build();
+    await second.call('go on', context);
+    expect(resultsOf(model.requests[0]?.messages ?? [], 'agent_spawn')).toEqual([
+      expect.stringContaining('may or may not have taken effect'),
+    ]);
+    await Promise.all([first.close(), second.close()]);
+  });
+
   it('is stopped by another process through its session', async () => {
     const root = scratch();
     const work = held();
@@ -339,6 +376,96 @@ describe('interruption and shutdown', () => {
     );
     await until(async () => (await statusIn(root)) === 'cancelled');
     await Promise.all([agent.close(), other.close()]);
+  });
+});
+
+describe('an order in a queue', () => {
+  /** A queue that a test delivers from. */
+  function queue() {
+    const orders: TaskOrder[] = [];
+    let deliver: ExecuteTask = () => Promise.reject(new Error('No agent is attached.'));
+    const runner: TaskRunner = {
+      attach: (_, execute) => {
+        deliver = execute;
+      },
+      submit: async (order) => {
+        orders.push(order);
+      },
+      close: (stop) => stop(),
+    };
+    const first = () => orders[0] ?? expect.unreachable('No order was submitted.');
+    return { runner, first, deliver: (order: TaskOrder) => deliver(order) };
+  }
+
+  it('that is delivered again where it runs is carried out once', async () => {
+    const root = scratch();
+    const work = held();
+    const { runner, first, deliver } = queue();
+    const child = new ScriptedModel([work.reply]);
+    const config = { runner, settings: { limits: { queueMs: 1 } } };
+    const agent = lead(new ScriptedModel([background, { text: 'begun' }]), child, root, config).build();
+    await agent.call('go', context);
+    const one = deliver(first());
+    await work.started;
+    const two = deliver(first());
+    work.release('RESULT');
+    expect(await Promise.all([one, two])).toEqual(['ended', 'ended']);
+    expect(await tasksIn(root)).toMatchObject([{ status: 'completed', result: 'RESULT' }]);
+    expect(child.requests).toHaveLength(1);
+    await agent.close();
+  });
+
+  it('that is delivered while another process carries it out goes back, and harms nothing', async () => {
+    const root = scratch();
+    const work = held();
+    const one = queue();
+    const two = queue();
+    const limits = { queueMs: 1 };
+    const model = new ScriptedModel([background, { text: 'begun' }]);
+    const child = new ScriptedModel([work.reply]);
+    const agent = lead(model, child, root, { runner: one.runner, settings: { limits } }).build();
+    const config = { runner: two.runner, settings: { limits } };
+    const other = lead(new ScriptedModel([]), new ScriptedModel([]), root, config).build();
+    await agent.call('go', context);
+    const end = one.deliver(one.first());
+    await work.started;
+    expect(await two.deliver(one.first())).toBe('again');
+    expect(await statusIn(root)).toBe('running');
+    work.release('RESULT');
+    expect(await end).toBe('ended');
+    expect(await tasksIn(root)).toMatchObject([{ status: 'completed', result: 'RESULT' }]);
+    await Promise.all([agent.close(), other.close()]);
+  });
+
+  it.each([true, false])('has its time to come to another process: comes %s', async (comes) => {
+    const root = scratch();
+    const clock = new TestClock();
+    const store = new JsonSession({ directory: `${root}/json` });
+    // Killed in a step that took longer than an order may wait.
+    await (
+      await openSession(
+        store,
+        SessionKey.of({ ...owner.parts, agentId: 'lead/worker', sessionId: 's-1/worker-1' }),
+      )
+    ).commit();
+    const session = await openSession(store, owner);
+    const order = { taskId: 'worker-1', subagent: 'worker', callId: 'm' };
+    const createdAt = new Date(clock.now()).toISOString();
+    const given = { ...order, task: 'Work', createdAt, begins: 'pending', pendingMs: 10_000 };
+    session.state.extensions.subagents = { tasks: [given] };
+    await session.commit();
+    const { runner, deliver } = queue();
+    const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }]);
+    const agent = lead(model, new ScriptedModel([{ text: 'RESULT' }]), root, { clock, runner }).build();
+    clock.pass(Date.now() + 60_000 - clock.now());
+    await agent.call('a', context);
+    expect(announced(model.requests[0]?.messages ?? [])).toBe('');
+    if (comes) await deliver({ ...order, owner: owner.toString(), message: 'Work' });
+    clock.pass(11_000);
+    await agent.call('b', context);
+    const told = announced(model.requests[1]?.messages ?? []);
+    expect(told).toContain(comes ? 'RESULT' : 'shut down or died');
+    await agent.close();
   });
 });
 
