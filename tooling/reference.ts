@@ -20,6 +20,7 @@ const sources: Readonly<Record<string, readonly string[]>> = {
   compaction: ['packages/compaction/src/config'],
   tool_result_eviction: ['packages/compaction/src/eviction'],
   memory: ['packages/memory/src/settings.ts'],
+  hooks: ['packages/harness/src/capabilities/hooks.ts'],
   infinity_context: ['packages/compaction/src/config/presets/everruns.ts'],
   session_history: ['packages/memory/src/history', 'packages/memory/src/settings.ts'],
   workspace_context: ['packages/memory/src/workspace-context.ts'],
@@ -58,6 +59,7 @@ function render(): string {
   const {
     capabilities,
     permissions: _p,
+    hooks: _h,
     subagents: _s,
     mcp_servers: _m,
     features: _f,
@@ -81,7 +83,7 @@ Generated from the schemas. \`x schema > agent.schema.json\` writes the same for
 
 ${table(rowsOf({ properties: own }, '', comments(sources.agent ?? [])))}
 
-\`permissions\` and \`subagents\` take what the capabilities of these names take, \`mcp_servers\` what \`servers\` of \`mcp\` takes;
+\`permissions\`, \`hooks\` and \`subagents\` take what the capabilities of these names take, \`mcp_servers\` what \`servers\` of \`mcp\` takes;
 \`capabilities\` lists names, or \`{ ref, config }\`; \`features\` says the same by name: \`true\`, or the configuration.
 
 ${sections.join('\n\n')}

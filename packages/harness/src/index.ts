@@ -31,6 +31,7 @@ export {
   findSandbox,
   localExecutor,
 } from './capabilities/executors.js';
+export { type Hooks, type HooksConfig, hooks, hooksConfigSchema } from './capabilities/hooks.js';
 export { type PermissionsConfig, permissions } from './capabilities/permissions/permissions.js';
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';

@@ -1,4 +1,5 @@
 import {
+  type CompactionFactoryOptions,
   compaction,
   compactionJsonSchema,
   createCompactionFactories,
@@ -7,7 +8,14 @@ import {
   type SummarizerSources,
 } from '@x/compaction';
 import { type FileCapability, fileCapability, type JsonObject, type Model, parseWith } from '@x/core';
-import { agentJsonSchema, CapabilityRegistry, harnessCapabilities } from '@x/harness';
+import {
+  agentJsonSchema,
+  CapabilityRegistry,
+  type Hooks,
+  harnessCapabilities,
+  hooks,
+  hooksConfigSchema,
+} from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities, sessionHistory } from '@x/memory';
 
@@ -16,6 +24,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** What stands beside an agent's file, for all agents of the directory. */
 export interface Beside
   extends Pick<SummarizerSources, 'prompts' | 'agents' | 'models' | 'folder' | 'onWarning'> {
+  /** The directory of the agent's file. */
+  readonly directory?: string;
   /** The content of `compaction.yaml`. */
   readonly compaction?: unknown;
   /** The name of that file. */
@@ -42,7 +52,7 @@ const ofOnePerson = Object.fromEntries(
  * Describes Everruns' capability of this name: a window on the conversation, and the tools that read what is beyond it. Beside
  * `compaction` that one reduces, with the window as another trigger.
  */
-function infinityContext(named: ReadonlyMap<string, unknown>): FileCapability {
+function infinityContext(named: ReadonlyMap<string, unknown>, around: CompactionHooks): FileCapability {
   return fileCapability('infinity_context', infinityContextSchema, (written) => {
     const infinityContext = parseWith(infinityContextSchema, written, 'infinity_context configuration');
     const window = {
@@ -50,6 +60,7 @@ function infinityContext(named: ReadonlyMap<string, unknown>): FileCapability {
       strategy: 'infinity_context',
       infinityContext,
       recall: false,
+      ...around,
     } as const;
     return {
       ...(named.has('compaction') ? {} : compaction(window)),
@@ -59,12 +70,33 @@ function infinityContext(named: ReadonlyMap<string, unknown>): FileCapability {
   });
 }
 
+type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
+
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  { compaction: file, compactionFile: fileName, subagentModels, named = new Map(), ...sources }: Beside = {},
+  {
+    compaction: file,
+    compactionFile: fileName,
+    subagentModels,
+    named = new Map(),
+    directory,
+    ...sources
+  }: Beside = {},
 ): Readonly<Record<string, FileCapability>> {
-  const reducing = createCompactionFactories({ ...sources, defaultModel: 'own', file, fileName });
+  // The capability is made with the others, in the order of the file.
+  let made: Hooks | undefined;
+  const around: CompactionHooks = {
+    beforeCompaction: async (input, scope) => made?.beforeCompaction(input, scope),
+    afterCompaction: async (result, scope) => made?.afterCompaction(result, scope),
+  };
+  const reducing = createCompactionFactories({
+    ...sources,
+    defaultModel: 'own',
+    file,
+    fileName,
+    hooks: around,
+  });
   const window = named.has('infinity_context')
     ? { infinity_context: named.get('infinity_context') ?? {} }
     : undefined;
@@ -73,7 +105,11 @@ function fileCapabilities(
       create: (config) => reducing.compaction(window ? { ...Object(config ?? {}), ...window } : config),
       jsonSchema: compactionJsonSchema,
     },
-    infinity_context: infinityContext(named),
+    infinity_context: infinityContext(named, around),
+    hooks: fileCapability('hooks', hooksConfigSchema, (config) => {
+      made = hooks(config, directory);
+      return made;
+    }),
     tool_result_eviction: { create: reducing.tool_result_eviction, jsonSchema: evictionJsonSchema },
     ...memoryCapabilities,
     ...ofOnePerson,

@@ -125,6 +125,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const beside: Beside = {
     ...read,
     ...(once ? { background: false } : {}),
+    directory,
     subagentModels: await modelsIn(parsed, environment),
     named: new Map(
       parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
@@ -146,6 +147,11 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   if (!made.has('permissions') && ACTING.some((name) => made.has(name))) {
     builder.use(permissions({ mode: allowAll ? 'bypass' : 'default' }));
   }
+  if (!made.has('compaction') && !made.has('infinity_context')) {
+    for (const key of forCompaction(parsed)) {
+      warn(`${file}: ${key} does nothing: the agent has no compaction; add "compaction" to capabilities`);
+    }
+  }
   const agent = builder.build();
   // In a tree of its own a session sees none of these files.
   if (made.has('subagents') && !OF_ITS_OWN.includes(parsed.settings.isolation)) {
@@ -163,6 +169,19 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
       for (const close of closers) await close();
     },
   };
+}
+
+/** Names what a file says that only a compaction reads. */
+function forCompaction({ model, fallback, capabilities }: AgentConfig): readonly string[] {
+  const isNative = [model, ...fallback].some(({ nativeCompaction }) => nativeCompaction === 'auto');
+  const hooks = capabilities.flatMap((each) =>
+    typeof each === 'object' && each.ref === 'hooks' ? each.config : [],
+  );
+  const events = hooks.flatMap((config) => Object.keys(Object(config ?? {})));
+  return [
+    ...(isNative ? ['native_compaction: auto'] : []),
+    ...events.filter((event) => event.endsWith('_compaction')).map((event) => `hooks.${event}`),
+  ];
 }
 
 /** Keeps what an agent stores out of git: sessions are nothing to commit. */

@@ -341,6 +341,22 @@ export class CompactionRunner {
     );
   }
 
+  /** Says why a model's own compaction does nothing where no stage asks for it, and what to write; else nothing. */
+  unusedNative(model: Model): string | undefined {
+    if (!model.compact || this.#reducers.some(({ name }) => name === 'native')) return undefined;
+    const { preset } = this.#config;
+    const remedies = {
+      everruns: 'Write strategy: auto or native',
+      agentscope:
+        'Preset agentscope has no such stage: leave the preset out for the default stages, which have it',
+      aura: 'Preset aura has no such stage: leave the preset out for the default stages, which have it',
+    };
+    return (
+      `${model.id} offers a compaction of its own (native_compaction: auto), but no stage asks for it: it does nothing. ` +
+      `${preset === undefined ? 'Add native to the stages' : remedies[preset]}, or leave native_compaction out.`
+    );
+  }
+
   #window(scope: CallScope): number {
     const window = this.#config.contextWindow ?? scope.model.contextWindow;
     if (window !== undefined) return window;

@@ -54,10 +54,13 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
     name: 'compaction',
     ...(tools.length > 0 ? { tools } : {}),
     // No call is running yet, so there are no events to tell it by.
-    install: ({ model }) =>
+    install({ model }) {
       runner.warnOfNative(model, (event) => {
         if (event.type === 'warning') warnProcess(`${event.source}: ${event.message}`);
-      }),
+      });
+      const unused = runner.unusedNative(model);
+      if (unused !== undefined) warnProcess(`compaction: ${unused}`);
+    },
     async remind(scope) {
       try {
         const free = (more: number) => runner.free(scope, more);

@@ -1,4 +1,5 @@
 import { type Capability, parseFileConfig, toSnakeCase } from '@x/core';
+import type { CompactionCapabilityConfig } from '../capability/capability-config.js';
 import { compaction } from '../capability/compaction.js';
 import { evictionConfigSchema } from '../eviction/eviction-config.js';
 import { toolResultEviction } from '../eviction/tool-result-eviction.js';
@@ -16,6 +17,8 @@ export interface CompactionFactoryOptions
     Omit<CompactionConfigSources, 'frontMatter'> {
   /** `false`: no summary is begun ahead of time, whatever files say. For a program that ends after one answer. */
   readonly background?: false | undefined;
+  /** What the program calls around each compaction. */
+  readonly hooks?: Pick<CompactionCapabilityConfig, 'beforeCompaction' | 'afterCompaction'> | undefined;
 }
 
 /**
@@ -48,7 +51,7 @@ function withoutBackground({ options, ...names }: ParsedCompactionConfig): Parse
   return { ...names, options: { ...options, summary: { ...options.summary, background: false } } };
 }
 
-function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources): Capability {
+function compactionOf(parsed: ParsedCompactionConfig, sources: CompactionFactoryOptions): Capability {
   const { options } = parsed;
   if (options.preset === 'everruns' && options.costControl) {
     sources.onWarning?.('cost_control: has no effect here; delete it, or see `budget` for limits of cost');
@@ -59,7 +62,7 @@ function compactionOf(parsed: ParsedCompactionConfig, sources: SummarizerSources
     }
   }
   const { model, prompt } = resolveSummarizer(parsed, sources, options.preset);
-  const writer = model === undefined ? {} : { model };
+  const writer = { ...(model === undefined ? {} : { model }), ...sources.hooks };
   if (prompt === undefined) return compaction({ ...options, ...writer });
   if (options.preset === undefined) {
     return compaction({ ...options, ...writer, summary: { ...options.summary, prompt } });

@@ -1,28 +1,17 @@
-import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import {
   type Capability,
   defineTool,
-  headOf,
   InvalidInputError,
   parseWith,
-  startTimer,
   type Tool,
-  tailOf,
   WorkspaceError,
 } from '@x/core';
 import * as z from 'zod';
-import { type Execution, type Executor, findSandbox, localExecutor, STORAGE } from './executors.js';
-
-/** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
-const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
-
-/** Milliseconds in which the output must end once the command has. */
-const GRACE_MS = 300;
-const LEFT_RUNNING =
-  ' (a process that it started goes on in the background; redirect its output to a file to read it)';
+import { runProgram } from '../lib/run-program.js';
+import { type Executor, findSandbox, localExecutor, STORAGE } from './executors.js';
 
 export const shellConfigSchema = z.strictObject({
   /** The directory in which commands run. Default: the root of a local workspace. */
@@ -104,7 +93,8 @@ function executeTool(settings: z.output<typeof shellConfigSchema>, executor: Exe
       const isOpen = executor === localExecutor;
       const storages = isOpen || !existsSync(cwd) ? [] : await storagesBelow(cwd, folders, signal);
       const execution = executor.execution(command, cwd, [...hidden, ...storages]);
-      return run(execution, { cwd, timeoutMs, signal, settings });
+      const { status, output } = await runProgram(execution, { ...settings, cwd, timeoutMs, signal });
+      return `${status}\n${output}`.trimEnd();
     },
   });
 }
@@ -172,107 +162,4 @@ async function storagesBelow(
 /** Takes a folder for empty that is gone, or that nobody here may read. Any other failure would show what it holds. */
 function gone(error: NodeJS.ErrnoException): undefined {
   if (!['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM'].includes(error.code ?? '')) throw error;
-}
-
-interface RunOptions {
-  readonly cwd: string;
-  readonly timeoutMs: number;
-  readonly signal: AbortSignal;
-  readonly settings: z.output<typeof shellConfigSchema>;
-}
-
-function run(
-  { file, args, stop }: Execution,
-  { cwd, timeoutMs, signal, settings }: RunOptions,
-): Promise<string> {
-  signal.throwIfAborted();
-  const names = [...DEFAULT_ENVIRONMENT, ...settings.passEnvironment];
-  const env = Object.fromEntries(
-    names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
-  );
-  return new Promise((resolve, reject) => {
-    // A group of its own, so that what the command starts dies with it.
-    const child = spawn(file, args, {
-      cwd,
-      env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    const output = new BoundedOutput(settings.maxOutputChars);
-    let note = '';
-    const kill = (reason: string) => {
-      note = reason;
-      try {
-        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-        if (stop !== undefined) spawn(stop.file, stop.args, { stdio: 'ignore', env }).once('error', () => {});
-      } catch {
-        // It has ended by itself.
-      }
-    };
-    const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
-    const onAbort = () => kill('was interrupted and killed');
-    signal.addEventListener('abort', onAbort, { once: true });
-    let stopGrace = () => {};
-    const settle = () => {
-      stopTimer();
-      stopGrace();
-      signal.removeEventListener('abort', onAbort);
-    };
-    child.stdout.setEncoding('utf8').on('data', (text: string) => output.add(text));
-    child.stderr.setEncoding('utf8').on('data', (text: string) => output.add(text));
-    child.once('error', (error) => {
-      settle();
-      reject(
-        new WorkspaceError(
-          'workspace_io',
-          cwd,
-          `The command could not be started in ${cwd}: ${error.message}`,
-        ),
-      );
-    });
-    child.once('exit', (code, killedBy) => {
-      const status = note || (killedBy ? `killed by ${killedBy}` : `exit ${code}`);
-      const end = (remark: string) => {
-        settle();
-        resolve(`${status}${remark}\n${output.text()}`.trimEnd());
-      };
-      child.once('close', () => end(''));
-      // What the command left behind holds the pipes open: nobody waits for it.
-      stopGrace = startTimer(GRACE_MS, () => {
-        child.stdout.destroy();
-        child.stderr.destroy();
-        end(LEFT_RUNNING);
-      });
-    });
-  });
-}
-
-/** Keeps the beginning and the end of a stream of text within a limit. */
-class BoundedOutput {
-  readonly #half: number;
-  #head = '';
-  #tail = '';
-  #total = 0;
-
-  constructor(limit: number) {
-    this.#half = Math.floor(limit / 2);
-  }
-
-  add(text: string): void {
-    this.#total += text.length;
-    const room = this.#half - this.#head.length;
-    const first = headOf(text, room);
-    this.#head += first;
-    this.#tail += text.slice(first.length);
-    // Trimmed in strides, so that a long output is not copied for every chunk.
-    if (this.#tail.length > 2 * this.#half) this.#tail = tailOf(this.#tail, this.#half);
-  }
-
-  text(): string {
-    const tail = tailOf(this.#tail, this.#half);
-    const omitted = this.#total - this.#head.length - tail.length;
-    return omitted > 0
-      ? `${this.#head}\n... (${omitted} characters omitted) ...\n${tail}`
-      : this.#head + tail;
-  }
 }

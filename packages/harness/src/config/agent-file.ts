@@ -91,6 +91,8 @@ const schema = z.strictObject({
   features: z.record(z.string(), z.unknown()).default({}),
   /** The same as the capability `permissions`, ahead of all others. */
   permissions: z.unknown().optional(),
+  /** The same as the capability `hooks`, around all others but `permissions`. */
+  hooks: z.unknown().optional(),
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
   /** By name, what the capability `mcp` calls `servers`. */
@@ -151,6 +153,7 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
   const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
   const placed: readonly PlacedCapability[] = [
     ...named('permissions', file.permissions, { path: 'permissions', config: 'permissions' }),
+    ...named('hooks', file.hooks, { path: 'hooks', config: 'hooks' }),
     ...file.capabilities.map((reference, index) => {
       const path = `capabilities[${index}]`;
       return { reference, place: { path, config: `${path}.config` } };
@@ -222,6 +225,7 @@ export function agentJsonSchema(
   const properties = jsonObjectSchema.parse(json.properties);
   const shorthand = {
     permissions: capabilities.permissions,
+    hooks: capabilities.hooks,
     subagents: capabilities.subagents,
     mcp_servers: jsonObjectSchema.safeParse(capabilities.mcp?.properties).data?.servers,
   };

@@ -1,0 +1,175 @@
+import { resolve } from 'node:path';
+import { type CallScope, type Capability, errorText, headOf, parseWith, textOf, toSnakeCase } from '@x/core';
+import * as z from 'zod';
+import { runProgram } from '../lib/run-program.js';
+import { localExecutor } from './executors.js';
+
+/** Characters of a command's output that are read. */
+const MAX_OUTPUT_CHARS = 100_000;
+/** Characters of its errors that a warning quotes. */
+const QUOTED_CHARS = 300;
+
+const command = z.string().trim().min(1).optional();
+
+const eventShape = {
+  /** Runs before a call. */
+  beforeCall: command,
+  /** Runs after a call: `text` is its answer, `error` says why it failed. */
+  afterCall: command,
+  /** Runs before the model is asked: `step` counts from 1. */
+  beforeStep: command,
+  /** Runs after the model's answer: `finish_reason`, or `error`. */
+  afterStep: command,
+  /** Runs before a tool that may run: `tool`, `tool_use_id`, `input`. */
+  beforeTool: command,
+  /** Runs after a tool: as above, with `output` and `is_error`, or `error`. */
+  afterTool: command,
+  /** Runs before a compaction, and may print `{"skip": true}` or `{"instructions": "…"}`. */
+  beforeCompaction: command,
+  /** Runs after a compaction: `success`, `status`, `reason`, `messages_before`, `messages_after`, `summary_length`. */
+  afterCompaction: command,
+};
+
+/** The configuration of `hooks`: a command line for `sh -c` by event, and how commands run. */
+export const hooksConfigSchema = z.strictObject({
+  ...eventShape,
+  /** The directory in which the commands run, from where the agent's file lies; in code, from the current one. */
+  cwd: z.string().min(1).default('.'),
+  /** Milliseconds that a command may take. */
+  timeoutMs: z.int().min(1).default(60_000),
+  /** Names of further environment variables to pass on. */
+  passEnvironment: z.array(z.string()).default([]),
+});
+
+export type HooksConfig = z.input<typeof hooksConfigSchema>;
+
+const answerSchema = z.strictObject({ skip: z.boolean().optional(), instructions: z.string().optional() });
+
+/** The capability `hooks`, and the hooks that `compaction({ … })` takes. */
+export interface Hooks extends Capability {
+  beforeCompaction(input: object, scope: CallScope): Promise<z.output<typeof answerSchema> | undefined>;
+  afterCompaction(result: { readonly outcome: object }, scope: CallScope): Promise<void>;
+}
+
+type Facts = Readonly<Record<string, unknown>>;
+type Part = 'Call' | 'Step' | 'Tool';
+
+/**
+ * Runs commands of the operator at events of an agent, as the user of this process and with a minimal environment. Each
+ * reads the event as one JSON object on its standard input. They observe: one that fails, or takes too long, is a warning.
+ * What may run is for `permissions` to say.
+ *
+ * @param directory The base of `cwd`.
+ * @throws {InvalidInputError} for a malformed configuration.
+ */
+export function hooks(config: HooksConfig = {}, directory: string = process.cwd()): Hooks {
+  const settings = parseWith(hooksConfigSchema, config, 'hooks configuration');
+  const { timeoutMs, passEnvironment, cwd: place, ...commands } = settings;
+  const cwd = resolve(directory, place);
+  const options = { cwd, timeoutMs, passEnvironment, maxOutputChars: MAX_OUTPUT_CHARS };
+
+  const warn = (event: keyof typeof commands, scope: CallScope, message: string) =>
+    scope.emit({ type: 'warning', source: 'hooks', message: `The hook ${toSnakeCase(event)} ${message}` });
+
+  /** Runs the command of an event, and answers what it printed. */
+  async function tell(event: keyof typeof commands, scope: CallScope, facts: Facts): Promise<string> {
+    const line = commands[event];
+    if (line === undefined) return '';
+    const { agentId, callId, state, runtime, workspace, signal } = scope;
+    const { root } = workspace as { readonly root?: unknown };
+    const input = JSON.stringify({
+      event: toSnakeCase(event),
+      agent_id: agentId,
+      call_id: callId,
+      session_id: state.sessionId,
+      user_id: runtime.userId,
+      tenant_id: runtime.tenantId,
+      workspace: root,
+      ...facts,
+    });
+    try {
+      const execution = localExecutor.execution(line, cwd);
+      const { isSuccess, status, output, errors } = await runProgram(execution, {
+        ...options,
+        signal,
+        input,
+      });
+      if (isSuccess) return output.trim();
+      const said = headOf((errors || output).trim(), QUOTED_CHARS);
+      await warn(event, scope, `ended with ${status}, so that its output does not count: ${said}`);
+    } catch (error) {
+      await warn(event, scope, `did not run: ${errorText(error)}`);
+    }
+    return '';
+  }
+
+  async function around<Result>(
+    part: Part,
+    scope: CallScope,
+    facts: Facts,
+    next: () => Promise<Result>,
+    factsOf: (result: Result) => Facts,
+  ): Promise<Result> {
+    await tell(`before${part}`, scope, facts);
+    let result: Result;
+    try {
+      result = await next();
+    } catch (error) {
+      await tell(`after${part}`, scope, { ...facts, error: errorText(error) });
+      throw error;
+    }
+    await tell(`after${part}`, scope, { ...facts, ...factsOf(result) });
+    return result;
+  }
+
+  return {
+    name: 'hooks',
+    aroundCall: (scope, next) =>
+      around('Call', scope, {}, next, () => {
+        const last = scope.state.context.at(-1);
+        return last?.role === 'assistant' ? { text: textOf(last) } : {};
+      }),
+    aroundReason: (scope, next) =>
+      around('Step', scope, { step: scope.step }, next, ({ finishReason }) => ({
+        finish_reason: finishReason,
+      })),
+    aroundTool(call, scope, next) {
+      const facts = { tool: call.name, tool_use_id: call.id, input: call.input };
+      return around(
+        'Tool',
+        scope,
+        facts,
+        () => next(call),
+        ({ output, isError }) => ({
+          output: output.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n'),
+          is_error: isError,
+        }),
+      );
+    },
+    async beforeCompaction(input, scope) {
+      const printed = await tell('beforeCompaction', scope, inSnakeCase(input));
+      if (printed === '') return undefined;
+      const answer = answerSchema.safeParse(parsed(printed));
+      if (answer.success) return answer.data;
+      const remedy = 'print {"skip": true}, {"instructions": "…"} or nothing';
+      await warn('beforeCompaction', scope, `printed what does not count; ${remedy}`);
+      return undefined;
+    },
+    async afterCompaction({ outcome, ...facts }, scope) {
+      const { status, reason } = outcome as { readonly status?: unknown; readonly reason?: unknown };
+      await tell('afterCompaction', scope, { ...inSnakeCase(facts), status, reason });
+    },
+  };
+}
+
+function inSnakeCase(facts: object): Facts {
+  return Object.fromEntries(Object.entries(facts).map(([key, value]) => [toSnakeCase(key), value]));
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

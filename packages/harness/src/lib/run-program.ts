@@ -1,0 +1,143 @@
+import { spawn } from 'node:child_process';
+import { headOf, startTimer, tailOf, WorkspaceError } from '@x/core';
+import type { Execution } from '../capabilities/executors.js';
+
+/** Environment variables that commands need. Nothing else is passed on, secrets least of all. */
+const DEFAULT_ENVIRONMENT = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'TERM', 'TMPDIR', 'TZ', 'USER', 'SHELL'];
+
+/** Milliseconds in which the output must end once the command has. */
+const GRACE_MS = 300;
+const LEFT_RUNNING =
+  ' (a process that it started goes on in the background; redirect its output to a file to read it)';
+
+interface ProgramOptions {
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  /** Names of further environment variables to pass on. */
+  readonly passEnvironment: readonly string[];
+  /** Characters of output that are kept: half from the beginning, half from the end. */
+  readonly maxOutputChars: number;
+  /** Text for its standard input. With it, the standard error is kept apart from the output. */
+  readonly input?: string | undefined;
+}
+
+interface ProgramEnd {
+  /** Whether it ended by itself, with code 0. */
+  readonly isSuccess: boolean;
+  /** Says in words how it ended. */
+  readonly status: string;
+  readonly output: string;
+  /** The standard error where there was an input, else the same as `output`: both together. */
+  readonly errors: string;
+}
+
+/**
+ * Runs a program with a minimal environment. A time-out or an interruption kills its whole process group.
+ *
+ * @throws {WorkspaceError} when it cannot be started.
+ */
+export function runProgram(
+  { file, args, stop }: Execution,
+  { cwd, timeoutMs, signal, passEnvironment, maxOutputChars, input }: ProgramOptions,
+): Promise<ProgramEnd> {
+  signal.throwIfAborted();
+  const names = [...DEFAULT_ENVIRONMENT, ...passEnvironment];
+  const env = Object.fromEntries(
+    names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])),
+  );
+  return new Promise((resolve, reject) => {
+    // A group of its own, so that what the command starts dies with it.
+    const child = spawn(file, args, {
+      cwd,
+      env,
+      detached: true,
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
+    });
+    const { stdin, stdout, stderr } = child;
+    const output = new BoundedOutput(maxOutputChars);
+    const errors = input === undefined ? output : new BoundedOutput(maxOutputChars);
+    let note = '';
+    const kill = (reason: string) => {
+      note = reason;
+      try {
+        if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+        if (stop !== undefined) spawn(stop.file, stop.args, { stdio: 'ignore', env }).once('error', () => {});
+      } catch {
+        // It has ended by itself.
+      }
+    };
+    const stopTimer = startTimer(timeoutMs, () => kill(`timed out after ${timeoutMs} ms and was killed`));
+    const onAbort = () => kill('was interrupted and killed');
+    signal.addEventListener('abort', onAbort, { once: true });
+    let stopGrace = () => {};
+    const settle = () => {
+      stopTimer();
+      stopGrace();
+      signal.removeEventListener('abort', onAbort);
+    };
+    stdout?.setEncoding('utf8').on('data', (text: string) => output.add(text));
+    stderr?.setEncoding('utf8').on('data', (text: string) => errors.add(text));
+    // A program may end without reading its input.
+    stdin?.on('error', () => {}).end(input);
+    child.once('error', (error) => {
+      settle();
+      reject(
+        new WorkspaceError(
+          'workspace_io',
+          cwd,
+          `The command could not be started in ${cwd}: ${error.message}`,
+        ),
+      );
+    });
+    child.once('exit', (code, killedBy) => {
+      const status = note || (killedBy ? `killed by ${killedBy}` : `exit ${code}`);
+      const end = (remark: string) => {
+        settle();
+        resolve({
+          isSuccess: note === '' && code === 0,
+          status: `${status}${remark}`,
+          output: output.text(),
+          errors: errors.text(),
+        });
+      };
+      child.once('close', () => end(''));
+      // What the command left behind holds the pipes open: nobody waits for it.
+      stopGrace = startTimer(GRACE_MS, () => {
+        stdout?.destroy();
+        stderr?.destroy();
+        end(LEFT_RUNNING);
+      });
+    });
+  });
+}
+
+/** Keeps the beginning and the end of a stream of text within a limit. */
+class BoundedOutput {
+  readonly #half: number;
+  #head = '';
+  #tail = '';
+  #total = 0;
+
+  constructor(limit: number) {
+    this.#half = Math.floor(limit / 2);
+  }
+
+  add(text: string): void {
+    this.#total += text.length;
+    const room = this.#half - this.#head.length;
+    const first = headOf(text, room);
+    this.#head += first;
+    this.#tail += text.slice(first.length);
+    // Trimmed in strides, so that a long output is not copied for every chunk.
+    if (this.#tail.length > 2 * this.#half) this.#tail = tailOf(this.#tail, this.#half);
+  }
+
+  text(): string {
+    const tail = tailOf(this.#tail, this.#half);
+    const omitted = this.#total - this.#head.length - tail.length;
+    return omitted > 0
+      ? `${this.#head}\n... (${omitted} characters omitted) ...\n${tail}`
+      : this.#head + tail;
+  }
+}
