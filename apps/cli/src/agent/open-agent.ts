@@ -24,6 +24,7 @@ import { bringsSessions, openStore, type StoreValues } from '../open-store.js';
 import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
+import { agentFromAura, modelFromAura } from './aura-file.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel, laterModel } from './choose-model.js';
 
@@ -258,15 +259,20 @@ async function readConfig(
 ): Promise<Config> {
   if (file.endsWith('.md')) {
     const { data, body } = parseFrontMatter(await readInput(file), file);
-    if (body !== '' && data.system_prompt !== undefined) {
-      throw new UsageError(
-        `${file} has two system prompts: the text below its front matter, and "system_prompt".`,
-      );
+    const { system, ...rest } = data;
+    const above = await systemOf(system, file, warn);
+    if ((body !== '' || above !== '') && data.system_prompt !== undefined) {
+      const other = body === '' ? 'the file that "system" names' : 'the text below its front matter';
+      throw new UsageError(`${file} has two system prompts: ${other}, and "system_prompt".`);
     }
-    const given = { name: basename(file, '.md'), ...data, ...(body === '' ? {} : { system_prompt: body }) };
+    const aura = agentFromAura(rest, file);
+    const prompt = [above, body].filter((text) => text !== '').join('\n\n');
+    const name = basename(file, '.md');
+    const given = { name, ...aura.known, ...(prompt === '' ? {} : { system_prompt: prompt }) };
     const { known, ignored } = withoutForeignKeys(given, file, (keys) =>
       parseAgentConfig(keys, { environment }),
     );
+    for (const key of aura.ignored) warn(`${file}: ${key}: a key of Aura, which does nothing here`);
     for (const key of ignored) warn(`${file}: ${key}: unknown key, which does nothing`);
     return known;
   }
@@ -280,6 +286,25 @@ function withCapability(written: object): Config {
   const { ref, config, ...rest }: Config = { ...written };
   if (typeof ref !== 'string' || rest.capabilities !== undefined) return { ...written };
   return { ...rest, capabilities: [config === undefined ? ref : { ref, config }] };
+}
+
+/** Reads the system prompt that Aura's `system` names, to stand above the agent's own. */
+async function systemOf(system: unknown, file: string, warn: (message: string) => void): Promise<string> {
+  if (system === undefined || system === null || system === '') return '';
+  if (typeof system !== 'string' || !/^\w[\w.-]*$/.test(system)) {
+    throw new InvalidInputError(file, [
+      { path: 'system', message: 'must name a file of prompts/system; for a text write system_prompt' },
+    ]);
+  }
+  const path = `${PROMPTS}/system/${system}.md`;
+  const whole = join(dirname(resolve(file)), path);
+  if (!existsSync(whole)) {
+    warn(`${file}: system: there is no ${path}; the text of the agent's file is the whole prompt`);
+    return '';
+  }
+  const { body } = parseFrontMatter(await readInput(whole), path);
+  if (body.includes('{{')) warn(`${path}: templates are not filled in; the model reads them as they stand`);
+  return body;
 }
 
 async function readYaml(file: string): Promise<unknown> {
@@ -312,7 +337,11 @@ async function besideOf(
     if (!entry.endsWith('.md')) continue;
     const path = `${PROMPTS}/${entry}`;
     const { data, body } = parseFrontMatter(await readInput(join(folder, entry)), path);
-    const { model: named, ...others } = data;
+    const { model: written, hide: _hide, ...others } = data;
+    const { model: named, known, ignored } = modelFromAura(written, path);
+    for (const key of [...Object.keys(known).map((key) => `model.generation.${key}`), ...ignored]) {
+      warn(`${path}: ${key}: a key of Aura, which does nothing here`);
+    }
     for (const key of Object.keys(others)) {
       if (key !== 'mode' && nearNames(key, ['model']).length > 0) {
         throw new InvalidInputError(path, [{ path: key, message: 'unknown key; did you mean model?' }]);

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { compileSchema } from '@x/core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { agentFromAura } from '../../src/agent/aura-file.js';
 import { agentFileSchema } from '../../src/agent/capabilities.js';
 import { openAgent } from '../../src/agent/open-agent.js';
 
@@ -88,6 +89,95 @@ describe('files of Aura', () => {
     const { agent, warnings } = await open(files);
     expect(agent.capabilities).not.toContain('compaction');
     expect(warnings).toContain('compaction.yaml: does nothing: the agent names no compaction');
+  });
+
+  const auraModel = 'model:\n  provider: ollama\n  name: qwen3:8b\n  context: 65536\n  think: medium\n';
+
+  it('hold a summarizer with Aura’s own front matter', async () => {
+    const { agent, warnings } = await open({
+      'agent.yaml': AGENT,
+      'compaction.yaml': auraFile('agent: Compaction'),
+      'prompts/Compaction.md': `---\nname: Compaction\n${auraModel}hide: true\nsystem: Compaction\n---\nWrite minutes.`,
+    });
+    expect(agent.capabilities).toContain('compaction');
+    expect(warnings.split('\n')).toEqual([
+      'prompts/Compaction.md: model.think: a key of Aura, which does nothing here',
+      'prompts/Compaction.md: system: unknown key, which does nothing',
+    ]);
+  });
+
+  const auraAgent = (more: string) => `---
+name: MyAgent
+${auraModel}  generation: { temperature: 0.7, top_k: 40, max_output_tokens: 8000 }
+thinking: strip
+${more}
+hooks: { disabled: ["go:*"] }
+features:
+  tools: { max_steps: 100 }
+  compaction: { threshold: 90 }
+  title: { enabled: false }
+hide: true
+agentsmd: all
+system: Agentic
+mode: Edit
+capabilities: [shell, workspace_tools]
+---
+You review.`;
+
+  it('hold an agent with Aura’s own front matter', async () => {
+    const files = {
+      'agent.md': auraAgent('tools: { enabled: ["*"], disabled: [Bash] }'),
+      'prompts/system/Agentic.md': '---\nname: Agentic\n---\nYou act.',
+    };
+    const { agent, warnings } = await open(files);
+    expect(agent.name).toBe('MyAgent');
+    expect(agent.capabilities).toEqual(expect.arrayContaining(['compaction', 'permissions']));
+    const told = warnings.split('\n').map((line) => line.split(': ')[1]);
+    expect(told.toSorted()).toEqual([
+      'agentsmd',
+      'features.title',
+      'hide',
+      'hooks',
+      'mode',
+      'model.generation.top_k',
+      'model.think',
+      'thinking',
+    ]);
+  });
+
+  it('forbid tools by the rules of permissions', () => {
+    const policy = { auto: ['Read'], confirm: ['Todo*'], deny: ['Bash:rm -rf *', 'mcp__github__*'] };
+    const tools = { enabled: ['*'], disabled: ['Write', 'Vision'], policy };
+    const model = { provider: 'ollama', name: 'qwen3:8b', context: 65_536 };
+    const given = { model, tools, permissions: { mode: 'explore', deny: ['read_file(.env)'] } };
+    expect(agentFromAura(given, 'agent.md')).toEqual({
+      known: {
+        model: { id: 'compatible:qwen3:8b', context_window: 65_536 },
+        permissions: {
+          mode: 'explore',
+          deny: [
+            'read_file(.env)',
+            { tool: 'write_file' },
+            { tool: 'execute', match: 'rm -rf *' },
+            { tool: 'mcp__github__*' },
+          ],
+          ask: [{ tool: 'todo_write' }],
+        },
+      },
+      ignored: ['tools.policy.auto'],
+    });
+  });
+
+  it.each([
+    ['tools: { enabled: [Read] }', 'tools.enabled: cannot name the tools that stay'],
+    ['tools: { disabled: [Bsh] }', 'tools.disabled[0]: "Bsh" has no counterpart here'],
+    [
+      'tools: { policy: { deny: ["Write:/tmp/*"] } }',
+      'tools.policy.deny[0]: "Write:/tmp/*" has no counterpart',
+    ],
+    ['temperature: 1', 'temperature: is given already, by a key of Aura'],
+  ])('refuse what limits an agent and cannot here: %s', async (more, message) => {
+    await expect(open({ 'agent.md': auraAgent(more) })).rejects.toThrow(message);
   });
 
   it('say in which of two files a mistake stands, and under which key a model', async () => {

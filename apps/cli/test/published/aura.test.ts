@@ -7,6 +7,7 @@ import {
   nothing,
   type Row,
   run,
+  server,
   sizeOf,
   small,
   talkOf,
@@ -179,6 +180,23 @@ describe('Aura from YAML alone', () => {
     ],
   ];
   it.each(rows)('%s', async (_, setting, effect) => effect(await run(setting)));
+
+  it('runs an agent with Aura’s own front matter', async () => {
+    const agent = `---
+model: { provider: openai, name: gpt-5, context: ${due}, generation: { max_output_tokens: 8000 } }
+features: { compaction: { keep_last_messages: 4 }, tools: { max_steps: 20 } }
+tools: { disabled: [Bash] }
+capabilities: [shell]
+system: Agentic
+---
+You review.`;
+    const files = { 'agent.md': agent, 'prompts/system/Agentic.md': '---\nname: Agentic\n---\nYou act.' };
+    const { used, kept, told } = await run({ files, talk });
+    const { body } = server.taken.at(-1) ?? {};
+    expect([used, kept, told]).toEqual(['summarize', 4, []]);
+    expect(JSON.stringify(body)).toContain('You act.\\n\\nYou review.');
+    expect(body?.max_output_tokens).toBe(8_000);
+  });
 
   it('retries with 150, 100, 50 and 0 characters of each result, then leaves a record', async () => {
     const files = { 'agent.yaml': config('agent: Compaction'), ...summarizer };

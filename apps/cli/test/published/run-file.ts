@@ -95,12 +95,15 @@ export async function run({
   };
   Object.assign(process.env, environment);
   const told: string[] = [];
-  const { agent, store, close } = await openAgent(join(directory, 'agent.yaml'), {
-    environment,
-    project: directory,
-    once,
-    warn: (message) => told.push(message),
-  });
+  const { agent, store, close } = await openAgent(
+    join(directory, 'agent.md' in beside ? 'agent.md' : 'agent.yaml'),
+    {
+      environment,
+      project: directory,
+      once,
+      warn: (message) => told.push(message),
+    },
+  );
   const context = RuntimeContext.of({ sessionId: 's' });
   const session = await openSession(store, agent.keyOf(context));
   session.state.contextMutable().push(...talk);

@@ -7,6 +7,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   maxIters: 'max_iterations',
   max_turns: 'max_iterations',
   maxTurns: 'max_iterations',
+  hide: 'hidden',
 };
 
 /** A key of other systems that looks like a misspelt `model`. */

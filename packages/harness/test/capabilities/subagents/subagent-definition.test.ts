@@ -119,6 +119,7 @@ describe('subagents in files', () => {
 
   it.each([
     ['hidden: true', 'hidden'],
+    ['hide: true', 'hidden'],
     ['mode: primary', 'mode'],
     ['mode: primary\nhidden: false', 'mode'],
   ])('that are kept from the model are neither offered nor spawned, and told of: %s', async (lines, key) => {
