@@ -67,6 +67,7 @@ export {
   harnessCapabilities,
   type SubagentsInFiles,
   subagentFileProblems,
+  subagentModelName,
 } from './config/file-capabilities.js';
 export { withoutForeignKeys } from './config/foreign-keys.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';

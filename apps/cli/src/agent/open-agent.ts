@@ -9,12 +9,14 @@ import {
   agentFromConfig,
   type HarnessAgent,
   HarnessConfigError,
+  type ModelReference,
   type PartReference,
   parseAgentConfig,
   parseFrontMatter,
   parseModelReference,
   permissions,
   subagentFileProblems,
+  subagentModelName,
   withoutForeignKeys,
 } from '@x/harness';
 import { parseDocument } from 'yaml';
@@ -212,8 +214,19 @@ function withServers(
 /** What counts of the subagents in a file here: the capability checks the rest. */
 const namingModels = z.object({
   ref: z.literal('subagents'),
-  config: z.object({ definitions: z.array(z.object({ model: z.string().optional().catch(undefined) })) }),
+  config: z.object({ definitions: z.array(z.object({ model: z.unknown() })) }),
 });
+
+/** @throws {InvalidInputError} with the path of the bad key in the agent's file. */
+function referenceAt(path: string, model: unknown): ModelReference {
+  try {
+    return parseModelReference(model, 'agent configuration');
+  } catch (cause) {
+    if (!InvalidInputError.isInstance(cause)) throw cause;
+    const issues = cause.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^model/, path) }));
+    throw new InvalidInputError('agent configuration', issues, { cause });
+  }
+}
 
 /** Makes the models that an agent's file names for subagents: files of the workspace may name those alone. */
 async function modelsIn(
@@ -223,10 +236,13 @@ async function modelsIn(
   const models: Record<string, Model> = {};
   for (const [index, reference] of capabilities.entries()) {
     const { data } = namingModels.safeParse(reference);
-    for (const [at, { model: id = 'inherit' }] of (data?.config.definitions ?? []).entries()) {
-      if (id === 'inherit' || Object.hasOwn(models, id)) continue;
+    for (const [at, { model = 'inherit' }] of (data?.config.definitions ?? []).entries()) {
+      if (model === 'inherit') continue;
       const path = `${places[index]?.config}.definitions[${at}].model`;
-      models[id] = await modelOf('agent configuration', path, () => chooseModel({ id }, environment));
+      const reference = referenceAt(path, model);
+      const name = subagentModelName(reference);
+      if (Object.hasOwn(models, name)) continue;
+      models[name] = await modelOf('agent configuration', path, () => chooseModel(reference, environment));
     }
   }
   return models;

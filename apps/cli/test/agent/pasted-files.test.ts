@@ -281,6 +281,17 @@ describe('subagents', () => {
     expect(warnings).toBe('');
   });
 
+  it('take a model with its window, as an agent does', async () => {
+    const model = (more: string) =>
+      `model: anthropic:claude-sonnet-4-5\n${definition(`model: { id: anthropic:claude-haiku-4-5, ${more} }`)}`;
+    const { agent, warnings } = await open({ 'agent.yaml': model('context_window: 50000') });
+    expect(agent.capabilities).toContain('subagents');
+    expect(warnings).toBe('');
+    await expect(open({ 'agent.yaml': model('context_windw: 50000') })).rejects.toThrow(
+      /agent\.yaml: subagents\.definitions\[0\]\.model.*context_windw/,
+    );
+  });
+
   it('name the place of a model that cannot be made', async () => {
     const file = `model: anthropic:claude-sonnet-4-5\n${definition('model: haiku')}`;
     await expect(open({ 'agent.yaml': file })).rejects.toThrow(

@@ -1,4 +1,11 @@
-import { type FileCapability, fileCapability, isObject, parseFileConfig, type Workspace } from '@x/core';
+import {
+  type FileCapability,
+  fileCapability,
+  isObject,
+  parseFileConfig,
+  parseWith,
+  type Workspace,
+} from '@x/core';
 import * as z from 'zod';
 import { agentsFiles, agentsFilesConfigSchema } from '../capabilities/agents-files.js';
 import { type BudgetConfig, budget, budgetConfigSchema } from '../capabilities/budget/budget.js';
@@ -18,6 +25,7 @@ import { todoList } from '../capabilities/todo-list.js';
 import { groupsSchema, type ToolGroup, toolGroups } from '../capabilities/tool-groups.js';
 import { workspaceTools } from '../capabilities/workspace-tools/workspace-tools.js';
 import { workspaceToolsConfigSchema } from '../capabilities/workspace-tools/workspace-tools-config.js';
+import type { ModelReference } from './agent-file.js';
 import { withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 
 /** Options of `subagents` that only a program can give. */
@@ -26,7 +34,37 @@ export type SubagentsInFiles = Pick<SubagentsConfig, 'runner' | 'models' | 'sett
 const { runner, models, settings, clock, ...subagentsShape } = subagentsConfigSchema.shape;
 const { ownTools, capabilities, model, ...definitionShape } = definitionSchema.shape;
 
-const definitionFileSchema = z.strictObject({ ...definitionShape, model: z.string().min(1).optional() });
+const modelSchema = z.union([
+  z.string().min(1),
+  z.strictObject({
+    id: z.string().min(1),
+    contextWindow: z.int().min(1).optional(),
+    nativeCompaction: z.enum(['auto', 'off']).optional(),
+  }),
+]);
+const definitionFileSchema = z.strictObject({ ...definitionShape, model: modelSchema.optional() });
+const namingModels = z.object({ definitions: z.array(z.looseObject({ model: modelSchema.optional() })) });
+
+/** Names a model that a definition describes, as `subagents(…, { models })` lists it: one that says nothing more by its id. */
+export function subagentModelName({ id, contextWindow, nativeCompaction }: ModelReference): string {
+  const more = { contextWindow, nativeCompaction };
+  const said = Object.entries(more).flatMap(([key, value]) => (value === undefined ? [] : `${key} ${value}`));
+  return said.length === 0 ? id : `${id} (${said.join(', ')})`;
+}
+
+/** Puts names in the place of models. */
+function withModelNames(written: unknown): readonly SubagentDefinition[] {
+  const { definitions } = parseWith(namingModels, { definitions: written }, 'subagents configuration');
+  return definitions.map(({ model, ...rest }) => ({
+    ...rest,
+    ...(typeof model === 'object'
+      ? { model: subagentModelName(model) }
+      : model === undefined
+        ? {}
+        : { model }),
+  })) as unknown as readonly SubagentDefinition[];
+}
+
 const subagentsFileSchema = z.strictObject({
   ...subagentsShape,
   /** Subagents beside those in the folder. */
@@ -85,7 +123,7 @@ export function harnessCapabilities(
   } = {},
 ): Readonly<Record<string, FileCapability>> {
   const team = fileCapability('subagents', subagentsFileSchema, ({ definitions, ...config }) =>
-    subagents((definitions ?? []) as readonly SubagentDefinition[], { ...config, ...program.subagents }),
+    subagents(withModelNames(definitions ?? []), { ...config, ...program.subagents }),
   );
   const { onWarning } = program;
   return {
