@@ -8,8 +8,9 @@ const RENEWAL_MS = 5_000;
 const POLL_MS = 20;
 const HELD = 'held';
 
-/** By workspace and name, what the next task of this process waits for: leases go by clocks, which may be wrong. */
-const tails = new WeakMap<Workspace, Map<string, Promise<unknown>>>();
+/** By name, what the next task of this process waits for. */
+export type Turns = Map<string, Promise<unknown>>;
+const turnsOf = new WeakMap<Workspace, Turns>();
 
 /**
  * Runs `task` alone, among all that use the workspace: by its lock, or by files where it has none.
@@ -26,16 +27,20 @@ export async function exclusively<T>(
   if (workspace.lock !== undefined) {
     return workspace.lock(name, (lock) => task(() => lock.check()), { timeoutMs });
   }
-  const names = tails.get(workspace) ?? new Map<string, Promise<unknown>>();
-  tails.set(workspace, names);
-  const before = names.get(name) ?? Promise.resolve();
-  const result = before.then(() => withLease(workspace, name, task, timeoutMs));
+  const turns = turnsOf.get(workspace) ?? new Map();
+  turnsOf.set(workspace, turns);
+  return inTurn(turns, name, () => withLease(workspace, name, task, timeoutMs));
+}
+
+/** Runs a task behind those that were asked for before under a name, whatever became of them. */
+export async function inTurn<T>(turns: Turns, name: string, task: () => Promise<T>): Promise<T> {
+  const result = (turns.get(name) ?? Promise.resolve()).then(task);
   const tail = result
     .catch(() => {})
     .then(() => {
-      if (names.get(name) === tail) names.delete(name);
+      if (turns.get(name) === tail) turns.delete(name);
     });
-  names.set(name, tail);
+  turns.set(name, tail);
   return result;
 }
 

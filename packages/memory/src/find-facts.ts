@@ -2,7 +2,7 @@ import type { Workspace } from '@x/core';
 import { type CoreOptions, RETIRED_FILE } from './consolidate/core-file.js';
 import { deleteVersion, listVersions, readVersion } from './consolidate/versions.js';
 import { exclusively, noteLock } from './exclusively.js';
-import { memoryFiles, readIfFound } from './memory-files.js';
+import { CORE_FILE, memoryFiles, readIfFound } from './memory-files.js';
 import { type Bullet, bulletsOf, factKey, keyHash, parseNoteLine, withoutBullets } from './notes.js';
 
 /** What came of changing a fact. */
@@ -32,18 +32,20 @@ export function outcomeOf(found: readonly Bullet[]): FactOutcome {
   return { status: found.length === 0 ? 'missing' : 'ambiguous', facts: found.map(({ text }) => text) };
 }
 
-/** Whether a line of a note was written by a person. */
-export async function isByPerson(workspace: Workspace, prefix: string, key: string): Promise<boolean> {
+/** The bullets of the notes, the archive and what was retired, each with whether a person wrote the line. */
+export async function notedBullets(workspace: Workspace, prefix: string) {
+  const found: (Bullet & { readonly isByPerson: boolean })[] = [];
   for await (const { path } of memoryFiles(workspace, prefix)) {
-    if (path === `${prefix}${RETIRED_FILE}`) continue;
+    if (path === `${prefix}${CORE_FILE}`) continue;
     const text = (await readIfFound(workspace, path)) ?? '';
     const lines = text.split('\n');
-    const isHere = bulletsOf(text).some(
-      (bullet) => bullet.key === key && parseNoteLine(lines[bullet.start] ?? '').author === 'person',
-    );
-    if (isHere) return true;
+    const isNote = path !== `${prefix}${RETIRED_FILE}`;
+    for (const bullet of bulletsOf(text)) {
+      const isByPerson = isNote && parseNoteLine(lines[bullet.start] ?? '').author === 'person';
+      found.push({ ...bullet, isByPerson });
+    }
   }
-  return false;
+  return found;
 }
 
 /** Takes facts, by the hashes of their keys, out of every file of a scope: memory, notes, archive, retired facts, versions. */

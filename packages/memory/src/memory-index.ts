@@ -4,6 +4,7 @@ import { errorText, parseWith, type Workspace } from '@x/core';
 import type { Database } from 'better-sqlite3';
 import * as z from 'zod';
 import { MemoryIndexError } from './errors.js';
+import { inTurn, type Turns } from './exclusively.js';
 import { dateOf, dayOf } from './index/dates.js';
 import { deleteIndexFile, isDamage, openIndexDatabase } from './index/index-database.js';
 import { scopeOfPath } from './index/line-filter.js';
@@ -79,7 +80,7 @@ interface Opened {
  */
 export class MemoryIndex {
   readonly #path: string;
-  readonly #updates = new Map<string, Promise<string | undefined>>();
+  readonly #updates: Turns = new Map();
   /** An index that is opened when it is needed may be opened again after it was closed. */
   readonly #isLazy: boolean;
   #opened: Promise<Opened> | undefined;
@@ -158,14 +159,9 @@ export class MemoryIndex {
     workspace: Workspace,
     { prefix = '' }: { readonly prefix?: string } = {},
   ): Promise<string | undefined> {
-    const before = this.#updates.get(prefix) ?? Promise.resolve();
-    const update = before
-      .then(() => this.indexAllFromWorkspace(workspace, { prefix }))
-      .then(() => undefined, errorText)
-      .finally(() => {
-        if (this.#updates.get(prefix) === update) this.#updates.delete(prefix);
-      });
-    this.#updates.set(prefix, update);
+    const update = inTurn(this.#updates, prefix, () =>
+      this.indexAllFromWorkspace(workspace, { prefix }).then(() => undefined, errorText),
+    );
     const waiting = new AbortController();
     const late = setTimeout(UPDATE_MS, 'it is still being built', { ref: false, signal: waiting.signal });
     try {

@@ -12,10 +12,11 @@ import {
 import type { AskOptions } from './ask-model.js';
 import type { ConsolidationOutcome } from './consolidate/consolidator.js';
 import { type CoreOptions, hashesOf, replaceCore, withCore } from './consolidate/core-file.js';
-import { hashOf, type StoredFact, writeState } from './consolidate/memory-state.js';
+import { changeCore } from './consolidate/core-text.js';
+import { type StoredFact, writeState } from './consolidate/memory-state.js';
 import type { MemoryVersion } from './consolidate/versions.js';
 import { coreLock, exclusively, noteLock } from './exclusively.js';
-import { type FactOutcome, forgetLines, isByPerson, outcomeOf, pick } from './find-facts.js';
+import { type FactOutcome, forgetLines, notedBullets, outcomeOf, pick } from './find-facts.js';
 import type { FlushOptions, FlushOutcome } from './flush/flush-manager.js';
 import { type MaintenanceReport, MemoryMaintenanceScheduler } from './maintenance/maintenance-scheduler.js';
 import { appendLine, CORE_FILE, dailyFile, isMemoryPath, memoryFiles, readIfFound } from './memory-files.js';
@@ -147,7 +148,10 @@ export class MemoryService {
       if (fact === undefined && by !== 'person') return { status: 'refused', facts: [bullet.text] };
       await this.#note(options, newer);
       if (fact !== undefined) await change({ retire: [{ id: fact.id, by: newer, why: '' }] });
-      else await replaceCore(options, state, (before) => before.replace(bullet.text, () => newer.text));
+      else {
+        const change = { replace: [{ key: bullet.key, text: newer.text }], add: [], drop: [] };
+        await replaceCore(options, state, (before) => changeCore(before, change));
+      }
       return { status: 'done', facts: [bullet.text] };
     });
   }
@@ -168,31 +172,20 @@ export class MemoryService {
     const options = this.#core(place);
     const { prefix } = options;
     const outcome = await withCore(options, async ({ text: core, state }): Promise<FactOutcome> => {
-      const texts: string[] = [];
-      for await (const { path } of memoryFiles(storage, prefix)) {
-        if (path !== `${prefix}${CORE_FILE}`) texts.push((await readIfFound(storage, path)) ?? '');
-      }
+      const noted = await notedBullets(storage, prefix);
       const inCore = pick(bulletsOf(core), query);
-      const found = inCore.length > 0 ? inCore : pick(texts.flatMap(bulletsOf), query);
+      const found = inCore.length > 0 ? inCore : pick(noted, query);
       const [bullet] = found;
       if (bullet === undefined || found.length > 1) return outcomeOf(found);
-      const fact = state.facts.find((one) => factKey(one.text) === bullet.key);
-      const isHandwritten =
-        fact === undefined && (inCore.length > 0 || (await isByPerson(storage, prefix, bullet.key)));
-      if (isHandwritten && by !== 'person') return { status: 'refused', facts: [bullet.text] };
-      const gone = { [keyHash(bullet.key)]: options.today, ...hashesOf(fact ? [fact] : [], options.today) };
+      const { key, text } = bullet;
+      const fact = state.facts.find((one) => factKey(one.text) === key);
+      const isTheirs = inCore.length > 0 || noted.some((line) => line.key === key && line.isByPerson);
+      if (fact === undefined && isTheirs && by !== 'person') return { status: 'refused', facts: [text] };
+      const gone = { [keyHash(key)]: options.today, ...hashesOf(fact ? [fact] : [], options.today) };
       await forgetLines(options, gone);
-      const facts = state.facts.filter((one) => one.id !== fact?.id);
-      const notes = { ...state.notes };
-      for (const [name, position] of Object.entries(notes)) {
-        const bytes = await readIfFound(storage, `${prefix}memory/${name}`);
-        // The note is shorter now: what was merged of it is merged still.
-        if (bytes === undefined || position.bytes === 0) continue;
-        const length = Math.min(position.bytes, Buffer.byteLength(bytes));
-        notes[name] = { bytes: length, hash: hashOf(Buffer.from(bytes).subarray(0, length)) };
-      }
-      await writeState(storage, prefix, { ...state, facts, notes, gone: { ...state.gone, ...gone } });
-      return { status: 'done', facts: [bullet.text] };
+      const facts = state.facts.filter((one) => one !== fact);
+      await writeState(storage, prefix, { ...state, facts, gone: { ...state.gone, ...gone } });
+      return { status: 'done', facts: [text] };
     });
     if (outcome.status === 'done' && this.#index.isKept) {
       await this.#index.indexAllFromWorkspace(storage, { prefix });

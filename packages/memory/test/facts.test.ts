@@ -69,6 +69,20 @@ describe('what a person wrote', () => {
     expect((await textOf(workspace)).startsWith(HANDWRITTEN)).toBe(true);
   }, 120_000);
 
+  it('stays theirs when a model says the same, and then wants it gone', async () => {
+    const workspace = await testWorkspace();
+    await workspace.write(core, HANDWRITTEN);
+    const model = modelOf((_, call) =>
+      call === 1 ? 'ADD n1: by hand: rule 3 of the port' : 'RETIRE f1 BY n1',
+    );
+    const consolidator = new MemoryConsolidator({ workspace, model });
+    for (const round of [1, 2]) {
+      await workspace.append(note('2026-01-01'), `- the port of host ${round} follows rule 3\n`);
+      await consolidator.consolidate(scope).catch(() => {});
+    }
+    expect(await textOf(workspace)).toBe(HANDWRITTEN);
+  });
+
   it('below ## Noted stays as well, whatever it is, through merges by rule', async () => {
     const workspace = await testWorkspace();
     const text = '# Me\n\n## Noted\n\nA paragraph.\n\n1. numbered\n\n| a | b |\n| - | - |\n\n- by hand\n';
@@ -142,6 +156,18 @@ describe('a merge', () => {
     const outcome = await service.consolidate(scope, { model, now: true });
     expect(outcome?.status).toBe('consolidated');
     expect((await textOf(workspace)).match(/fact-\d/g)?.sort()).toEqual(['fact-1', 'fact-2']);
+  });
+
+  it('is put off by no save, however often one comes', async () => {
+    const workspace = await testWorkspace();
+    const clock = new ManualClock(Date.parse('2026-01-02T00:00:00Z'));
+    const service = serviceIn(workspace, { clock });
+    await workspace.write(note('2026-01-01'), '- fact-1\n');
+    for (let minute = 0; minute < 60; minute += 20) {
+      await service.save(scope, `It is minute ${minute}`);
+      await clock.pass(20 * 60_000);
+    }
+    expect((await service.consolidate(scope))?.status).toBe('consolidated');
   });
 
   it('restores what was archived meanwhile', async () => {

@@ -13,7 +13,7 @@ import {
   parseEdits,
   ruleEdits,
 } from './edits.js';
-import { hashOf, readState, type StoredFact, writeState } from './memory-state.js';
+import { readState, type StoredFact, writeState } from './memory-state.js';
 import { type FreshNotes, freshNotes } from './new-notes.js';
 import { listVersions, type MemoryVersion, readVersion } from './versions.js';
 
@@ -116,13 +116,9 @@ export class MemoryConsolidator {
             : `there is no version ${JSON.stringify(id)} of ${prefix}${CORE_FILE}; versions() names those there are`;
         throw new InvalidInputError('versionId', [{ path: '', message }]);
       }
-      await replaceCore(options, state, () => version.text);
-      const unread = { bytes: 0, hash: hashOf('') };
-      const notes = Object.fromEntries(
-        Object.keys(state.notes).map((name) => [name, version.notes[name] ?? unread]),
-      );
-      // What was retired since the version holds again, or is said again by a note.
-      await writeState(workspace, prefix, { ...state, notes, facts: [...version.facts], gone: {} });
+      const { text, ...known } = version;
+      await replaceCore(options, state, () => text);
+      await writeState(workspace, prefix, { ...state, ...known, rereads: true });
     });
   }
 
@@ -169,7 +165,7 @@ export class MemoryConsolidator {
     author: 'model' | 'rule',
   ): Promise<Core | undefined> {
     return withCore(this.coreOptions(prefix), async ({ state }, change) => {
-      if (JSON.stringify(state.notes) !== JSON.stringify(seen.state.notes)) return undefined;
+      if (JSON.stringify(state.seen) !== JSON.stringify(seen.state.seen)) return undefined;
       const isThere = new Set(state.facts.map(({ id }) => id));
       const add: StoredFact[] = [];
       const retire: Retired[] = [];
@@ -186,7 +182,7 @@ export class MemoryConsolidator {
           ...retire.filter(({ id }) => isThere.has(id)),
           ...withdrawn.map((id) => ({ id, why: 'the note was changed' })),
         ],
-        notes: fresh.positions,
+        notes: fresh,
       });
     });
   }

@@ -3,20 +3,16 @@ import { coreLock, exclusively } from '../exclusively.js';
 import { appendLine, CORE_FILE, readIfFound } from '../memory-files.js';
 import { factKey, factKeys, keyHash } from '../notes.js';
 import { addedLines, changeCore, mergeText } from './core-text.js';
-import {
-  type MemoryState,
-  type NotePositions,
-  readState,
-  type StoredFact,
-  writeState,
-} from './memory-state.js';
+import { type KnownFacts, type MemoryState, readState, type StoredFact, writeState } from './memory-state.js';
+import { hashIn } from './new-notes.js';
 import { dropOldVersions, keepVersion, versionPath } from './versions.js';
 
 /** What was in MEMORY.md and is no longer true, with its days: readable and searchable, not in front of the agent. */
 export const RETIRED_FILE = 'memory/retired.md';
 /** So often a person may save the file at the very moment at which it is replaced. */
 const MAX_ROUNDS = 10;
-const IMPORTANT = /^(?:preference|decision)\b|\b(?:always|never|must|prefers?|decided|important)\b/i;
+/** How a preference and a decision begin that were taken without a model. */
+const STATED = /^(?:Preference|Decision) \(as stated\): /;
 
 /** MEMORY.md of a scope, as it is and as it is known. */
 export interface Core {
@@ -36,8 +32,8 @@ export interface Retired {
 interface FactChange {
   readonly add?: readonly StoredFact[];
   readonly retire?: readonly Retired[];
-  /** Where the notes stand once this is written. */
-  readonly notes?: NotePositions;
+  /** What of the notes has been considered once this is written. */
+  readonly notes?: { readonly seen: readonly string[]; readonly more: boolean };
 }
 
 export interface CoreOptions {
@@ -67,7 +63,7 @@ export async function withCore<T>(
 async function settle(options: CoreOptions, check: () => Promise<void>): Promise<Core> {
   const { workspace, prefix, today } = options;
   const { pending, ...state } = await readState(workspace, prefix);
-  if (pending !== undefined) return finish(options, { ...state, pending }, check);
+  if (pending !== undefined) return finish(options, state, pending, check);
   const text = await readCore(workspace, prefix);
   const present = factKeys(text);
   const lost = state.facts.filter((fact) => !present.has(factKey(fact.text)));
@@ -79,36 +75,28 @@ async function settle(options: CoreOptions, check: () => Promise<void>): Promise
 async function commit(
   options: CoreOptions,
   { text, state }: Core,
-  { add = [], retire = [], notes = state.notes }: FactChange,
+  { add = [], retire = [], notes }: FactChange,
   check: () => Promise<void>,
 ): Promise<Core> {
-  const { workspace, prefix, today } = options;
-  const byId = new Map(state.facts.map((fact) => [fact.id, fact]));
+  const { workspace, prefix, today, now } = options;
   const retired = retire.flatMap(({ id, by, why }) => {
-    const fact = byId.get(id);
-    return fact === undefined ? [] : [{ fact, by, why }];
+    const fact = state.facts.find((one) => one.id === id);
+    return fact === undefined ? [] : [{ fact, by, why, key: factKey(fact.text) }];
   });
-  const isRetired = new Set(retired.map(({ fact }) => fact.id));
-  /** The change of the text, with those of the new facts that pass a test. */
-  const changeWith = (isIn: (text: string) => boolean) => ({
-    remove: retired
-      .filter(({ by }) => by === undefined || !isIn(by.text))
-      .map(({ fact }) => factKey(fact.text)),
-    replace: retired.flatMap(({ fact, by }) =>
-      by === undefined || !isIn(by.text) ? [] : [{ key: factKey(fact.text), text: by.text }],
-    ),
-    add: add.map((fact) => fact.text).filter(isIn),
-  });
-  const added = [...retired.flatMap(({ by }) => (by === undefined ? [] : [by])), ...add];
-  const all = [...state.facts.filter(({ id }) => !isRetired.has(id)), ...added];
-  const { dropped, kept } = fit(
-    changeCore(
-      text,
-      changeWith(() => true),
-    ),
-    all,
-    options.maxTokens,
-  );
+  const change = {
+    replace: retired.map(({ key, by }) => ({ key, text: by?.text })),
+    add: add.map((fact) => fact.text),
+    drop: [] as string[],
+  };
+  const left = state.facts.filter((fact) => !retired.some((one) => one.fact === fact));
+  // A bullet that is there already stays whose it is, whoever says the same.
+  const present = factKeys(text);
+  for (const { key } of retired) present.delete(key);
+  const newer = [...retired.flatMap(({ by }) => by ?? []), ...add];
+  const facts = [...left, ...newer.filter((fact) => !present.has(factKey(fact.text)))];
+  const dropped = withoutRoom(changeCore(text, change), facts, options.maxTokens);
+  change.drop = dropped.map((fact) => factKey(fact.text));
+  const kept = facts.filter((fact) => !dropped.includes(fact));
   const gone = { ...state.gone, ...hashesOf([...retired.map(({ fact }) => fact), ...dropped], today) };
   for (const fact of kept) delete gone[keyHash(factKey(fact.text))];
   const lines = [
@@ -117,44 +105,45 @@ async function commit(
     ),
     ...dropped.map((fact) => retiredLine(fact, today, 'no room')),
   ];
-  const isDropped = new Set(dropped.map((fact) => factKey(fact.text)));
-  const change = changeWith((newer) => !isDropped.has(factKey(newer)));
-  const pending = {
-    change: { ...change, remove: [...change.remove, ...isDropped] },
-    retired: lines,
-    facts: kept,
-    gone,
-    notes: { ...notes },
-  };
-  if (JSON.stringify(pending.facts) !== JSON.stringify(state.facts) || lines.length > 0) {
-    await writeState(workspace, prefix, { ...state, pending });
-    return finish(options, { ...state, pending }, check);
+  const { pending: _, version: __, ...rest } = state;
+  const after = { ...rest, facts: kept, gone };
+  if (notes !== undefined) {
+    const consolidatedAt = new Date(now).toISOString();
+    Object.assign(after, {
+      seen: notes.seen,
+      rereads: state.rereads && notes.more,
+      consolidatedAt,
+      refusals: 0,
+    });
   }
-  const settled = done(options, { ...state, pending });
+  if (newer.length > 0 || lines.length > 0) {
+    const pending = { change, retired: lines, after };
+    await writeState(workspace, prefix, { ...state, pending });
+    return finish(options, state, pending, check);
+  }
+  const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
   return { text, state: settled };
 }
 
 /** Writes what is pending. Every step may have been done before. */
-async function finish(options: CoreOptions, state: MemoryState, check: () => Promise<void>): Promise<Core> {
+async function finish(
+  options: CoreOptions,
+  state: MemoryState,
+  { change, retired, after }: NonNullable<MemoryState['pending']>,
+  check: () => Promise<void>,
+): Promise<Core> {
   const { workspace, prefix, keepVersions, now } = options;
-  const { change, retired } = state.pending ?? { change: { remove: [], replace: [], add: [] }, retired: [] };
   const known = (await readIfFound(workspace, `${prefix}${RETIRED_FILE}`)) ?? '';
   for (const line of retired) {
     if (!known.includes(`${line}\n`)) await appendLine(workspace, `${prefix}${RETIRED_FILE}`, line);
   }
   await check();
   const text = await replaceCore(options, state, (before) => changeCore(before, change));
-  const settled = done(options, state);
+  const settled = { ...state, ...after };
   await writeState(workspace, prefix, settled);
   await dropOldVersions(workspace, prefix, keepVersions, now);
   return { text, state: settled };
-}
-
-function done({ now }: CoreOptions, { pending, ...state }: MemoryState): MemoryState {
-  if (pending === undefined) return state;
-  const { facts, gone, notes } = pending;
-  return { ...state, consolidatedAt: new Date(now).toISOString(), refusals: 0, facts, gone, notes };
 }
 
 /**
@@ -163,7 +152,7 @@ function done({ now }: CoreOptions, { pending, ...state }: MemoryState): MemoryS
  */
 export async function replaceCore(
   { workspace, prefix, now }: CoreOptions,
-  state: Pick<MemoryState, 'notes' | 'facts'>,
+  state: KnownFacts,
   edit: (before: string) => string,
 ): Promise<string> {
   let before = await readCore(workspace, prefix);
@@ -190,29 +179,23 @@ async function readCore(workspace: Workspace, prefix: string): Promise<string> {
   return (await readIfFound(workspace, `${prefix}${CORE_FILE}`)) ?? '';
 }
 
-/** Takes facts out until the file fits, the unimportant and old ones first. What a person wrote stays. */
-function fit(
-  text: string,
-  facts: readonly StoredFact[],
-  maxTokens: number,
-): { readonly kept: StoredFact[]; readonly dropped: StoredFact[] } {
+/** Facts to take out of a text that is too long: old ones first, what was plainly stated last. What a person wrote stays. */
+function withoutRoom(text: string, facts: readonly StoredFact[], maxTokens: number): StoredFact[] {
+  const rest = [...facts].sort(
+    (left, right) => Number(STATED.test(left.text)) - Number(STATED.test(right.text)),
+  );
   const dropped: StoredFact[] = [];
-  const worst = facts
-    .map((fact, order) => ({ fact, order, important: Number(IMPORTANT.test(fact.text)) }))
-    .sort((left, right) => left.important - right.important || left.order - right.order);
-  let tokens = estimateCounter.count(text);
-  for (const { fact } of worst) {
-    if (tokens <= maxTokens) break;
-    dropped.push(fact);
-    tokens -= estimateCounter.count(`- ${fact.text}\n`);
-    if (tokens > maxTokens) continue;
+  let excess = estimateCounter.count(text) - maxTokens;
+  while (excess > 0 && rest.length > 0) {
+    for (let saved = 0; saved < excess && rest[0] !== undefined; ) {
+      saved += estimateCounter.count(`- ${rest[0].text}\n`);
+      dropped.push(...rest.splice(0, 1));
+    }
     // The parts of a text may count for a little more than the whole.
-    tokens = estimateCounter.count(
-      changeCore(text, { remove: dropped.map((one) => factKey(one.text)), replace: [], add: [] }),
-    );
+    const drop = dropped.map((fact) => factKey(fact.text));
+    excess = estimateCounter.count(changeCore(text, { replace: [], add: [], drop })) - maxTokens;
   }
-  const isDropped = new Set(dropped);
-  return { kept: facts.filter((fact) => !isDropped.has(fact)), dropped };
+  return dropped;
 }
 
 function retiredLine({ text, saidOn }: StoredFact, today: string, why: string): string {
@@ -221,9 +204,6 @@ function retiredLine({ text, saidOn }: StoredFact, today: string, why: string): 
 
 /** The hashes under which facts, and the lines of notes that they come from, are known as gone. */
 export function hashesOf(facts: readonly StoredFact[], today: string): Record<string, string> {
-  const hashes = facts.flatMap(({ text, from }) => [
-    keyHash(factKey(text)),
-    ...from.map((line) => line.split(' ')[1] ?? line),
-  ]);
+  const hashes = facts.flatMap(({ text, from }) => [keyHash(factKey(text)), ...from.map(hashIn)]);
   return Object.fromEntries(hashes.map((hash) => [hash, today]));
 }

@@ -1,43 +1,31 @@
-import { type Bullet, bulletsOf } from '../notes.js';
+import { bulletsOf, factKey, withoutBullets } from '../notes.js';
 import type { CoreChange } from './memory-state.js';
 
 /** Where facts go that were added. Everything that people wrote in the file is left as it is. */
 const HEADING = '## Noted';
 
-/**
- * Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again.
- */
-export function changeCore(text: string, { remove, replace, add }: CoreChange): string {
-  const lines = text.split('\n');
+/** Makes changes to the text of MEMORY.md, line by line. A bullet that is there already is not added again. */
+export function changeCore(text: string, { replace, add, drop }: CoreChange): string {
+  const lines: (string | undefined)[] = text.split('\n');
   const bullets = bulletsOf(text);
-  const present = new Map<string, Bullet>(bullets.map((bullet) => [bullet.key, bullet]));
-  const gone = new Set<number>();
-  const takeOut = (bullet: Bullet) => {
-    for (let number = bullet.start; number < bullet.end; number++) gone.add(number);
-    present.delete(bullet.key);
-  };
+  const present = new Set(bullets.map(({ key }) => key));
   const added: string[] = [];
-  for (const key of remove) {
-    for (const bullet of bullets) if (bullet.key === key) takeOut(bullet);
-  }
-  const put = (newText: string, at?: Bullet) => {
-    const [bullet] = bulletsOf(`- ${newText}`);
-    if (bullet === undefined || (present.has(bullet.key) && bullet.key !== at?.key)) {
-      if (at !== undefined) takeOut(at);
-      return;
-    }
-    if (at === undefined) added.push(`- ${newText}`);
-    else {
-      takeOut(at);
-      gone.delete(at.start);
-      lines[at.start] = `- ${newText}`;
-    }
-    present.set(bullet.key, at ?? bullet);
+  const put = (newText: string | undefined, place?: number) => {
+    if (newText === undefined || present.has(factKey(newText))) return;
+    present.add(factKey(newText));
+    if (place === undefined) added.push(`- ${newText}`);
+    else lines[place] = `- ${newText}`;
   };
-  for (const { key, text: newText } of replace) put(newText, present.get(key));
+  for (const { key, text: newText } of replace) {
+    const old = bullets.filter((bullet) => bullet.key === key && present.has(key));
+    for (const { start, end } of old) lines.fill(undefined, start, end);
+    present.delete(key);
+    put(newText, old[0]?.start);
+  }
   for (const newText of add) put(newText);
-  const kept = lines.filter((_, number) => !gone.has(number));
-  return added.length === 0 ? kept.join('\n') : withAdded(kept, added);
+  const kept = lines.filter((line) => line !== undefined);
+  const changed = added.length === 0 ? kept.join('\n') : withAdded(kept, added);
+  return withoutBullets(changed, (key) => drop.includes(key));
 }
 
 /** Puts bullets at the end of the section for them, which is made where there is none. */

@@ -3,9 +3,6 @@ import type { Workspace } from '@x/core';
 import * as z from 'zod';
 import { readJson, writeJson } from '../memory-files.js';
 
-/** How much of each note has been merged: so many bytes, and what they were. */
-const positionsSchema = z.record(z.string(), z.object({ bytes: z.int().min(0), hash: z.string() }));
-
 const factSchema = z.object({
   id: z.string(),
   text: z.string(),
@@ -19,40 +16,40 @@ const factSchema = z.object({
 
 /** Changes of MEMORY.md, by the keys of its bullets. Making them twice is making them once. */
 const changeSchema = z.object({
-  /** Bullets to take out. */
-  remove: z.array(z.string()),
-  /** Bullets to put others in the place of; one that is gone is added. */
-  replace: z.array(z.object({ key: z.string(), text: z.string() })),
+  /** Bullets to put others in the place of, or to take out; one that is gone is added. */
+  replace: z.array(z.object({ key: z.string(), text: z.string().optional() })),
   add: z.array(z.string()),
+  /** Bullets to take out after all that, for want of room. */
+  drop: z.array(z.string()),
 });
 
-const stateSchema = z.object({
-  version: z.literal(2),
+const stateShape = {
   /** When notes were last merged. ISO 8601, UTC. */
   consolidatedAt: z.string().optional(),
   /** How often in a row the model's answers were refused. */
   refusals: z.int().min(0).default(0),
-  /** By the note's name. */
-  notes: positionsSchema.default({}),
   /** The bullets of MEMORY.md that were not written by a person. */
   facts: z.array(factSchema).default([]),
   /** By the hash of its key, the day on which a fact was retired or forgotten: it does not come back from a note of before. */
   gone: z.record(z.string(), z.string()).default({}),
+  /** The lines of notes that were considered, as long as the notes have them: a note's name and the hash of the line's key. */
+  seen: z.array(z.string()).default([]),
+  /** Whether an earlier version was restored: what was archived since is to be read again. */
+  rereads: z.boolean().default(false),
+};
+const stateSchema = z.object({
+  ...stateShape,
+  version: z.literal(2),
   /** What is being written: the changes of MEMORY.md, what is to be kept of retired facts, and what holds once it is there. */
   pending: z
-    .object({
-      change: changeSchema,
-      retired: z.array(z.string()),
-      facts: z.array(factSchema),
-      gone: z.record(z.string(), z.string()),
-      notes: positionsSchema,
-    })
+    .object({ change: changeSchema, retired: z.array(z.string()), after: z.object(stateShape) })
     .optional(),
 });
-export const versionSchema = z.object({ notes: positionsSchema, facts: z.array(factSchema) });
+const { facts, gone, seen } = stateShape;
+export const versionSchema = z.object({ facts, gone, seen });
 
 export type CoreChange = z.output<typeof changeSchema>;
-export type NotePositions = Readonly<z.output<typeof positionsSchema>>;
+export type KnownFacts = Readonly<z.output<typeof versionSchema>>;
 /** A bullet of MEMORY.md that was not written by a person. */
 export type StoredFact = Readonly<z.output<typeof factSchema>>;
 /** What is known of a scope's MEMORY.md beside its text. */
@@ -67,7 +64,7 @@ const REMEDY = 'Delete the file to have all notes merged again.';
 /** @throws {InvalidInputError} for a file that is no such state. */
 export async function readState(workspace: Workspace, prefix: string): Promise<MemoryState> {
   const state = await readJson(workspace, statePath(prefix), stateSchema, REMEDY);
-  return state ?? { version: 2, refusals: 0, notes: {}, facts: [], gone: {} };
+  return state ?? stateSchema.parse({ version: 2 });
 }
 
 export async function writeState(workspace: Workspace, prefix: string, state: MemoryState): Promise<void> {

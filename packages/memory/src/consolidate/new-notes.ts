@@ -1,11 +1,11 @@
-import { estimateCounter, type Workspace, WorkspaceError } from '@x/core';
+import { estimateCounter, type Workspace } from '@x/core';
 import { noteLines } from '../flush/flush-state.js';
+import { readIfFound } from '../memory-files.js';
 import { factKey, factKeys, keyHash, type NoteLine, parseNoteLine } from '../notes.js';
 import type { Core } from './core-file.js';
-import { hashOf, type MemoryState, type NotePositions } from './memory-state.js';
+import type { MemoryState } from './memory-state.js';
 
 const DAILY = /^\d{4}-\d\d-\d\d\.md$/;
-const NEWLINE = 10;
 
 /** A line of a note that has not been merged yet. */
 export interface FreshLine extends NoteLine {
@@ -15,33 +15,44 @@ export interface FreshLine extends NoteLine {
   readonly from: string;
 }
 
-/** Notes to merge, and where the notes stand once they are. */
+/** Notes to merge. */
 export interface FreshNotes {
   readonly lines: readonly FreshLine[];
   /** Lines that were read, also those that say nothing new. */
   readonly read: number;
-  readonly positions: NotePositions;
+  /** All lines that have been considered once these are merged. */
+  readonly seen: readonly string[];
   /** Ids of facts whose line a person took out of its note, or changed. */
   readonly withdrawn: readonly string[];
   /** Whether there is more than could be taken at once. */
   readonly more: boolean;
 }
 
-/** The names of all daily notes of a prefix, oldest first. */
-export async function dailyNotes(workspace: Workspace, prefix: string): Promise<string[]> {
+/** The names of all daily notes in a folder, which ends with `/`, oldest first. */
+export async function dailyNotes(workspace: Workspace, folder: string): Promise<string[]> {
   const names: string[] = [];
-  const folder = `${prefix}memory/`;
-  for await (const { path, type } of workspace.list(`${prefix}memory`)) {
+  for await (const { path, type } of workspace.list(folder.slice(0, -1))) {
     const name = path.slice(folder.length);
     if (type === 'file' && DAILY.test(name)) names.push(name);
   }
   return names.sort();
 }
 
+/** The lines of a note that say something, but for one that is still being written. */
+function linesOf(name: string, note: string): FreshLine[] {
+  const day = name.slice(0, -'.md'.length);
+  return noteLines(note.slice(0, note.lastIndexOf('\n') + 1))
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => {
+      const said = parseNoteLine(line);
+      return { ...said, day, from: `${name} ${keyHash(factKey(said.text))}` };
+    });
+}
+
 /**
- * What the daily notes say beyond what was merged, the oldest first, up to about `maxTokens`. Each note is compared by its
+ * What the daily notes say beyond what was considered, the oldest first, up to about `maxTokens`. Each line is known by its
  * content: what was added late is found however old the note is, and of a note that somebody rewrote, what changed. A fact
- * that was retired or forgotten since is not said again. A line that is still being written is left for the next time.
+ * that was retired or forgotten since is not said again.
  */
 export async function freshNotes(
   workspace: Workspace,
@@ -49,99 +60,68 @@ export async function freshNotes(
   { text, state }: Core,
   maxTokens: number,
 ): Promise<FreshNotes> {
-  const names = new Set(await dailyNotes(workspace, prefix));
+  const folder = `${prefix}memory/`;
+  const daily = await dailyNotes(workspace, folder);
   // What was restored to a time before a note was archived has to be read from there.
-  const archived = Object.keys(state.notes).filter(
-    (name) => state.notes[name]?.bytes === 0 && !names.has(name),
-  );
+  const archived = state.rereads ? await dailyNotes(workspace, `${folder}archive/`) : [];
+  const paths = [...archived.map((name) => `archive/${name}`), ...daily];
   const known = factKeys(text);
-  const sources = new Set(state.facts.flatMap(({ from }) => from.map((line) => line.split(' ')[1])));
+  const sources = new Set(state.facts.flatMap(({ from }) => from.map(hashIn)));
+  const considered = new Set(state.seen);
   const lines: FreshLine[] = [];
-  const positions: Record<string, { bytes: number; hash: string }> = { ...state.notes };
-  const withdrawn: string[] = [];
+  const seen = new Set<string>();
+  const present = new Set<string>();
   let rest = maxTokens;
   let read = 0;
   let more = false;
-  for (const name of [...names, ...archived].sort()) {
-    const position = state.notes[name];
-    const path = names.has(name) ? name : `archive/${name}`;
-    const bytes = await readBytes(workspace, `${prefix}memory/${path}`);
-    const isKnown = position !== undefined && isUnchanged(bytes, position);
-    const from = isKnown ? position.bytes : 0;
-    if (position !== undefined && !isKnown) {
-      const before = await readBytes(workspace, `${prefix}memory/archive/${name}`);
-      withdrawn.push(...withdrawnFrom(name, Buffer.concat([before, bytes]), state));
-    }
-    if (more) continue;
-    const day = name.slice(0, -'.md'.length);
-    const taken = take(bytes, from, rest, read === 0);
-    const end = from + taken.bytes;
-    if (end > 0) positions[name] = { bytes: end, hash: hashOf(bytes.subarray(0, end)) };
-    for (const line of taken.lines) {
-      const said = parseNoteLine(line);
-      const key = factKey(said.text);
-      const hash = keyHash(key);
-      const goneOn = state.gone[hash];
-      const isGone = goneOn !== undefined && (said.saidOn ?? day) <= goneOn;
-      if (key === '' || known.has(key) || sources.has(hash) || isGone) continue;
+  for (const path of paths) {
+    const note = (await readIfFound(workspace, `${folder}${path}`)) ?? '';
+    for (const line of linesOf(path.replace('archive/', ''), note)) {
+      const { from, text: said, saidOn = line.day } = line;
+      const isNew = !considered.has(from);
+      present.add(from);
+      if (!isNew) seen.add(from);
+      if (!isNew || seen.has(from)) continue;
+      rest -= estimateCounter.count(said);
+      more ||= rest < 0 && read > 0;
+      if (more) continue;
+      read++;
+      seen.add(from);
+      const key = factKey(said);
+      const goneOn = state.gone[hashIn(from)];
+      const isGone = goneOn !== undefined && saidOn <= goneOn;
+      if (key === '' || known.has(key) || sources.has(hashIn(from)) || isGone) continue;
       known.add(key);
-      lines.push({ ...said, day, from: `${name} ${hash}` });
+      lines.push(line);
     }
-    read += taken.lines.length;
-    rest -= taken.tokens;
-    more = taken.more;
   }
-  return { lines, read, positions, withdrawn, more };
-}
-
-/** Whether a note says nothing that has not been merged. */
-export function isMerged(bytes: Uint8Array, position: NotePositions[string] | undefined): boolean {
-  const from = position !== undefined && isUnchanged(bytes, position) ? position.bytes : 0;
-  return noteLines(Buffer.from(bytes.subarray(from)).toString('utf8')).length === 0;
-}
-
-function withdrawnFrom(name: string, bytes: Uint8Array, { facts }: MemoryState): string[] {
-  const left = new Set(
-    noteLines(Buffer.from(bytes).toString('utf8')).map(
-      (line) => `${name} ${keyHash(factKey(parseNoteLine(line).text))}`,
-    ),
-  );
-  return facts
-    .filter(
-      ({ from }) => from.length > 0 && from.every((line) => line.startsWith(`${name} `) && !left.has(line)),
-    )
-    .map(({ id }) => id);
-}
-
-function isUnchanged(bytes: Uint8Array, { bytes: length, hash }: NotePositions[string]): boolean {
-  return length <= bytes.length && (length === 0 || hashOf(bytes.subarray(0, length)) === hash);
-}
-
-/** Complete lines from `from` on, as many as the tokens allow; one at least when there must be. */
-function take(bytes: Uint8Array, from: number, maxTokens: number, atLeastOne: boolean) {
-  const lines: string[] = [];
-  let tokens = 0;
-  let end = from;
-  for (;;) {
-    const lineEnd = bytes.indexOf(NEWLINE, end) + 1;
-    if (lineEnd === 0) return { lines, tokens, bytes: end - from, more: false };
-    const text = Buffer.from(bytes.subarray(end, lineEnd)).toString('utf8');
-    const said = noteLines(text).filter((line) => !line.startsWith('#'));
-    const cost = said.length === 0 ? 0 : estimateCounter.count(text);
-    if (tokens + cost > maxTokens && cost > 0 && !(atLeastOne && lines.length === 0)) {
-      return { lines, tokens, bytes: end - from, more: true };
-    }
-    lines.push(...said);
-    tokens += cost;
-    end = lineEnd;
+  const withdrawn: string[] = [];
+  for (const { id, from } of state.facts) {
+    const isLeft = from.some((line) => present.has(line) || !daily.includes(noteIn(line)));
+    if (from.length > 0 && !isLeft && !(await areArchived(workspace, folder, from))) withdrawn.push(id);
   }
+  return { lines, read, seen: [...seen], withdrawn, more };
 }
 
-async function readBytes(workspace: Workspace, path: string): Promise<Uint8Array> {
-  try {
-    return await workspace.read(path);
-  } catch (error) {
-    if (WorkspaceError.isInstance(error) && error.code === 'not_found') return new Uint8Array();
-    throw error;
+/** Tests whether one of some lines is in the archive: a note may go on after a part of it went there. */
+async function areArchived(workspace: Workspace, folder: string, from: readonly string[]): Promise<boolean> {
+  for (const name of new Set(from.map(noteIn))) {
+    const note = (await readIfFound(workspace, `${folder}archive/${name}`)) ?? '';
+    if (linesOf(name, note).some((line) => from.includes(line.from))) return true;
   }
+  return false;
+}
+
+/** Tests whether all that a note says has been considered. */
+export function isMerged(name: string, note: string, { seen }: MemoryState): boolean {
+  return note.endsWith('\n') && linesOf(name, note).every(({ from }) => seen.includes(from));
+}
+
+function noteIn(from: string): string {
+  return from.split(' ')[0] ?? from;
+}
+
+/** The hash of a line's key, of what says where the line is from. */
+export function hashIn(from: string): string {
+  return from.split(' ')[1] ?? from;
 }

@@ -1,13 +1,7 @@
 import { parseWith, type Workspace, WorkspaceError } from '@x/core';
 import { CORE_FILE, readIfFound } from '../memory-files.js';
 import { factKey, withoutBullets } from '../notes.js';
-import {
-  hashOf,
-  type MemoryState,
-  type NotePositions,
-  type StoredFact,
-  versionSchema,
-} from './memory-state.js';
+import { hashOf, type KnownFacts, type StoredFact, versionSchema } from './memory-state.js';
 
 const FOLDER = 'memory/.versions';
 /** Of each of so many days the last version is kept, and for so many days those with other words of a person. */
@@ -35,12 +29,12 @@ export async function keepVersion(
   workspace: Workspace,
   prefix: string,
   text: string,
-  { notes, facts }: Pick<MemoryState, 'notes' | 'facts'>,
+  { facts, gone, seen }: KnownFacts,
   at: string,
 ): Promise<string> {
-  const id = `${at.replaceAll(':', '-')}~${hashOf(`${text}${JSON.stringify(notes)}`).slice(0, 8)}`;
+  const id = `${at.replaceAll(':', '-')}~${hashOf(`${text}${JSON.stringify(seen)}`).slice(0, 8)}`;
   const path = versionPath(prefix, id);
-  await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ notes, facts }));
+  await workspace.write(`${prefix}${FOLDER}/${id}.json`, JSON.stringify({ facts, gone, seen }));
   if ((await workspace.stat(path)) !== undefined) return id;
   const linked = await workspace.link?.(`${prefix}${CORE_FILE}`, path).then(
     () => true,
@@ -69,9 +63,7 @@ export async function readVersion(
   workspace: Workspace,
   prefix: string,
   id: string,
-): Promise<
-  { readonly text: string; readonly notes: NotePositions; readonly facts: readonly StoredFact[] } | undefined
-> {
+): Promise<(KnownFacts & { readonly text: string }) | undefined> {
   if (!(await listVersions(workspace, prefix)).some((version) => version.id === id)) return undefined;
   const text = await readIfFound(workspace, versionPath(prefix, id));
   const known = await readIfFound(workspace, `${prefix}${FOLDER}/${id}.json`);

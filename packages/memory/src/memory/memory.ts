@@ -8,25 +8,20 @@ import {
   type Model,
   parseWith,
   type ToolDefinition,
-  type UserScope,
   type Workspace,
 } from '@x/core';
+import { inTurn, type Turns } from '../exclusively.js';
 import { historyConfigSchema, sessionHistory } from '../history/session-history.js';
-import { memoryPrefix, placeOfLog, scopePrefix } from '../memory-scope.js';
+import { memoryPrefix, placeOfLog } from '../memory-scope.js';
 import { MemoryService } from '../memory-service.js';
 import { type MemoryConfig, type MemorySettings, memoryConfigSchema } from '../settings.js';
-import { WorkQueue } from '../work-queue.js';
 import { workspaceContext, workspaceContextConfigSchema } from '../workspace-context.js';
 import { memoryChanges, memorySection, renewSection } from './memory-section.js';
 import { memoryTools } from './memory-tools.js';
 
-/** Sessions that are flushed at a time. */
-const CONCURRENCY = 2;
 /** Warns whoever runs the agent: nothing else tells of it. */
 const NO_USER =
   "memory() keeps nothing of a call without a user: name one in its context, or set withoutUser: 'shared' for a program of one person.";
-/** Sessions that were throttled and are flushed when the agent closes. */
-const MOST_LEFT = 100;
 
 /**
  * Long-term memory in files of the workspace: `MEMORY.md` stands in the system prompt, as it was when the session began or
@@ -106,10 +101,10 @@ export function memory(config: MemoryConfig = {}): Capability {
       if (remembers(scope)) keeperOf(scope.storage).flush(scope, 'compaction');
     },
     async erase(user) {
-      for (const keeper of keepers.values()) await keeper.erase(user);
+      for (const { service } of keepers.values()) await service.erase(user);
     },
     async close() {
-      for (const keeper of keepers.values()) await keeper.close();
+      for (const { service } of keepers.values()) await service.close();
       keepers.clear();
     },
   };
@@ -119,9 +114,7 @@ export function memory(config: MemoryConfig = {}): Capability {
 class MemoryKeeper {
   readonly service: MemoryService;
   readonly #settings: MemorySettings;
-  readonly #queue = new WorkQueue(CONCURRENCY);
-  /** By session, what flushes it without regard to the throttle. */
-  readonly #left = new Map<string, () => Promise<void>>();
+  readonly #flushes: Turns = new Map();
 
   constructor(settings: MemorySettings, workspace: Workspace, own: { readonly model?: Model }) {
     const { maxPromptTokens: _, tools: __, maxOutputChars: ___, ...shared } = settings;
@@ -137,37 +130,17 @@ class MemoryKeeper {
     this.service.start(scope.emit);
     if (settings.flush === 'never' && !settings.consolidate && reason === 'turn') return;
     scope.background('memory', (signal) =>
-      this.#queue.add(scope.log.location, reason, () => this.#work(scope, reason, signal)),
+      inTurn(this.#flushes, scope.log.location, () => this.#work(scope, reason, signal)),
     );
   }
 
-  /** Erases a user, and flushes none of the user's sessions later. */
-  async erase(user: UserScope): Promise<void> {
-    for (const location of this.#left.keys()) {
-      if (location.startsWith(scopePrefix(user))) this.#left.delete(location);
-    }
-    await this.service.erase(user);
-  }
-
-  /** Flushes what was throttled, and waits for what is under way. */
-  async close(): Promise<void> {
-    for (const [location, task] of this.#left) await this.#queue.add(location, 'last', task);
-    this.#left.clear();
-    await this.service.close();
-  }
-
-  async #work(
-    scope: CallScope,
-    reason: 'turn' | 'compaction' | 'manual',
-    signal?: AbortSignal,
-  ): Promise<void> {
+  async #work(scope: CallScope, reason: 'turn' | 'compaction', signal: AbortSignal): Promise<void> {
     const model = this.#settings.model === undefined ? scope.model : this.#settings.model;
     const options = { model, signal, emit: scope.emit };
     try {
       const { sessionId: session } = scope.state;
       const place = { ...placeOfLog(memoryPrefix(scope), fileSegment(session)), session };
-      const { status } = await this.service.flush(place, { ...options, reason });
-      this.#leave(scope, status === 'throttled');
+      await this.service.flush(place, { ...options, reason });
       if (reason === 'compaction') return;
       await this.service
         .consolidate(place.prefix, options)
@@ -175,16 +148,6 @@ class MemoryKeeper {
     } catch (error) {
       fail(scope, 'flush', error);
     }
-  }
-
-  /** Remembers a session whose flush was put off, for the case that it has no further call. */
-  #leave(scope: CallScope, putOff: boolean): void {
-    const { location } = scope.log;
-    this.#left.delete(location);
-    if (!putOff) return;
-    this.#left.set(location, () => this.#work(scope, 'manual'));
-    const oldest = this.#left.keys().next().value;
-    if (this.#left.size > MOST_LEFT && oldest !== undefined) this.#left.delete(oldest);
   }
 }
 

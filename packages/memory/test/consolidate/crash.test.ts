@@ -12,7 +12,7 @@ const FACTS = ['fact-0', 'fact-1', 'fact-2', 'fact-3', 'fact-4'];
 
 /** Small rounds, so that one consolidation replaces the file several times. */
 const consolidateIn = (workspace: Workspace) =>
-  new MemoryConsolidator({ workspace, model: { ...merger(), contextWindow: 90 } }).consolidate(scope);
+  new MemoryConsolidator({ workspace, model: { ...merger(), contextWindow: 45 } }).consolidate(scope);
 
 async function prepare() {
   const workspace = await testWorkspace();

@@ -162,18 +162,3 @@ it('before a reduction, the session is flushed even when calls are throttled', a
     ['fact-2', 'fact-3'],
   ]);
 });
-
-it('closing flushes what was throttled', async () => {
-  const workspace = await testWorkspace();
-  const model = keeper();
-  const capability = memory({ model, flush: 'throttled', consolidate: false });
-  const { scope, drain } = liveScope(workspace);
-  for (const fact of ['fact-1', 'fact-2']) {
-    await logSession(workspace, alice, [userMessage(fact)]);
-    capability.observe?.(completed, scope);
-    await drain();
-  }
-  expect(model.taking.prompts).toHaveLength(1);
-  await capability.close?.();
-  expect(model.taking.prompts).toHaveLength(2);
-});
