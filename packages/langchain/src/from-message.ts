@@ -5,8 +5,7 @@ import {
   SystemMessage,
   ToolMessage,
 } from '@langchain/core/messages';
-import { type Message, textOf, toolResultsOf, toolUsesOf } from '@x/core';
-import type { ContentPart } from './file-block.js';
+import { type Message, type Part, textOf, toolResultsOf, toolUsesOf } from '@x/core';
 import { CARRIED, partOf, partsOf, sourceOf } from './to-message.js';
 
 /**
@@ -101,10 +100,10 @@ function assistantMessage(message: Message, original: AIMessage | undefined, fie
 }
 
 /** A text when there is nothing else. */
-function contentOf(blocks: Message['content'], more: readonly ContentPart[] = []): string | ContentPart[] {
+function contentOf(blocks: Message['content'], more: readonly Part[] = []): string | Part[] {
   const plain = blocks.every((block) => block.type === 'text');
   if (plain && more.length === 0) return textOf(blocks);
-  const content = blocks.flatMap((block): ContentPart[] => {
+  const content = blocks.flatMap((block): Part[] => {
     const part = partOf(block);
     if (part !== undefined) return [part];
     return block.type === 'text' ? [{ type: 'text', text: block.text }] : [];

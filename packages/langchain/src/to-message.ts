@@ -1,15 +1,16 @@
 import { AIMessage, type BaseMessage, ToolMessage } from '@langchain/core/messages';
-import type {
-  ContentBlock,
-  JsonObject,
-  JsonValue,
-  Message,
-  MessageKind,
-  OpaqueBlock,
-  Role,
-  ToolOutputBlock,
+import {
+  type ContentBlock,
+  type JsonObject,
+  type JsonValue,
+  type Message,
+  type MessageKind,
+  opaquePart,
+  type Part,
+  type Role,
+  readPart,
+  type ToolOutputBlock,
 } from '@x/core';
-import { type ContentPart, fileBlock } from './file-block.js';
 
 /** The key in a message's response metadata under which it carries its kind and metadata. */
 export const CARRIED = '@x/langchain';
@@ -20,7 +21,7 @@ const PROVIDER = 'langchain';
 
 const messages = new WeakMap<BaseMessage, { readonly content: unknown; readonly message: Message }>();
 const sources = new WeakMap<Message, BaseMessage>();
-const parts = new WeakMap<ContentBlock | ToolOutputBlock, ContentPart>();
+const parts = new WeakMap<ContentBlock | ToolOutputBlock, Part>();
 
 /**
  * Reads a message of LangChain; gives the same object for the same message. It must have an id. A message whose content
@@ -55,15 +56,13 @@ export function sourceOf(message: Message): BaseMessage | undefined {
 }
 
 /** What a block was made from, unless it was altered since. */
-export function partOf(block: ContentBlock | ToolOutputBlock): ContentPart | undefined {
+export function partOf(block: ContentBlock | ToolOutputBlock): Part | undefined {
   return parts.get(block);
 }
 
 /** The parts of a message's content; a text is one. */
-export function partsOf({ content }: BaseMessage): readonly ContentPart[] {
-  return typeof content === 'string'
-    ? [{ type: 'text', text: content }]
-    : (content as readonly ContentPart[]);
+export function partsOf({ content }: BaseMessage): readonly Part[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Part[]);
 }
 
 function roleOf(source: BaseMessage): Role {
@@ -102,23 +101,13 @@ function toolResult(source: ToolMessage): ContentBlock {
   };
 }
 
-function blockOf(part: ContentPart): ContentBlock {
-  if (part.type === 'text') return { type: 'text', text: String(part.text) };
-  const thoughts = part.thinking ?? (part.type === 'reasoning' ? part.reasoning : undefined);
-  if (typeof thoughts === 'string') return { type: 'thinking', thinking: thoughts };
-  return fileBlock(part) ?? { type: 'opaque', provider: PROVIDER, data: part as JsonObject, ...halfOf(part) };
+function blockOf(part: Part): ContentBlock {
+  // A call that does not stand beside the content is none that LangChain runs.
+  const block = readPart(part);
+  return block === undefined || block.type === 'tool_use' ? opaquePart(part, PROVIDER) : block;
 }
 
-/** Which half of which call a part is, of a tool that the provider runs: in Anthropic's words or in LangChain's own. */
-function halfOf(part: ContentPart): Pick<OpaqueBlock, 'callId' | 'half'> {
-  const { type, id } = part;
-  const answered = part.tool_use_id ?? part.toolCallId;
-  if (type.endsWith('_result') && typeof answered === 'string') return { callId: answered, half: 'result' };
-  const asks = type === 'server_tool_use' || type === 'server_tool_call' || type === 'mcp_tool_use';
-  return asks && typeof id === 'string' ? { callId: id, half: 'call' } : {};
-}
-
-function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: ContentPart): Block {
+function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, part: Part): Block {
   parts.set(block, part);
   return block;
 }

@@ -105,9 +105,8 @@ export class AgentsSession
   async getItems(limit?: number, run?: Run): Promise<AgentInputItem[]> {
     if (limit !== undefined && limit <= 0) return [];
     const log = this.#log(run);
-    const { messages } = await log.read();
-    const wanted = limit === undefined ? messages : messages.slice(-limit);
-    return wanted.map((message) => fromStored(log, message));
+    const { messages } = await log.read({ last: limit });
+    return messages.map((message) => fromStored(log, message));
   }
 
   /** @throws {InvalidInputError} for an item that JSON cannot hold; nothing is stored then. */

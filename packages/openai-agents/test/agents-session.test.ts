@@ -26,7 +26,7 @@ import {
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { AgentsSession } from '../src/index.js';
 import { answered, called, FakeModel, said, user } from './fake-model.js';
@@ -325,4 +325,19 @@ it('serves every user by the context of the run, and never shows one what anothe
   expect(await session.popItem(bob)).toEqual(user('I am Bob'));
   // Without a run there is nobody whose session it could be.
   await expect(session.getItems()).rejects.toThrow();
+});
+
+it('reads the last items of a long session alone', async () => {
+  const store = new JsonSession({ directory });
+  await new AgentsSession({ store, key }).addItems(
+    Array.from({ length: 10_000 }, (_, at) => user(`Item ${at}`)),
+  );
+  const loads = vi.spyOn(store, 'load');
+  const session = new AgentsSession({ store, key });
+  const last = Array.from({ length: 10 }, (_, at) => user(`Item ${9_990 + at}`));
+  expect(await session.getItems(10)).toEqual(last);
+  const read = await Promise.all(loads.mock.settledResults.map(({ value }) => value?.messages.length));
+  expect(read).toEqual([10]);
+  await session.addItems([user('One more')]);
+  expect(await session.getItems()).toHaveLength(10_001);
 });

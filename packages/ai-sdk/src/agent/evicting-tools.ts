@@ -1,9 +1,16 @@
-import type { AgentEventBody, Capability, RuntimeIdentity, ToolResultBlock, Workspace } from '@x/core';
-import { parseWith } from '@x/core';
+import {
+  type AgentEventBody,
+  type Capability,
+  type Part,
+  parseWith,
+  type RuntimeIdentity,
+  type ToolResultBlock,
+  type Workspace,
+} from '@x/core';
 import * as z from 'zod';
+import { toolOutput } from './from-message.js';
 import { readFileTool } from './read-file-tool.js';
-import type { OpenPart, SdkPart } from './sdk-message.js';
-import { outputBlocks, partOf } from './to-message.js';
+import { outputBlocks } from './to-message.js';
 import { toolScope } from './tool-scope.js';
 
 /** A tool of the AI SDK as far as it is read here. */
@@ -52,7 +59,7 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
   );
   const scope = toolScope(workspace, session ?? {}, onEvent ?? (() => {}));
 
-  async function evicted(name: string, call: ModelOutputCall, output: OpenPart): Promise<OpenPart> {
+  async function evicted(name: string, call: ModelOutputCall, output: Part): Promise<Part> {
     const use = { type: 'tool_use', id: call.toolCallId, name, input: null } as const;
     const result: ToolResultBlock = {
       type: 'tool_result',
@@ -62,7 +69,7 @@ export function evictingTools<Tools extends { readonly [name: string]: SdkTool }
       isError: output.type.startsWith('error'),
     };
     const seen = await (eviction.aroundTool?.(use, scope, async () => result) ?? result);
-    return seen === result ? output : toOutput(seen);
+    return seen === result ? output : toolOutput(seen);
   }
 
   const wrapped = Object.entries(tools).map(([name, tool]) => [
@@ -90,23 +97,11 @@ interface ModelOutputCall {
 }
 
 /** What the model would have been told. */
-async function modelOutput(tool: SdkTool, call: ModelOutputCall): Promise<OpenPart> {
+async function modelOutput(tool: SdkTool, call: ModelOutputCall): Promise<Part> {
   const { toModelOutput } = tool;
-  if (typeof toModelOutput === 'function') return (await toModelOutput.call(tool, call)) as OpenPart;
+  if (typeof toModelOutput === 'function') return (await toModelOutput.call(tool, call)) as Part;
   const { output } = call;
   return typeof output === 'string'
     ? { type: 'text', value: output }
     : { type: 'json', value: output === undefined ? null : output };
-}
-
-function toOutput({ output, isError }: ToolResultBlock): OpenPart {
-  const texts = output.flatMap((part) => (part.type === 'text' ? [part.text] : []));
-  if (texts.length === output.length)
-    return { type: isError ? 'error-text' : 'text', value: texts.join('\n') };
-  const value = output.flatMap((part): (SdkPart | OpenPart)[] => {
-    if (part.type === 'text') return [{ type: 'text', text: part.text }];
-    const own = partOf(part);
-    return own === undefined ? [] : [own];
-  });
-  return { type: 'content', value };
 }

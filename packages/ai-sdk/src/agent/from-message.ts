@@ -1,12 +1,13 @@
 import {
   type ContentBlock,
   InvalidInputError,
-  type JsonObject,
   type Message,
+  type Part,
   type ToolResultBlock,
   textOf,
 } from '@x/core';
-import type { OpenPart, SdkMessage, SdkPart } from './sdk-message.js';
+import { optionsOf } from '../prompt/prompt.js';
+import type { SdkMessage } from './sdk-message.js';
 import { partOf, sourceOf } from './to-message.js';
 
 /**
@@ -26,7 +27,7 @@ export function fromMessage(message: Message, original: SdkMessage | undefined):
   return { role: message.role, content, ...options };
 }
 
-function rebuilt(block: ContentBlock, original: SdkMessage | undefined): OpenPart {
+function rebuilt(block: ContentBlock, original: SdkMessage | undefined): Part {
   const options = optionsOf(block.providerMetadata);
   switch (block.type) {
     case 'text':
@@ -57,24 +58,19 @@ function rebuilt(block: ContentBlock, original: SdkMessage | undefined): OpenPar
 }
 
 /** The part that a changed call or result was made from: what else it carries stays. */
-function partOfCall(original: SdkMessage | undefined, type: string, id: string): OpenPart | undefined {
+function partOfCall(original: SdkMessage | undefined, type: string, id: string): Part | undefined {
   if (original === undefined || typeof original.content === 'string') return undefined;
-  return (original.content as readonly OpenPart[]).find(
-    (part) => part.type === type && part.toolCallId === id,
-  );
+  return (original.content as readonly Part[]).find((part) => part.type === type && part.toolCallId === id);
 }
 
-function toolOutput({ output, isError }: ToolResultBlock): OpenPart {
+/** A tool's answer in the words of the SDK; files that were not altered are the very parts they were. */
+export function toolOutput({ output, isError }: Pick<ToolResultBlock, 'output' | 'isError'>): Part {
   if (output.every((part) => part.type === 'text')) {
-    return { type: isError ? 'error-text' : 'text', value: output.map((part) => part.text).join('\n') };
+    return { type: isError ? 'error-text' : 'text', value: textOf(output) };
   }
   const value = output.map(
-    (part): SdkPart | OpenPart =>
+    (part) =>
       partOf(part) ?? { type: 'text', text: part.type === 'text' ? part.text : `[${part.mediaType}]` },
   );
-  return { type: 'content', value } as OpenPart;
-}
-
-function optionsOf(metadata: JsonObject | undefined): { readonly providerOptions?: JsonObject } {
-  return metadata === undefined ? {} : { providerOptions: metadata };
+  return { type: 'content', value };
 }

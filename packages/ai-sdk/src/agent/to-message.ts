@@ -1,8 +1,15 @@
-import type { ContentBlock, Message, OpaqueBlock, ToolOutputBlock, ToolResultBlock } from '@x/core';
-import { parseToolInput } from '../response/tool-input.js';
-import { toJson } from '../to-json.js';
-import { fileBlock } from './file-block.js';
-import { metadataIn, type OpenPart, type SdkMessage, type SdkPart } from './sdk-message.js';
+import {
+  type ContentBlock,
+  type JsonObject,
+  type Message,
+  opaquePart,
+  type Part,
+  plainJson,
+  readPart,
+  type ToolOutputBlock,
+  type ToolResultBlock,
+} from '@x/core';
+import type { SdkMessage, SdkPart } from './sdk-message.js';
 
 /** The SDK keeps no times: one for all, so that a message is the same whenever it is converted. */
 const CREATED_AT = new Date(0).toISOString();
@@ -23,7 +30,7 @@ export function toMessage(source: SdkMessage, id: string): Message {
   const content =
     typeof source.content === 'string'
       ? [{ type: 'text' as const, text: source.content }]
-      : source.content.map((part) => remember(blockOf(part as OpenPart, source.role), part));
+      : source.content.map((part) => remember(blockOf(part as Part, source.role), part));
   const message: Message = { id, role: source.role, content, createdAt: CREATED_AT };
   messages.set(source, message);
   sources.set(message, source);
@@ -45,39 +52,15 @@ function remember<Block extends ContentBlock | ToolOutputBlock>(block: Block, pa
   return block;
 }
 
-function blockOf(part: OpenPart, role: SdkMessage['role']): ContentBlock {
-  switch (part.type) {
-    case 'text':
-      return { type: 'text', text: String(part.text), ...metadataIn(part) };
-    case 'reasoning':
-      return { type: 'thinking', thinking: String(part.text), ...metadataIn(part) };
-    case 'image':
-    case 'file':
-      return fileBlock(part) ?? opaque(part);
-    case 'tool-call':
-      if (part.providerExecuted) return opaque(part, 'call');
-      return {
-        type: 'tool_use',
-        id: String(part.toolCallId),
-        name: String(part.toolName),
-        input: parseToolInput(part.input),
-        ...metadataIn(part),
-      };
-    case 'tool-result':
-      // In a message of the assistant it is of a tool that the provider ran itself, at once or for an earlier answer.
-      return role === 'assistant' ? opaque(part, 'result') : toolResult(part);
-    default:
-      return opaque(part);
-  }
+function blockOf(part: Part, role: SdkMessage['role']): ContentBlock {
+  // In a message of the assistant a result is of a tool that the provider ran itself, at once or for an earlier answer.
+  if (part.type === 'tool-result' && role !== 'assistant') return toolResult(part);
+  const block = part.providerExecuted ? undefined : readPart(part);
+  return block === undefined ? opaquePart(part, PROVIDER) : { ...block, ...metadataIn(part) };
 }
 
-function opaque(part: OpenPart, half?: OpaqueBlock['half']): ContentBlock {
-  const pairing = half === undefined ? {} : { callId: String(part.toolCallId), half };
-  return { type: 'opaque', provider: PROVIDER, data: toJson(part), ...pairing };
-}
-
-function toolResult(part: OpenPart): ToolResultBlock {
-  const output = part.output as OpenPart;
+function toolResult(part: Part): ToolResultBlock {
+  const output = part.output as Part;
   return {
     type: 'tool_result',
     toolUseId: String(part.toolCallId),
@@ -89,7 +72,7 @@ function toolResult(part: OpenPart): ToolResultBlock {
 }
 
 /** A tool's answer as blocks. */
-export function outputBlocks(output: OpenPart): readonly ToolOutputBlock[] {
+export function outputBlocks(output: Part): readonly ToolOutputBlock[] {
   switch (output.type) {
     case 'text':
     case 'error-text':
@@ -97,13 +80,20 @@ export function outputBlocks(output: OpenPart): readonly ToolOutputBlock[] {
     case 'execution-denied':
       return [{ type: 'text', text: String(output.reason ?? 'The user refused this call.') }];
     case 'content':
-      return (output.value as readonly OpenPart[]).map((part) => remember(outputBlock(part), part));
+      return (output.value as readonly Part[]).map((part) => remember(outputBlock(part), part));
     default:
       return [{ type: 'text', text: JSON.stringify(output.value) ?? '' }];
   }
 }
 
-function outputBlock(part: OpenPart): ToolOutputBlock {
-  if (part.type === 'text') return { type: 'text', text: String(part.text), ...metadataIn(part) };
-  return fileBlock(part) ?? { type: 'text', text: JSON.stringify(toJson(part)) };
+function outputBlock(part: Part): ToolOutputBlock {
+  const block = readPart(part);
+  const fits = block?.type === 'text' || block?.type === 'file';
+  return fits ? { ...block, ...metadataIn(part) } : { type: 'text', text: JSON.stringify(plainJson(part)) };
+}
+
+/** `{ providerMetadata }` for a block, from the options of its part; nothing where there are none. */
+function metadataIn({ providerOptions }: Part): { readonly providerMetadata?: JsonObject } {
+  if (typeof providerOptions !== 'object' || providerOptions === null) return {};
+  return { providerMetadata: plainJson(providerOptions) as JsonObject };
 }

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject, type JsonValue, type OpaqueBlock } from '@x/core';
-import { parseToolInput } from '../response/tool-input.js';
+import { isObject, type JsonObject, type JsonValue, type OpaqueBlock, parseInput } from '@x/core';
 import { type CarriedPart, optionsOf } from './prompt.js';
 
 /**
@@ -19,7 +18,7 @@ export function carriedPart(block: OpaqueBlock): CarriedPart | undefined {
       return { type, ...rest, ...optionsOf(metadata) };
     case 'tool-call': {
       const { toolCallId, toolName, input, providerExecuted } = rest;
-      const parsed = parseToolInput(input);
+      const parsed = parseInput(input);
       return { type, toolCallId, toolName, input: parsed, providerExecuted, ...optionsOf(metadata) };
     }
     case 'tool-result': {

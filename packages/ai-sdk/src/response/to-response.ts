@@ -6,9 +6,8 @@ import type {
   ResponseMetadata,
   UsageLike,
 } from '../language-model.js';
-import { metadataOf } from '../to-json.js';
 import { rawFinishReason, toFinishReason } from './finish-reason.js';
-import { toBlocks } from './to-blocks.js';
+import { metadataOf, toBlocks } from './to-blocks.js';
 import { toUsage } from './usage.js';
 
 /** A full window leaves a few tokens that no answer fits in. */

@@ -4,7 +4,7 @@ import { systemClock } from '../lib/clock.js';
 import { isObject, type JsonObject, type JsonValue } from '../lib/json.js';
 import { assistantMessage, type Message, systemMessage, userMessage } from '../messages/message.js';
 import type { SessionKey } from './session-key.js';
-import type { SessionStore } from './session-store.js';
+import type { LoadOptions, SessionStore } from './session-store.js';
 import { operationId } from './store-rules.js';
 
 /** How often a change is worked out anew when others commit at the same time. */
@@ -89,10 +89,10 @@ export class ItemLog {
     );
   }
 
-  /** Reads the log, after all changes that were asked for before. */
-  async read(): Promise<ItemHistory> {
+  /** Reads the log, or the last so many of its messages, after all changes that were asked for before. */
+  async read(options?: LoadOptions): Promise<ItemHistory> {
     await this.#changing;
-    return (await this.#load()).history;
+    return (await this.#load(options)).history;
   }
 
   /**
@@ -141,16 +141,17 @@ export class ItemLog {
     }
   }
 
-  async #load(): Promise<{ readonly known: Known; readonly history: ItemHistory }> {
-    const stored = await this.#store.load(this.#key);
+  async #load(options?: LoadOptions): Promise<{ readonly known: Known; readonly history: ItemHistory }> {
+    const stored = await this.#store.load(this.#key, options);
     // The head of an agent's state, so that whatever lists, opens or inspects sessions can read this one, too.
     const { sessionId, userId, tenantId } = this.#key.parts;
     const head = stored?.head ?? AgentState.create({ sessionId, userId, tenantId }).head();
     const messages = stored?.messages ?? [];
     const extensions = isObject(head.extensions) ? head.extensions : {};
     const state = extensions[this.#name];
-    this.#known = { token: stored?.token, count: messages.length, head };
-    return { known: this.#known, history: { messages, state: isObject(state) ? state : {} } };
+    const known = { token: stored?.token, count: messages.length, head };
+    if (options?.last === undefined) this.#known = known;
+    return { known, history: { messages, state: isObject(state) ? state : {} } };
   }
 
   async #commit(known: Known, { keep, append, state }: ItemChange): Promise<void> {

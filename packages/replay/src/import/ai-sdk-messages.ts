@@ -1,8 +1,8 @@
-import { type ContentBlock, isObject } from '@x/core';
+import { type ContentBlock, isObject, plainJson } from '@x/core';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import { importerOf } from './importer.js';
-import { asJson, readOutput, readPart, readParts, text, textsOf } from './parts.js';
+import { readOutput, readPart, readParts, text, textsOf } from './parts.js';
 
 const modelMessage = z.looseObject({
   role: z.enum(['system', 'user', 'assistant', 'tool']),
@@ -92,5 +92,5 @@ function readUiPart(value: unknown, builder: ConversationBuilder): readonly Cont
   if (part.errorText !== undefined) builder.result(part.toolCallId, text(part.errorText), { isError: true });
   else if (part.state === 'output-available') builder.result(part.toolCallId, readOutput(part.output));
   const name = part.toolName ?? part.type.slice('tool-'.length);
-  return [{ type: 'tool_use', id: part.toolCallId, name, input: asJson(part.input ?? {}) }];
+  return [{ type: 'tool_use', id: part.toolCallId, name, input: plainJson(part.input ?? {}) }];
 }

@@ -1,6 +1,7 @@
+import { parseInput } from '@x/core';
 import * as z from 'zod';
 import { importerOf } from './importer.js';
-import { parseArguments, readOutput, readParts, textsOf } from './parts.js';
+import { readOutput, readParts, textsOf } from './parts.js';
 
 const call = z.looseObject({
   id: z.string(),
@@ -38,7 +39,7 @@ export const openaiChat = importerOf({
           ...(thinking ? [{ type: 'thinking' as const, thinking }] : []),
           ...said,
           ...(calls ?? []).map(({ id, function: { name, arguments: input } }) => {
-            return { type: 'tool_use' as const, id, name, input: parseArguments(input) };
+            return { type: 'tool_use' as const, id, name, input: parseInput(input) };
           }),
         ];
         // Answers that follow each other are two here: the format has one message for each.

@@ -1,7 +1,8 @@
+import { parseInput, plainJson } from '@x/core';
 import * as z from 'zod';
 import type { ConversationBuilder } from './conversation-builder.js';
 import type { Importer } from './importer.js';
-import { asJson, parseArguments, readOutput, readParts, textsOf } from './parts.js';
+import { readOutput, readParts, textsOf } from './parts.js';
 
 const textsSchema = z
   .array(z.looseObject({ text: z.string() }))
@@ -62,14 +63,14 @@ export function readResponsesItem(
   if (parsed === undefined) {
     // What the provider did on its own, for example a web search, has no result of ours.
     if (typed.safeParse(value).success)
-      builder.assistant([{ type: 'opaque', provider: 'openai', data: asJson(value) }], { at });
+      builder.assistant([{ type: 'opaque', provider: 'openai', data: plainJson(value) }], { at });
     else builder.unread('item of another shape');
   } else readItem(parsed, at, builder);
 }
 
 function readItem(parsed: z.output<typeof item>, at: string | undefined, builder: ConversationBuilder) {
   const called = (id: string, name: string, input: unknown) =>
-    builder.assistant([{ type: 'tool_use', id, name, input: parseArguments(input) }], { at });
+    builder.assistant([{ type: 'tool_use', id, name, input: parseInput(input) }], { at });
   switch (parsed.type) {
     case 'message': {
       const blocks = readParts(parsed.content);

@@ -1,0 +1,140 @@
+import { base64 } from '../lib/base64.js';
+import { isObject, type JsonValue } from '../lib/json.js';
+import type { ContentBlock, FileSource, OpaqueBlock } from './content-block.js';
+
+/** A part of a message in the words of a provider or a framework, open to be read. */
+export type Part = { readonly type: string; readonly [key: string]: unknown };
+
+/** Reads a part of one type; `undefined` for one that has not what its type asks for. */
+type Read = (part: Part) => ContentBlock | undefined;
+
+const said: Read = ({ text, refusal = text }) =>
+  typeof refusal === 'string' ? { type: 'text', text: refusal } : undefined;
+
+const thought: Read = ({ text, reasoning = text, thinking = reasoning, signature }) => {
+  if (typeof thinking !== 'string') return undefined;
+  const signed = typeof signature === 'string' && signature !== '' ? { signature } : {};
+  return { type: 'thinking', thinking, ...signed };
+};
+
+const called: Read = ({
+  toolCallId,
+  id = toolCallId,
+  toolName,
+  name = toolName,
+  arguments: given,
+  input = given,
+}) =>
+  typeof id === 'string' && typeof name === 'string'
+    ? { type: 'tool_use', id, name, input: parseInput(input) }
+    : undefined;
+
+/** Where formats put a file: its bytes, its address, or an object that has either. */
+const PLACES = [
+  'source',
+  'image_url',
+  'input_audio',
+  'file',
+  'file_data',
+  'image',
+  'data',
+  'originalUrl',
+  'url',
+] as const;
+const MEDIA = ['mediaType', 'media_type', 'mimeType', 'mime_type'] as const;
+
+const fileOf =
+  (unnamed: string): Read =>
+  (part) => {
+    const found = PLACES.map((place) => sourceIn(part[place])).find((source) => source !== undefined);
+    if (found === undefined) return undefined;
+    const holders = [part, ...PLACES.map((place) => part[place])].filter(isObject);
+    const named = (keys: readonly string[]) =>
+      holders.flatMap((holder) => keys.map((key) => holder[key])).find((value) => typeof value === 'string');
+    const format = part.type === 'input_audio' ? named(['format']) : undefined;
+    const filename = named(['filename']);
+    return {
+      type: 'file',
+      mediaType: String(
+        found.mediaType ?? named(MEDIA) ?? (format === undefined ? unnamed : `audio/${format}`),
+      ),
+      source: found.source,
+      ...(typeof filename === 'string' ? { filename } : {}),
+    };
+  };
+
+interface Found {
+  readonly source: FileSource;
+  /** Of an address that holds the bytes. */
+  readonly mediaType?: string | undefined;
+}
+
+function sourceIn(value: unknown): Found | undefined {
+  if (value instanceof URL) return sourceIn(value.href);
+  if (value instanceof ArrayBuffer) return sourceIn(new Uint8Array(value));
+  if (value instanceof Uint8Array) return { source: { type: 'base64', data: base64(value) } };
+  if (typeof value === 'string' && value !== '') {
+    const [, mediaType, data] = /^data:([^;,]+);base64,(.*)$/s.exec(value) ?? [];
+    if (data !== undefined) return { source: { type: 'base64', data }, mediaType };
+    const isAddress = /^(?:https?|data|file):/.test(value);
+    return { source: isAddress ? { type: 'url', url: value } : { type: 'base64', data: value } };
+  }
+  if (!isObject(value)) return undefined;
+  return PLACES.map((place) => sourceIn(value[place])).find((source) => source !== undefined);
+}
+
+const image = fileOf('image/*');
+const audio = fileOf('audio/*');
+const file = fileOf('application/octet-stream');
+
+/** Parts by their types, in all formats: one thing has few names. */
+const READ: Readonly<Record<string, Read>> = {
+  ...{ text: said, hint: said, input_text: said, output_text: said, refusal: said },
+  ...{ thinking: thought, reasoning: thought },
+  ...{ tool_use: called, toolCall: called, 'tool-call': called },
+  ...{ image, image_url: image, input_image: image, 'image-data': image, 'image-url': image },
+  ...{ audio, input_audio: audio, video: fileOf('video/*'), document: fileOf('application/pdf') },
+  ...{ file, input_file: file, media: file, 'file-data': file, 'file-url': file },
+};
+
+/** Reads a text, thoughts, a call or a file, in the words of any provider or framework; `undefined` for every other part. */
+export function readPart(part: unknown): ContentBlock | undefined {
+  if (!isObject(part) || typeof part.type !== 'string') return undefined;
+  return Object.hasOwn(READ, part.type) ? READ[part.type]?.(part as Part) : undefined;
+}
+
+/** Keeps a part unread. A half of a call that the provider ran itself knows its call, in Anthropic's words, LangChain's and the AI SDK's. */
+export function opaquePart(part: { readonly type: string } | Part, provider: string): OpaqueBlock {
+  const { type, id, tool_use_id, toolCallId } = part as Part;
+  const isResult = /[_-]result$/.test(type);
+  const isHalf = isResult || /^(?:\w+_tool_use|server_tool_call|tool-call)$/.test(type);
+  const callId = toolCallId ?? (isResult ? tool_use_id : id);
+  const pairing =
+    isHalf && typeof callId === 'string' ? ({ callId, half: isResult ? 'result' : 'call' } as const) : {};
+  return { type: 'opaque', provider, data: plainJson(part), ...pairing };
+}
+
+/** Reads the input of a call: formats write it as JSON text, or as it is. A text that is no JSON stays the text. */
+export function parseInput(input: unknown): JsonValue {
+  if (typeof input !== 'string') return plainJson(input ?? {});
+  if (input.trim() === '') return {};
+  try {
+    return JSON.parse(input) as JsonValue;
+  } catch {
+    return input;
+  }
+}
+
+/** Makes JSON of a value: bytes become base64, URLs and dates text; what is undefined is left out. */
+export function plainJson(value: unknown): JsonValue {
+  if (value instanceof Uint8Array) return base64(value);
+  if (value instanceof URL) return value.href;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return value.map(plainJson);
+  if (isObject(value)) {
+    const entries = Object.entries(value).filter(([, child]) => child !== undefined);
+    return Object.fromEntries(entries.map(([key, child]) => [key, plainJson(child)]));
+  }
+  if (typeof value === 'number') return Number.isFinite(value) ? value : null;
+  return typeof value === 'string' || typeof value === 'boolean' ? value : null;
+}
