@@ -58,3 +58,4 @@ export { summarize } from './reducers/summarize.js';
 export { trimSynthetic } from './reducers/trim-synthetic.js';
 export { truncateArgs } from './reducers/truncate-args.js';
 export { FALLBACK_CONTEXT_WINDOW } from './run/budget.js';
+export { DEFAULT_SUMMARY_PROMPT } from './summary/prompt.js';

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from '@langchain/core/runnables';
-import { type CompactionSettings, createCompactor } from '@x/compaction';
+import { type CompactionSettings, createCompactor, DEFAULT_SUMMARY_PROMPT } from '@x/compaction';
 import type { Compactor } from '@x/core';
 import { fromChatModel } from './chat-model.js';
 import type { ResolvedSettings } from './settings.js';
@@ -12,6 +12,7 @@ const LEAST_POINT = 2_000;
  * The compactor that LangChain's settings describe. The middleware decides when it runs; tokens that it runs at are the
  * compactor's trigger point. A default of the compactor never contradicts a setting. As with LangChain a
  * summary stands for the user's words too, unless `compat` is off: in front of it they would reach a small trigger again.
+ * And what the model writes is the summary, whatever headings it has: those of the default prompt are asked for, not demanded.
  *
  * @param kept The newest messages, which stay.
  * @param run Carries the run's metadata, tags and callbacks to the summarizer's call.
@@ -24,15 +25,18 @@ export function compactorOf(settings: ResolvedSettings, kept: number, run: Runna
   // A reduction that leaves no less than what makes one due would be followed by the next one at once.
   const due = Math.min(Math.max(LEAST_POINT, Math.min(...sizes)), window ?? Infinity);
   const trigger = sizes.length > 0 ? { trigger: { tokens: due } } : {};
+  const isCompat = options.compat !== false;
+  const prompt =
+    summaryPrompt || (isCompat ? (compaction.summary?.prompt ?? DEFAULT_SUMMARY_PROMPT) : undefined);
   const config: CompactionSettings = {
     ...compaction,
     ...(model === undefined
       ? {}
-      : { model: fromChatModel(model, { run, asText: options.compat !== false, trimTokensToSummarize }) }),
+      : { model: fromChatModel(model, { run, asText: isCompat, trimTokensToSummarize }) }),
     ...(window === undefined ? {} : { contextWindow: window }),
     ...trigger,
-    ...(summaryPrompt ? { summary: { ...compaction.summary, prompt: summaryPrompt } } : {}),
-    keep: { ...(options.compat === false ? {} : { users: 0 }), ...compaction.keep, messages: kept },
+    ...(prompt ? { summary: { ...compaction.summary, prompt } } : {}),
+    keep: { ...(isCompat ? { users: 0 } : {}), ...compaction.keep, messages: kept },
   };
   return createCompactor(config);
 }

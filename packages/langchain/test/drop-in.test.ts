@@ -165,6 +165,24 @@ it('lets the summarizer read a long conversation in parts of the size that is as
   for (const { input } of model.calls) expect(String(input).length / 4).toBeLessThan(4_500);
 });
 
+it('takes what the model writes for the summary, after one call, as LangChain does; with compat: false it asks again for headings', async () => {
+  const options = { trigger: { messages: 30 }, keep: { messages: 4 } };
+  const free = summarizer({
+    content:
+      'The user fixes a login. The code was read; the tests are to be run next, and the fix is in src/login.ts, line 40.',
+  });
+  const { messages } = await run({ model: free, ...options });
+  expect(free.calls).toHaveLength(1);
+  expect(messages[0]?.text).toContain('The user fixes a login.');
+  const strict = summarizer({
+    content:
+      'The user fixes a login. The code was read; the tests are to be run next, and the fix is in src/login.ts, line 40.',
+  });
+  const own = await run({ model: strict, ...options, compat: false });
+  expect(strict.calls).toHaveLength(2);
+  expect(own.messages.map(({ text }) => text).join()).not.toContain('The user fixes a login.');
+});
+
 it('takes over the summary that LangChain’s own middleware left in a thread', async () => {
   const left = new HumanMessage({
     id: 'left',

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { contentBlockSchema, opaquePart, parseInput, plainJson, readPart } from '../../src/index.js';
+import {
+  contentBlockSchema,
+  opaquePart,
+  type Part,
+  parseInput,
+  plainJson,
+  readPart,
+} from '../../src/index.js';
 
 const png = { type: 'file', mediaType: 'image/png', source: { type: 'base64', data: 'AQID' } };
 const bytes = new Uint8Array([1, 2, 3]);
@@ -67,7 +74,7 @@ it.each([
   expect(readPart(part)).toBeUndefined();
 });
 
-it.each<[object & { type: string }, 'call' | 'result' | undefined]>([
+it.each<[Part, 'call' | 'result' | undefined]>([
   [{ type: 'server_tool_use', id: 's' }, 'call'],
   [{ type: 'mcp_tool_use', id: 's' }, 'call'],
   [{ type: 'web_search_tool_result', tool_use_id: 's' }, 'result'],
