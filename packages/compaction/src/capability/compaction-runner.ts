@@ -59,21 +59,21 @@ export class CompactionRunner {
     this.#reducers = reducersOf(config);
   }
 
-  /** Counts the next request, uncalibrated, and names the version of the conversation. */
-  measure(scope: ReasonScope): { readonly counted: number; readonly version: number } {
-    const tracker = this.#tracker(scope.state);
+  /** Counts the next request, uncalibrated. */
+  measure(scope: ReasonScope): number {
+    const tracker = this.tracker(scope.state);
     const { system, tools, reminders, total } = tracker.meter.measure({
       ...scope,
       context: scope.state.context,
     });
     tracker.frame = system + tools + reminders;
-    return { counted: total, version: tracker.version };
+    return total;
   }
 
   /** Tokens of the window that are free, as far as is known between requests; 0 where so many more would make a reduction due. */
   free(scope: CallScope, more: number): number {
     const { state, model } = scope;
-    const tracker = this.#tracker(state);
+    const tracker = this.tracker(state);
     const tokens = (tracker.meter.conversation(state.context) + tracker.frame) * calibrationOf(state, model);
     const window = this.#window(scope);
     return isDue(this.#config, window, tokens + more, state.context.length) ? 0 : window - tokens;
@@ -87,8 +87,8 @@ export class CompactionRunner {
   /** Before a model call: reduces when a trigger is reached, unless nothing could be done for this very conversation. */
   async reduceIfDue(scope: ReasonScope): Promise<void> {
     const { state } = scope;
-    const tracker = this.#tracker(state);
-    const tokens = this.measure(scope).counted * calibrationOf(state, scope.model);
+    const tracker = this.tracker(state);
+    const tokens = this.measure(scope) * calibrationOf(state, scope.model);
     // A compaction that was undone is not made again, unless the request would not fit at all.
     if (tokens < Math.min(heldUntil(state), this.#window(scope))) return;
     if (isDue(this.#config, this.#window(scope), tokens, state.context.length)) {
@@ -113,7 +113,7 @@ export class CompactionRunner {
     )
       ? error
       : {};
-    calibrate(scope.state, scope.model, inputTokens, this.measure(scope).counted);
+    calibrate(scope.state, scope.model, inputTokens, this.measure(scope));
     const outcome = await this.run(scope, 'request_too_large', {
       contextWindow: Math.min(this.#window(scope), contextWindow),
     });
@@ -127,9 +127,9 @@ export class CompactionRunner {
     options: RunOptions = {},
   ): Promise<CompactionOutcome> {
     const { state } = scope;
-    const tracker = this.#tracker(state);
+    const tracker = this.tracker(state);
     const before = options.ready?.before ?? [...state.context];
-    const tokens = Math.round(this.measure(scope).counted * calibrationOf(state, scope.model));
+    const tokens = Math.round(this.measure(scope) * calibrationOf(state, scope.model));
     const refuse = (status: 'skipped' | 'failed', why: string) =>
       unchangedOutcome(status, why, before, tokens);
     if (tracker.busy) return refuse('skipped', 'another compaction of this session is under way');
@@ -169,14 +169,14 @@ export class CompactionRunner {
 
   /** Restores the list from before the last summary, and leaves it alone until it has grown. */
   async undo(scope: ReasonScope): Promise<boolean> {
-    const tracker = this.#tracker(scope.state);
+    const tracker = this.tracker(scope.state);
     if (tracker.busy) return false;
     tracker.busy = true;
     try {
       const undone = await undoCompaction(scope);
       if (undone) {
         tracker.rewritten();
-        const tokens = this.measure(scope).counted * calibrationOf(scope.state, scope.model);
+        const tokens = this.measure(scope) * calibrationOf(scope.state, scope.model);
         holdOff(scope.state, tokens * (1 + RETRY_GROWTH));
       }
       return undone;
@@ -235,13 +235,13 @@ export class CompactionRunner {
       undo: withRecord(scope.state, undo),
       heldUntil: undefined,
     });
-    this.#tracker(scope.state).rewritten();
+    this.tracker(scope.state).rewritten();
     try {
       await scope.checkpoint();
     } catch (error) {
       restore();
       forget();
-      this.#tracker(scope.state).rewritten();
+      this.tracker(scope.state).rewritten();
       throw error;
     }
     return outcome;
@@ -250,7 +250,7 @@ export class CompactionRunner {
   /** Begins a summary in the background, once between two reductions, so that nobody waits for it when it is due. */
   #prepare(scope: ReasonScope, tokens: number): void {
     const { state } = scope;
-    const tracker = this.#tracker(state);
+    const tracker = this.tracker(state);
     const writes = this.#config.summary.background && this.#summarizer(scope.model);
     if (!writes || tracker.ahead || tracker.busy) return;
     if (
@@ -268,7 +268,7 @@ export class CompactionRunner {
 
   async #prepared(scope: ReasonScope, tokens: number): Promise<Prepared> {
     const { state, signal } = scope;
-    const tracker = this.#tracker(state);
+    const tracker = this.tracker(state);
     const { ahead } = tracker;
     tracker.ahead = undefined;
     if (!ahead) return {};
@@ -375,7 +375,8 @@ export class CompactionRunner {
     emit({ type: 'warning', source: 'compaction', message });
   }
 
-  #tracker(state: AgentState): SessionTracker {
+  /** Answers what is remembered of a session between its steps. */
+  tracker(state: AgentState): SessionTracker {
     let tracker = this.#trackers.get(state);
     if (tracker === undefined) {
       tracker = new SessionTracker(this.#config.counter ?? estimateCounter, this.#observe);

@@ -42,9 +42,10 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
 
   /** Calls the model, and learns from the usage that it reports how far our count is off. */
   async function measured(scope: ReasonScope, next: () => Promise<ModelResponse>): Promise<ModelResponse> {
-    const { counted, version } = runner.measure(scope);
+    const counted = runner.measure(scope);
+    const { version } = runner.tracker(scope.state);
     const response = await next();
-    if (response.usage && runner.measure(scope).version === version) {
+    if (response.usage && runner.tracker(scope.state).version === version) {
       calibrate(scope.state, scope.model, response.usage.inputTokens, counted);
     }
     return response;
@@ -87,7 +88,7 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next);
       }
     },
-    authorize: (call, { state }) => refuseCopiedStubs(call, state.context),
+    authorize: (call, { state }) => refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };

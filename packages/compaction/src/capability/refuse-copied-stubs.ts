@@ -15,10 +15,16 @@ const STUBS = [
  * Objects to a call whose arguments hold a stub in place of the text that it stands for: models imitate what they see, and
  * would write the stub into a file. A call may run that only reads, that holds no stub, that belongs to a conversation
  * without stubs, or that copies the words from what a user or a tool has said.
+ *
+ * @param truncations Texts that stand where arguments of calls were cut: elsewhere a user may choose the same words.
  */
-export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[]): Objection | undefined {
+export function refuseCopiedStubs(
+  call: ToolUseBlock,
+  context: readonly Message[],
+  truncations: ReadonlySet<string>,
+): Objection | undefined {
   if (effectOf(call.name, false) === 'read') return undefined;
-  const found = stubIn(call.input, truncationsIn(context));
+  const found = stubIn(call.input, truncations);
   if (found === undefined) return undefined;
   if (!context.some(isReduced)) return undefined;
   if (context.some((message) => !isReduced(message) && isSource(message, found))) return undefined;
@@ -28,16 +34,6 @@ export function refuseCopiedStubs(call: ToolUseBlock, context: readonly Message[
       `an argument holds ${JSON.stringify(found)}, which stands for text that was taken out of this conversation. ` +
       'Write the text itself; read it again first if you need to.',
   };
-}
-
-/** Texts that stand where arguments of calls in view were cut: elsewhere a user may choose the same words. */
-function truncationsIn(context: readonly Message[]): ReadonlySet<string> {
-  return new Set(
-    context.flatMap((message) => {
-      const { truncated } = marksOf(message);
-      return typeof truncated === 'string' ? [truncated] : [];
-    }),
-  );
 }
 
 function stubIn(input: JsonValue, truncations: ReadonlySet<string>): string | undefined {

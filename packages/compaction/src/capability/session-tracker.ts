@@ -1,4 +1,5 @@
 import { ContextMeter, type Message, type TokenCounter } from '@x/core';
+import { marksOf } from '../conversation/marks.js';
 import type { AheadOfTime } from './ahead.js';
 
 /**
@@ -21,10 +22,24 @@ export class SessionTracker {
     | { readonly length: number; readonly lastId: string | undefined; readonly untilTokens: number }
     | undefined;
   #checkedAt = 0;
+  readonly #truncations = new Set<string>();
+  /** The version whose truncations are known. */
+  #searched = -1;
 
   /** @param observe Receives every message that is counted. */
   constructor(counter: TokenCounter, observe?: (message: Message) => void) {
-    this.meter = new ContextMeter(counter, observe);
+    this.meter = new ContextMeter(counter, (message) => {
+      const { truncated } = marksOf(message);
+      if (typeof truncated === 'string') this.#truncations.add(truncated);
+      observe?.(message);
+    });
+  }
+
+  /** Answers the texts that stand where arguments of calls were cut: only a reduction makes more. */
+  truncations(context: readonly Message[]): ReadonlySet<string> {
+    if (this.#searched !== this.version) this.meter.conversation(context);
+    this.#searched = this.version;
+    return this.#truncations;
   }
 
   /**

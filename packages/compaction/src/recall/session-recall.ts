@@ -1,5 +1,5 @@
 import type { AgentState, Message, Redact, SessionLog, Tool } from '@x/core';
-import { latestUserRequest } from '../conversation/regions.js';
+import { isUserRequest } from '../conversation/regions.js';
 import type { Meter } from '../meter.js';
 import { isWhole, recallTool, SourceRecall } from './create-recall.js';
 
@@ -51,11 +51,9 @@ export class SessionRecall {
     free: (more: number) => number,
   ): Promise<Message | undefined> {
     const { context } = scope.state;
-    const latest = latestUserRequest(context);
-    const request = context[latest];
-    const summary = context.findLast(({ kind }) => kind === 'summary');
-    if (!request || !summary || context.findLastIndex(({ role }) => role === 'assistant') > latest)
-      return undefined;
+    // From the end: most steps stand behind an answer of the model.
+    const request = context.findLast((message) => message.role === 'assistant' || isUserRequest(message));
+    if (request?.role !== 'user' || !context.some(({ kind }) => kind === 'summary')) return undefined;
     const session = this.#session(scope);
     const key = request.id;
     if (session.reminder?.key === key) return session.reminder.message;

@@ -230,20 +230,20 @@ export class AgentState {
    * @throws {InvalidInputError} naming the path of every bad field.
    */
   check(): void {
-    parseWith(headSchema, this.#own(), 'AgentState');
+    parseWith(headSchema, this.#fields(), 'AgentState');
   }
 
   /** The state without its context, as plain JSON. */
   head(): JsonObject {
-    const head = this.#own();
+    const head = plain(this.#fields());
     for (const field of this.#later) restore(head, field);
     return head as JsonObject;
   }
 
-  #own(): Record<string, unknown> {
+  #fields(): Record<string, unknown> {
     const { sessionId, userId, tenantId, title, metadata, activeCall, permissionContext } = this;
     const { planModeContext, tasksContext, toolContext, extensions } = this;
-    return plain({
+    return {
       schemaVersion: AGENT_STATE_VERSION,
       sessionId,
       userId,
@@ -256,7 +256,7 @@ export class AgentState {
       tasksContext,
       toolContext,
       extensions,
-    });
+    };
   }
 
   toJSON(): JsonObject {

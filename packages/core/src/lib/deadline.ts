@@ -18,6 +18,24 @@ export class TimeLimitError extends XError {
   }
 }
 
+/** Callbacks by the signal that calls them. Each signal has one listener of ours: to listen costs more than a short wait. */
+const followers = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls back when the signal fires, and answers a function that stops that. */
+function follow(signal: AbortSignal, onAbort: () => void): () => void {
+  const known = followers.get(signal);
+  const all = known ?? new Set();
+  all.add(onAbort);
+  if (known === undefined) {
+    followers.set(signal, all);
+    const callAll = () => {
+      for (const call of all) call();
+    };
+    signal.addEventListener('abort', callAll, { once: true });
+  }
+  return () => void all.delete(onAbort);
+}
+
 /**
  * Awaits some work until the signal fires, also where the work itself ignores the signal, as some clients do. A later
  * result is ignored.
@@ -36,21 +54,11 @@ export async function unlessAborted<Value>(
   graceMs = 0,
 ): Promise<Value> {
   if (signal === undefined) return work;
-  let onAbort = () => {};
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => {
-      if (graceMs > 0) stop = startTimer(graceMs, () => reject(signal.reason));
-      else reject(signal.reason);
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener('abort', onAbort, { once: true });
-  });
+  const deadline = new Deadline(signal);
   try {
-    return await Promise.race([work, aborted]);
+    return await deadline.race(work, graceMs);
   } finally {
-    stop();
-    signal.removeEventListener('abort', onAbort);
+    deadline.stop();
   }
 }
 
@@ -88,23 +96,37 @@ export function startTimer(ms: number, expire: () => void): () => void {
  * ```
  */
 export class Deadline {
-  readonly signal: AbortSignal;
-  readonly #parent: AbortSignal | undefined;
   readonly #timers = new Map<string, () => void>();
-  readonly #abort = new AbortController();
-  readonly #onAbort = () => this.#abort.abort(this.#parent?.reason);
+  readonly #waiting = new Set<() => void>();
+  readonly #leave: (() => void) | undefined;
+  #abort: AbortController | undefined;
+  #over: { readonly reason: unknown } | undefined;
 
   constructor(parent?: AbortSignal) {
-    this.signal = this.#abort.signal;
-    this.#parent = parent;
-    if (parent?.aborted) this.#onAbort();
-    else parent?.addEventListener('abort', this.#onAbort, { once: true });
+    if (parent?.aborted) this.abort(parent.reason);
+    else this.#leave = parent && follow(parent, () => this.abort(parent.reason));
+  }
+
+  /** Fires with the parent's, when a limit runs out, or with {@link Deadline.abort}. */
+  get signal(): AbortSignal {
+    // Made for who asks: it costs more than all the rest of a short wait.
+    this.#abort ??= new AbortController();
+    if (this.#over) this.#abort.abort(this.#over.reason);
+    return this.#abort.signal;
+  }
+
+  /** Ends the wait for this reason, unless it has ended. */
+  abort(reason: unknown): void {
+    if (this.#over) return;
+    this.#over = { reason };
+    this.#abort?.abort(reason);
+    for (const end of this.#waiting) end();
   }
 
   /** Starts a limit, or starts it anew. The signal's reason is a {@link TimeLimitError} when it runs out. */
   start(subject: string, limit: string, ms: number): void {
     this.pause(limit);
-    const expire = () => this.#abort.abort(new TimeLimitError(subject, limit, ms));
+    const expire = () => this.abort(new TimeLimitError(subject, limit, ms));
     this.#timers.set(limit, startTimer(ms, expire));
   }
 
@@ -115,31 +137,47 @@ export class Deadline {
   }
 
   /** Awaits some work until the signal fires: {@link unlessAborted}. */
-  race<Value>(work: PromiseLike<Value>, graceMs?: number): Promise<Value> {
-    return unlessAborted(work, this.signal, graceMs);
+  async race<Value>(work: PromiseLike<Value>, graceMs = 0): Promise<Value> {
+    let end = () => {};
+    let stop = () => {};
+    const over = new Promise<never>((_, reject) => {
+      const fail = () => reject(this.#over?.reason);
+      end = () => {
+        if (graceMs > 0) stop = startTimer(graceMs, fail);
+        else fail();
+      };
+    });
+    this.#waiting.add(end);
+    if (this.#over) end();
+    try {
+      return await Promise.race([work, over]);
+    } finally {
+      stop();
+      this.#waiting.delete(end);
+    }
   }
 
   /** Stops all limits, and follows the parent no more. */
   stop(): void {
     for (const limit of [...this.#timers.keys()]) this.pause(limit);
-    this.#parent?.removeEventListener('abort', this.#onAbort);
+    this.#leave?.();
   }
 }
 
 /**
- * Runs some work until it ends, its limit runs out or the parent's signal fires; the work is given a signal for both.
+ * Runs some work until it ends, its limit runs out or the parent's signal fires; the deadline's signal tells the work.
  *
  * @throws {TimeLimitError} when the limit runs out, and the reason of the parent's signal.
  */
 export async function withinLimit<Value>(
   [subject, limit, ms]: readonly [subject: string, limit: string, ms: number],
-  work: (signal: AbortSignal) => PromiseLike<Value>,
+  work: (deadline: Deadline) => PromiseLike<Value>,
   parent?: AbortSignal,
 ): Promise<Value> {
   const deadline = new Deadline(parent);
   try {
     deadline.start(subject, limit, ms);
-    return await deadline.race(work(deadline.signal));
+    return await deadline.race(work(deadline));
   } finally {
     deadline.stop();
   }

@@ -160,17 +160,11 @@ class StoredBackedSession implements Session {
     checkMessages(append, 'AgentState', 'context');
 
     const { fence } = this.#options;
-    return this.#send({
-      operation: operationId(),
-      expected: this.#token,
-      head,
-      keep,
-      append,
-      ...(fence === undefined ? {} : { fence }),
-    });
+    const change = { operation: operationId(), expected: this.#token, head, keep, append };
+    return this.#send(fence === undefined ? change : { ...change, fence }, headText);
   }
 
-  async #send(change: SessionChange): Promise<number> {
+  async #send(change: SessionChange, headText = JSON.stringify(change.head)): Promise<number> {
     this.#pending = change;
     try {
       this.#version = await this.#store.commit(this.key, change);
@@ -183,7 +177,7 @@ class StoredBackedSession implements Session {
     this.#token = operation;
     this.#stored.length = keep;
     for (const message of append) this.#stored.push(message);
-    this.#storedHead = JSON.stringify(head);
+    this.#storedHead = headText;
     this.#ancestorHead = head;
     return this.#version;
   }

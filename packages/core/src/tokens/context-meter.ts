@@ -63,18 +63,19 @@ export class ContextMeter {
 
   /** Counts the tokens of the conversation alone. */
   conversation(context: readonly Message[]): number {
-    const isPrefix =
-      this.#seen.length <= context.length && this.#seen.every((message, index) => message === context[index]);
-    if (!isPrefix) {
-      this.#seen.length = 0;
+    const seen = this.#seen;
+    let known = 0;
+    while (known < seen.length && seen[known] === context[known]) known++;
+    if (known < seen.length) {
+      seen.length = 0;
       this.#totals = EMPTY;
     }
-    for (const message of context.slice(this.#seen.length)) {
+    for (const message of context.slice(seen.length)) {
       const source =
         message.kind === 'summary' ? 'summary' : message.role === 'tool' ? 'toolResults' : 'conversation';
       const tokens = this.#totals[source] + countMessage(this.#counter, message);
       this.#totals = { ...this.#totals, [source]: tokens };
-      this.#seen.push(message);
+      seen.push(message);
       this.#observe?.(message);
     }
     const { summary, conversation, toolResults } = this.#totals;

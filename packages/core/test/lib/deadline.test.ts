@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Deadline, startTimer, TimeLimitError, unlessAborted, withinLimit } from '../../src/index.js';
 
@@ -90,6 +91,15 @@ describe('Deadline', () => {
     expect(followed.signal.reason).toBe(reason);
     expect(stopped.signal.aborted).toBe(false);
     expect(new Deadline(parent.signal).signal.reason).toBe(reason);
+  });
+
+  test('listens to its parent once, however many waits there are', async () => {
+    const parent = new AbortController();
+    const waits = Array.from({ length: 50 }, () => new Deadline(parent.signal));
+    expect(getEventListeners(parent.signal, 'abort')).toHaveLength(1);
+    waits[0]?.stop();
+    parent.abort();
+    expect(waits.filter(({ signal }) => signal.aborted)).toHaveLength(49);
   });
 
   test('leaves work the time to end by itself that it is granted', async () => {

@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events';
 import { Deadline, withinLimit } from '@x/core';
 
 /** Milliseconds that work in the background may take, and what it has to end once it was told to. */
@@ -15,8 +14,6 @@ export class BackgroundQueue {
 
   constructor(limits: QueueLimits) {
     this.#limits = limits;
-    // Each task listens: how many at a time is no sign of a leak.
-    setMaxListeners(0, this.#abort.signal);
   }
 
   /** Starts `task`; its error, or that its time was up, goes to `report`. */

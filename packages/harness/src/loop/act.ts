@@ -66,8 +66,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
         state,
         uses.filter((use) => !results.has(use)),
       );
-      const siblings = new AbortController();
-      const signal = AbortSignal.any([call.scope.signal, siblings.signal]);
+      const siblings = new Deadline(call.scope.signal);
+      const { signal } = siblings;
       // Each tool, hook and limit of the batch listens: how many at a time is no sign of a leak.
       setMaxListeners(0, signal);
       const outcomes = await Promise.allSettled(
@@ -91,8 +91,8 @@ export async function act(call: RunningCall, tools: ReadonlyMap<string, Tool>): 
           ]);
         }),
       );
-      const failed = outcomes.find((outcome) => outcome.status === 'rejected');
-      if (failed) throw siblings.signal.aborted ? siblings.signal.reason : failed.reason;
+      siblings.stop();
+      if (outcomes.some(({ status }) => status === 'rejected')) throw signal.reason;
       settle(batch.map(({ use }) => use));
       if (effects.length > 0) await call.protect([]);
       rest = rest.slice(batch.length);

@@ -14,7 +14,7 @@ import {
 import { answerAsText } from '../output/final-answer.js';
 import { around } from './around.js';
 import { callModel } from './call-model.js';
-import type { RunningCall } from './running-call.js';
+import { AUTHOR, type RunningCall } from './running-call.js';
 import { unfitRequest } from './unfit-request.js';
 
 /** One reasoning step: assembles the view, calls the model, appends what it answered. */
@@ -115,9 +115,10 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
   const { output } = call.options;
   const { reasoningEffort, stopSequences, providerOptions } = call.control;
   const answerTool = call.answerTool?.name;
+  const context = call.measure(scope);
   const request: ModelRequest = {
     system: scope.system === '' ? undefined : scope.system,
-    messages: [...readableBy(scope.model, scope.state.context), ...scope.reminders],
+    messages: [...readableBy(scope.model, scope.state.context, call.authors), ...scope.reminders],
     tools: scope.tools,
     ...(scope.model.structuredOutput && output ? { responseFormat: output.responseFormat } : {}),
     maxOutputTokens: call.control.maxOutputTokens ?? settings.maxOutputTokens,
@@ -130,7 +131,7 @@ async function ask(call: RunningCall, scope: ReasonScope, streaming: boolean): P
     }),
     signal: scope.signal,
   };
-  call.emit({ type: 'model.started', step: call.step, context: call.measure(scope) });
+  call.emit({ type: 'model.started', step: call.step, context });
   // A hook may ask more than once.
   call.draft.discard();
   const send = around(
@@ -157,22 +158,25 @@ function definedOf<Values extends object>(values: Values): Partial<Values> {
   ) as Partial<Values>;
 }
 
-/** The key in a message's metadata that names the model which wrote it. */
-const KEY = 'modelId';
-
 /** Names the author of an answer that holds what only its author can read: thoughts, signatures, opaque items. */
 function authorship(content: readonly ContentBlock[], model: Model): { metadata?: JsonObject } {
-  return content.some(isPrivate) ? { metadata: { [KEY]: model.id } } : {};
+  return content.some(isPrivate) ? { metadata: { [AUTHOR]: model.id } } : {};
 }
 
 /**
  * Returns the conversation as `model` may read it. Answers of other models lose their thoughts and opaque items (whole, never
  * just a signature) and the metadata of their provider. A message with nothing else is left out. Returns the same list when
  * there is nothing to leave out.
+ *
+ * @param authors The models that may have written some of them.
  */
-function readableBy(model: Model, messages: readonly Message[]): readonly Message[] {
-  const isForeign = ({ metadata }: Message) => metadata?.[KEY] !== undefined && metadata[KEY] !== model.id;
-  if (!messages.some(isForeign)) return messages;
+function readableBy(
+  { id }: Model,
+  messages: readonly Message[],
+  authors: ReadonlySet<unknown>,
+): readonly Message[] {
+  const isForeign = ({ metadata }: Message) => ![undefined, id].includes(metadata?.[AUTHOR] as string);
+  if (![...authors].some((author) => author !== id) || !messages.some(isForeign)) return messages;
   return messages.flatMap((message) => (isForeign(message) ? withoutThoughts(message) : message));
 }
 

@@ -134,7 +134,6 @@ async function loop(call: RunningCall, { streaming, tools }: RunCallOptions): Pr
     if (steering.deliver((messages) => call.add(messages))) await scope.checkpoint();
     await call.nextStep();
     const message = await reason(call, streaming);
-    await scope.checkpoint();
     const uses = message ? toolUsesOf(message) : [];
     const cut = CUT[call.finishReason ?? 'other'];
     if (cut !== undefined) {

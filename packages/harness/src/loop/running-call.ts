@@ -32,6 +32,9 @@ import { Draft } from './draft.js';
 import { ModelChoice } from './model-fallback.js';
 import type { Steering } from './steering.js';
 
+/** The key in a message's metadata that names the model which wrote it. */
+export const AUTHOR = 'modelId';
+
 const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0 };
 
 export interface RunningCallOptions {
@@ -78,6 +81,8 @@ export class RunningCall {
   textBefore = '';
   readonly messages: Message[] = [];
   readonly responseIds: string[] = [];
+  /** The models that wrote what only they can read, in the conversation as it was measured. */
+  readonly authors = new Set<unknown>();
   /** What the present step is asked with. */
   control: StepControl;
   /** The answer that the model is writing. */
@@ -104,7 +109,10 @@ export class RunningCall {
     };
     this.control = control;
     this.capabilities = parts.capabilities;
-    this.#meter = new ContextMeter(parts.counter);
+    this.#meter = new ContextMeter(parts.counter, ({ metadata }) => {
+      const author = metadata?.[AUTHOR];
+      if (author !== undefined) this.authors.add(author);
+    });
     const model = control.model ?? parts.model;
     this.#models = new ModelChoice(model, parts.fallback);
     this.#observers = this.capabilities.filter((capability) => capability.observe !== undefined);

@@ -137,12 +137,16 @@ export class ServerConnection {
   ): Promise<T> {
     const { name } = this.#options;
     let limited: AbortSignal | undefined;
-    const work = (aborted: AbortSignal) => {
-      limited = aborted;
-      return run(aborted);
-    };
+    const wait = [`MCP server "${name}"`, 'timeoutMs', timeoutMs] as const;
     try {
-      return await withinLimit([`MCP server "${name}"`, 'timeoutMs', timeoutMs], work, signal);
+      return await withinLimit(
+        wait,
+        (deadline) => {
+          limited = deadline.signal;
+          return run(limited);
+        },
+        signal,
+      );
     } catch (error) {
       // A client that is aborted words the end of its time in its own way.
       if (signal?.aborted || !TimeLimitError.isInstance(limited?.aborted ? limited.reason : error))

@@ -357,8 +357,7 @@ describe('interruption and resumption', () => {
       .model(doomed)
       .workspace(workspace)
       .session(store)
-      .checkpoint('step')
-      .tools({ ...echo(), run: () => new Promise(() => {}) })
+      .tools({ ...echo(), readOnly: false, run: () => new Promise(() => {}) })
       .build();
     const stream = dead.stream('go', context);
     for (;;) {

@@ -1,8 +1,17 @@
 import { join } from 'node:path';
-import { InMemorySession, RuntimeContext, SessionKey, textOf, userMessage, wrapStore } from '@x/core';
+import {
+  defineTool,
+  InMemorySession,
+  RuntimeContext,
+  SessionKey,
+  textOf,
+  userMessage,
+  wrapStore,
+} from '@x/core';
 import { JsonSession, WorkspaceSessionLog } from '@x/core/node';
 import { commitAt, ScriptedModel } from '@x/testkit';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { z } from 'zod';
 import { HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';
 
@@ -103,3 +112,41 @@ describe('a permission mode that is set while a call saves', () => {
     expect(texts).toEqual(['Theirs', 'said']);
   });
 });
+
+it.each([
+  ['call', 1],
+  ['effect', 1],
+  ['step', 5],
+] as const)(
+  'a session is stored after each step that only reads where the checkpoint is %s alone',
+  async (checkpoint, commits) => {
+    const inner = new InMemorySession();
+    const commit = vi.fn(inner.commit.bind(inner));
+    const look = defineTool({
+      name: 'look',
+      description: '',
+      readOnly: true,
+      input: z.object({}),
+      execute: () => 'it',
+    });
+    const agent = HarnessAgent.builder()
+      .model(
+        new ScriptedModel([
+          ...[1, 2, 3].map(() => ({ toolCalls: [{ name: 'look', input: {} }] })),
+          { text: 'Done' },
+        ]),
+      )
+      .workspace(scratch())
+      .session(wrapStore(inner, { commit }))
+      .tools(look)
+      .checkpoint(checkpoint)
+      .build();
+    await agent.call('Go', context);
+    expect(commit).toHaveBeenCalledTimes(commits);
+    // The results of a step come with the answer that asked for them.
+    const ends = commit.mock.calls.map(([, { append }]) => append.at(-1)?.role);
+    expect(ends).toEqual(
+      checkpoint === 'step' ? ['user', 'tool', 'tool', 'tool', 'assistant'] : ['assistant'],
+    );
+  },
+);
