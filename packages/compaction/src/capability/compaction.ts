@@ -88,7 +88,8 @@ export function compaction(config: CompactionCapabilityConfig = {}): Capability 
         return await measured(scope, next);
       }
     },
-    authorize: (call, { state }) => refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
+    authorize: (call, { state }) =>
+      refuseCopiedStubs(call, state.context, runner.tracker(state).truncations(state.context)),
     compact: (scope, { instructions }) => runner.run(scope, 'manual', { instructions }),
     undo: (scope) => runner.undo(scope),
   };
