@@ -18,16 +18,22 @@ export interface SessionKeys {
   readonly lease: string;
   /** String: the fence of the newest lease that was granted. */
   readonly fence: string;
-  /** String: the longest lifetime in the bucket, in milliseconds, or `no`. */
+  /** String: the longest lifetime of a session in the bucket, in milliseconds, or `no`. */
   readonly lifetime: string;
   /** String: the time of its last change, and the bytes of the session's log. */
   readonly log: string;
+  /** Sorted set: the latest changes of logs in the bucket, by time. */
+  readonly operations: string;
   /** Sorted sets by the time of the last commit: of the bucket, of its tenant in the bucket, of its user. */
   readonly indexes: readonly string[];
 }
 
 export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
-  const member = checkKey(key).toString();
+  return keysOfMember(keyPrefix, checkKey(key).toString());
+}
+
+/** {@link keysOf} of an encoded key. */
+export function keysOfMember(keyPrefix: string, member: string): SessionKeys {
   // Its text is its parts, encoded: to encode them again would be a good part of what a commit costs here.
   const [tenant, user, , session = ''] = member.split('/');
   const base = `${keyPrefix}{${bucketOf(user || session)}}`;
@@ -40,6 +46,7 @@ export function keysOf(keyPrefix: string, key: SessionKey): SessionKeys {
     fence: `${base}:fence:${member}`,
     lifetime: `${base}:lifetime`,
     log: `${base}:log:${member}`,
+    operations: `${base}:operations`,
     indexes: [
       recent,
       ...(tenant ? [`${recent}:tenant:${tenant}`] : []),
@@ -56,15 +63,6 @@ export function indexesOf(keyPrefix: string, { tenantId, userId }: SessionScope)
   }
   const tenant = tenantId === undefined ? '' : `:tenant:${encodeSegment(tenantId)}`;
   return BUCKETS.map((bucket) => `${keyPrefix}{${bucket}}:recent${tenant}`);
-}
-
-/** The keys of a session's log, from the encoded parts of the session's key: the log, and the latest changes of logs in the bucket. */
-export function logKeysOf(
-  keyPrefix: string,
-  [tenant = '', user = '', agent = '', session = '']: readonly (string | undefined)[],
-): { readonly log: string; readonly operations: string } {
-  const base = `${keyPrefix}{${bucketOf(user || session)}}`;
-  return { log: `${base}:log:${[tenant, user, agent, session].join('/')}`, operations: `${base}:operations` };
 }
 
 function bucketOf(owner: string): string {

@@ -1,5 +1,6 @@
 import { leaseLost, operationId, type SessionKey, type SessionLease } from '@x/core';
 import type { RedisClient } from './redis-client.js';
+import type { SessionKeys } from './redis-keys.js';
 import { grantScript, releaseScript, renewScript } from './scripts/lease.js';
 import { runScript } from './scripts/run-script.js';
 import { asStoreError } from './store-error.js';
@@ -7,7 +8,7 @@ import { asStoreError } from './store-error.js';
 /** What a lease is about. */
 export interface LeaseSubject {
   readonly key: SessionKey;
-  readonly keys: { readonly lease: string; readonly fence: string; readonly session: string };
+  readonly keys: Pick<SessionKeys, 'lease' | 'fence' | 'session' | 'lifetime'>;
   readonly ttlMs: number;
   /** Milliseconds after its last commit at which the session is gone; 0 for never. */
   readonly lifetime: number;
@@ -22,7 +23,7 @@ export async function grantLease(
   const holder = operationId();
   const times = [String(ttlMs), String(lifetime)];
   const fence = await asStoreError(key, () =>
-    runScript(client, grantScript, [keys.lease, keys.fence, keys.session], [holder, ...times]),
+    runScript(client, grantScript, [keys.lease, keys.fence, keys.session, keys.lifetime], [holder, ...times]),
   );
   if (fence == null) return undefined;
   let isReleased = false;

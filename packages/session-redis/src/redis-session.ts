@@ -1,5 +1,6 @@
 import {
   checkChange,
+  checkKey,
   conflict,
   decodeSession,
   describeHead,
@@ -67,6 +68,8 @@ export class RedisSession implements SessionStore {
   readonly #client: RedisClient;
   readonly #keyPrefix: string;
   readonly #lifetime: number;
+  /** What is made of the key of a session that is in use. */
+  readonly #keys = new WeakMap<SessionKey, SessionKeys>();
 
   constructor(options: RedisSessionOptions) {
     const { client, keyPrefix, ttlSeconds } = parseWith(optionsSchema, options, 'RedisSession options');
@@ -77,7 +80,7 @@ export class RedisSession implements SessionStore {
 
   async load(key: SessionKey, { last }: LoadOptions = {}): Promise<StoredSession | undefined> {
     return asStoreError(key, async () => {
-      const [fields, messages] = await this.#read(keysOf(this.#keyPrefix, key), last);
+      const [fields, messages] = await this.#read(this.#keysOf(key), last);
       if (fields.every((field) => field == null) && messages.length === 0) return undefined;
       const [version, count, token = '', updatedAt, head = '', format] = fields.map((field) =>
         field == null ? undefined : String(field),
@@ -97,7 +100,7 @@ export class RedisSession implements SessionStore {
   async commit(key: SessionKey, change: SessionChange): Promise<number> {
     checkChange(change);
     warnOfEviction(this.#client);
-    const keys = keysOf(this.#keyPrefix, key);
+    const keys = this.#keysOf(key);
     const { operation, expected = '', keep, head, append, fence } = change;
     const values = [
       ...[
@@ -119,7 +122,7 @@ export class RedisSession implements SessionStore {
   }
 
   async delete(key: SessionKey): Promise<boolean> {
-    const { member, indexes, ...keys } = keysOf(this.#keyPrefix, key);
+    const { member, indexes, ...keys } = this.#keysOf(key);
     const names = [keys.session, keys.messages, keys.lease, keys.fence, keys.lifetime, keys.log, ...indexes];
     return asStoreError(key, async () => Number(await this.#run(deleteScript, names, [member])) !== 0);
   }
@@ -159,7 +162,7 @@ export class RedisSession implements SessionStore {
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
-    const keys = keysOf(this.#keyPrefix, key);
+    const keys = this.#keysOf(key);
     return grantLease(this.#client, { key, keys, ttlMs, lifetime: this.#lifetime });
   }
 
@@ -193,7 +196,7 @@ export class RedisSession implements SessionStore {
   /** What a listing shows of a session; `undefined` when it has expired, or moved to the front meanwhile. */
   async #describe({ id, time }: ListPosition): Promise<ListedSession | undefined> {
     const key = SessionKey.parse(id);
-    const { session, indexes } = keysOf(this.#keyPrefix, key);
+    const { session, indexes } = this.#keysOf(key);
     const fields = await whileSlotMoves(() => this.#client.hmget(session, ...LISTED));
     const [version, updatedAt, createdAt, count, bytes, description] = fields;
     if (version == null) await this.#run(forgetScript, [session, ...indexes], [id]);
@@ -201,6 +204,12 @@ export class RedisSession implements SessionStore {
     const times = { createdAt: Number(createdAt ?? updatedAt), updatedAt: time };
     const row = { id, key: id, version, messages: count, bytes, description, ...times };
     return listedSession(row as ListedRow);
+  }
+
+  #keysOf(key: SessionKey): SessionKeys {
+    const keys = this.#keys.get(checkKey(key)) ?? keysOf(this.#keyPrefix, key);
+    this.#keys.set(key, keys);
+    return keys;
   }
 
   #run(script: Script, keys: readonly string[], values: readonly string[]): Promise<unknown> {

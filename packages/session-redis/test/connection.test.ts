@@ -116,6 +116,29 @@ describe('a server of its own', () => {
     expect((await patient.load(key))?.messages).toEqual(change.append);
   });
 
+  it('that a failover made a replica is left for the new master, as the readme does it', async () => {
+    const [old, heir] = [await ownServer(), await ownServer()];
+    const [at, now] = [old, heir].map(({ address }) => new URL(address)) as [URL, URL];
+    const client = new Redis(Number(at.port), at.hostname, {
+      reconnectOnError: (error) => (error.message.startsWith('READONLY') ? 2 : false),
+    });
+    onTestFinished(() => client.disconnect());
+    const store = new RedisSession({ client });
+    await commitAt(store, key, { expectedVersion: 0, head, keep: 0, append: messages(1) });
+    await heir.client.replicaof(at.hostname, at.port);
+    await expect.poll(() => heir.store.load(key)).toBeDefined();
+    await heir.client.replicaof('NO', 'ONE');
+    await old.client.replicaof(now.hostname, now.port);
+    const expected = (await store.load(key))?.token;
+    const change = { operation: operationId(), expected, head, keep: 1, append: messages(1) };
+    // Without it the connection stays where it is, and says truly that nothing was written.
+    await expect(old.store.commit(key, change)).rejects.toMatchObject({ outcome: 'none' });
+    // What the name of the master leads to now.
+    client.options.port = Number(now.port);
+    expect(await store.commit(key, change)).toBe(2);
+    expect((await heir.store.load(key))?.messages).toHaveLength(2);
+  });
+
   async function ownServer() {
     const server = await resolve(redis, ownServers);
     onTestFinished(server.stop);

@@ -15,7 +15,8 @@ export const FORMAT = 2;
  */
 export const commitScript = script(`
 local session, messages, lifetime = KEYS[1], KEYS[2], tonumber(ARGV[4])
-local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'earlier', 'format', 'bytes')
+local current = redis.call('HMGET', session, 'version', 'count', 'operation', 'earlier', 'format', 'bytes',
+  'description')
 local version, count, bytes = tonumber(current[1] or '0'), tonumber(current[2] or '0'), tonumber(current[6] or '0')
 local token, earlier = current[3] or '', current[4] or ''
 local operation, keep, size = ARGV[2], tonumber(ARGV[3]), #ARGV
@@ -44,24 +45,25 @@ end
 for number = 9, size do bytes = bytes + #ARGV[number] end
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('HSET', session, 'version', version + 1, 'count', keep + size - 8, 'bytes', bytes, 'updatedAt', now,
-  'operation', operation, 'earlier', string.sub(earlier .. string.sub(token, 1, 8), -56), 'format', ${FORMAT},
-  'head', ARGV[7], 'description', ARGV[8])
-if version == 0 then redis.call('HSET', session, 'createdAt', now) end
+local fields = {'version', version + 1, 'count', keep + size - 8, 'bytes', bytes, 'updatedAt', now,
+  'operation', operation, 'earlier', string.sub(earlier .. string.sub(token, 1, 8), -56), 'head', ARGV[7]}
+local function add(name, value) fields[#fields + 1], fields[#fields + 2] = name, value end
+if version == 0 then add('createdAt', now) end
+if current[5] ~= '${FORMAT}' then add('format', ${FORMAT}) end
+if current[7] ~= ARGV[8] then add('description', ARGV[8]) end
+local mayEnd = lifetime > 0 or version == 0 or redis.call('PTTL', session) >= 0
+redis.call('HSET', session, unpack(fields))
+for number = 6, #KEYS do redis.call('ZADD', KEYS[number], now, ARGV[6]) end
 
-local hasFence = ARGV[5] ~= ''
-if lifetime > 0 then
-  redis.call('PEXPIRE', session, lifetime)
-  redis.call('PEXPIRE', KEYS[5], lifetime)
-  redis.call('PEXPIRE', messages, lifetime)
-  if hasFence and redis.call('PTTL', KEYS[3]) < lifetime then redis.call('PEXPIRE', KEYS[3], lifetime) end
-else
-  redis.call('PERSIST', session)
-  redis.call('PERSIST', KEYS[5])
-  redis.call('PERSIST', messages)
-  if hasFence then redis.call('PERSIST', KEYS[3]) end
+if ARGV[5] ~= '' then
+  if lifetime == 0 then redis.call('PERSIST', KEYS[3])
+  elseif redis.call('PTTL', KEYS[3]) < lifetime then redis.call('PEXPIRE', KEYS[3], lifetime) end
 end
-
+-- Nothing of a session that has never had a lifetime has one.
+if not mayEnd then return {'done', version + 1} end
+for _, name in ipairs({session, messages, KEYS[5]}) do
+  if lifetime > 0 then redis.call('PEXPIRE', name, lifetime) else redis.call('PERSIST', name) end
+end
 -- An index lives as long as the session that may live longest, and lets go of what none can have survived.
 local longest = redis.call('GET', KEYS[4])
 if not longest or (longest ~= 'no' and (lifetime == 0 or tonumber(longest) < lifetime)) then
@@ -69,7 +71,6 @@ if not longest or (longest ~= 'no' and (lifetime == 0 or tonumber(longest) < lif
   redis.call('SET', KEYS[4], longest)
 end
 for number = 6, #KEYS do
-  redis.call('ZADD', KEYS[number], now, ARGV[6])
   if longest == 'no' then
     redis.call('PERSIST', KEYS[number])
   else

@@ -7,7 +7,9 @@ import { script } from './script.js';
  * last one is gone with a deleted session, the next is larger all the same. It fits a double until the year 2255.
  * The record stays as long as the session does; before there is a session, a day longer than the lease.
  *
- * Keys: lease, fence, session. Values: holder, milliseconds, lifetime of the session.
+ * The lifetime is noted for the bucket: the log of a session is written to before the session is, and ends without it.
+ *
+ * Keys: lease, fence, session, lifetime. Values: holder, milliseconds, lifetime of the session.
  */
 export const grantScript = script(`
 local holder, milliseconds, lifetime = redis.call('GET', KEYS[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -19,6 +21,10 @@ local fence = math.max(tonumber(redis.call('GET', KEYS[2]) or '0') + 1, time[1] 
 fence = string.format('%.0f', fence)
 redis.call('SET', KEYS[1], ARGV[1], 'PX', milliseconds)
 if lifetime > 0 then
+  local longest = redis.call('GET', KEYS[4])
+  if not longest or (longest ~= 'no' and tonumber(longest) <= lifetime) then
+    redis.call('SET', KEYS[4], lifetime, 'PX', lifetime)
+  end
   redis.call('SET', KEYS[2], fence, 'PX', math.max(lifetime, milliseconds))
 elseif redis.call('EXISTS', KEYS[3]) == 1 then
   redis.call('SET', KEYS[2], fence)

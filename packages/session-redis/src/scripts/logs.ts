@@ -1,7 +1,8 @@
 import { script } from './script.js';
 
 // A log is a string: the 13 digits of the milliseconds at which it changed last, then its bytes. So both change at once, and
-// end at once. A lifetime is kept, whatever is written.
+// end at once. A lifetime is kept, whatever is written; a log that begins has that of its session, and before there is a
+// session, the one of its bucket.
 
 /** Keys: log. Values: offset, length (or nothing for the rest). Answers the bytes in a list, or nothing. */
 export const readLogScript = script(`
@@ -12,7 +13,7 @@ return {redis.call('GETRANGE', KEYS[1], offset, ARGV[2] == '' and -1 or offset +
 `);
 
 /**
- * Changes a log, once an operation. Keys: latest operations, log. Values: mode (`write`, `new` or `append`), operation, bytes,
+ * Changes a log, once an operation. Keys: latest operations, log, session, lifetime. Values: mode (`write`, `new` or `append`), operation, bytes,
  * and `first` where the log may begin. Answers why it did not: \`not_found\` where the log would begin.
  */
 export const writeLogScript = script(`
@@ -27,7 +28,8 @@ if isThere and mode == 'append' then
   redis.call('SETRANGE', log, 0, now)
   redis.call('APPEND', log, ARGV[3])
 else
-  local rest = redis.call('PTTL', log)
+  local rest = redis.call('PTTL', isThere and log or KEYS[3])
+  if rest == -2 then rest = tonumber(redis.call('GET', KEYS[4]) or '') or -1 end
   redis.call('SET', log, now .. ARGV[3])
   if rest > 0 then redis.call('PEXPIRE', log, rest) end
 end

@@ -1,6 +1,6 @@
 import { operationId, STORAGE } from '@x/core';
 import type { RedisClient, RedisValue } from '../redis-client.js';
-import { logKeysOf } from '../redis-keys.js';
+import { keysOfMember } from '../redis-keys.js';
 import { deleteLogsScript, readLogScript, statLogsScript, writeLogScript } from '../scripts/logs.js';
 import { runScript, runScriptForBytes } from '../scripts/run-script.js';
 import type { Refusal } from './workspace-failure.js';
@@ -60,10 +60,11 @@ export class RedisLogs {
     data: RedisValue,
     begin: () => Promise<Refusal | 'kept' | undefined>,
   ): Promise<Refusal | 'kept' | undefined> {
-    const { operations, log } = this.#keys(path);
+    const { operations, log, session, lifetime } = this.#keys(path);
+    const names = [operations, log, session, lifetime];
     const values = [mode, operationId(), data];
     const change = async (...more: string[]) => {
-      const reply = await runScript(this.#client, writeLogScript, [operations, log], [...values, ...more]);
+      const reply = await runScript(this.#client, writeLogScript, names, [...values, ...more]);
       return reply == null ? undefined : (String(reply) as Refusal);
     };
     const refusal = await change();
@@ -89,8 +90,9 @@ export class RedisLogs {
   }
 
   #keys(path: string) {
-    const [, tenant, user, agent, session = ''] = LOG.exec(path) ?? [];
-    return logKeysOf(this.#keyPrefix, [tenant, user, agent, session]);
+    const [, ...parts] = LOG.exec(path) ?? [];
+    // An absent part is empty.
+    return keysOfMember(this.#keyPrefix, parts.join('/'));
   }
 
   /** Does something with the logs among the paths, those of a slot together. */

@@ -172,6 +172,42 @@ describe('the log of a session', () => {
     expect(await store.load(key)).toBeUndefined();
   });
 
+  it('that begins before its session takes the lifetime that a lease has told, and one that begins again that of the session', async () => {
+    const { client, keyPrefix } = testStore();
+    const store = new RedisSession({ client, keyPrefix, ttlSeconds: 100 });
+    const workspace = new RedisWorkspace({ client, keyPrefix });
+    const { log: name, session } = keysOf(keyPrefix, key);
+    // As a turn does: the lease, the log, then the session.
+    await store.lease(key, { ttlMs: 1_000 });
+    await workspace.append(path, 'one');
+    expect(await client.pttl(name)).toBeGreaterThan(90_000);
+    expect(await client.pttl(name)).toBeLessThanOrEqual(100_000);
+    await commitAt(store, key, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    await client.pexpire(session, 50_000);
+    await workspace.delete(path);
+    await workspace.write(path, 'two');
+    expect(await client.pttl(name)).toBeLessThanOrEqual(50_000);
+    expect(await client.pttl(name)).toBeGreaterThan(40_000);
+    await workspace.write(path, 'three');
+    expect(await client.pttl(name)).toBeGreaterThan(40_000);
+    // After the last commit, too: the session has ended.
+    for (const each of [session, name]) await client.pexpire(each, 0);
+    await workspace.append(path, 'late');
+    expect(await client.pttl(name)).toBeGreaterThan(90_000);
+  });
+
+  it('has no lifetime where its session has none, whatever other stores of its bucket have', async () => {
+    const { client, keyPrefix, workspace, name, commit } = await logged();
+    expect(await client.pttl(name)).toBe(-1);
+    await commit(0);
+    await workspace.delete(path);
+    const other = SessionKey.of({ ...key.parts, sessionId: 's-2' });
+    const ending = new RedisSession({ client, keyPrefix, ttlSeconds: 100 });
+    await commitAt(ending, other, { expectedVersion: 0, head: {}, keep: 0, append: [] });
+    await workspace.append(path, 'again');
+    expect(await client.pttl(name)).toBe(-1);
+  });
+
   it('loses its name an hour after it ended, with the next listing', async () => {
     const { client, keyPrefix, workspace, name } = await logged();
     const names = `${keyPrefix}{${keyPrefix}files}:directory:${directory}`;
