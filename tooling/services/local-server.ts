@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { claimPort } from './claim-port.js';
@@ -62,5 +62,28 @@ export async function startLocalServer(server: LocalServer): Promise<Running> {
     await Promise.race([crashed, gone]);
     await untilReady(() => server.ping(url));
   };
-  return { address: url, stop, crash };
+  const pause = () => {
+    const stopped = child.pid === undefined ? [] : processesBelow(child.pid);
+    for (const id of stopped) process.kill(id, 'SIGSTOP');
+    return () => {
+      for (const id of stopped) process.kill(id, 'SIGCONT');
+    };
+  };
+  return { address: url, stop, crash, pause };
+}
+
+/** The ids of the processes that descend from one: a server's may have left its group. */
+function processesBelow(parent: number): readonly number[] {
+  const all = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n');
+  const below = new Set([parent]);
+  // Parents mostly have lower ids than their children, and ids begin anew at some time.
+  for (let size = 0; size < below.size; ) {
+    size = below.size;
+    for (const line of all) {
+      const [id = 0, its = 0] = line.trim().split(/\s+/).map(Number);
+      if (below.has(its)) below.add(id);
+    }
+  }
+  below.delete(parent);
+  return [...below];
 }

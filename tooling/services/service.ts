@@ -24,6 +24,8 @@ export interface Running {
   stop(): Promise<void>;
   /** Kills it (SIGKILL) and starts it again on the same data and port; returns once it answers. Of servers of our own alone. */
   crash?(): Promise<void>;
+  /** Lets all its processes stand still (SIGSTOP) until the answer is called. Of servers of our own alone. */
+  pause?(): () => void;
 }
 
 /** A service that needs no ending by us. */
