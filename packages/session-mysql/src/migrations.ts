@@ -33,11 +33,7 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
       PRIMARY KEY (session_id, seq)
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   ],
-  // What is old is found by its day: an index of the time itself would be rewritten by every commit. And leases.
   (table) => [
-    `ALTER TABLE \`${table}\`
-      ADD COLUMN updated_on DATE GENERATED ALWAYS AS (DATE(updated_at)) VIRTUAL, ALGORITHM=INSTANT`,
-    `ALTER TABLE \`${table}\` ADD KEY by_day (updated_on), ALGORITHM=INPLACE, LOCK=NONE`,
     `CREATE TABLE IF NOT EXISTS \`${table}_leases\` (
       key_hash BINARY(32) NOT NULL PRIMARY KEY,
       fence BIGINT UNSIGNED NOT NULL,
@@ -48,17 +44,29 @@ export const migrations: readonly ((table: string) => readonly string[])[] = [
     ) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin`,
   ],
   // The commits before the last, so that one that is sent again is known.
-  (table) => [
-    `ALTER TABLE \`${table}\` ADD COLUMN earlier VARBINARY(42) NOT NULL DEFAULT '', ALGORITHM=INSTANT`,
-  ],
+  (table) => [...withoutDays(table), ...added(table, `earlier VARBINARY(42) NOT NULL DEFAULT ''`)],
   // What a listing shows, and its order.
   (table) => [
-    `ALTER TABLE \`${table}\` ADD COLUMN created_at DATETIME(3) NULL, ALGORITHM=INSTANT`,
-    `ALTER TABLE \`${table}\` ADD COLUMN bytes BIGINT UNSIGNED NOT NULL DEFAULT 0, ALGORITHM=INSTANT`,
-    `ALTER TABLE \`${table}\` ADD COLUMN description MEDIUMTEXT NULL, ALGORITHM=INSTANT`,
+    ...withoutDays(table),
+    ...added(
+      table,
+      'created_at DATETIME(3) NULL',
+      'bytes BIGINT UNSIGNED NOT NULL DEFAULT 0',
+      'description MEDIUMTEXT NULL',
+    ),
     `ALTER TABLE \`${table}\` ADD KEY by_time (updated_at), ADD KEY by_user_and_time (user_hash, updated_at),
       ADD KEY by_tenant_and_time (tenant_hash, updated_at), DROP KEY by_user, DROP KEY by_tenant, ALGORITHM=INPLACE, LOCK=NONE`,
-    `ALTER TABLE \`${table}\` DROP KEY by_day, ALGORITHM=INPLACE, LOCK=NONE`,
-    `ALTER TABLE \`${table}\` DROP COLUMN updated_on, ALGORITHM=INSTANT`,
   ],
 ];
+
+/** A release had a generated column with an index: while there is one, MariaDB copies the table to add a column. */
+function withoutDays(table: string): readonly string[] {
+  return [
+    `ALTER TABLE \`${table}\` DROP KEY by_day, ALGORITHM=INPLACE, LOCK=NONE`,
+    `ALTER TABLE \`${table}\` DROP COLUMN updated_on, ALGORITHM=INSTANT`,
+  ];
+}
+
+function added(table: string, ...columns: readonly string[]): readonly string[] {
+  return columns.map((column) => `ALTER TABLE \`${table}\` ADD COLUMN ${column}, ALGORITHM=INSTANT`);
+}

@@ -55,6 +55,62 @@ describe('tables of version 1', () => {
     expect(await store.load(key)).toMatchObject({ version: 3 });
   });
 
+  it('are brought up to date beside a writer of the earlier release, by statements that hold nobody up', async () => {
+    const { table } = await versionOne();
+    const pool = testPool();
+    // As the release did that found what is old by its day.
+    await pool.query(
+      `ALTER TABLE ${table} ADD COLUMN updated_on DATE GENERATED ALWAYS AS (DATE(updated_at)) VIRTUAL, ADD KEY by_day (updated_on)`,
+    );
+    const rows = Array.from({ length: 2_000 }, (_, id) => {
+      const hash = Buffer.alloc(32, `${id} `);
+      return [
+        1_000 + id,
+        hash,
+        `///${id}`,
+        hash.subarray(0, 16),
+        1,
+        0,
+        '{}',
+        hash.subarray(0, 12),
+        new Date(),
+      ];
+    });
+    await pool.query(
+      `INSERT INTO ${table} (id, key_hash, session_key, session_hash, version, message_count, head, operation, updated_at) VALUES ?`,
+      [rows],
+    );
+    const altered: string[] = [];
+    const connect = pool.getConnection.bind(pool);
+    pool.getConnection = async () => {
+      const connection = await connect();
+      const query = connection.query.bind(connection) as (...all: unknown[]) => unknown;
+      connection.query = ((...all: unknown[]) => {
+        if (/^\s*ALTER/.test(String(all[0]))) altered.push(String(all[0]));
+        return query(...all);
+      }) as typeof connection.query;
+      return connection;
+    };
+    const writer = testPool();
+    const write = () => writer.query(`UPDATE ${table} SET version = version + 1, head = '{}' WHERE id = 7`);
+    let isMigrated = false;
+    let written = 0;
+    const writing = (async () => {
+      for (; !isMigrated; written++) await write();
+    })();
+    const store = new MysqlSession({ pool, table });
+    await store.migrate();
+    isMigrated = true;
+    await writing;
+    expect(altered.length).toBeGreaterThan(5);
+    // A server that cannot do one so says so, and it is sent again without these words.
+    for (const statement of altered) {
+      expect(statement).toMatch(/, ALGORITHM=(INSTANT|INPLACE, LOCK=NONE)\s*$/);
+    }
+    expect(written).toBeGreaterThan(0);
+    expect(await store.load(key)).toMatchObject({ version: 3 + written, messages: [{}, {}] });
+  });
+
   it('need it to be written to, and say so', async () => {
     const { store } = await versionOne();
     await expect(store.lease(key, { ttlMs: 1_000 })).rejects.toThrow('call migrate()');
