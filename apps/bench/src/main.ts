@@ -14,6 +14,7 @@ const { positionals: wanted, values } = parseArgs({
     questions: { type: 'string' },
     out: { type: 'string' },
     sessions: { type: 'string' },
+    messages: { type: 'string' },
   },
 });
 

@@ -1,73 +1,65 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { operationId, SessionKey, type SessionStore } from '@x/core';
-import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
-import { MysqlSession } from '@x/session-mysql';
-import { PostgresSession } from '@x/session-postgres';
-import { RedisSession } from '@x/session-redis';
-import { SqliteSession } from '@x/session-sqlite';
-import { Redis } from 'ioredis';
-import { createPool, type RowDataPacket } from 'mysql2/promise';
-import pg from 'pg';
-import { durableMariadb } from '../../../tooling/services/mariadb.js';
-import { durablePostgres } from '../../../tooling/services/postgres.js';
-import { durableRedis } from '../../../tooling/services/redis.js';
-import { resolve } from '../../../tooling/services/resolve.js';
-import { ownServers } from '../../../tooling/services/strategies.js';
+import { once } from 'node:events';
+import { operationId, SessionKey, type SessionStore, takeTurn } from '@x/core';
+import { writerOf } from '../../../tooling/chaos.js';
 import { someHead, someMessages, someTurn } from './sessions-conversation.js';
+import { type MeasuredStore, storeKinds, withStore } from './sessions-stores.js';
 import { median } from './statistics.js';
 
 /** Messages of a session, one entry a decile: most are short, and the longest hold most of what is stored. */
-const LENGTHS = [2, 2, 4, 4, 6, 8, 12, 20, 40, 120] as const;
+const LENGTHS: readonly number[] = [2, 2, 4, 4, 6, 8, 12, 20, 40, 120];
 const SESSIONS_A_USER = 20;
 /** Sessions that are filled in side by side, and writers beside what is measured. */
 const WRITERS = 4;
 const SAMPLES = 100;
 const PAGE = 50;
 const TARGET = 10_000_000;
+/** Turns whose holder is killed, and the time between two renewals, over which theirs are spread. */
+const HELD = { sessions: 40, spreadMs: 830 };
 
-interface Filled {
-  readonly store: SessionStore;
-  /** What it takes on disk or in memory. */
-  bytes(): Promise<number>;
-  close(): Promise<void>;
+/** How a store is filled. */
+interface Filling {
+  readonly count: number;
+  readonly lengths: readonly number[];
 }
 
-/** Fills every store, and measures bytes, first pages, commits and takeovers while others write. */
+/** Fills every store, and measures bytes, first pages, commits while others write, and what follows the death of a process. */
 export async function benchScale({
   sessions = '10000',
+  messages,
 }: {
   readonly sessions?: string | undefined;
+  readonly messages?: string | undefined;
 }): Promise<void> {
   const count = Number(sessions);
-  if (!Number.isInteger(count) || count < 100)
-    throw new RangeError('--sessions must be a whole number from 100 on.');
+  const lengths = messages === undefined ? LENGTHS : [Number(messages)];
+  if (!Number.isInteger(count) || count < 100 || !lengths.every((length) => length >= 1)) {
+    throw new RangeError('--sessions must be a whole number from 100 on, and --messages one from 1 on.');
+  }
   console.log(
-    `${count} sessions, ${SESSIONS_A_USER} a user, of ${LENGTHS.join(', ')} messages of 1.5 KB (ms; median, 95 %)`,
+    `${count} sessions, ${SESSIONS_A_USER} a user, of ${lengths.join(', ')} messages of 1.5 KB (ms; median, 95 %)`,
   );
   const rows: Record<string, object> = {};
-  for (const [name, open] of Object.entries(stores)) {
-    const filled = await open();
-    try {
-      rows[name] = await measure(filled, count);
+  for (const [name, kind] of Object.entries(storeKinds)) {
+    if (count > (kind.mostSessions ?? count)) continue;
+    await withStore(kind, async (measured, address) => {
+      const took = await measure(measured, { count, lengths });
+      rows[name] = { ...took, 'turn after a kill': await takeOverFrom(measured.store, name, address) };
       console.log(name, JSON.stringify(rows[name]));
-    } finally {
-      await filled.close();
-    }
+    });
   }
   console.table(rows);
 }
 
-async function measure({ store, bytes }: Filled, count: number): Promise<object> {
-  const before = await bytes();
+async function measure({ store, held }: MeasuredStore, filling: Filling): Promise<object> {
+  const { count } = filling;
+  const before = await held();
   const startedAt = performance.now();
   let filled = 0;
   await beside(async () => {
-    while (filled < count) await fill(store, filled++);
+    while (filled < count) await fill(store, filled++, filling);
   });
   const seconds = (performance.now() - startedAt) / 1000;
-  const each = ((await bytes()) - before) / count;
+  const each = ((await held()) - before) / count;
   const page = (userId?: string) => async () => {
     for await (const _ of store.list(userId === undefined ? {} : { userId }, { limit: PAGE }));
   };
@@ -78,7 +70,7 @@ async function measure({ store, bytes }: Filled, count: number): Promise<object>
     for (let turn = writer; !isDone; turn += WRITERS) await addTurn(store, turn % count);
   });
   const commits = await timed((sample) => addTurn(store, (sample * 7919 + 1) % count), SAMPLES);
-  const takeovers = await timed((sample) => takeOver(store, (sample * 104_729 + 2) % count), SAMPLES);
+  const leased = await timed((sample) => addLeasedTurn(store, (sample * 104_729 + 2) % count), SAMPLES);
   isDone = true;
   await load;
   return {
@@ -88,7 +80,7 @@ async function measure({ store, bytes }: Filled, count: number): Promise<object>
     'first page': first,
     'page of a user': ofUser,
     commit: commits,
-    takeover: takeovers,
+    'commit with a lease': leased,
   };
 }
 
@@ -100,8 +92,8 @@ function keyOf(session: number): SessionKey {
   });
 }
 
-async function fill(store: SessionStore, session: number): Promise<void> {
-  const append = someMessages(LENGTHS[session % LENGTHS.length] ?? 2);
+async function fill(store: SessionStore, session: number, { lengths }: Filling): Promise<void> {
+  const append = someMessages(lengths[session % lengths.length] ?? 2);
   const change = { operation: operationId(), expected: undefined, head: someHead, keep: 0, append };
   await store.commit(keyOf(session), change);
 }
@@ -128,19 +120,32 @@ async function addTurn(store: SessionStore, session: number, fence?: number): Pr
   }
 }
 
-/** Takes the turn of a session whose holder is gone, adds to it and gives it up. */
-async function takeOver(store: SessionStore, session: number): Promise<void> {
+async function addLeasedTurn(store: SessionStore, session: number): Promise<void> {
   const lease = await store.lease?.(keyOf(session), { ttlMs: 60_000 });
   if (lease === undefined) throw new Error(`The turn of session ${session} is taken.`);
   await addTurn(store, session, lease.fence);
   await lease.release();
 }
 
+/** Kills the process that has the turns of sessions, and measures until another has them. */
+async function takeOverFrom(store: SessionStore, name: string, address: string): Promise<string> {
+  const holder = writerOf(new URL('scale-holder.ts', import.meta.url), name, address)(HELD);
+  await once(holder, 'message');
+  holder.kill('SIGKILL');
+  const killedAt = performance.now();
+  const times = Array.from({ length: HELD.sessions }, async (_, session) => {
+    const turn = await takeTurn(store, SessionKey.of(`held-${session}`));
+    const time = performance.now() - killedAt;
+    await turn.release();
+    return time;
+  });
+  return medianAnd95(await Promise.all(times));
+}
+
 async function beside(work: (writer: number) => Promise<void>): Promise<void> {
   await Promise.all(Array.from({ length: WRITERS }, (_, writer) => work(writer)));
 }
 
-/** Median and 95th percentile, in milliseconds. */
 async function timed(work: (sample: number) => Promise<void>, samples: number): Promise<string> {
   const times: number[] = [];
   for (let sample = 0; sample < samples; sample++) {
@@ -148,85 +153,15 @@ async function timed(work: (sample: number) => Promise<void>, samples: number): 
     await work(sample);
     times.push(performance.now() - startedAt);
   }
-  const slow = times.sort((left, right) => left - right)[Math.floor(samples * 0.95)] ?? Number.NaN;
-  return `${round(median(times))}, ${round(slow)}`;
+  return medianAnd95(times);
+}
+
+/** Median and 95th percentile, in milliseconds. */
+function medianAnd95(times: readonly number[]): string {
+  const slow = times.toSorted((left, right) => left - right)[Math.floor(times.length * 0.95)];
+  return `${round(median(times))}, ${round(slow ?? Number.NaN)}`;
 }
 
 function round(value: number): number {
   return Number(value.toFixed(1));
-}
-
-const stores: Readonly<Record<string, () => Promise<Filled>>> = {
-  async SqliteSession() {
-    const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
-    const store = new SqliteSession({ file: join(directory, 'sessions.db') });
-    return inDirectory(store, directory);
-  },
-  async PostgresSession() {
-    const server = await resolve(durablePostgres, ownServers);
-    const pool = new pg.Pool({ connectionString: server.address, max: WRITERS + 1 });
-    const store = new PostgresSession({ pool });
-    await store.migrate();
-    return {
-      store,
-      bytes: async () =>
-        Number((await pool.query('SELECT pg_database_size(current_database()) AS size')).rows[0].size),
-      async close() {
-        await pool.end();
-        await server.stop();
-      },
-    };
-  },
-  async MysqlSession() {
-    const server = await resolve(durableMariadb, ownServers);
-    const pool = createPool({ uri: server.address, connectionLimit: WRITERS + 1 });
-    const store = new MysqlSession({ pool });
-    await store.migrate();
-    return {
-      store,
-      async bytes() {
-        const [rows] = await pool.query<RowDataPacket[]>(
-          'SELECT SUM(FILE_SIZE) AS size FROM information_schema.INNODB_SYS_TABLESPACES',
-        );
-        return Number(rows[0]?.size);
-      },
-      async close() {
-        await pool.end();
-        await server.stop();
-      },
-    };
-  },
-  async RedisSession() {
-    const server = await resolve(durableRedis, ownServers);
-    const client = new Redis(server.address);
-    return {
-      store: new RedisSession({ client }),
-      bytes: async () => Number(/used_memory:(\d+)/.exec(await client.info('memory'))?.[1]),
-      async close() {
-        client.disconnect();
-        await server.stop();
-      },
-    };
-  },
-  async WorkspaceSession() {
-    const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
-    return inDirectory(new WorkspaceSession(new LocalWorkspace(directory)), directory);
-  },
-};
-
-function inDirectory(store: SessionStore, directory: string): Filled {
-  return {
-    store,
-    async bytes() {
-      const files = readdirSync(directory, { recursive: true, encoding: 'utf8' });
-      // SQLite's journal does not grow with the sessions.
-      const names = files.filter((name) => !/-(wal|shm)$/.test(name));
-      // Blocks, of 512 bytes each: a small file takes more than it holds.
-      return names.reduce((sum, name) => sum + 512 * statSync(join(directory, name)).blocks, 0);
-    },
-    async close() {
-      await store.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
 }

@@ -1,19 +1,9 @@
 import { type JsonObject, type Message, userMessage } from '@x/core';
 
-/** What is measured: some way to keep a conversation. */
-export interface Contender {
-  readonly name: string;
-  /** Whether it is ours and holds what is promised of it; others are there to compare. */
-  readonly isOurs: boolean;
-  /** How many turns are measured; where every turn writes everything, a few must do. */
-  readonly samples: number;
-  /** A conversation that has so many messages. */
-  open(messages: number): Promise<Conversation>;
-}
-
+/** A conversation that is kept in some way. */
 export interface Conversation {
   /** Adds a question and an answer, durably. */
-  turn(): Promise<void>;
+  turn(): Promise<unknown>;
   /** Bytes that were written for it so far. */
   written(): Promise<number>;
 }

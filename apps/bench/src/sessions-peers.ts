@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AIMessage, type BaseMessage, HumanMessage } from '@langchain/core/messages';
 import { MessagesAnnotation, StateGraph } from '@langchain/langgraph';
@@ -7,31 +5,25 @@ import { type BaseCheckpointSaver, JsonPlusSerializer, MemorySaver } from '@lang
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite';
 import { textOf } from '@x/core';
 import Database from 'better-sqlite3';
-import type { Redis } from 'ioredis';
-import type { Pool } from 'mysql2/promise';
-import { bytesReceived, bytesToDisk } from './sessions-bytes.js';
-import { type Contender, someHead, someMessages, someTurn } from './sessions-conversation.js';
+import { type Conversation, someMessages, someTurn } from './sessions-conversation.js';
+import { withTemporaryFolder } from './temporary-folder.js';
 
-/** Each writes the whole conversation at every turn, or several times. */
-const SAMPLES = 5;
-let conversations = 0;
-
-export function langGraphMemory(): Contender {
-  const serializer = new CountingSerializer();
-  return langGraph('LangGraph MemorySaver', new MemorySaver(serializer), serializer);
-}
-
-export function langGraphSqlite(): Contender & { close(): void } {
-  const directory = mkdtempSync(join(tmpdir(), 'x-bench-'));
-  const database = new Database(join(directory, 'checkpoints.sqlite'));
-  const serializer = new CountingSerializer();
-  return {
-    ...langGraph('LangGraph SqliteSaver', new SqliteSaver(database, serializer), serializer),
-    close: () => {
+/** Lends LangGraph's savers, by name: each begins a conversation that has so many messages. */
+export function withLangGraph<T>(
+  use: (savers: Readonly<Record<string, (messages: number) => Promise<Conversation>>>) => Promise<T>,
+): Promise<T> {
+  return withTemporaryFolder(async (folder) => {
+    const database = new Database(join(folder, 'checkpoints.sqlite'));
+    const serializer = new CountingSerializer();
+    try {
+      return await use({
+        'LangGraph MemorySaver': langGraph(new MemorySaver(serializer), serializer),
+        'LangGraph SqliteSaver': langGraph(new SqliteSaver(database, serializer), serializer),
+      });
+    } finally {
       database.close();
-      rmSync(directory, { recursive: true, force: true });
-    },
-  };
+    }
+  });
 }
 
 /** What a saver is given to store. */
@@ -46,29 +38,18 @@ class CountingSerializer extends JsonPlusSerializer {
 }
 
 /** A graph of one node that answers at once: what a turn takes is what the saver takes. */
-function langGraph(
-  name: string,
-  checkpointer: BaseCheckpointSaver,
-  serializer: CountingSerializer,
-): Contender {
+function langGraph(checkpointer: BaseCheckpointSaver, serializer: CountingSerializer) {
   const graph = new StateGraph(MessagesAnnotation)
     .addNode('answer', () => ({ messages: toLangChain(someTurn()).slice(1) }))
     .addEdge('__start__', 'answer')
     .compile({ checkpointer });
-  return {
-    name,
-    isOurs: false,
-    samples: SAMPLES,
-    open: async (messages) => {
-      const config = { configurable: { thread_id: `t-${++conversations}` } };
-      await graph.invoke({ messages: toLangChain(someMessages(messages - 1)) }, config);
-      return {
-        turn: async () => {
-          await graph.invoke({ messages: toLangChain(someTurn()).slice(0, 1) }, config);
-        },
-        written: async () => serializer.bytes,
-      };
-    },
+  return async (messages: number): Promise<Conversation> => {
+    const config = { configurable: { thread_id: `t-${messages}` } };
+    await graph.invoke({ messages: toLangChain(someMessages(messages - 1)) }, config);
+    return {
+      turn: () => graph.invoke({ messages: toLangChain(someTurn()).slice(0, 1) }, config),
+      written: async () => serializer.bytes,
+    };
   };
 }
 
@@ -78,45 +59,4 @@ function toLangChain(messages: ReturnType<typeof someMessages>): BaseMessage[] {
       ? new HumanMessage({ id: message.id, content: textOf(message) })
       : new AIMessage({ id: message.id, content: textOf(message) }),
   );
-}
-
-/** What one writes who does not think about it. */
-export function naiveSet(client: Redis): Contender {
-  return naive(
-    'naive SET of the whole state',
-    (id, state) => client.set(`naive:${id}`, state),
-    () => bytesToDisk(client),
-  );
-}
-
-export async function naiveReplace(pool: Pool): Promise<Contender> {
-  await pool.query('CREATE TABLE naive (id VARCHAR(20) PRIMARY KEY, state LONGTEXT NOT NULL)');
-  return naive(
-    'naive REPLACE of the whole state',
-    (id, state) => pool.execute('REPLACE INTO naive (id, state) VALUES (?, ?)', [id, state]),
-    () => bytesReceived(pool),
-  );
-}
-
-function naive(
-  name: string,
-  write: (id: string, state: string) => Promise<unknown>,
-  written: () => Promise<number>,
-): Contender {
-  return {
-    name,
-    isOurs: false,
-    samples: SAMPLES,
-    open: async (count) => {
-      const id = `n-${++conversations}`;
-      const messages = someMessages(count);
-      return {
-        written,
-        turn: async () => {
-          messages.push(...someTurn());
-          await write(id, JSON.stringify({ ...someHead, messages }));
-        },
-      };
-    },
-  };
 }
