@@ -209,8 +209,8 @@ export class MemoryIndex {
   }
 
   /**
-   * Finds the best lines. Any text is a query. `"…"` asks for words in that order and `*` behind a word for what begins
-   * with it; nothing else is an operator. A sentence finds lines that have some of its words, a date what was said that day.
+   * Finds the best lines. Any text is a query; nothing in it is an operator. A sentence finds lines that have some of its
+   * words, a date what was said that day.
    * Of a line longer than 2 000 characters, the part that matches best is answered.
    *
    * @throws {InvalidInputError} for unknown or bad options.

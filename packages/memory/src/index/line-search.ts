@@ -2,13 +2,12 @@ import type { Database, Statement } from 'better-sqlite3';
 import { type IdRange, type LineFilter, PASSES, type SearchedLines, searchedLines } from './line-filter.js';
 import { type Collection, type Match, NEIGHBORS, rankMatches, termWeights } from './rank.js';
 import { type SearchQuery, type SearchTerm, TermMatcher } from './search-query.js';
-import { stem } from './terms.js';
 
 /** How much a search looks at. */
 interface Effort {
   /** Places that are filled. */
   readonly places: number;
-  /** Matches that SQLite scores: of more, the newest. */
+  /** Lines that are compared by the words they have: of more with a word, or with two, the newest. */
   readonly scored: number;
   /** Texts that are read for a question, and for keywords. */
   readonly texts: number;
@@ -21,13 +20,15 @@ interface Effort {
  * The first places come from few lines, those that promise most; all further ones from as many as a search may go
  * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
  */
-const FIRST: Effort = { places: 20, scored: 2_000, texts: 250, keywordTexts: 60, best: 14 };
-const FURTHER: Effort = { places: 11_000, scored: 50_000, texts: 11_000, keywordTexts: 11_000, best: 24 };
+const FIRST: Effort = { places: 20, scored: 1_000, texts: 250, keywordTexts: 60, best: 14 };
+const FURTHER: Effort = { places: 11_000, scored: 5_000, texts: 11_000, keywordTexts: 11_000, best: 24 };
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
 const FEW_LINES = 1_000;
 /** Of so many of the weightiest terms, lines with two of them are looked for. */
-const PAIRED_TERMS = 6;
+const PAIRED_TERMS = 5;
+/** Terms by which lines are compared before they are read. */
+const MOST_TERMS = 30;
 const MAX_AROUND = 20;
 const MAX_COUNTED = 1_000;
 
@@ -53,34 +54,27 @@ interface MatchedLine extends Match {
   readonly line: StoredLine;
 }
 
-interface ScoredId {
-  readonly id: number;
-  /** The smaller, the better. */
-  readonly rank: number;
-}
-
 type Parameters = Readonly<Record<string, string | number | null>>;
 
 const COLUMNS = `lines.id, lines.file_id AS fileId, files.path, lines.number, lines.day, lines.content, ${PASSES} AS passes
   FROM lines JOIN files ON files.id = lines.file_id`;
 
-/** The matches of a full-text expression that a filter allows, as SQLite scores them, the best first. */
-function findingWith(condition: string): string {
-  const matches = `FROM line_terms WHERE line_terms MATCH :match AND rowid <= :last ${condition}`;
-  return `SELECT rowid AS id, rank ${matches} AND rowid >= coalesce(
-    (SELECT rowid ${matches} AND rowid >= :first ORDER BY rowid DESC LIMIT 1 OFFSET :scored), :first
-  ) ORDER BY rank`;
-}
 const ALLOWED = `AND EXISTS (
   SELECT 1 FROM lines JOIN files ON files.id = lines.file_id WHERE lines.id = line_terms.rowid AND ${PASSES}
 )`;
 
-/** Finds lines by words: SQLite scores the matches, of which the most promising are read and ranked with their neighbors. */
+/** The newest lines that match a full-text expression. */
+function findingWith(condition: string): string {
+  return `SELECT rowid FROM line_terms WHERE line_terms MATCH :match AND rowid BETWEEN :first AND :last ${condition}
+    ORDER BY rowid DESC LIMIT :scored`;
+}
+
+/** Finds lines by words: of those with the weightiest words the most promising are read, and ranked with their neighbors. */
 export class LineSearch {
   readonly #database: Database;
   readonly #counts: TermCounts;
-  readonly #find: Statement<[Parameters], ScoredId>;
-  readonly #findAllowed: Statement<[Parameters], ScoredId>;
+  readonly #find: Statement<[Parameters], number>;
+  readonly #findAllowed: Statement<[Parameters], number>;
   readonly #lines: Statement<[Parameters], StoredLine>;
   readonly #range: Statement<[Parameters], StoredLine>;
   readonly #around: Statement<[Parameters], StoredLine>;
@@ -88,8 +82,8 @@ export class LineSearch {
   constructor(database: Database) {
     this.#database = database;
     this.#counts = new TermCounts(database);
-    this.#find = database.prepare(findingWith(''));
-    this.#findAllowed = database.prepare(findingWith(ALLOWED));
+    this.#find = database.prepare<[Parameters], number>(findingWith('')).pluck();
+    this.#findAllowed = database.prepare<[Parameters], number>(findingWith(ALLOWED)).pluck();
     this.#lines = database.prepare(`SELECT ${COLUMNS} WHERE lines.id IN (SELECT value FROM json_each(:ids))`);
     this.#range = database.prepare(`SELECT ${COLUMNS} WHERE lines.id BETWEEN :first AND :last`);
     this.#around = database.prepare(
@@ -141,9 +135,12 @@ export class LineSearch {
       .map(({ match, score }) => ({ ...match.line, score }));
   }
 
-  /** Lines with the phrases; else with all of the keywords, before those with some; of a question, with some. */
+  /**
+   * The lines with the weightiest of the query's words, the best first: of the rarest words all, of the others, which too many
+   * lines have, those with two of them. Of keywords, those with all are enough where there are as many as wanted.
+   */
   #candidates(
-    { terms, phrases, isQuestion }: SearchQuery,
+    { terms, isQuestion }: SearchQuery,
     allowed: Parameters,
     { ranges }: SearchedLines,
     collection: Collection,
@@ -152,38 +149,54 @@ export class LineSearch {
     const statement = Object.values(allowed).every((value) => value === null)
       ? this.#find
       : this.#findAllowed;
-    const find = (match: string) =>
-      ranges
-        .flatMap((range) => statement.all({ ...range, ...allowed, match, scored: 2 * scored }))
-        .sort((left, right) => left.rank - right.rank || right.id - left.id)
-        .map(({ id }) => id);
-    const quoted =
-      phrases.length === 0 ? [] : find(phrases.map((phrase) => `"${phrase.join(' ')}"*`).join(' AND '));
-    if (quoted.length > 0) return quoted;
-    const keywords = terms.filter(({ isDate }) => !isDate && !isQuestion);
-    const all = keywords.length < 2 ? [] : find(keywords.map(expressionOf).join(' AND '));
-    if (all.length >= places) return all;
-    // The rarest terms tell most. Of the others, which too many lines have, two together.
     const weights = termWeights(terms, collection);
     const isWeighty = terms.some(({ weight }) => weight === 1);
     const chosen = [...terms.keys()]
       .filter((index) => !isWeighty || terms[index]?.weight === 1)
-      .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0));
-    let matching = 0;
-    const common = chosen.findIndex((index) => {
-      matching += collection.counts[index] ?? 0;
-      return matching > scored;
-    });
-    const rare = common < 0 ? chosen.length : common;
-    const expressions = chosen.map((index) => expressionOf(terms[index] as SearchTerm));
-    const paired = expressions.slice(0, PAIRED_TERMS);
-    const pairs = paired.flatMap((left, at) =>
-      paired.slice(Math.max(at + 1, rare)).map((right) => `(${left} AND ${right})`),
+      .sort((left, right) => (weights[right] ?? 0) - (weights[left] ?? 0))
+      .slice(0, MOST_TERMS);
+    /** By line, a bit for each chosen term that it is known to have. */
+    const found = new Map<number, number>();
+    const find = (places: readonly number[]) => {
+      const match = places
+        .map((place) => expressionOf(terms[chosen[place] ?? 0] as SearchTerm))
+        .join(' AND ');
+      const bits = places.reduce((sum, place) => sum | (1 << place), 0);
+      for (const range of ranges) {
+        for (const id of statement.all({ ...range, ...allowed, match, scored }))
+          found.set(id, (found.get(id) ?? 0) | bits);
+      }
+    };
+    const keywords = [...chosen.keys()].filter(
+      (place) => terms[chosen[place] ?? 0]?.isDate === false && !isQuestion,
     );
-    const telling = [...expressions.slice(0, rare), ...pairs].join(' OR ');
-    const some = telling === '' ? [] : find(telling);
-    const next = some.length < places ? expressions[rare] : undefined;
-    return [...new Set([...all, ...some, ...(next === undefined ? [] : find(next))])];
+    if (keywords.length > 1) find(keywords);
+    if (found.size < places) {
+      let matching = 0;
+      const common = chosen.findIndex((index) => {
+        matching += collection.counts[index] ?? 0;
+        return matching > scored;
+      });
+      const rare = common < 0 ? chosen.length : common;
+      for (const place of chosen.keys()) {
+        if (place < rare) find([place]);
+        for (let other = Math.max(place + 1, rare); other < Math.min(chosen.length, PAIRED_TERMS); other++)
+          find([place, other]);
+      }
+      if (found.size < places && rare < chosen.length) find([rare]);
+    }
+    const scores = new Map<number, number>();
+    for (const bits of found.values()) {
+      if (!scores.has(bits))
+        scores.set(
+          bits,
+          chosen.reduce((sum, index, place) => sum + ((bits >> place) & 1) * (weights[index] ?? 0), 0),
+        );
+    }
+    return [...found]
+      .map(([id, bits]) => ({ id, score: scores.get(bits) ?? 0 }))
+      .sort((left, right) => right.score - left.score || right.id - left.id)
+      .map(({ id }) => id);
   }
 
   /** The lines of the texts that promise most. */
@@ -237,7 +250,5 @@ class TermCounts {
 
 /** A term as a full-text expression. Terms have no quotes: they are letters, digits and underscores. */
 function expressionOf({ text, prefix }: SearchTerm): string {
-  if (!prefix) return `"${text}"`;
-  const whole = stem(text);
-  return whole === text ? `"${text}"*` : `("${text}"* OR "${whole}")`;
+  return `"${text}"${prefix ? '*' : ''}`;
 }

@@ -69,16 +69,14 @@ function saturation(frequency: number, length: number, averageLength: number): n
  * Ranks lines, the best first: Okapi BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009) of a line
  * and, for less, of the lines beside it, since an answer often stands beside the words that were asked for. To a question,
  * lines beside others may be answers without any word of it. Of keywords, lines with all of them come before lines with
- * some; when some lines have the quoted phrases, only these are left.
+ * some.
  */
 export function rankMatches<M extends Match>(
   matches: readonly M[],
   query: SearchQuery,
   collection: Collection,
 ): readonly Ranked<M>[] {
-  const quoted = query.phrases.length > 0 && matches.some(({ hasPhrases }) => hasPhrases);
-  const allowed = quoted ? matches.filter(({ hasPhrases }) => hasPhrases) : matches;
-  const places = ownScores(allowed, query, collection);
+  const places = ownScores(matches, query, collection);
   const at = (file: string | number, number: number) => places.get(file)?.get(number);
   const ranked: Place<M>[] = [];
   for (const [file, numbers] of places) {

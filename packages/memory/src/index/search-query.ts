@@ -12,15 +12,13 @@ const FUNCTION_WORDS: ReadonlySet<string> = new Set(
 const FUNCTION_WORD_WEIGHT = 0.35;
 /** Shorter queries are keywords, whatever the words. */
 const MIN_QUESTION_TERMS = 4;
-const QUOTED = /"([^"]+)"/g;
-// Both look for their match from the beginning of a word alone: a text without any is not gone through again for each letter.
-const BEGINNING = /(?<![\p{L}\p{N}_])([\p{L}\p{N}_]+)\*/gu;
+// Looks for its match from the beginning of a word alone: a text without any is not gone through again for each letter.
 /** What has a digit, a separator or a capital within is a name: `src/index.ts`, `E1001`, `getWeather`. */
 const NAME = /(?<![^\s"'`(),;])[^\s"'`(),;]*(?:\d|[./_:#-](?=\w)|[a-z](?=[A-Z]))[^\s"'`(),;]*/g;
 const MIN_NAME = 3;
 const MAX_CONTENT_TERMS = 2_000;
 
-/** A stem to look for, the beginning of one, or a date. */
+/** A stem to look for, a character that terms begin with, or a date. */
 export interface SearchTerm {
   readonly text: string;
   readonly prefix: boolean;
@@ -33,8 +31,6 @@ export interface SearchTerm {
 export interface SearchQuery {
   /** Distinct; none when the query has no word. */
   readonly terms: readonly SearchTerm[];
-  /** What stood in double quotes, as terms in their order. */
-  readonly phrases: readonly (readonly string[])[];
   /** Names in lower case, as they were written. */
   readonly names: readonly string[];
   /** A sentence in words: no line needs to have all of them. */
@@ -51,36 +47,23 @@ export interface TermMatch {
   readonly length: number;
   /** The share of the query's names that the text literally has. */
   readonly names: number;
-  /** Whether it has all phrases. */
-  readonly hasPhrases: boolean;
 }
 
-/**
- * Any text is a query. `"…"` asks for the words in that order, a `*` behind a word for what begins with it; no other
- * character is an operator. A date finds what was said on that day.
- */
+/** Any text is a query, without operators. A date finds what was said on that day. */
 export function parseQuery(text: string): SearchQuery {
-  const beginnings = [...text.matchAll(BEGINNING)].flatMap(([, word = '']) => queryTermsOf(word).slice(-1));
-  const isBeginning = new Set(beginnings.map((term) => term.text));
   const found = queryTermsOf(text);
   const isQuestion =
     found.length >= MIN_QUESTION_TERMS && found.some((term) => FUNCTION_WORDS.has(term.text));
   const terms = new Map<string, SearchTerm>();
-  for (const term of found) {
-    const prefix = term.prefix || isBeginning.has(term.text);
-    const value = prefix ? term.text : stem(term.text);
-    const weight = isQuestion && FUNCTION_WORDS.has(term.text) ? FUNCTION_WORD_WEIGHT : 1;
-    terms.set(`${value}${prefix ? '*' : ''}`, { text: value, prefix, isDate: false, weight });
+  for (const { text: word, prefix } of found) {
+    const weight = isQuestion && FUNCTION_WORDS.has(word) ? FUNCTION_WORD_WEIGHT : 1;
+    terms.set(stem(word), { text: stem(word), prefix, isDate: false, weight });
   }
   for (const date of datesIn(text.slice(0, 1_000))) {
     terms.set(date, { text: date, prefix: false, isDate: true, weight: 1 });
   }
   return {
     terms: [...terms.values()],
-    // The last character of an unspaced script begins another pair in a text that goes on.
-    phrases: [...text.matchAll(QUOTED)]
-      .map(([, words = '']) => indexTermsOf(words))
-      .filter(({ length }) => length > 1),
     names: (text.match(NAME) ?? [])
       .filter((name) => name.length >= MIN_NAME)
       .map((name) => name.toLowerCase()),
@@ -102,13 +85,13 @@ export class TermMatcher {
   readonly #query: SearchQuery;
   readonly #mostWeight: number;
   readonly #exact = new Map<string, number>();
-  readonly #beginnings: (readonly [text: string, whole: string, index: number])[] = [];
+  readonly #beginnings: (readonly [text: string, index: number])[] = [];
 
   constructor(query: SearchQuery) {
     this.#query = query;
     this.#mostWeight = Math.max(...query.terms.map(({ weight }) => weight));
     for (const [index, { text, prefix }] of query.terms.entries()) {
-      if (prefix) this.#beginnings.push([text, stem(text), index]);
+      if (prefix) this.#beginnings.push([text, index]);
       else this.#exact.set(text, index);
     }
   }
@@ -124,30 +107,16 @@ export class TermMatcher {
     };
     for (const term of terms) {
       count(this.#exact.get(term));
-      for (const [beginning, whole, index] of this.#beginnings) {
-        if (term.startsWith(beginning) || term === whole) count(index);
-      }
+      for (const [beginning, index] of this.#beginnings) if (term.startsWith(beginning)) count(index);
     }
     for (const date of dateTermsOf(day)) count(this.#exact.get(date));
-    const { names, phrases } = this.#query;
+    const { names } = this.#query;
     const lower = names.length === 0 || !isHit ? '' : text.toLowerCase();
     return {
       frequencies,
       length: terms.length,
       isHit,
       names: names.length === 0 ? 0 : names.filter((name) => lower.includes(name)).length / names.length,
-      hasPhrases: isHit && phrases.every((phrase) => holds(terms, phrase)),
     };
   }
-}
-
-/** Whether the terms stand in that order; of the last one, the beginning is enough. */
-function holds(terms: readonly string[], phrase: readonly string[]): boolean {
-  const last = phrase.length - 1;
-  return terms.some((_, start) =>
-    phrase.every((term, index) => {
-      const other = terms[start + index];
-      return other === term || (index === last && other?.startsWith(term) === true);
-    }),
-  );
 }
