@@ -1,16 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileSegment, type Workspace, type WorkspaceEntry, WorkspaceError } from '@x/core';
+import { readIfFound } from './memory-files.js';
 
 const LOCK_TIMEOUT_MS = 30_000;
-/** A lease that was not renewed for so long is that of a process that died. */
-const LEASE_MS = 30_000;
+/** A lease that was not renewed for so long is that of a process that died: less than a wait for a lock takes at most. */
+const LEASE_MS = 20_000;
 const RENEWAL_MS = 5_000;
 const POLL_MS = 20;
-const HELD = 'held';
 
 /** By name, what the next task of this process waits for. */
 export type Turns = Map<string, Promise<unknown>>;
 const turnsOf = new WeakMap<Workspace, Turns>();
+/** By folder, what its last lease was when it was looked at, and since when it has been that. */
+const sightingsOf = new WeakMap<Workspace, Map<string, { readonly lease: string; readonly since: number }>>();
 
 /**
  * Runs `task` alone, among all that use the workspace: by its lock, or by files where it has none.
@@ -64,11 +66,10 @@ async function withLease<T>(
   for (;;) {
     const known = await leases();
     const last = known.at(-1);
-    const isHeld = last !== undefined && last.size > 0 && Date.now() - Date.parse(last.modifiedAt) < LEASE_MS;
-    if (!isHeld) {
+    if (last === undefined || last.size === 0 || (await isDead(workspace, folder, last.path))) {
       const number = Number(last?.path.slice(folder.length + 1) ?? 0) + 1;
       const path = `${folder}/${String(number).padStart(15, '0')}`;
-      const isMade = await workspace.write(path, HELD, { ifAbsent: true }).then(
+      const isMade = await workspace.write(path, renewed(0), { ifAbsent: true }).then(
         () => true,
         (error: unknown) =>
           WorkspaceError.isInstance(error) && error.code === 'already_exists' ? false : Promise.reject(error),
@@ -88,6 +89,25 @@ async function withLease<T>(
   }
 }
 
+/** Each renewal of a lease says something else. */
+function renewed(count: number): string {
+  return `held ${count}`;
+}
+
+/**
+ * Tests whether a lease was not renewed for too long. What it says is compared, and the time is that of this process: clocks
+ * of files and of other machines may be wrong. What was seen is kept for those who wait but a moment, and come again.
+ */
+async function isDead(workspace: Workspace, folder: string, path: string): Promise<boolean> {
+  const sightings = sightingsOf.get(workspace) ?? new Map();
+  sightingsOf.set(workspace, sightings);
+  const lease = `${path} ${await readIfFound(workspace, path)}`;
+  const seen = sightings.get(folder);
+  if (seen?.lease === lease) return performance.now() - seen.since >= LEASE_MS;
+  sightings.set(folder, { lease, since: performance.now() });
+  return false;
+}
+
 /** Renews a lease while a task runs, and ends it. */
 async function runUnder<T>(
   workspace: Workspace,
@@ -96,8 +116,9 @@ async function runUnder<T>(
   task: (check: () => Promise<void>) => Promise<T>,
 ): Promise<T> {
   let renewal: Promise<unknown> = Promise.resolve();
+  let count = 0;
   const renew = () => {
-    renewal = renewal.then(() => workspace.write(path, HELD)).catch(() => {});
+    renewal = renewal.then(() => workspace.write(path, renewed(++count))).catch(() => {});
   };
   const timer = setInterval(renew, RENEWAL_MS).unref();
   try {
