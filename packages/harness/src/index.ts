@@ -57,19 +57,15 @@ export {
   type PartReference,
   parseAgentConfig,
   parseModelReference,
+  withoutForeignAgentKeys,
 } from './config/agent-file.js';
 export {
   type AgentFromConfigOptions,
   agentFromConfig,
   type PartProviders,
 } from './config/agent-from-config.js';
-export {
-  harnessCapabilities,
-  type SubagentsInFiles,
-  subagentFileProblems,
-  subagentModelName,
-} from './config/file-capabilities.js';
-export { withoutForeignKeys } from './config/foreign-keys.js';
+export { harnessCapabilities } from './config/file-capabilities.js';
+export { type SubagentsInFiles, subagentFileProblems } from './config/subagents-in-files.js';
 export { HarnessConfigError } from './errors/harness-config-error.js';
 export { HarnessError, type HarnessErrorCode } from './errors/harness-error.js';
 export { OutputError } from './errors/output-error.js';

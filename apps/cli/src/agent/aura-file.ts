@@ -39,29 +39,26 @@ const TOOLS: Readonly<Record<string, readonly string[]>> = {
   MemoryRead: ['memory_search', 'memory_get'],
   MemoryWrite: ['memory_save', 'memory_correct', 'memory_forget'],
   Skill: ['load_skill'],
-  ...Object.fromEntries(
-    [
-      ...[
-        'Ask',
-        'Mkdir',
-        'Patch',
-        'WebFetch',
-        'WebSearch',
-        'TodoList',
-        'Vision',
-        'Transcribe',
-        'Speak',
-        'Batch',
-      ],
-      ...['LoadTools', 'Tokens', 'Diagnostics', 'LspRestart', 'Query', 'Done'],
-    ].map((name) => [name, []]),
-  ),
 };
+/** Aura's tools that nothing here does. */
+const WITHOUT =
+  'Ask Mkdir Patch WebFetch WebSearch TodoList Vision Transcribe Speak Batch LoadTools Tokens Diagnostics LspRestart Query Done'.split(
+    ' ',
+  );
+/** Tools whose rules may name a path. */
+const OF_PATHS = ['Read', 'Write', 'Edit', 'Glob', 'Ls', 'Rg'];
 
 /** Aura's keys of an agent that limit nothing here. */
 const HARMLESS = ['thinking', 'hide', 'default', 'subagent', 'agentsmd'];
 /** The same of `features`. */
 const HARMLESS_FEATURES = ['title', 'thinking', 'vision', 'embeddings', 'stt', 'tts', 'estimation'];
+
+/** Keys that have no counterpart here: what to write instead. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  inherit: 'write the keys of the agents that it names into this file',
+  files: 'write their text into this file, or into AGENTS.md, which agents_files reads',
+  response_format: 'a program gives the schema with the call',
+};
 
 /** Keys as they are written here, and those that nothing takes. */
 export interface FromAura {
@@ -107,6 +104,10 @@ export function modelFromAura(model: unknown, file: string): FromAura & { readon
  */
 export function agentFromAura(data: Keys, file: string): FromAura {
   const { model, tools, hooks, features, ...rest } = data;
+  const issues = Object.entries(ELSEWHERE).flatMap(([path, remedy]) =>
+    Object.hasOwn(rest, path) ? [{ path, message: `unknown key here; ${remedy}` }] : [],
+  );
+  if (issues.length > 0) throw new InvalidInputError(file, issues);
   const written = Object.fromEntries(Object.entries(rest).filter(([key]) => !HARMLESS.includes(key)));
   const ignored = HARMLESS.filter((key) => rest[key]);
   const chosen = modelFromAura(model, file);
@@ -116,7 +117,7 @@ export function agentFromAura(data: Keys, file: string): FromAura {
     if (!Object.hasOwn(written, key)) continue;
     throw new InvalidInputError(file, [{ path: key, message: 'is given already, by a key of Aura' }]);
   }
-  const limits = isObject(tools) ? rulesFromAura(tools, file) : { rules: {}, ignored: [] };
+  const limits = isObject(tools) ? limitsFromAura(tools, file) : { tools, rules: {}, ignored: [] };
   const areHooks = isObject(hooks) && Object.keys(hooks).every((key) => /^(?:en|dis)abled$/.test(key));
   return {
     known: {
@@ -124,7 +125,7 @@ export function agentFromAura(data: Keys, file: string): FromAura {
       ...settings,
       ...(model === undefined ? {} : { model: chosen.model }),
       ...(features === undefined ? {} : { features: named.features }),
-      ...(tools === undefined || isObject(tools) ? {} : { tools }),
+      ...(limits.tools === undefined ? {} : { tools: limits.tools }),
       ...(hooks === undefined || areHooks ? {} : { hooks }),
       ...permissionsWith(written.permissions, limits.rules),
     },
@@ -164,44 +165,57 @@ interface Rule {
 }
 type Rules = Readonly<Partial<Record<'deny' | 'ask', readonly Rule[]>>>;
 
-/** Maps what Aura's `tools` forbids and has confirmed onto rules. What it allows unasked is asked for here. */
-function rulesFromAura(
-  tools: object,
+/** Maps Aura's `tools` onto the tools that stay, and rules. What it allows unasked is asked for here. */
+function limitsFromAura(
+  given: object,
   file: string,
-): { readonly rules: Rules; readonly ignored: readonly string[] } {
-  const { enabled, disabled, policy } = parseWith(
-    z.strictObject({ tools: toolsSchema }),
-    { tools },
-    file,
-  ).tools;
-  if (enabled.length > 0 && !enabled.includes('*')) {
-    const message = 'cannot name the tools that stay; leave it out, and name the others in disabled';
-    throw new InvalidInputError(file, [{ path: 'tools.enabled', message }]);
-  }
+): {
+  readonly tools: readonly string[] | undefined;
+  readonly rules: Rules;
+  readonly ignored: readonly string[];
+} {
+  const { tools } = parseWith(z.strictObject({ tools: toolsSchema }), { tools: given }, file);
+  const { enabled, disabled, policy } = tools;
   const rules = (list: readonly string[], path: string) =>
-    list.flatMap((pattern, index) => rulesOf(pattern, `${path}[${index}]`, file));
-  const deny = [...rules(disabled, 'tools.disabled'), ...rules(policy.deny, 'tools.policy.deny')];
-  const ask = rules(policy.confirm, 'tools.policy.confirm');
+    list.map((pattern, index) => rulesOf(pattern, `${path}[${index}]`, file));
+  const kept = rules(enabled, 'tools.enabled');
+  const part = enabled.findIndex((_, index) => kept[index]?.some(({ match }) => match !== undefined));
+  if (part >= 0) {
+    const message = `"${enabled[part]}" is a part of a tool; name the tool, and deny the rest in policy`;
+    throw new InvalidInputError(file, [{ path: `tools.enabled[${part}]`, message }]);
+  }
+  const deny = [...rules(disabled, 'tools.disabled'), ...rules(policy.deny, 'tools.policy.deny')].flat();
+  const ask = rules(policy.confirm, 'tools.policy.confirm').flat();
+  const isAll = enabled.length === 0 || enabled.includes('*');
   return {
+    tools: isAll ? undefined : [...new Set(kept.flat().map(({ tool }) => tool))],
     rules: { ...(deny.length > 0 ? { deny } : {}), ...(ask.length > 0 ? { ask } : {}) },
-    ignored: policy.auto.length > 0 ? ['tools.policy.auto'] : [],
+    ignored: [
+      ...enabled.flatMap((name, index) => (kept[index]?.length === 0 ? [`tools.enabled: ${name}`] : [])),
+      ...(policy.auto.length > 0 ? ['tools.policy.auto'] : []),
+    ],
   };
 }
 
-/** Reads `Tool`, a pattern of names, or `Bash:command*`. */
+/** Reads `Tool`, a pattern of names, `Bash:command*` or `Write:path`. */
 function rulesOf(pattern: string, path: string, file: string): readonly Rule[] {
   const [name = '', ...rest] = pattern.split(':');
   const match = rest.join(':');
-  if (match !== '' && name === 'Bash') return [{ tool: 'execute', match }];
-  if (match === '' && name.startsWith('mcp__')) return [{ tool: name }];
-  if (match === '' && name === '*') return [{ tool: '*' }];
-  const wanted = new RegExp(`^${name.replace(/[^\w*]/g, '\\$&').replaceAll('*', '.*')}$`);
-  const found = Object.keys(TOOLS).filter((tool) => wanted.test(tool));
-  if (match !== '' || found.length === 0) {
-    const message = `"${pattern}" has no counterpart here; write a rule in permissions`;
-    throw new InvalidInputError(file, [{ path, message }]);
+  if (match === '') {
+    if (name.startsWith('mcp__') || name === '*') return [{ tool: name }];
+    const wanted = new RegExp(`^${name.replace(/[^\w*]/g, '\\$&').replaceAll('*', '.*')}$`);
+    const found = [...Object.keys(TOOLS), ...WITHOUT].filter((tool) => wanted.test(tool));
+    const names = new Set(found.flatMap((tool) => TOOLS[tool] ?? []));
+    if (found.length > 0) return [...names].map((tool) => ({ tool }));
+  } else if (name === 'Bash') return [{ tool: 'execute', match }];
+  else if (OF_PATHS.includes(name) && /^(?![/~]|.*\.\.)[^*?]*\**[^*?]*$/.test(match)) {
+    // There a star goes beyond one name, here it does not.
+    const deeper = match.replace(/\*+/, '*/**/*');
+    const tools = TOOLS[name] ?? [];
+    return tools.flatMap((tool) => [...new Set([match, deeper])].map((each) => ({ tool, match: each })));
   }
-  return [...new Set(found.flatMap((tool) => TOOLS[tool] ?? []))].map((tool) => ({ tool }));
+  const message = `"${pattern}" has no counterpart here; write a rule in permissions`;
+  throw new InvalidInputError(file, [{ path, message }]);
 }
 
 /** Adds rules to the permissions of a file. */

@@ -76,11 +76,7 @@ export async function besideOf(
 }
 
 /** Says in which file, and where in it, a model stands that cannot be made. */
-export async function modelOf(
-  file: string,
-  path: string,
-  make: () => Model | Promise<Model>,
-): Promise<Model> {
+async function modelOf(file: string, path: string, make: () => Model | Promise<Model>): Promise<Model> {
   try {
     return await make();
   } catch (cause) {

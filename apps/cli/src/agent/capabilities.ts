@@ -7,7 +7,7 @@ import {
   infinityContextSchema,
   type SummarizerSources,
 } from '@x/compaction';
-import { type FileCapability, fileCapability, type JsonObject, type Model, parseWith } from '@x/core';
+import { type FileCapability, fileCapability, type JsonObject, parseWith } from '@x/core';
 import {
   agentJsonSchema,
   CapabilityRegistry,
@@ -18,6 +18,7 @@ import {
 } from '@x/harness';
 import { mcpCapability } from '@x/harness/mcp';
 import { memoryCapabilities, sessionHistory } from '@x/memory';
+import { chooseModel } from './choose-model.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -30,8 +31,6 @@ export interface Beside
   readonly compaction?: unknown;
   /** The name of that file. */
   readonly compactionFile?: string;
-  /** The models that the agent's file names, which subagents may name too. */
-  readonly subagentModels?: Readonly<Record<string, Model>>;
   /** The capabilities that the agent's file names, with their configurations. */
   readonly named?: ReadonlyMap<string, unknown>;
   /** `false`: no summary is begun ahead of time. */
@@ -75,14 +74,8 @@ type CompactionHooks = NonNullable<CompactionFactoryOptions['hooks']>;
 /** By name, what files can name. */
 function fileCapabilities(
   environment: Environment,
-  {
-    compaction: file,
-    compactionFile: fileName,
-    subagentModels,
-    named = new Map(),
-    directory,
-    ...sources
-  }: Beside = {},
+  { compaction: file, compactionFile: fileName, named = new Map(), directory, ...sources }: Beside = {},
+  registry?: CapabilityRegistry,
 ): Readonly<Record<string, FileCapability>> {
   // The capability is made with the others, in the order of the file.
   let made: Hooks | undefined;
@@ -114,7 +107,10 @@ function fileCapabilities(
     ...memoryCapabilities,
     ...ofOnePerson,
     ...harnessCapabilities({
-      ...(subagentModels === undefined ? {} : { subagents: { models: subagentModels } }),
+      subagents: {
+        model: (reference) => chooseModel(reference, environment),
+        ...(registry ? { registry } : {}),
+      },
       ...(sources.onWarning === undefined ? {} : { onWarning: sources.onWarning }),
     }),
     mcp: mcpCapability({ environment }),
@@ -134,12 +130,16 @@ export function createRegistry(
   beside: Beside = {},
   { allowAll = false, made }: RegistryOptions = {},
 ): CapabilityRegistry {
-  const registry = new CapabilityRegistry();
-  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside))) {
+  const [registry, ofSubagents] = [new CapabilityRegistry(), new CapabilityRegistry()];
+  for (const [name, { create }] of Object.entries(fileCapabilities(environment, beside, ofSubagents))) {
     const isBypassed = allowAll && name === 'permissions';
+    const factory = (config: unknown) =>
+      create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
+    // It cannot tell whether the compaction beside it is the subagent's own or its agent's.
+    if (name !== 'infinity_context') ofSubagents.register(name, factory);
     registry.register(name, (config) => {
       made?.(name);
-      return create(isBypassed ? { ...Object(config ?? {}), ask: [], mode: 'bypass' } : config);
+      return factory(config);
     });
   }
   return registry;

@@ -1,22 +1,19 @@
 import { existsSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { parseCompactionConfig } from '@x/compaction';
-import { errorText, InvalidInputError, type Model, parseWith, type SessionStore } from '@x/core';
+import { errorText, InvalidInputError, parseWith, type SessionStore } from '@x/core';
 import { WorkspaceSession } from '@x/core/node';
 import {
   type AgentConfig,
   agentFromConfig,
   type HarnessAgent,
   HarnessConfigError,
-  type ModelReference,
   type PartReference,
   parseAgentConfig,
   parseFrontMatter,
-  parseModelReference,
   permissions,
   subagentFileProblems,
-  subagentModelName,
-  withoutForeignKeys,
+  withoutForeignAgentKeys,
 } from '@x/harness';
 import * as z from 'zod';
 import { UsageError } from '../command.js';
@@ -25,7 +22,7 @@ import { readInput } from '../read-input.js';
 import { storeKind, storeNames, storeOfAddress } from '../stores.js';
 import { oneLine } from '../terminal/style.js';
 import { agentFromAura } from './aura-file.js';
-import { besideOf, modelOf, PROMPTS, readYaml } from './beside-agent.js';
+import { besideOf, PROMPTS, readYaml } from './beside-agent.js';
 import { type Beside, createRegistry } from './capabilities.js';
 import { chooseModel } from './choose-model.js';
 
@@ -93,7 +90,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     environment = process.env,
     warn = (message: string) => void process.stderr.write(`${message}\n`),
   } = options;
-  const content = await readConfig(file, environment, warn);
+  const content = await readConfig(file, warn);
   const added = servers.length > 0 && { mcp_servers: withServers(Object(content.mcp_servers), servers) };
   const place = content.workspace === undefined ? { workspace: project, isolation: 'shared' } : {};
   const config = { ...place, ...content, ...added };
@@ -119,7 +116,6 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
     ...read,
     ...(once ? { background: false } : {}),
     directory,
-    subagentModels: await modelsIn(parsed, environment),
     named: new Map(
       parsed.capabilities.map((it) => (typeof it === 'string' ? [it, undefined] : [it.ref, it.config])),
     ),
@@ -148,8 +144,7 @@ async function open(file: string, options: OpenAgentOptions): Promise<OpenAgent>
   const agent = builder.build();
   // In a tree of its own a session sees none of these files.
   if (made.has('subagents') && !OF_ITS_OWN.includes(parsed.settings.isolation)) {
-    const models = Object.keys(beside.subagentModels ?? {});
-    const read = subagentFileProblems(agent.workspace, beside.named?.get('subagents'), models);
+    const read = subagentFileProblems(agent.workspace, beside.named?.get('subagents'));
     const problems = await read.catch((error: unknown) => [errorText(error)]);
     for (const problem of problems) warn(`subagents: ${oneLine(problem)}`);
   }
@@ -201,43 +196,6 @@ function withServers(
   return Object.fromEntries(all);
 }
 
-/** What counts of the subagents in a file here: the capability checks the rest. */
-const namingModels = z.object({
-  ref: z.literal('subagents'),
-  config: z.object({ definitions: z.array(z.object({ model: z.unknown() })) }),
-});
-
-/** @throws {InvalidInputError} with the path of the bad key in the agent's file. */
-function referenceAt(path: string, model: unknown): ModelReference {
-  try {
-    return parseModelReference(model, 'agent configuration');
-  } catch (cause) {
-    if (!InvalidInputError.isInstance(cause)) throw cause;
-    const issues = cause.issues.map((issue) => ({ ...issue, path: issue.path.replace(/^model/, path) }));
-    throw new InvalidInputError('agent configuration', issues, { cause });
-  }
-}
-
-/** Makes the models that an agent's file names for subagents: files of the workspace may name those alone. */
-async function modelsIn(
-  { capabilities, places }: AgentConfig,
-  environment: Readonly<Record<string, string | undefined>>,
-): Promise<Readonly<Record<string, Model>>> {
-  const models: Record<string, Model> = {};
-  for (const [index, reference] of capabilities.entries()) {
-    const { data } = namingModels.safeParse(reference);
-    for (const [at, { model = 'inherit' }] of (data?.config.definitions ?? []).entries()) {
-      if (model === 'inherit') continue;
-      const path = `${places[index]?.config}.definitions[${at}].model`;
-      const reference = referenceAt(path, model);
-      const name = subagentModelName(reference);
-      if (Object.hasOwn(models, name)) continue;
-      models[name] = await modelOf('agent configuration', path, () => chooseModel(reference, environment));
-    }
-  }
-  return models;
-}
-
 /** Adds the compaction that Aura's file beside an agent switches on; tells of any other that the agent does not name. */
 function withCompaction(
   written: Config,
@@ -258,11 +216,7 @@ function withCompaction(
   return written;
 }
 
-async function readConfig(
-  file: string,
-  environment: Readonly<Record<string, string | undefined>>,
-  warn: (message: string) => void,
-): Promise<Config> {
+async function readConfig(file: string, warn: (message: string) => void): Promise<Config> {
   if (file.endsWith('.md')) {
     const { data, body } = parseFrontMatter(await readInput(file), file);
     const { system, ...rest } = data;
@@ -275,9 +229,7 @@ async function readConfig(
     const prompt = [above, body].filter((text) => text !== '').join('\n\n');
     const name = basename(file, '.md');
     const given = { name, ...aura.known, ...(prompt === '' ? {} : { system_prompt: prompt }) };
-    const { known, ignored } = withoutForeignKeys(given, file, (keys) =>
-      parseAgentConfig(keys, { environment }),
-    );
+    const { known, ignored } = withoutForeignAgentKeys(given, file);
     for (const key of aura.ignored) warn(`${file}: ${key}: a key of Aura, which does nothing here`);
     for (const key of ignored) warn(`${file}: ${key}: unknown key, which does nothing`);
     return known;

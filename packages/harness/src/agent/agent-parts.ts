@@ -61,6 +61,27 @@ export const settingsSchema = z.strictObject({
 export type AgentSettings = z.input<typeof settingsSchema>;
 export type ParsedSettings = z.output<typeof settingsSchema>;
 
+/** Makes each key optional, and takes its default away: what is left out stays as it is elsewhere. */
+export function withoutDefaults(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+  const bare = (schema: z.ZodType) =>
+    schema instanceof z.ZodDefault || schema instanceof z.ZodPrefault
+      ? (schema.unwrap() as z.ZodType)
+      : schema;
+  return Object.fromEntries(Object.entries(shape).map(([key, schema]) => [key, bare(schema).optional()]));
+}
+
+type OwnSettings = Omit<AgentSettings, 'name' | 'systemPrompt' | 'isolation'>;
+
+const { name: _name, systemPrompt: _prompt, isolation: _isolation, ...ownShape } = settingsSchema.shape;
+
+/** The settings that an agent and each of its subagents may have their own of. */
+export const ownSettingsSchema = z.strictObject({
+  ...withoutDefaults(ownShape),
+  limits: z.strictObject(withoutDefaults(limitsSchema.shape)).optional(),
+}) as unknown as z.ZodType<OwnSettings, OwnSettings> & {
+  readonly shape: Readonly<Record<string, z.ZodType>>;
+};
+
 /** Everything an agent is made of. */
 export interface AgentParts {
   readonly settings: ParsedSettings;
@@ -68,6 +89,8 @@ export interface AgentParts {
   /** The models that take over when it fails for good. */
   readonly fallback: ModelFallback;
   readonly tools: readonly Tool[];
+  /** Tells whether it has a tool that a capability brings later. */
+  readonly keeps: (tool: string) => boolean;
   readonly capabilities: readonly Capability[];
   readonly workspace: Workspace;
   readonly storage: Workspace;

@@ -45,7 +45,8 @@ export class CapabilityRegistry {
 
 /** Lists bad fields by their paths where the factory names them, else the message of its error. */
 function refused(error: unknown, path: string): HarnessConfigError {
-  const issues = InvalidInputError.isInstance(error)
+  const isListed = InvalidInputError.isInstance(error) || HarnessConfigError.isInstance(error);
+  const issues = isListed
     ? error.issues.map((issue) => ({ ...issue, path: issue.path === '' ? path : `${path}.${issue.path}` }))
     : [{ path, message: errorText(error) }];
   return new HarnessConfigError(issues, { cause: error });

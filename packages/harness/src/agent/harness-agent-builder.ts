@@ -14,6 +14,7 @@ import {
   XError,
 } from '@x/core';
 import { LocalWorkspace, WorkspaceSession } from '@x/core/node';
+import { keptBy, type Narrowing, narrowing } from '../capabilities/permissions/permissions.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { isWorthAnother, type ModelFailure, type ModelFallback } from '../loop/model-fallback.js';
 import { type AgentParts, type AgentSettings, defaultCounter, settingsSchema } from './agent-parts.js';
@@ -33,6 +34,7 @@ export class HarnessAgentBuilder<Agent> {
   readonly #tools: Tool[] = [];
   readonly #capabilities: Capability[] = [];
   readonly #listeners: ((event: AgentEvent) => void)[] = [];
+  #narrowing: Narrowing = {};
   #model: Model | undefined;
   #fallback: ModelFallback = { models: [], when: isWorthAnother };
   #workspace: string | Workspace = DEFAULT_WORKSPACE;
@@ -140,6 +142,15 @@ export class HarnessAgentBuilder<Agent> {
    */
   use(...capabilities: readonly Capability[]): this {
     this.#capabilities.push(...capabilities);
+    return this;
+  }
+
+  /**
+   * Takes tools away: all but those that `tools` names (a name may end in `*`), and calls that a rule of `deny` is about, whatever
+   * `permissions` allow. What is taken from an agent its subagents do not have either. The last call counts.
+   */
+  narrow({ tools, deny = [] }: Narrowing): this {
+    this.#narrowing = { tools, deny };
     return this;
   }
 
@@ -255,17 +266,13 @@ export class HarnessAgentBuilder<Agent> {
     }
     if (session?.reach === 'cluster' && workspace && workspace.reach !== 'cluster')
       process.emitWarning(UNSHARED, { code: 'workspace_not_shared' });
-    const found = inOrder(
-      capabilities.filter((capability) => capability !== undefined),
-      issues,
-    );
-    const own = this.#tools.map((tool, index) =>
-      collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)),
-    );
-    const tools = [
-      ...own.filter((tool) => tool !== undefined),
-      ...found.flatMap((capability) => capability.tools ?? []),
-    ];
+    const own = this.#tools
+      .map((tool, index) => collect(issues, () => wellFormed(tool, `tools[${index}]`, TOOL)))
+      .filter((tool) => tool !== undefined);
+    const keeps = keptBy(this.#narrowing.tools);
+    const narrowed = collect(issues, () => narrowing(this.#narrowing, '', own)) ?? [];
+    const found = inOrder([...capabilities.filter((it) => it !== undefined), ...narrowed], issues);
+    const tools = [...own, ...found.flatMap((capability) => capability.tools ?? [])];
     const named = { capabilities: found, tools: tools.map(({ definition }) => definition) };
     for (const [path, parts] of Object.entries(named)) {
       const names = parts.map(({ name }) => name);
@@ -286,7 +293,8 @@ export class HarnessAgentBuilder<Agent> {
       settings,
       model: this.#model,
       fallback: this.#fallback,
-      tools,
+      tools: tools.filter(({ definition }) => keeps(definition.name)),
+      keeps,
       capabilities: found,
       workspace,
       storage,

@@ -83,7 +83,7 @@ export class HarnessAgent {
     this.storage = parts.storage;
     this.session = parts.session;
     this.#parts = parts;
-    this.#tools = new ToolList(parts.tools, parts.capabilities);
+    this.#tools = new ToolList(parts.tools, parts.capabilities, parts.keeps);
     this.#turns = new SessionTurns(parts, this.#tools);
     this.capabilities = parts.capabilities.map(({ name }) => name);
     const composition = composedOf(parts);

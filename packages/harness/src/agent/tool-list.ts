@@ -10,12 +10,21 @@ export interface CurrentTools {
 export class ToolList {
   readonly #own: readonly Tool[];
   readonly #capabilities: readonly Capability[];
+  readonly #keeps: (tool: string) => boolean;
   #seen: readonly (readonly Tool[] | undefined)[];
   #current: CurrentTools;
 
-  /** @param tools All that the agent was built with, those of its capabilities included. */
-  constructor(tools: readonly Tool[], capabilities: readonly Capability[]) {
+  /**
+   * @param tools All that the agent was built with, those of its capabilities included.
+   * @param keeps Tells whether the agent has a tool that a capability brings later.
+   */
+  constructor(
+    tools: readonly Tool[],
+    capabilities: readonly Capability[],
+    keeps: (tool: string) => boolean = () => true,
+  ) {
     this.#capabilities = capabilities;
+    this.#keeps = keeps;
     this.#seen = capabilities.map((capability) => capability.tools);
     const brought = new Set(this.#seen.flatMap((list) => list ?? []));
     this.#own = tools.filter((tool) => !brought.has(tool));
@@ -27,7 +36,10 @@ export class ToolList {
     const lists = this.#capabilities.map((capability) => capability.tools);
     if (lists.some((list, index) => list !== this.#seen[index])) {
       this.#seen = lists;
-      this.#current = listOf([...this.#own, ...lists.flatMap((list) => list ?? [])]);
+      const kept = lists
+        .flatMap((list) => list ?? [])
+        .filter(({ definition }) => this.#keeps(definition.name));
+      this.#current = listOf([...this.#own, ...kept]);
     }
     return this.#current;
   }

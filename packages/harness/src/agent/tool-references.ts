@@ -25,13 +25,18 @@ interface Unknown extends ToolReference {
 export class ToolReferences {
   readonly #source: string;
   readonly #references: readonly ToolReference[];
+  readonly #at: string;
   /** Agents whose first call is still to come, by name: one capability may be part of several. */
   readonly #unused = new Map<string, AgentComposition>();
 
-  /** @param source The capability's name, with which the paths in errors begin. */
-  constructor(source: string, references: readonly ToolReference[]) {
+  /**
+   * @param source The capability's name.
+   * @param at The beginning of the paths in errors.
+   */
+  constructor(source: string, references: readonly ToolReference[], at = `${source}.`) {
     this.#source = source;
     this.#references = references;
+    this.#at = at;
   }
 
   /** What a capability with such names does: it refuses slips when it is installed, and warns of unknown names in the first call. */
@@ -51,7 +56,7 @@ export class ToolReferences {
       const slips = this.#unknown(agent).filter(({ tool, near }) => !isPattern(tool) && near.length > 0);
       const issues = slips.map(
         ({ path, tool, near }): Issue => ({
-          path: `${this.#source}.${path}`,
+          path: `${this.#at}${path}`,
           message: describeUnknown(tool, near),
         }),
       );

@@ -1,20 +1,31 @@
-import { type JsonObject, jsonObjectSchema, parseWith, toSnakeCase } from '@x/core';
+import {
+  InvalidInputError,
+  type Issue,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  jsonObjectSchema,
+  parseWith,
+  toSnakeCase,
+} from '@x/core';
 import * as z from 'zod';
-import { type AgentSettings, settingsSchema } from '../agent/agent-parts.js';
+import { type AgentSettings, settingsSchema, withoutDefaults } from '../agent/agent-parts.js';
 import type { CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
-import { withReasons } from './foreign-keys.js';
+import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
+import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
+import { notOfMembers, withoutForeignKeys, withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 import { substituteEnvironment } from './substitute-environment.js';
 
-const name = z.string().min(1);
+const partName = z.string().min(1);
 
 /** A part by name, with its configuration where it takes one. */
 export type PartReference = string | { readonly ref: string; readonly config?: unknown };
 
 const reference = z.union([
-  name,
+  partName,
   z.strictObject({
-    ref: name,
+    ref: partName,
     /** The configuration of the part, which the part checks. */
     config: z.unknown().optional(),
   }),
@@ -32,10 +43,10 @@ export interface ModelReference {
 
 const model = z.union(
   [
-    name.transform((id): ModelReference => ({ id })),
+    partName.transform((id): ModelReference => ({ id })),
     z
       .strictObject({
-        id: name,
+        id: partName,
         context_window: z.int().min(1).optional(),
         /** `auto`: the provider's own compaction is used where it has one. Default `off`. */
         native_compaction: z.enum(['auto', 'off']).optional(),
@@ -53,10 +64,12 @@ const model = z.union(
   },
 );
 
-const { name: agentName, systemPrompt, limits: _, ...settings } = settingsSchema.shape;
+type Shape = Readonly<Record<string, z.ZodType>>;
+
+const { name: agentName, systemPrompt, isolation, limits: _, ...settings } = settingsSchema.shape;
 
 /** Settings as files write them. */
-function asWritten(shape: Readonly<Record<string, z.ZodType>>): Record<string, z.ZodType> {
+function asWritten(shape: Shape): Record<string, z.ZodType> {
   return Object.fromEntries(
     Object.entries(shape).map(([key, schema]) => [toSnakeCase(key), schema.optional()]),
   );
@@ -72,34 +85,73 @@ function given(shape: object, file: object): Record<string, unknown> {
   );
 }
 
+/** Names of tools: a list, or words with commas between them. */
+const toolNames = z
+  .union([
+    z.string().transform((words) =>
+      words
+        .split(',')
+        .map((word) => word.trim())
+        .filter(Boolean),
+    ),
+    narrowingShape.tools.unwrap(),
+  ])
+  .optional();
+
+/**
+ * What an agent of its own file and a subagent of that file both take.
+ *
+ * @param settingsOf Gives the settings their defaults, or none.
+ */
+const ofEveryAgent = (settingsOf: (shape: Shape) => Shape) => ({
+  /** For people, and for an agent that chooses among subagents. */
+  description: z.string().optional(),
+  system_prompt: systemPrompt,
+  /** Models that take over, in this order, when the model fails for good. */
+  fallback: z.array(model).optional(),
+  /** Names of the tools that it has, of all that its capabilities bring; a name may end in `*`. Default: all. */
+  tools: toolNames,
+  /** Rules that deny calls, whatever `permissions` allows: `execute(rm *)`. */
+  deny: narrowingShape.deny,
+  capabilities: z.array(reference).default([]),
+  /** By the name of a capability: `true`, or its configuration; the same as in `capabilities`. `false`: none. */
+  features: z.record(z.string(), z.unknown()).default({}),
+  /** The same as the capability `permissions`, ahead of all others. */
+  permissions: z.unknown().optional(),
+  /** Milliseconds that each wait may take, such as `model_idle_ms`. */
+  limits: z.strictObject(asWritten(settingsOf(limitsSchema.shape))).optional(),
+  ...asWritten(settingsOf(settings)),
+});
+
 const schema = z.strictObject({
   /** For editors. */
   $schema: z.string().optional(),
   name: agentName,
-  /** For people, and for an agent that chooses among subagents. */
-  description: z.string().optional(),
-  system_prompt: systemPrompt,
   model,
-  /** Models that take over, in this order, when the model fails for good. */
-  fallback: z.array(model).default([]),
+  ...ofEveryAgent((shape) => shape),
+  isolation,
   /** A directory, relative to the file, or a workspace by reference. Default `./workspace`. */
   workspace: reference.optional(),
   /** A session store by reference or address; without one, what the program opens by default. */
   session: reference.optional(),
-  capabilities: z.array(reference).default([]),
-  /** By the name of a capability: `true`, or its configuration; the same as in `capabilities`. */
-  features: z.record(z.string(), z.unknown()).default({}),
-  /** The same as the capability `permissions`, ahead of all others. */
-  permissions: z.unknown().optional(),
   /** The same as the capability `hooks`, around all others but `permissions`. */
   hooks: z.unknown().optional(),
   /** The same as the capability `subagents`. */
   subagents: z.unknown().optional(),
   /** By name, what the capability `mcp` calls `servers`. */
   mcp_servers: z.unknown().optional(),
-  /** Milliseconds that each wait may take, such as `model_idle_ms`. */
-  limits: z.strictObject(asWritten(limitsSchema.shape)).optional(),
-  ...asWritten(settings),
+});
+
+const { name, description, without, hidden } = definitionSchema.shape;
+
+/** A subagent in `definitions` of an agent's file. What it leaves out is its agent's, or that of all subagents. */
+const memberSchema = z.strictObject({
+  ...ofEveryAgent(withoutDefaults),
+  name,
+  description,
+  model: model.optional(),
+  without: without.unwrap().optional(),
+  hidden: hidden.unwrap().optional(),
 });
 
 /**
@@ -112,16 +164,23 @@ export function parseModelReference(value: unknown, subject: string): ModelRefer
   return parseWith(z.strictObject({ model }), { model: value }, subject).model;
 }
 
-/** The parsed content of an agent's file. */
-export interface AgentConfig {
+/** What a file says of an agent, and of a subagent. */
+export interface AgentKeys {
   readonly settings: Partial<AgentSettings>;
-  readonly model: ModelReference;
-  readonly fallback: readonly ModelReference[];
-  readonly workspace?: PartReference | undefined;
-  readonly session?: PartReference | undefined;
+  readonly systemPrompt: string;
+  readonly fallback: readonly ModelReference[] | undefined;
+  readonly narrowing: Narrowing;
   readonly capabilities: readonly CapabilityReference[];
   /** Paths in the file, one for each capability. */
   readonly places: readonly CapabilityPlace[];
+}
+
+/** The parsed content of an agent's file. */
+export interface AgentConfig extends AgentKeys {
+  readonly fallback: readonly ModelReference[];
+  readonly model: ModelReference;
+  readonly workspace?: PartReference | undefined;
+  readonly session?: PartReference | undefined;
 }
 
 /** The paths of a capability in a file, for messages of errors. */
@@ -151,35 +210,90 @@ export function parseAgentConfig(value: unknown, options: ParseAgentOptions = {}
     parseWith(schema, substituted(value, environment, subject), subject),
   );
   const servers = file.mcp_servers === undefined ? undefined : { servers: file.mcp_servers };
-  const placed: readonly PlacedCapability[] = [
-    ...named('permissions', file.permissions, { path: 'permissions', config: 'permissions' }),
-    ...named('hooks', file.hooks, { path: 'hooks', config: 'hooks' }),
-    ...file.capabilities.map((reference, index) => {
+  const keys = agentKeys(file, [
+    ...named('permissions', file.permissions),
+    ...named('hooks', file.hooks),
+    ...listed(file),
+    ...named('subagents', file.subagents),
+    ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
+  ]);
+  const { name, model, isolation, workspace, session } = file;
+  const { systemPrompt } = keys;
+  return {
+    ...keys,
+    fallback: keys.fallback ?? [],
+    settings: { ...keys.settings, name, systemPrompt, isolation },
+    model,
+    workspace,
+    session,
+  };
+}
+
+type Written = z.output<z.ZodObject<ReturnType<typeof ofEveryAgent>>>;
+
+function agentKeys(file: Written, placed: readonly PlacedCapability[]): AgentKeys {
+  const { system_prompt: systemPrompt, limits, tools, deny, fallback } = file;
+  return {
+    settings: {
+      ...given(settings, file),
+      ...(limits === undefined ? {} : { limits: given(limitsSchema.shape, limits) }),
+    },
+    systemPrompt,
+    fallback,
+    narrowing: { tools, deny },
+    capabilities: placed.map(({ reference }) => reference),
+    places: placed.map(({ place }) => place),
+  };
+}
+
+/** Lists the capabilities in `capabilities` and `features`. */
+function listed({ capabilities, features }: Written): readonly PlacedCapability[] {
+  return [
+    ...capabilities.map((reference, index) => {
       const path = `capabilities[${index}]`;
       return { reference, place: { path, config: `${path}.config` } };
     }),
-    ...Object.entries(file.features).flatMap(([ref, config]): PlacedCapability[] => {
+    ...Object.entries(features).flatMap(([ref, config]): PlacedCapability[] => {
       const path = `features.${ref}`;
       const reference = config === true ? ref : { ref, config };
       return config === false ? [] : [{ reference, place: { path, config: path } }];
     }),
-    ...named('subagents', file.subagents, { path: 'subagents', config: 'subagents' }),
-    ...named('mcp', servers, { path: 'mcp_servers', config: 'mcp_servers', omitted: 'servers' }),
   ];
-  return {
-    settings: {
-      ...given(settings, file),
-      ...(file.limits === undefined ? {} : { limits: given(limitsSchema.shape, file.limits) }),
-      name: file.name,
-      systemPrompt: file.system_prompt,
-    },
-    model: file.model,
-    fallback: file.fallback,
-    workspace: file.workspace,
-    session: file.session,
-    capabilities: placed.map(({ reference }) => reference),
-    places: placed.map(({ place }) => place),
-  };
+}
+
+/** A subagent in `definitions`, as the file describes it. */
+export interface MemberConfig extends AgentKeys {
+  readonly definition: Pick<SubagentDefinition, 'name' | 'description' | 'hidden' | 'without'>;
+  readonly model: ModelReference | undefined;
+}
+
+/**
+ * Reads a subagent in `definitions` of an agent's file.
+ *
+ * @throws {InvalidInputError} naming the path of every bad key, and why a subagent does not take one that an agent takes.
+ */
+export function parseMember(value: unknown, subject: string): MemberConfig {
+  const file = withReasons('definition', () => parseWith(memberSchema, value, subject));
+  const { name, description, hidden, without = [], model, features } = file;
+  const off = Object.keys(features).filter((ref) => features[ref] === false);
+  const definition = { name, description, hidden, without: [...without, ...off] };
+  const placed = [...named('permissions', file.permissions), ...listed(file)];
+  const shared = placed.flatMap(({ reference, place }): readonly Issue[] => {
+    const message = notOfMembers(typeof reference === 'string' ? reference : reference.ref);
+    return message === undefined ? [] : [{ path: place.path, message }];
+  });
+  if (shared.length > 0) throw new InvalidInputError(subject, shared);
+  return { ...agentKeys(file, placed), definition, model: model?.id === 'inherit' ? undefined : model };
+}
+
+/** Takes the keys of other systems out of an agent's front matter: see {@link withoutForeignKeys}. */
+export function withoutForeignAgentKeys(data: Readonly<Record<string, unknown>>, file: string) {
+  return withoutForeignKeys(data, file, Object.keys(schema.shape));
+}
+
+/** The same of a subagent in `definitions`. */
+export function withoutForeignMemberKeys(data: Readonly<Record<string, unknown>>, file: string) {
+  return withoutForeignSubagentKeys(data, file, Object.keys(memberSchema.shape));
 }
 
 /** Not in `mcp_servers`: the capability looks variables up itself, so that it knows which values to hide. */
@@ -200,9 +314,15 @@ interface PlacedCapability {
   readonly place: CapabilityPlace;
 }
 
-function named(ref: string, config: unknown, place: CapabilityPlace): readonly PlacedCapability[] {
+function named(
+  ref: string,
+  config: unknown,
+  place: CapabilityPlace = { path: ref, config: ref },
+): readonly PlacedCapability[] {
   return config === undefined ? [] : [{ reference: { ref, config }, place }];
 }
+
+type Schemas = Readonly<Record<string, JsonObject | undefined>>;
 
 /**
  * JSON Schema of an agent's file, for editors.
@@ -210,46 +330,62 @@ function named(ref: string, config: unknown, place: CapabilityPlace): readonly P
  * @param capabilities Schemas of the configuration of capabilities, by the name that files use; `undefined` for one that
  *   takes none.
  */
-export function agentJsonSchema(
-  capabilities: Readonly<Record<string, JsonObject | undefined>> = {},
-): JsonObject {
-  const json = jsonObjectSchema.parse(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }));
+export function agentJsonSchema(capabilities: Schemas = {}): JsonObject {
+  const { hooks, subagents, mcp } = capabilities;
+  const definitions = { type: 'array', items: memberJsonSchema(capabilities) };
+  return withProperties(jsonSchemaOf(schema), {
+    ...capabilityKeys(capabilities),
+    hooks,
+    subagents: subagents && withProperties(subagents, { definitions }),
+    mcp_servers: jsonObjectSchema.safeParse(mcp?.properties).data?.servers,
+  });
+}
+
+/** The same of a subagent in `definitions`. */
+export function memberJsonSchema(capabilities: Schemas = {}): JsonObject {
+  const own = Object.entries(capabilities).filter(([name]) => notOfMembers(name) === undefined);
+  return withProperties(jsonSchemaOf(memberSchema), capabilityKeys(Object.fromEntries(own)));
+}
+
+/** Describes the keys that hold capabilities. */
+function capabilityKeys(capabilities: Schemas): Readonly<Record<string, JsonValue | undefined>> {
   const names = Object.keys(capabilities);
-  if (names.length === 0) return json;
-  const configured = names.map((ref) => ({
+  if (names.length === 0) return {};
+  const configs = names.map((name) => [name, withoutDialect(capabilities[name] ?? {})] as const);
+  const configured = configs.map(([ref, config]) => ({
     type: 'object',
-    properties: { ref: { const: ref }, config: withoutDialect(capabilities[ref] ?? {}) },
+    properties: { ref: { const: ref }, config },
     required: ['ref'],
     additionalProperties: false,
   }));
-  const properties = jsonObjectSchema.parse(json.properties);
-  const shorthand = {
+  return {
     permissions: capabilities.permissions,
-    hooks: capabilities.hooks,
-    subagents: capabilities.subagents,
-    mcp_servers: jsonObjectSchema.safeParse(capabilities.mcp?.properties).data?.servers,
+    capabilities: { type: 'array', items: { anyOf: [{ enum: names }, ...configured] } },
+    features: {
+      type: 'object',
+      properties: Object.fromEntries(
+        configs.map(([name, config]) => [name, { anyOf: [{ type: 'boolean' }, config] }]),
+      ),
+      additionalProperties: false,
+    },
   };
+}
+
+function jsonSchemaOf(zod: z.ZodType): JsonObject {
+  return jsonObjectSchema.parse(z.toJSONSchema(zod, { io: 'input', unrepresentable: 'any' }));
+}
+
+/** Describes properties anew, those that are known. */
+function withProperties(
+  json: JsonObject,
+  known: Readonly<Record<string, JsonValue | undefined>>,
+): JsonObject {
+  const described = Object.entries(known).flatMap(([key, value]) =>
+    isObject(value) ? [[key, withoutDialect(value)]] : [],
+  );
   return {
     ...json,
-    properties: {
-      ...properties,
-      ...Object.fromEntries(
-        Object.entries(shorthand).flatMap(([key, known]) =>
-          known === undefined ? [] : [[key, withoutDialect(jsonObjectSchema.parse(known))]],
-        ),
-      ),
-      capabilities: { type: 'array', items: { anyOf: [{ enum: names }, ...configured] } },
-      features: {
-        type: 'object',
-        properties: Object.fromEntries(
-          names.map((ref) => [
-            ref,
-            { anyOf: [{ type: 'boolean' }, withoutDialect(capabilities[ref] ?? {})] },
-          ]),
-        ),
-        additionalProperties: false,
-      },
-    },
+    properties: { ...jsonObjectSchema.parse(json.properties), ...Object.fromEntries(described) },
   };
 }
 

@@ -60,20 +60,12 @@ export async function agentFromConfig(
   parts: PartProviders,
   options: AgentFromConfigOptions = {},
 ): Promise<HarnessAgentBuilder<HarnessAgent>> {
-  const { settings, model, fallback, workspace, session, capabilities, places } = parseAgentConfig(
-    config,
-    options,
-  );
+  const parsed = parseAgentConfig(config, options);
+  const { settings, narrowing, model, fallback, workspace, session, capabilities, places } = parsed;
   const { directory = process.cwd() } = options;
-  const builder = HarnessAgent.builder().settings(settings);
+  const builder = HarnessAgent.builder().settings(settings).narrow(narrowing);
   const issues: Issue[] = [];
-  const make = async (path: string, create: () => unknown): Promise<void> => {
-    try {
-      await create();
-    } catch (error) {
-      issues.push(...issuesOf(error, path));
-    }
-  };
+  const make = (path: string, create: () => unknown) => attempt(issues, path, create);
   const others: Model[] = [];
   for (const [index, reference] of fallback.entries()) {
     await make(`fallback[${index}]`, async () => others.push(await parts.model(reference)));
@@ -100,8 +92,17 @@ export async function agentFromConfig(
   return builder;
 }
 
+/** Makes a part of an agent, and files what it throws as issues instead. */
+export async function attempt(issues: Issue[], path: string, create: () => unknown): Promise<void> {
+  try {
+    await create();
+  } catch (error) {
+    issues.push(...issuesOf(error, path));
+  }
+}
+
 /** @throws {HarnessConfigError} with paths as the file has them. */
-async function loadFrom(
+export async function loadFrom(
   registry: CapabilityRegistry,
   reference: CapabilityReference,
   { path, config, omitted }: CapabilityPlace,
@@ -131,7 +132,8 @@ function offered<Part>(
   throw new XError('part_unknown', `this program offers no ${what} by name; leave the key out`);
 }
 
-function issuesOf(error: unknown, path: string): readonly Issue[] {
+/** Lists what is wrong with the part at a path. */
+export function issuesOf(error: unknown, path: string): readonly Issue[] {
   if (HarnessConfigError.isInstance(error)) return error.issues;
   if (InvalidInputError.isInstance(error)) {
     return error.issues.map((issue) => ({

@@ -11,6 +11,7 @@ import {
 import * as z from 'zod';
 import { type ToolReference, ToolReferences } from '../../agent/tool-references.js';
 import { formatRule, parseRule } from '../../lib/permission-rule.js';
+import { matchWildcard } from '../../lib/wildcard.js';
 import { judge, type Policy } from './judge.js';
 import { concernsFile, fileUseOf, judgedCall } from './match-rule.js';
 import { RealPaths } from './real-paths.js';
@@ -23,7 +24,7 @@ const OWN_FILES = ['', 'users/*/', 'tenants/*/', 'tenants/*/users/*/'].flatMap((
 );
 
 /** Rules as configurations write them. */
-export const rulesSchema = z
+const rulesSchema = z
   .array(
     z.union([
       z.string(),
@@ -111,6 +112,49 @@ export function permissions(config: PermissionsConfig = {}): Capability {
   };
 }
 
+/** The capability that {@link narrowing} makes. */
+export const NARROWING = 'narrowing';
+
+/** What an agent goes without, of all that its capabilities and the program bring. */
+export const narrowingShape = {
+  /** Names of the tools that it has; a name may end in `*`. Default: all. */
+  tools: z.array(z.string().min(1)).readonly().optional(),
+  /** Rules that deny calls, whatever permissions allow: `execute(rm *)`. */
+  deny: rulesSchema.readonly(),
+};
+
+export type Narrowing = z.input<z.ZodObject<typeof narrowingShape>>;
+
+/** Tells which tools a list of names keeps. */
+export function keptBy(names: Narrowing['tools']): (tool: string) => boolean {
+  return (tool) => names === undefined || names.some((name) => matchWildcard(name, tool));
+}
+
+/**
+ * Makes the capability that denies calls by rules, beside what `permissions` says, and tells of names that no tool has; none where
+ * nothing is taken away.
+ *
+ * @param at The beginning of the paths in errors.
+ * @param left Tools that the agent would have without it, beside those of capabilities: names may be slips for these.
+ * @throws {InvalidInputError} naming every malformed rule.
+ */
+export function narrowing(
+  { tools = [], deny = [] }: Narrowing,
+  at = '',
+  left: readonly Tool[] = [],
+): readonly Capability[] {
+  if (tools.length + deny.length === 0) return [];
+  const denied = readRules({ deny: [...deny] }, 'deny');
+  const references = [
+    ...tools.map((tool, index) => ({ path: `tools[${index}]`, tool })),
+    ...referencesOf('deny', denied),
+  ];
+  const { hooks } = new ToolReferences(NARROWING, references, at);
+  const install: typeof hooks.install = (agent) =>
+    hooks.install({ ...agent, tools: [...left, ...agent.tools] });
+  return [{ ...permissions({ mode: 'bypass', deny: [...deny] }), name: NARROWING, ...hooks, install }];
+}
+
 /** Keeps a tool from the files that rules deny, whichever it opens. A search opens none that it would have to ask for. */
 function confineBy({ deny, ask }: Policy, tool: Tool, workspace: Workspace): WorkspaceConfine | undefined {
   const isSearch = Object.values(tool.paths ?? {}).includes('walk');
@@ -124,9 +168,9 @@ function confineBy({ deny, ask }: Policy, tool: Tool, workspace: Workspace): Wor
   };
 }
 
-function readRules(
-  settings: z.output<typeof permissionsConfigSchema>,
-  list: 'allow' | 'deny' | 'ask',
+function readRules<List extends 'allow' | 'deny' | 'ask'>(
+  settings: Pick<z.output<typeof permissionsConfigSchema>, List>,
+  list: List,
 ): readonly PermissionRule[] {
   return settings[list].map((rule, index) => {
     const path = `${list}[${index}]`;

@@ -1,17 +1,15 @@
 import type { Capability, Model } from '@x/core';
-import picomatch from 'picomatch';
 import type { AgentSettings, ComposedAgent } from '../../agent/agent-parts.js';
 import { HarnessAgent } from '../../agent/harness-agent.js';
 import { describeUnknown, nearTools, toolNamesOf } from '../../agent/tool-references.js';
 import { HarnessConfigError } from '../../errors/harness-config-error.js';
-import { permissions } from '../permissions/permissions.js';
+import { keptBy, NARROWING, narrowing } from '../permissions/permissions.js';
 import { INHERITANCE, inheritance } from './inheritance.js';
 import type { Subagent } from './subagent-definition.js';
 import { NAME, type SubagentsSettings, WITHHELD } from './subagents-config.js';
 
 /** Tools of the parent that no subagent gets: leaving plan mode is between the parent and its user. */
 const NEVER_HANDED_DOWN = ['plan_enter', 'plan_write', 'plan_exit'];
-const DENY = 'subagent_deny';
 
 interface MemberOptions {
   readonly parent: ComposedAgent;
@@ -30,9 +28,9 @@ interface MemberOptions {
  */
 export function memberAgent(subagent: Subagent, options: MemberOptions): HarnessAgent {
   const { parent, nested, settings } = options;
-  const model = modelOf(subagent, options);
+  const model = modelOf(subagent.model, `${subagent.name}.model`, options);
   const given = options.isOwner ? subagent.capabilities : subagent.capabilities.map(shareCapability);
-  const without = new Set([NAME, INHERITANCE, DENY, ...settings.withhold, ...subagent.without]);
+  const without = new Set([NAME, INHERITANCE, NARROWING, ...settings.withhold, ...subagent.without]);
   for (const { name } of given) without.add(name);
   const shared = parent.capabilities.filter(({ name }) => !without.has(name));
   const ownTools = [
@@ -44,29 +42,33 @@ export function memberAgent(subagent: Subagent, options: MemberOptions): Harness
   const withheld = new Set(
     parent.capabilities.filter((each) => !shared.includes(each)).flatMap(({ tools = [] }) => tools),
   );
-  const mayUse = subagent.tools === undefined ? () => true : picomatch([...subagent.tools]);
+  const keeps = keptBy(subagent.tools);
   const handedDown = parent.tools.filter(
-    (tool) => !withheld.has(tool) && !taken.has(tool.definition.name) && mayUse(tool.definition.name),
+    (tool) => !withheld.has(tool) && !taken.has(tool.definition.name) && keeps(tool.definition.name),
   );
-  const denies = subagent.deny.length > 0;
   return HarnessAgent.builder()
     .name(`${parent.name}/${subagent.name}`)
     .systemPrompt(subagent.systemPrompt)
-    .model(model, fallbackOf(parent, model))
+    .model(model, fallbackOf(subagent, model, options))
     .tools(...handedDown, ...ownTools)
     .workspace(parent.workspace)
     .storage(parent.storage)
     .isolation(parent.isolation)
     .session(parent.session)
     .use(inheritance(parent), ...shared.map(shareCapability), ...given)
-    .use(...(denies ? [{ ...permissions({ mode: 'bypass', deny: [...subagent.deny] }), name: DENY }] : []))
-    .use(...(nested !== undefined && mayUse('agent_spawn') ? [nested] : []))
+    .use(...narrowing({ deny: subagent.deny }, `subagents.${subagent.name}.`))
+    .use(...(nested !== undefined && keeps('agent_spawn') ? [nested] : []))
+    .settings(settings.settings)
     .settings(settingsOf(subagent, settings.settings))
     .build();
 }
 
 /** @throws {HarnessConfigError} when the definition names a model that does not exist. */
-function modelOf({ name, model }: Subagent, { parent, settings: { models } }: MemberOptions): Model {
+function modelOf(
+  model: Subagent['model'],
+  path: string,
+  { parent, settings: { models } }: MemberOptions,
+): Model {
   if (model === undefined || model === 'inherit') return parent.model;
   if (typeof model !== 'string') return model;
   const found = models[model];
@@ -74,21 +76,26 @@ function modelOf({ name, model }: Subagent, { parent, settings: { models } }: Me
   const known = Object.keys(models).sort().join(', ') || 'none';
   throw new HarnessConfigError([
     {
-      path: `subagents.${name}.model`,
+      path: `subagents.${path}`,
       message: `there is no model named "${model}" (known: ${known}); add it to subagents(…, { models })`,
     },
   ]);
 }
 
-/** Lets the parent's fallback models take over from the child's model too: an outage hits both alike. */
-function fallbackOf({ fallback }: ComposedAgent, model: Model) {
-  if (fallback === undefined) return {};
-  return { fallback: fallback.models.filter((other) => other !== model), fallbackWhen: fallback.when };
+/** Lets the parent's fallback models take over where the child has none of its own: an outage hits both alike. */
+function fallbackOf({ name, fallback }: Subagent, model: Model, options: MemberOptions) {
+  const { models = [], when } = options.parent.fallback ?? {};
+  const own = fallback?.map((each, index) => modelOf(each, `${name}.fallback[${index}]`, options));
+  return {
+    fallback: (own ?? models).filter((other) => other !== model),
+    ...(when === undefined ? {} : { fallbackWhen: when }),
+  };
 }
 
-/** A definition in a file only lowers limits. */
-function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Partial<AgentSettings> {
+/** Answers the settings of a definition; one in a file of the workspace only lowers limits. */
+function settingsOf(subagent: Subagent, shared: Partial<AgentSettings>): Partial<AgentSettings> {
   const { maxIterations, temperature, maxOutputTokens, source } = subagent;
+  const settings = { ...shared, ...subagent.settings };
   const limit = (own: number | undefined, given: number | undefined) =>
     source === undefined ? (own ?? given) : Math.min(own ?? Infinity, given ?? Infinity);
   const limits = {
@@ -100,7 +107,7 @@ function settingsOf(subagent: Subagent, settings: Partial<AgentSettings>): Parti
     temperature: temperature ?? settings.temperature,
   };
   const named = Object.entries(limits).filter(([, value]) => value !== undefined && value !== Infinity);
-  return { ...settings, ...Object.fromEntries(named) };
+  return { ...subagent.settings, ...Object.fromEntries(named) };
 }
 
 /** Steps that a subagent of a file may take unless the settings of subagents say how many. */

@@ -7,12 +7,14 @@ import {
   parseWith,
   readText,
   type Tool,
+  toSnakeCase,
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
+import { ownSettingsSchema } from '../../agent/agent-parts.js';
 import { withoutForeignSubagentKeys, withReasons } from '../../config/foreign-keys.js';
 import { parseFrontMatter } from '../../lib/front-matter.js';
-import { rulesSchema } from '../permissions/permissions.js';
+import { narrowingShape } from '../permissions/permissions.js';
 
 /** Names stand in session keys and paths, and models write them. */
 const nameSchema = z
@@ -27,28 +29,37 @@ const fileSchema = z.strictObject({
   description: z.string().trim().min(1).max(2_000),
   systemPrompt: z.string().default(''),
   /** Names of the parent's tools that it gets; a name may end in `*`. Default: all but those that are never handed down. */
-  tools: z.array(z.string().min(1)).readonly().optional(),
+  tools: narrowingShape.tools,
   /** A model, or a name in `models`. Default: the parent's. */
   model: z.string().min(1).optional(),
   maxIterations: z.int().min(1).optional(),
   temperature: z.number().min(0).optional(),
   maxOutputTokens: z.int().min(1).optional(),
   /** Rules that deny calls beyond those that its parent may not make: `execute(rm *)`, as in `permissions()`. */
-  deny: rulesSchema.readonly(),
+  deny: narrowingShape.deny,
   /** Keeps it from the model, which neither reads of it nor can spawn it; its name stays taken. */
   hidden: z.boolean().default(false),
 });
+
+const FILE_KEYS = Object.keys(fileSchema.shape).map(toSnakeCase);
 
 /** Checks that an object has a member by which a part of an agent is told. */
 function having<T>(member: keyof T, type: string, message: string) {
   return z.custom<T>((value) => typeof (value as T | null)?.[member] === type, message);
 }
 
+const modelSchema = z.union([
+  z.string().min(1),
+  having<Model>('generate', 'function', 'must be a Model or the name of one'),
+]);
+
 export const definitionSchema = fileSchema.extend({
   /** A model, or a name in `models`. Default: the parent's. */
-  model: z
-    .union([z.string().min(1), having<Model>('generate', 'function', 'must be a Model or the name of one')])
-    .optional(),
+  model: modelSchema.optional(),
+  /** Models, or names in `models`, that take over when its own fails for good. Default: those of the parent. */
+  fallback: z.array(modelSchema).readonly().optional(),
+  /** Settings such as `checkpoint`, ahead of those that all subagents have. */
+  settings: ownSettingsSchema.optional(),
   /** Names of the parent's capabilities that it goes without. What they object to still holds. */
   without: z.array(z.string()).readonly().default([]),
   /** Tools that it has and its parent has not. */
@@ -150,10 +161,8 @@ function parseSubagentFile(text: string, path: string) {
     throw new InvalidInputError(path, [{ path: 'system_prompt', message }]);
   }
   given.system_prompt ??= body;
-  const { known, told } = withoutForeignSubagentKeys(given, path, (keys) =>
-    parseFileConfig(fileSchema, keys, path),
-  );
-  const definition = withReasons('subagent', () => parseFileConfig(fileSchema, known, path));
+  const { known, told } = withoutForeignSubagentKeys(given, path, FILE_KEYS);
+  const definition = withReasons('file', () => parseFileConfig(fileSchema, known, path));
   const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
   return { subagent, told };
 }

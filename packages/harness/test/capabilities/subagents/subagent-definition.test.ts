@@ -105,7 +105,7 @@ describe('subagents in files', () => {
       .onEvent((event) => event.type === 'warning' && warnings.push(event.message))
       .build();
     await agent.call('go', context);
-    const keys = ['mode', 'topK', 'workspace', 'top_p', 'expose_to_user', 'enable_pending_tool_recovery'];
+    const keys = ['workspace', 'top_p', 'mode', 'expose_to_user', 'enable_pending_tool_recovery', 'topK'];
     expect(warnings).toEqual([
       ...keys.map((key) => `subagents/reviewer.md: ${key}: unknown key, which does nothing`),
       expect.stringContaining('model: there is no model named "openai:gpt-4o-mini" (known: none)'),

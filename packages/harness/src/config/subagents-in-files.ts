@@ -1,0 +1,156 @@
+import {
+  type Capability,
+  type FileCapability,
+  fileJsonSchema,
+  InvalidInputError,
+  type Issue,
+  isObject,
+  type Model,
+  parseFileConfig,
+  type Workspace,
+} from '@x/core';
+import * as z from 'zod';
+import { CapabilityRegistry } from '../agent/capability-registry.js';
+import {
+  GENERAL_PURPOSE,
+  loadSubagents,
+  type SubagentDefinition,
+} from '../capabilities/subagents/subagent-definition.js';
+import { subagents } from '../capabilities/subagents/subagents.js';
+import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
+import { HarnessConfigError } from '../errors/harness-config-error.js';
+import {
+  type MemberConfig,
+  type ModelReference,
+  memberJsonSchema,
+  parseMember,
+  withoutForeignMemberKeys,
+} from './agent-file.js';
+import { attempt, issuesOf, loadFrom } from './agent-from-config.js';
+
+/** What files cannot say of subagents, and what makes models and capabilities of their words. */
+export interface SubagentsInFiles extends Pick<SubagentsConfig, 'runner' | 'models' | 'settings'> {
+  /** Makes the models that definitions describe. Without it they are names in `models`. */
+  model?(reference: ModelReference): Model | Promise<Model>;
+  /** Makes the capabilities of definitions. Without it they have none of their own. */
+  readonly registry?: CapabilityRegistry;
+}
+
+type Warn = (message: string) => void;
+
+const SUBJECT = 'subagents configuration';
+
+const { runner, models, settings, clock, ...shape } = subagentsConfigSchema.shape;
+const schema = z.strictObject({
+  ...shape,
+  /** Subagents beside those in the folder, with the keys of an agent's file. */
+  definitions: z.array(z.record(z.string(), z.unknown())).default([]),
+});
+
+/**
+ * Describes the capability `subagents` to files.
+ *
+ * @param warn Hears of other systems' harmless keys in definitions. Without it they are refused.
+ */
+export function subagentsInFiles(
+  { model, registry = new CapabilityRegistry(), ...given }: SubagentsInFiles = {},
+  warn?: Warn,
+): FileCapability {
+  return {
+    jsonSchema: jsonSchema(),
+    async create(config) {
+      const { members, folders } = read(config, warn);
+      const issues: Issue[] = [];
+      const offered: Record<string, Model> = { ...given.models };
+      const nameOf = async (path: string, reference: ModelReference): Promise<string> => {
+        const name = subagentModelName(reference);
+        if (model !== undefined && !Object.hasOwn(offered, name)) {
+          await attempt(issues, path, async () => {
+            offered[name] = await model(reference);
+          });
+        }
+        return name;
+      };
+      const declared: SubagentDefinition[] = [];
+      for (const [index, member] of members.entries()) {
+        const at = `definitions[${index}]`;
+        const capabilities: Capability[] = [];
+        for (const [n, reference] of member.capabilities.entries()) {
+          const { path, config } = member.places[n] as MemberConfig['places'][number];
+          const place = { path: `${at}.${path}`, config: `${at}.${config}` };
+          await attempt(issues, place.path, async () => {
+            capabilities.push(await loadFrom(registry, reference, place));
+          });
+        }
+        const others: string[] = [];
+        for (const [n, reference] of (member.fallback ?? []).entries()) {
+          others.push(await nameOf(`${at}.fallback[${n}]`, reference));
+        }
+        declared.push({
+          ...member.definition,
+          ...member.narrowing,
+          systemPrompt: member.systemPrompt,
+          settings: member.settings,
+          capabilities,
+          ...(member.fallback === undefined ? {} : { fallback: others }),
+          ...(member.model === undefined ? {} : { model: await nameOf(`${at}.model`, member.model) }),
+        });
+      }
+      if (issues.length > 0) throw new HarnessConfigError(issues);
+      return subagents(declared, { ...folders, ...given, models: offered });
+    },
+  };
+}
+
+/** @throws {InvalidInputError} naming the path of every bad key. */
+function read(config: unknown, warn: Warn | undefined) {
+  const { definitions, ...folders } = parseFileConfig(schema, config ?? {}, SUBJECT);
+  const issues: Issue[] = [];
+  const members = definitions.flatMap((written, index) => {
+    const at = `definitions[${index}]`;
+    try {
+      const { known, told } = warn ? withoutForeignMemberKeys(written, at) : { known: written, told: [] };
+      for (const message of told) warn?.(`subagents: ${at}.${message}`);
+      return parseMember(known, SUBJECT);
+    } catch (error) {
+      issues.push(...issuesOf(error, at));
+      return [];
+    }
+  });
+  if (issues.length > 0) throw new InvalidInputError(SUBJECT, issues);
+  return { members, folders };
+}
+
+/** Names a model that a definition describes, as `subagents(…, { models })` lists it: one that says nothing more by its id. */
+function subagentModelName({ id, contextWindow, nativeCompaction }: ModelReference): string {
+  const more = { contextWindow, nativeCompaction };
+  const said = Object.entries(more).flatMap(([key, value]) => (value === undefined ? [] : `${key} ${value}`));
+  return said.length === 0 ? id : `${id} (${said.join(', ')})`;
+}
+
+/**
+ * Reads the files of subagents as every call does, and answers what is wrong with them: whoever opens an agent hears of it
+ * before the first call.
+ *
+ * @param config The words of the agent's file for `subagents`.
+ * @throws {InvalidInputError} for a configuration that the capability refuses, too.
+ */
+export async function subagentFileProblems(
+  workspace: Workspace,
+  config: unknown,
+): Promise<readonly string[]> {
+  const { members, folders } = read(config, () => {});
+  const taken = new Set([GENERAL_PURPOSE.name, ...members.map(({ definition }) => definition.name)]);
+  const named = members.flatMap(({ model, fallback = [] }) => [...(model ? [model] : []), ...fallback]);
+  return (await loadSubagents(workspace, folders.folder, { taken, models: named.map(subagentModelName) }))
+    .problems;
+}
+
+function jsonSchema() {
+  const whole = fileJsonSchema(schema);
+  const properties = isObject(whole.properties) ? whole.properties : {};
+  return {
+    ...whole,
+    properties: { ...properties, definitions: { type: 'array', items: memberJsonSchema() } },
+  };
+}
