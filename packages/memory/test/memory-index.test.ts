@@ -179,6 +179,25 @@ describe('indexFromString', () => {
   });
 });
 
+it('lets others have their turn after every few lines that it compares, takes out and adds, and in a long one', async () => {
+  const index = await openIndex();
+  const text = (word: string) => Array.from({ length: 2_000 }, (_, at) => `${word} ${at}`).join('\n');
+  let turns = 0;
+  const counted = async (task: Promise<void>) => {
+    turns = 0;
+    let isOver = false;
+    const done = task.finally(() => {
+      isOver = true;
+    });
+    for (; !isOver; turns++) await new Promise((resolve) => setImmediate(resolve));
+    await done;
+    return turns;
+  };
+  expect(await counted(index.indexFromString('a.md', text('first')))).toBeGreaterThan(150);
+  expect(await counted(index.indexFromString('a.md', text('second')))).toBeGreaterThan(230);
+  expect(await counted(index.indexFromString('a.md', 'word '.repeat(400_000)))).toBeGreaterThan(150);
+});
+
 describe('indexAllFromWorkspace', () => {
   it('indexes memory files and nothing else, again what changed, and forgets what is gone', async () => {
     const workspace = await testWorkspace();

@@ -21,7 +21,7 @@ interface Effort {
  * through. Both are chosen without regard to the page that is asked for, so that pages neither repeat nor skip.
  */
 const FIRST: Effort = { places: 20, scored: 1_000, texts: 250, keywordTexts: 60, best: 14 };
-const FURTHER: Effort = { places: 11_000, scored: 5_000, texts: 11_000, keywordTexts: 11_000, best: 24 };
+const FURTHER: Effort = { places: 1_000, scored: 2_000, texts: 1_000, keywordTexts: 1_000, best: 24 };
 
 /** So few lines are all read, so that nothing of their ranking is estimated. */
 const FEW_LINES = 1_000;

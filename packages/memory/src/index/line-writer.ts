@@ -164,17 +164,18 @@ export class LineWriter {
         .all(fileId),
     );
     const added: NewLine[] = [];
+    let compared = 0;
     for (const [index, line] of text.split(/\r\n|\n|\r/).entries()) {
       const number = index + 1;
       // Where a note's line comes from is no part of what it says.
       for (const content of piecesOf(withoutMark(line))) {
+        if (++compared % ROWS_PER_SLICE === 0) await setImmediate();
         const known = stored.take(content);
         if (known === undefined) added.push({ number, content, day });
         else if (known.number !== number) this.#moveLine.run(number, known.id);
       }
-      if (number % ROWS_PER_SLICE === 0) await setImmediate();
     }
-    this.#remove(stored.left(), change);
+    await this.#remove(stored.left(), change);
     await this.#add(fileId, scopeId, added, change);
     if (text === '') {
       this.#database.prepare('DELETE FROM files WHERE id = ?').run(fileId);
@@ -222,13 +223,16 @@ export class LineWriter {
     }
   }
 
-  #remove(lines: readonly IndexedLine[], change: Change): void {
-    if (lines.length === 0) return;
-    const ids = JSON.stringify(lines.map(({ id }) => id));
-    for (const statement of this.#deletions) statement.run(ids);
-    this.#noteDeletion.run();
-    change.lines -= lines.length;
-    for (const { content } of lines) change.terms -= indexTermsOf(content).length;
+  async #remove(lines: readonly IndexedLine[], change: Change): Promise<void> {
+    if (lines.length > 0) this.#noteDeletion.run();
+    for (let from = 0; from < lines.length; from += ROWS_PER_SLICE) {
+      const slice = lines.slice(from, from + ROWS_PER_SLICE);
+      const ids = JSON.stringify(slice.map(({ id }) => id));
+      for (const statement of this.#deletions) statement.run(ids);
+      change.lines -= slice.length;
+      for (const { content } of slice) change.terms -= indexTermsOf(content).length;
+      await setImmediate();
+    }
   }
 
   #record(scopeId: number, { lines, terms }: Change): void {

@@ -109,15 +109,16 @@ function fold(word: string): string {
 const MAX_PIECE = 2_000;
 
 /** A text as it is indexed: longer ones in pieces, cut at a line break or a space where the second half has one. */
-export function piecesOf(text: string): string[] {
-  if (text.length <= MAX_PIECE) return text.trim() === '' ? [] : [text];
-  const pieces: string[] = [];
+export function* piecesOf(text: string): Iterable<string> {
+  if (text.length <= MAX_PIECE) {
+    if (text.trim() !== '') yield text;
+    return;
+  }
   for (let rest = text.trim(); rest !== ''; ) {
     const head = headOf(rest, MAX_PIECE);
     const space = Math.max(head.lastIndexOf('\n'), head.lastIndexOf(' '));
     const end = head.length < rest.length && space > MAX_PIECE / 2 ? space : head.length;
-    pieces.push(rest.slice(0, end));
+    yield rest.slice(0, end);
     rest = rest.slice(end).trimStart();
   }
-  return pieces;
 }
