@@ -22,8 +22,6 @@ const searchOptionsSchema = z.strictObject({
   offset: z.int().min(0).max(10_000).default(0),
   /** Only the files of a tenant, user and agent: their directory, `''` for the workspace's root. Default: all. */
   prefix: z.string().optional(),
-  /** Only this file, or what lies in this folder if it ends with `/`. */
-  path: z.string().optional(),
   /** Only lines of this day (`2026-01-31`) or later, by the names of daily notes. */
   since: dateSchema,
   /** Only lines of this day or earlier. */

@@ -54,7 +54,7 @@ export interface SessionPlace {
 
 export const LOG_SUFFIX = '.log.jsonl';
 /** What is too long for a file name ends with this and a hash, and cannot be decoded. */
-export const CUT = '%_';
+const CUT = '%_';
 
 /** Answers the place of a session; of a log, whose name without its ending is that `segment`. */
 export function placeOfLog(prefix: string, segment: string): SessionPlace {
@@ -105,20 +105,9 @@ export function prefixOfAgent(
   if (own === undefined || !isCommon(own, withoutUser)) return undefined;
   if (agentId === undefined) return own;
   const { tenantId, userId } = call.runtime;
-  return userPrefix(call) === undefined ? undefined : scopePrefix({ tenantId, userId, agentId });
-}
-
-/** Answers the directory of all agents of the call's tenant and user; `undefined` as {@link prefixOfAgent} does. */
-export function agentsFolder(call: AgentCall, withoutUser: WithoutUser): string | undefined {
-  const user = userPrefix(call);
-  return user === undefined || !isCommon(user, withoutUser) ? undefined : `${user}agents`;
-}
-
-function userPrefix(call: AgentCall): string | undefined {
-  const { tenantId, userId } = call.runtime;
   const user = scopePrefix({ tenantId, userId });
-  const own = ownPrefix(call);
-  return own?.startsWith(user) && OWN_AGENT.test(own.slice(user.length)) ? user : undefined;
+  const isTheirs = own.startsWith(user) && OWN_AGENT.test(own.slice(user.length));
+  return isTheirs ? scopePrefix({ tenantId, userId, agentId }) : undefined;
 }
 
 /**

@@ -1,15 +1,6 @@
-import {
-  decodeSegment,
-  fileSegment,
-  type Message,
-  type ToolContext,
-  type Workspace,
-  type WorkspaceEntry,
-} from '@x/core';
+import { fileSegment, type Message, type ToolContext, type Workspace, type WorkspaceEntry } from '@x/core';
 import { readLog } from '@x/core/node';
 import {
-  agentsFolder,
-  CUT,
   LOG_SUFFIX,
   placeOfLog,
   prefixOfAgent,
@@ -82,19 +73,6 @@ export function findSession(sessions: readonly LoggedSession[], id: string): Log
     sessions.find((session) => session.id === id) ??
     sessions.find((session) => session.location.endsWith(name))
   );
-}
-
-/** Names some agents with which this tenant and user had sessions; none whose id is too long for a file name. */
-export async function listAgents(scope: Scope, withoutUser: WithoutUser, limit: number): Promise<string[]> {
-  const folder = agentsFolder(scope, withoutUser);
-  const agents: string[] = [];
-  for await (const { path, type } of folder === undefined ? [] : scope.storage.list(folder)) {
-    if (agents.length === limit) break;
-    const segment = path.slice(path.lastIndexOf('/') + 1);
-    if (type !== 'directory' || segment.includes(CUT)) continue;
-    if ((await scope.storage.stat(`${path}/sessions`)) !== undefined) agents.push(decodeSegment(segment));
-  }
-  return agents;
 }
 
 export function currentSession({ log, state }: Pick<Scope, 'log' | 'state'>): LoggedSession {

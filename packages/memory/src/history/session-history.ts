@@ -1,14 +1,7 @@
 import { type Capability, defineTool, parseWith, type Tool, type ToolContext } from '@x/core';
 import * as z from 'zod';
-import type { WithoutUser } from '../memory-scope.js';
 import { excerpt, fitting, messageText } from '../message-text.js';
-import {
-  currentSession,
-  findSession,
-  type LoggedSession,
-  listAgents,
-  listSessions,
-} from '../session-logs.js';
+import { currentSession, findSession, type LoggedSession, listSessions } from '../session-logs.js';
 import { withoutUser } from '../settings.js';
 import { numbered, renderNewest, searchMessages, wholeMessage } from './messages.js';
 
@@ -26,8 +19,6 @@ export const historyConfigSchema = z.strictObject({
 export type SessionHistoryConfig = z.input<typeof historyConfigSchema>;
 type HistorySettings = z.output<typeof historyConfigSchema>;
 
-/** Agents that are named at most. */
-const MAX_NAMED = 20;
 /** Messages looked at for the one that a session began with. */
 const OPENING = 10;
 
@@ -62,10 +53,11 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
   const { withoutUser: sharing, maxOutputChars } = settings;
   // An absent field is read as `undefined`, which the type allows.
   const agent = settings.otherAgents ? agentField : ({} as typeof agentField);
-  /** The sessions of an agent; in words, who has some where that one has none. */
+  /** The sessions of an agent; in words, that it has none. */
   const sessionsOf = async (context: ToolContext, agentId?: string): Promise<LoggedSession[] | string> => {
     const sessions = await listSessions(context, sharing, agentId);
-    return sessions.length > 0 ? sessions : noSessionsOf(agentId, context, sharing);
+    if (sessions.length > 0) return sessions;
+    return `There are no sessions of agent ${JSON.stringify(agentId)} with this user.`;
   };
   return [
     defineTool({
@@ -181,19 +173,6 @@ function historyTools(settings: HistorySettings): readonly Tool[] {
       },
     }),
   ];
-}
-
-/** The answer where an agent has no sessions with this user: it names those that have. */
-async function noSessionsOf(
-  agentId: string | undefined,
-  context: ToolContext,
-  sharing: WithoutUser,
-): Promise<string> {
-  const agents = await listAgents(context, sharing, MAX_NAMED + 1);
-  const names = agents.slice(0, MAX_NAMED).map((agent) => JSON.stringify(agent));
-  const more = agents.length > MAX_NAMED ? ' and others' : '';
-  const known = names.length === 0 ? '' : ` These agents have some: ${names.join(', ')}${more}.`;
-  return `There are no sessions of agent ${JSON.stringify(agentId)} with this user.${known}`;
 }
 
 async function describe({ id, isCurrent, updatedAt = '', read }: LoggedSession): Promise<string> {

@@ -29,19 +29,13 @@ export function idsOfScope(scopeId: number): IdRange {
 /** Which lines a search may find. */
 export interface LineFilter {
   readonly prefix?: string | undefined;
-  /** A file, or a folder that ends with `/`. */
-  readonly path?: string | undefined;
   /** Days since 1970, both included; undated lines are left out. */
   readonly since?: number | undefined;
   readonly until?: number | undefined;
 }
 
-/** Tells in SQL whether a line of `files` and `lines` passes a filter within its scopes. */
-export const PASSES = `(
-  (:path IS NULL OR files.path = :path
-    OR (substr(:path, -1) IN ('/', '') AND substr(files.path, 1, length(:path)) = :path))
-  AND (:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until)
-)`;
+/** Tells in SQL whether a line passes a filter within its scopes. */
+export const PASSES = '((:since IS NULL OR lines.day >= :since) AND (:until IS NULL OR lines.day <= :until))';
 
 /** The part of an index that a search looks at. */
 export interface SearchedLines {

@@ -60,7 +60,7 @@ const COLUMNS = `lines.id, lines.file_id AS fileId, files.path, lines.number, li
   FROM lines JOIN files ON files.id = lines.file_id`;
 
 const ALLOWED = `AND EXISTS (
-  SELECT 1 FROM lines JOIN files ON files.id = lines.file_id WHERE lines.id = line_terms.rowid AND ${PASSES}
+  SELECT 1 FROM lines WHERE lines.id = line_terms.rowid AND ${PASSES}
 )`;
 
 /** The newest lines that match a full-text expression. */
@@ -106,8 +106,8 @@ export class LineSearch {
   }
 
   #rank(query: SearchQuery, filter: LineFilter, searched: SearchedLines, effort: Effort): RankedLine[] {
-    const { path = null, since = null, until = null } = filter;
-    const allowed: Parameters = { path, since, until };
+    const { since = null, until = null } = filter;
+    const allowed: Parameters = { since, until };
     const counts = query.terms.map((term) => this.#counts.count(expressionOf(term), searched.ranges));
     const collection = { ...searched, counts };
     const isSmall = searched.lines <= FEW_LINES;
