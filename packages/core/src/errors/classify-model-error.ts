@@ -45,6 +45,7 @@ const OVERFLOW_TEXTS: readonly RegExp[] = [
   /(?:input|prompt)\b.{0,40}\bis longer than the (?:model'?s? context|maximum model) length/i, // SGLang, Together, vLLM
   /input length \d+ exceeds the maximum length/i, // gateways
   /context[ _]length[ _]exceeded|(?:exceeds|surpassing) the (?:llm |model'?s? )?context window/i, // gateways
+  /(?:上下文|输入|提示词?|prompt).{0,16}(?:长度|窗口|token).{0,16}(?:超过|超出|超限|过长)|(?:超过|超出).{0,16}(?:上下文|最大(?:输入)?长度)|prompt ?超长/i, // in Chinese: GLM, gateways
 ];
 
 const SPAN_TEXTS = /per[ _-]?(?:second|min(?:ute)?|hour|day|month)\b|\btp[mdh]\b|\brp[mdh]\b/i;

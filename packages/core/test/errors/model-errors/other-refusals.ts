@@ -2,6 +2,8 @@ import { type AnswerCase, anthropic, google, openai } from './shapes.js';
 
 /** Answers that mean something else, most of which speak of tokens all the same. */
 export const otherRefusals: readonly AnswerCase[] = [
+  ['a rate in Chinese', 429, openai('请求频率超过限制，请稍后重试'), 'rate_limit'],
+  ['a wrong field in Chinese', 400, openai('输入的验证码长度不正确'), 'payload'],
   [
     'OpenAI, tokens per minute',
     429,

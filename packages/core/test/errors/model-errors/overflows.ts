@@ -322,6 +322,10 @@ export const overflows: readonly (readonly [provider: string, status: number, bo
   ],
   ['Qwen', 400, { code: 'InvalidParameter', message: 'Range of input length should be [1, 983616]' }],
   ['GLM', 400, { error: { code: '1261', message: 'Prompt exceeds max length' } }],
+  ['GLM, in Chinese', 400, { error: { code: '1261', message: 'Prompt 超长' } }],
+  ['a gateway, in Chinese', 400, openai('输入内容的长度超过了模型的最大限制，请缩短后重试')],
+  ['a gateway, in other words', 400, openai('请求的 token 数超出模型上下文窗口')],
+  ['a gateway, of the context', 400, openai('上下文长度超出限制（131072）')],
   [
     'Doubao',
     400,
