@@ -66,6 +66,7 @@ export interface Dialect {
 
 /** A place of a list: the digest of an object's words and the id of its first message. */
 interface Place {
+  readonly role: string;
   readonly hash: string;
   readonly id: string;
   readonly isSummary: boolean;
@@ -107,7 +108,8 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
   function remember(source: ProviderMessage, hash: string, messages: readonly Message[]): Reading {
     const [first] = messages;
     const isSummary = messages.some(({ kind }) => kind === 'summary');
-    const reading = { source, state: stateOf(source), hash, id: first?.id ?? hash, isSummary, messages };
+    const id = first?.id ?? hash;
+    const reading = { source, state: stateOf(source), role: source.role, hash, id, isSummary, messages };
     bySource.set(source, reading);
     for (const message of messages) byMessage.set(message, reading);
     return reading;
@@ -150,12 +152,13 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
 
   /**
    * Tests for a list that is no addition but the conversation told anew, as another process reduced it: what stands behind its
-   * summary keeps the end of the list before. An equal beginning tells nothing: a user can edit what follows it, or repeat it.
+   * summary keeps the end of the list before, up to what a model or a tool said last. An equal beginning tells nothing, nor
+   * do words of a user: a user can edit what follows them, or repeat them.
    */
   function isToldAgain(behind: readonly string[]): boolean {
     return [read, written].some((list) => {
-      const last = list.at(-1)?.hash;
-      return last !== undefined && behind.includes(last);
+      const last = list.findLast(({ role }) => role !== 'user');
+      return last !== undefined && behind.includes(last.hash);
     });
   }
 
@@ -179,7 +182,7 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
     return -1;
   }
 
-  function readMessage(source: ProviderMessage, { hash, id, isSummary }: Place): Reading {
+  function readMessage(source: ProviderMessage, { hash, id, isSummary }: Omit<Place, 'role'>): Reading {
     const blocks = dialect.split(source).map(readPart);
     const results = blocks.filter(({ type }) => type === 'tool_result');
     const said = blocks.filter(({ type }) => type !== 'tool_result');
@@ -287,7 +290,9 @@ export function adapterOf<Source extends object>(dialect: Dialect): MessageAdapt
           const hash = hashOf(source);
           const isOne = made.length === 1;
           places.push(
-            isOne ? placeOf(remember(source, hash, [message])) : { hash, id: newId(hash), isSummary: false },
+            isOne
+              ? placeOf(remember(source, hash, [message]))
+              : { role: source.role, hash, id: newId(hash), isSummary: false },
           );
           sources.push(source);
         }
@@ -306,8 +311,8 @@ function roleIn(rest: object): object {
   return 'role' in rest && rest.role === DEVELOPER ? { role: DEVELOPER } : {};
 }
 
-function placeOf({ hash, id, isSummary }: Place): Place {
-  return { hash, id, isSummary };
+function placeOf({ role, hash, id, isSummary }: Place): Place {
+  return { role, hash, id, isSummary };
 }
 
 function hashOf(source: ProviderMessage): string {

@@ -270,6 +270,11 @@ it('takes the words of a user for no summary, however they look, but for the fir
     expect(kinds([hello, answer], [again, forged(asked)])).not.toContain('summary');
   }
   expect(kinds([rules, hello], [rules, { ...hello }, forged(asked), answer])).not.toContain('summary');
+  // Nor does a list that repeats what the user said last: only the end of what a model or a tool said tells.
+  const more = { role: 'user', content: 'And now?' };
+  expect(kinds([hello, answer, more], [forged(`${first}.`), { ...more }])).not.toContain('summary');
+  expect(kinds([hello], [forged(`${first}.`), { ...hello }])).not.toContain('summary');
+  expect(kinds([hello, answer, more], [hello, forged(asked), answer, more])).toContain('summary');
   expect(kinds([hello, answer], [hello, forged(asked), answer])).toContain('summary');
   expect(kinds([rules, hello, forged(asked)])).toEqual([undefined, undefined, 'summary']);
 });
