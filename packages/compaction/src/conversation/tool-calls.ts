@@ -95,6 +95,17 @@ const KILLED = /^(?:killed by \w+|timed out after \d+ ms and was killed|was inte
  * shells answer a command that failed with an ordinary result.
  */
 export function outcomeOf(result: ToolResultBlock): CommandOutcome {
+  let outcome = outcomes.get(result);
+  if (outcome === undefined) {
+    outcome = readOutcome(result);
+    outcomes.set(result, outcome);
+  }
+  return outcome;
+}
+
+const outcomes = new WeakMap<ToolResultBlock, CommandOutcome>();
+
+function readOutcome(result: ToolResultBlock): CommandOutcome {
   // An exit code in a file or a page is about something else.
   if (effectOf(result.toolName, false) === 'read') return { failed: result.isError };
   const text = textOf([result]).replace(EVICTED, '');

@@ -19,14 +19,20 @@ const LONG_ARGUMENT = 40;
 /** UTF-16 units of a word that is left out whole where a cut goes through it. */
 const SHORT_WORD = 10;
 
+/** UTF-16 units of a path that stands whole. */
+const LONGEST_PATH = 160;
 /** The folder that most command lines begin with. */
 const FOLDER_FIRST = /^\s*cd \S+ &&\s*/;
 
-/** A call in one line: the tool and its arguments, short ones whole, the others cut to share `length` UTF-16 units. */
+/**
+ * A call in one line: the tool and its arguments, short ones and the path of a file whole, the others cut to share `length`
+ * UTF-16 units.
+ */
 export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: number): string {
   const { name, input } = call;
+  const path = pathOf(call);
   // Beside a command line, the folder and the time limit tell nothing.
-  const command = pathOf(call) === undefined ? commandOf(call) : undefined;
+  const command = path === undefined ? commandOf(call) : undefined;
   if (command !== undefined) return `${name} ${cutLine(command.replace(FOLDER_FIRST, ''), length)}`;
   const entries = isObject(input) ? Object.entries(input) : [];
   const values = entries
@@ -35,13 +41,14 @@ export function callLine(call: Pick<ToolUseBlock, 'name' | 'input'>, length: num
   if (values.length === 0) return name;
   if (values.length === 1) return `${name} ${cutLine(values[0]?.text ?? '', length)}`;
   const change = changeIn(entries, length);
-  const shown = change ? values.filter(({ key }) => !change.keys.includes(key)) : values;
-  const rest = change ? Math.floor(length / 2) : length;
+  const file = path !== undefined && path.length <= LONGEST_PATH ? path : undefined;
+  const shown = values.filter(({ key, text }) => text !== file && !change?.keys.includes(key));
+  const rest = change ? Math.floor(length / 2) : Math.max(length / 2, length - (file?.length ?? 0));
   const limits = shareOut(shown, rest);
   const parts = shown.map(
     ({ key, text }) => `${key}: ${cutLine(text, limits.get(key) ?? SHORTEST_ARGUMENT)}`,
   );
-  return `${name} ${[...parts, ...(change ? [change.text] : [])].join(', ')}`;
+  return `${name} ${[...(file === undefined ? [] : [file]), ...parts, ...(change ? [change.text] : [])].join(', ')}`;
 }
 
 /** Says how a call ended in at most `length` UTF-16 units: its error, a short answer whole, else `ok`. */
@@ -190,47 +197,69 @@ const EDGE_LINES = 6;
 const LEAST_RESULTS = 4;
 const LEAST_SHARE = 0.6;
 
+/** The ends of a result: the values of its call, and the shapes of its first and last lines. */
+interface Ends {
+  readonly values: readonly string[];
+  readonly shapes: ReadonlySet<string>;
+  /** It has lines between its ends. */
+  readonly isLong: boolean;
+}
+
+const ends = new WeakMap<ToolResultBlock, Ends>();
+
+function endsOf(block: ToolResultBlock, use: ToolUseBlock | undefined): Ends {
+  const known = ends.get(block);
+  if (known) return known;
+  const values = use ? passedIn(use) : [];
+  const text = resultText(block);
+  const first = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
+  const last = text.slice(-400).split('\n').slice(-2);
+  const shapes = new Set([...first, ...last].map((line) => shapeOf(line, values)));
+  shapes.delete('');
+  const made = { values, shapes, isLong: first.length === EDGE_LINES || text.length > 600 };
+  ends.set(block, made);
+  return made;
+}
+
 /** Finds the lines that most results of a tool have at their ends, whatever numbers and arguments of the call stand in them. */
 export function boilerplateOf(
-  calls: Iterable<{ readonly use?: ToolUseBlock; readonly block: ToolResultBlock }>,
+  calls: readonly { readonly use?: ToolUseBlock; readonly block: ToolResultBlock }[],
 ): Boilerplate {
-  const tools = new Map<string, { results: number; readonly lines: Map<string, number> }>();
-  const passed = new Map<ToolResultBlock, readonly string[]>();
+  const tools = new Map<string, { readonly results: Ends[]; readonly lines: Map<string, number> }>();
   for (const { use, block } of calls) {
-    const values = use ? passedIn(use) : [];
-    passed.set(block, values);
-    const tool = tools.get(block.toolName) ?? { results: 0, lines: new Map<string, number>() };
+    const tool = tools.get(block.toolName) ?? { results: [], lines: new Map<string, number>() };
     tools.set(block.toolName, tool);
-    tool.results++;
-    const text = resultText(block);
-    const lines = text.slice(0, 600).split('\n').slice(0, EDGE_LINES);
-    const ends = text.slice(-400).split('\n').slice(-2);
-    for (const line of new Set([...lines, ...ends].map((edge) => shapeOf(edge, values)))) {
-      if (line !== '') tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
-    }
+    const result = endsOf(block, use);
+    tool.results.push(result);
+    for (const line of result.shapes) tool.lines.set(line, (tool.lines.get(line) ?? 0) + 1);
   }
-  const known = new Map<string, ReadonlySet<string>>();
-  for (const [name, { results: count, lines }] of tools) {
-    const common = [...lines].filter(([, times]) => times >= LEAST_RESULTS && times >= count * LEAST_SHARE);
-    if (common.length > 0) known.set(name, new Set(common.map(([line]) => line)));
+  const known = new Map<string, { readonly common: ReadonlySet<string>; readonly isFrame: boolean }>();
+  for (const [name, { results, lines }] of tools) {
+    const least = Math.max(LEAST_RESULTS, results.length * LEAST_SHARE);
+    const common = new Set([...lines].flatMap(([line, times]) => (times >= least ? line : [])));
+    const holdsMore = ({ shapes, isLong }: Ends) => {
+      const own = [...shapes].filter((line) => common.has(line)).length;
+      return own > 0 && (isLong || own < shapes.size);
+    };
+    if (common.size > 0) known.set(name, { common, isFrame: results.some(holdsMore) });
   }
   return {
     strip(result, text) {
-      const common = known.get(result.toolName);
-      if (!common) return text;
-      const values = passed.get(result) ?? [];
+      const tool = known.get(result.toolName);
+      if (!tool) return text;
+      const values = ends.get(result)?.values ?? [];
       const isCommon = (line = '') => {
         const shape = shapeOf(line, values);
-        return shape === '' || common.has(shape);
+        return shape === '' || tool.common.has(shape);
       };
       const lines = text.split('\n');
       let start = 0;
       let end = lines.length;
       while (start < end && start < EDGE_LINES && isCommon(lines[start])) start++;
       while (end > start && lines.length - end < 2 && isCommon(lines[end - 1])) end--;
-      if (start < end) return lines.slice(start, end).join('\n');
-      // Of a result of such lines alone, those that repeat no argument are the answer.
-      return lines.filter((line) => !values.some((value) => line.includes(value))).join('\n') || text;
+      if (start < end || tool.isFrame) return lines.slice(start, end).join('\n');
+      // Where every result is of such lines alone, what differs in them is the answer.
+      return lines.filter((line) => shapeOf(line, values) !== withoutPassed(line, values).trim()).join('\n');
     },
   };
 }
@@ -248,7 +277,11 @@ const COUNTED = /(?<![\w#/.-])(?:\d[\d.,:]*(?:m?s)?|(?=[a-f]*\d)[\da-f]{4,})(?![
 
 /** A line without what differs from call to call. */
 function shapeOf(line: string, passed: readonly string[]): string {
-  let shape = line.slice(0, 200);
-  for (const value of passed) shape = shape.replaceAll(value, '…');
-  return shape.replaceAll(COUNTED, '0').trim();
+  return withoutPassed(line, passed).replaceAll(COUNTED, '0').trim();
+}
+
+function withoutPassed(line: string, passed: readonly string[]): string {
+  let rest = line.slice(0, 200);
+  for (const value of passed) rest = rest.replaceAll(value, '…');
+  return rest;
 }

@@ -6,7 +6,7 @@ import type { Entry } from './entry.js';
 import { type Excerpt, excerptsOf, joinLines } from './excerpts.js';
 import { resultText } from './readable.js';
 import { termsOf } from './terms.js';
-import { FAILED, type Numbered, outcomeOf, type Turn, turnsOf } from './turns.js';
+import { endOf, FAILED, type Numbered, type Turn, turnsOf } from './turns.js';
 
 const NO_TERMS = new Uint32Array();
 
@@ -27,14 +27,10 @@ export interface RecordInput {
   readonly meter: Meter;
   readonly redact: Redact | undefined;
 }
-/** UTF-16 units of a call's arguments and of its outcome: tried from the first to the last until calls leave room for the rest. */
-const CALL_LENGTHS = [
-  { argument: 110, outcome: 140 },
-  { argument: 80, outcome: 110 },
-  { argument: 60, outcome: 80 },
-  { argument: 40, outcome: 50 },
-] as const;
-const SHORTEST_CALL = { argument: 24, outcome: 24 };
+/** UTF-16 units of a call's arguments and of its outcome, and those that its line keeps at least. */
+const ARGUMENT = 110;
+const OUTCOME = 140;
+const SHORTEST_CALL = 48;
 /** The share of a record for requests that stand nowhere else, and what an older one counts beside other entries. */
 const REQUESTS_SHARE = 0.35;
 const WORTH_OF_REQUEST = 4;
@@ -47,7 +43,7 @@ const SHORT_ANSWER = 50;
 /** What a token holds about. */
 const UNITS_PER_TOKEN = 4;
 /** The share of a record that calls may take before they are said more shortly. */
-const CALLS_SHARE = 0.35;
+const CALLS_SHARE = 0.4;
 /** The share that they may take in any case: beyond it the oldest are counted, tool by tool. */
 const MOST_CALLS = 0.65;
 /** UTF-16 units of a request that stands in full elsewhere. */
@@ -56,11 +52,6 @@ const STANDING_REQUEST = 32;
 const SHORT_REPLY = 60;
 /** UTF-16 units below which an excerpt of a result tells nothing. */
 const SHORTEST_EXCERPT = 12;
-interface CallLengths {
-  readonly argument: number;
-  readonly outcome: number;
-}
-
 /** The numbers of a call that was made again in the same words. */
 const AGAIN = / \(again:(?: r\d+)+\)$/;
 /** A line that counts calls, tool by tool. */
@@ -75,43 +66,70 @@ export interface Draft extends Candidate {
 export function draftsOf(input: RecordInput, costOf: (estimate: number) => number): readonly Draft[] {
   const cost = (text: string) => costOf(estimateCounter.count(text));
   const drafts = withoutRepeats(allDrafts(input, turnsOf(input.covered, input.tools), costOf), cost);
-  const { room } = input;
-  // A shortened line is not counted to know about what it would cost.
-  const calls = ({ argument, outcome }: CallLengths) =>
-    drafts.reduce((sum, { kind, text, cost: whole }) => {
-      const share = Math.min(1, (argument + outcome) / text.length);
-      return isCall(kind) ? sum + whole * share : sum;
-    }, 0);
-  const lengths = CALL_LENGTHS.find((candidate) => calls(candidate) <= room * CALLS_SHARE) ?? SHORTEST_CALL;
-  if (lengths !== CALL_LENGTHS[0]) {
-    for (const [index, draft] of drafts.entries()) {
-      if (!isCall(draft.kind)) continue;
-      const text = shortened(draft.text, lengths);
-      drafts[index] = { ...draft, text, cost: cost(text) };
-    }
-  }
-  leaveOldRequests(drafts, room * REQUESTS_SHARE);
-  return countOldest(drafts, room * MOST_CALLS, cost);
+  fitCalls(drafts, input.room * CALLS_SHARE, cost);
+  leaveOldRequests(drafts, input.room * REQUESTS_SHARE);
+  return countOldest(drafts, input.room * MOST_CALLS, cost);
 }
 
-/** A call that was made again in the same words, with the same outcome, stands once, with the numbers of all. */
+/** Cuts the lines of calls to one length, the longest with which they fit the room. */
+function fitCalls(drafts: Draft[], room: number, cost: (text: string) => number): void {
+  const calls = drafts.filter(({ kind }) => isCall(kind));
+  // A shortened line is not counted to know about what it would cost.
+  const total = (length: number) =>
+    calls.reduce((sum, { text, cost }) => sum + cost * Math.min(1, length / text.length), 0);
+  const longest = Math.max(0, ...calls.map(({ text }) => text.length));
+  let length = longest;
+  while (length > SHORTEST_CALL && total(length) > room) length *= 0.9;
+  if (length === longest) return;
+  for (const [index, draft] of drafts.entries()) {
+    if (!isCall(draft.kind) || draft.text.length <= length) continue;
+    const text = shortened(draft.text, length);
+    drafts[index] = { ...draft, text, cost: cost(text) };
+  }
+}
+
+/** A path of two folders or more, and the name behind them, in the line of a call. */
+const PATH = /(?<![\w:/.~-])(?:[~.]{0,2}\/)?(?:[\w.@+-]+\/){2,}[\w.@+-]*[A-Za-z_]\w*/g;
+
+/**
+ * Says once what calls repeat. A call that was made again in the same words, with the same outcome, stands once, with the
+ * numbers of all. A file whose path stands in the line of an earlier call has its name alone.
+ */
 function withoutRepeats(drafts: readonly Draft[], cost: (text: string) => number): Draft[] {
-  const first = new Map<string, { readonly index: number; readonly again: number[] }>();
+  const paths = new Map<string, string>();
+  const first = new Map<
+    string,
+    { readonly index: number; readonly text: string; readonly again: string[] }
+  >();
   const kept: Draft[] = [];
   for (const draft of drafts) {
-    const key = isCall(draft.kind) ? `${draft.kind} ${draft.text}` : undefined;
-    const known = key === undefined ? undefined : first.get(key);
-    if (known) known.again.push(draft.at);
+    if (!isCall(draft.kind)) {
+      kept.push(draft);
+      continue;
+    }
+    const again = AGAIN.exec(draft.text)?.[0] ?? '';
+    const text = draft.text.slice(0, draft.text.length - again.length);
+    let isNew = false;
+    const short = text.replaceAll(PATH, (path) => {
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      const known = paths.get(name);
+      if (known === undefined) paths.set(name, path);
+      isNew ||= known === undefined;
+      return known === undefined || known.endsWith(path) || path.endsWith(known) ? name : path;
+    });
+    const key = `${draft.kind} ${short}`;
+    const known = first.get(key);
+    if (known) known.again.push(`r${draft.at}`, ...(again.match(/r\d+/g) ?? []));
     else {
-      if (key !== undefined) first.set(key, { index: kept.length, again: [] });
+      const shown = isNew ? text : short;
+      first.set(key, { index: kept.length, text: shown, again: again.match(/r\d+/g) ?? [] });
       kept.push(draft);
     }
   }
-  for (const { index, again } of first.values()) {
-    if (again.length === 0) continue;
+  for (const { index, text: line, again } of first.values()) {
     const draft = kept[index] as Draft;
-    const text = `${draft.text} (again: ${again.map((at) => `r${at}`).join(' ')})`;
-    kept[index] = { ...draft, text, cost: cost(text) };
+    const text = again.length > 0 ? `${line} (again: ${again.join(' ')})` : line;
+    if (text !== draft.text) kept[index] = { ...draft, text, cost: cost(text) };
   }
   return kept;
 }
@@ -197,10 +215,10 @@ function allDrafts(
     }
     for (const call of calls) {
       const { use, result } = call;
-      const line = callLine(use, call.looks ? MOST_LOOKED : CALL_LENGTHS[0].argument);
-      const outcome = outcomeOf(call, CALL_LENGTHS[0].outcome, boilerplate);
-      // An answer to a look-up is chosen by its use, unless it is a word or two.
-      const told = !call.looks || outcome.length <= answer || outcome.startsWith(FAILED);
+      const line = callLine(use, call.looks ? MOST_LOOKED : ARGUMENT);
+      const outcome = endOf(call, OUTCOME, boilerplate);
+      // An answer is chosen by its use, unless it is a word or two.
+      const told = outcome.length <= answer || outcome.startsWith(FAILED);
       add({
         kind: call.looks ? 'looked' : 'did',
         at,
@@ -215,15 +233,14 @@ function allDrafts(
       if (!result) continue;
       const shown = result.numbered;
       // A short answer stands behind its call already.
-      const short =
-        told && boilerplate.strip(result.block, resultText(result.block)).length <= CALL_LENGTHS[0].outcome;
+      const short = told && boilerplate.strip(result.block, resultText(result.block)).length <= OUTCOME;
       for (const part of excerptsOf(shown.message, redact).parts) {
         if (part.kind !== 'found' || part.callId !== use.id) continue;
         const text = boilerplate.strip(result.block, part.text);
         // Looked up again, the same says nothing new.
         if (quoted.has(text)) continue;
         quoted.add(text);
-        if (text.length > SHORTEST_EXCERPT && !(short && text.length <= CALL_LENGTHS[0].outcome)) {
+        if (text.length > SHORTEST_EXCERPT && !(short && text.length <= OUTCOME)) {
           addExcerpt(
             text === part.text ? part : { ...part, text, tokens: estimateCounter.count(text) },
             shown.at,
@@ -240,17 +257,18 @@ function saysAll(line: string, text: string): boolean {
   return words.filter((word) => line.includes(word)).length >= words.length / 2;
 }
 
-/** The line of a call from an earlier record, with shorter arguments and outcome; its numbers stay. */
-function shortened(text: string, { argument, outcome }: CallLengths): string {
-  if (argument === CALL_LENGTHS[0].argument || COUNTED.test(text)) return text;
+/** The line of a call in at most `length` UTF-16 units; what counts calls or tells their numbers stays. */
+function shortened(text: string, length: number): string {
+  if (COUNTED.test(text)) return text;
   const again = AGAIN.exec(text)?.[0] ?? '';
   const line = text.slice(0, text.length - again.length);
   const arrow = line.lastIndexOf(' → ');
-  if (arrow === -1) return cutLine(line, argument + outcome) + again;
+  if (arrow === -1) return cutLine(line, length) + again;
   const end = line.slice(arrow + 3);
   // An error tells most where it begins.
-  const cut = line.startsWith(FAILED, arrow) ? cutEnd(end, outcome) : cutLine(end, outcome);
-  return `${cutLine(line.slice(0, arrow), argument + 20)} → ${cut}${again}`;
+  const failed = line.startsWith(FAILED, arrow);
+  const outcome = Math.max(length / 2, length - arrow);
+  return `${cutLine(line.slice(0, arrow), Math.max(length / 2, length - end.length))} → ${failed ? cutEnd(end, outcome) : cutLine(end, outcome)}${again}`;
 }
 
 /** Makes one line of the oldest calls that counts them tool by tool, where even the shortest lines are too many. */

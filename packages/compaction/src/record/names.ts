@@ -89,11 +89,12 @@ export function rankedNames(mentions: Iterable<Mention>): readonly (readonly [na
   for (const { names, at, by } of mentions) {
     newest = Math.max(newest, at);
     for (const name of names) {
-      const before = known.get(name) ?? { at, weight: 0 };
-      known.set(name, {
-        at: Math.max(before.at, at),
-        weight: Math.min(MOST_TOGETHER, before.weight + WEIGHT[by]),
-      });
+      const before = known.get(name);
+      if (before === undefined) known.set(name, { at, weight: WEIGHT[by] });
+      else {
+        before.at = Math.max(before.at, at);
+        before.weight = Math.min(MOST_TOGETHER, before.weight + WEIGHT[by]);
+      }
     }
   }
   const worth = ({ at, weight }: { at: number; weight: number }) => weight * (1 + at / newest);

@@ -7,8 +7,7 @@ import {
   toolResultsOf,
   toolUsesOf,
 } from '@x/core';
-import { shellFiles } from '../conversation/shell-files.js';
-import { commandOf, effectOf, pathOf } from '../conversation/tool-calls.js';
+import { commandOf, effectOf, outcomeOf, pathOf } from '../conversation/tool-calls.js';
 import { type Boilerplate, outcomeText } from './calls.js';
 
 /** A message with its running number in the session. */
@@ -49,9 +48,10 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
       const call = open.get(block.toolUseId);
       if (!call) continue;
       call.result = { block, numbered };
+      const hasFailed = outcomeOf(block).failed;
+      if (!hasFailed && failed.size === 0) continue;
       const key = `${call.use.name} ${pathOf(call.use) ?? commandOf(call.use) ?? jsonText(call.use.input)}`;
-      if (outcomeText(block, 1).startsWith('f') && outcomeText(block, 40).startsWith('failed'))
-        failed.set(key, call);
+      if (hasFailed) failed.set(key, call);
       else {
         const before = failed.get(key);
         if (before) before.mendedAt = numbered.at;
@@ -66,14 +66,31 @@ export function turnsOf(covered: readonly Numbered[], tools: readonly ToolDefini
 function looksOnly(use: ToolUseBlock, readOnly: boolean | undefined): boolean {
   if (readOnly !== undefined) return readOnly;
   const command = commandOf(use);
-  if (command !== undefined && pathOf(use) === undefined) return shellFiles(command).onlyReads;
+  if (command !== undefined && pathOf(use) === undefined) return onlyPrints(command);
   return effectOf(use.name, false) === 'read';
 }
-/** The beginning of {@link outcomeOf} for a call that failed. */
+/** Programs that print, and change nothing whatever they are given. */
+const PRINTERS = /^(?:bat|cat|cut|diff|file|grep|head|jq|less|ls|nl|pwd|rg|stat|tail|tr|uniq|wc)$/;
+/** What stands in quotes or behind the line of a `<<`, and where errors go: no commands. */
+const QUOTED = /<<[^\n]*\n[\s\S]*|'[^']*'|"[^"]*"|2>(?:&1|\/dev\/null)/g;
+
+/** Tests if every command of a command line only prints, and none of them into a file. */
+function onlyPrints(command: string): boolean {
+  const bare = command.replaceAll(QUOTED, ' _ ');
+  if (/[>`]|\$\(/.test(bare)) return false;
+  return bare.split(/&&|[;|\n]+/).every((part) => {
+    const [program = '', ...rest] = part.trim().split(/\s+/);
+    return (
+      program === '' || program === 'cd' || PRINTERS.test(program) || (program === 'sed' && rest[0] === '-n')
+    );
+  });
+}
+
+/** The beginning of {@link endOf} for a call that failed. */
 export const FAILED = ' → failed';
 
 /** Says how a call ended, for its line in a record; nothing where it was simply done. */
-export function outcomeOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
+export function endOf({ result, mendedAt }: Call, length: number, boilerplate: Boilerplate): string {
   const outcome = outcomeText(result?.block, length, boilerplate);
   if (mendedAt !== undefined) return ` → ${outcome} (mended in r${mendedAt})`;
   return outcome === 'ok' ? '' : ` → ${outcome}`;

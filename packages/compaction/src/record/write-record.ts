@@ -124,6 +124,7 @@ function fitted(
 
 /** Tokens of the meter for each estimated one, by a sample of what may be recorded. */
 function tokensPerEstimate(covered: readonly Numbered[], meter: Meter, redact: Redact | undefined): number {
+  if (meter.counter === estimateCounter) return meter.ratio;
   const step = Math.max(1, Math.floor(covered.length / SAMPLE));
   const texts: string[] = [];
   for (let index = 0; index < covered.length; index += step) {

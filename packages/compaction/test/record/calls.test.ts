@@ -19,7 +19,7 @@ describe('a call in one line', () => {
     const before = 'function total(items) {\n  return items.length;\n}';
     const after = 'function total(items) {\n  return sum(items);\n}';
     const line = callLine(call('edit', { path: 'a.ts', old_text: before, new_text: after }), 110);
-    expect(line).toBe('edit path: a.ts, −“items.length” +“sum(items)”');
+    expect(line).toBe('edit a.ts, −“items.length” +“sum(items)”');
   });
 
   it('looks at the beginning of an argument of many rows alone', () => {
@@ -42,7 +42,7 @@ describe('a call in one line', () => {
 describe('an editor whose argument is called command', () => {
   it.each(['create', 'str_replace', 'view'])('names the file: %s', (command) => {
     const line = callLine(call('str_replace_based_edit_tool', { command, path: 'src/login.ts' }), 110);
-    expect(line).toBe(`str_replace_based_edit_tool command: ${command}, path: src/login.ts`);
+    expect(line).toBe(`str_replace_based_edit_tool src/login.ts, command: ${command}`);
   });
 });
 
@@ -68,6 +68,27 @@ describe('how a call ended', () => {
     );
     const boilerplate = boilerplateOf(results.map((block) => ({ block })));
     expect(outcomeText(results[1], 140, boilerplate)).toBe('value b');
+  });
+
+  it('says nothing of a call that answered with such lines alone', () => {
+    const results = ['value a', 'value b', '', 'value c', 'value d', 'value e'].map((text, index) =>
+      result(`Chunk ID: a${index}4c\nWall time: 0.${index}2 seconds\nOutput:\n${text}`),
+    );
+    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
+    expect(outcomeText(results[2], 140, boilerplate)).toBe('ok');
+  });
+
+  it('keeps what differs where every answer is such a line', () => {
+    const results = [3, 50, 7, 12].map((amount) => result(`Balance: ${amount}`));
+    const boilerplate = boilerplateOf(results.map((block) => ({ block })));
+    expect(results.map((block) => outcomeText(block, 140, boilerplate))).toEqual([
+      'Balance: 3',
+      'Balance: 50',
+      'Balance: 7',
+      'Balance: 12',
+    ]);
+    const saved = Array.from({ length: 4 }, () => result('Saved.'));
+    expect(outcomeText(saved[0], 140, boilerplateOf(saved.map((block) => ({ block }))))).toBe('ok');
   });
 
   it('leaves out what repeats the arguments of each call', () => {

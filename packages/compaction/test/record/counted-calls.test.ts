@@ -35,7 +35,7 @@ describe('calls of which only the number is told', () => {
       0,
     );
     const told = record.flatMap((line) =>
-      /^\* r\d+ \w+ path/.test(line) ? (line.match(/\br\d+/g) ?? []) : [],
+      /^\* r\d+ \w+ src/.test(line) ? (line.match(/\br\d+/g) ?? []) : [],
     );
     const staying = messages.filter(({ role }) => role === 'assistant').length;
     expect(count + told.length + staying).toBe(made);

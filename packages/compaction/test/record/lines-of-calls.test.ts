@@ -1,0 +1,87 @@
+import { type Message, textOf, userMessage } from '@x/core';
+import { describe, expect, it } from 'vitest';
+import { createCompactor } from '../../src/index.js';
+import { lines, round, rounds } from '../build.js';
+
+const recordOf = async (messages: readonly Message[], contextWindow = 32_000) => {
+  const outcome = await createCompactor({ contextWindow, model: null, keep: { messages: 1 } }).compact(
+    messages,
+  );
+  return textOf(outcome.messages.find(({ kind }) => kind === 'summary') ?? []).split('\n');
+};
+const long = rounds(20, () => ({ name: 'survey', output: lines(80) }));
+
+describe('the lines of calls in a record', () => {
+  it('tell a path once, and the name of its file from then on', async () => {
+    const path = '/home/ann/shop/packages/orders/src/total.ts';
+    const edit = (from: string, to: string) =>
+      round({ name: 'edit_file', input: { path, old_text: `${from} items`, new_text: `${to} items` } });
+    const record = await recordOf([
+      userMessage('Mend the total'),
+      ...edit('count the', 'sum up the'),
+      ...edit('sum up the', 'sum up all the'),
+      ...round({ name: 'execute', input: { command: `npx vitest ${path} --run` }, output: 'exit 0' }),
+      ...round({ name: 'read_file', input: { path: '/home/ann/shop/packages/carts/src/total.ts' } }),
+      ...long,
+    ]);
+    const told = record.filter((line) => /^[*·] r/.test(line) && line.includes('total.ts'));
+    expect(told[0]).toContain(path);
+    expect(told[1]).toMatch(/^\* r4 edit_file total\.ts, /);
+    expect(told[2]).toContain('execute npx vitest total.ts --run');
+    // Another file of the same name has its path.
+    expect(told[3]).toContain('/home/ann/shop/packages/carts/src/total.ts');
+  });
+
+  it('tell a refused change and a failed look-up as what they are', async () => {
+    const denied = 'Permission denied: the user does not allow edit_file on src/legacy/auth.ts';
+    const missing = 'ENOENT: no such file or directory, open src/missing.ts';
+    const record = await recordOf([
+      userMessage('Never touch src/legacy/auth.ts'),
+      ...round({ name: 'edit_file', input: { path: 'src/legacy/auth.ts' }, output: denied, isError: true }),
+      ...round({ name: 'read_file', input: { path: 'src/missing.ts' }, output: missing, isError: true }),
+      ...long,
+    ]);
+    const told = record.filter((line) => /^[*·] r/.test(line));
+    const about = (file: string) => told.filter((line) => line.includes(file));
+    expect(about('auth.ts')).toEqual([expect.stringContaining(`→ failed: ${denied}`)]);
+    expect(about('missing.ts')).toEqual([expect.stringContaining(`→ failed: ${missing}`)]);
+  });
+
+  it('share their room: short ones stay whole where long ones are cut', async () => {
+    const short = rounds(60, (index) => ({
+      name: 'set_flag',
+      input: { flag: `flag-${index}` },
+      output: `flag-${index} is on`,
+    }));
+    const wordy = rounds(60, (index) => ({
+      name: 'send_note',
+      input: { note: `note ${index}: ${`word${index} `.repeat(40)}` },
+      output: `note ${index} sent to ${'everybody '.repeat(10)}`,
+    }));
+    const record = await recordOf([userMessage('Go'), ...short, ...wordy, ...long], 24_000);
+    for (let index = 0; index < 60; index++) {
+      const whole = new RegExp(`set_flag flag-${index}(?: |$)`);
+      expect(
+        record.some((line) => whole.test(line)),
+        `${index}`,
+      ).toBe(true);
+    }
+    expect(record.some((line) => /send_note .*…/.test(line))).toBe(true);
+  });
+
+  it('tell commands that only print from those that change something', async () => {
+    const run = (command: string) => round({ name: 'bash', input: { command }, output: 'exit 0' });
+    const record = await recordOf([
+      userMessage('Go'),
+      ...run('cd /srv && grep -n "a > b" src/a.ts | head -20 2>/dev/null'),
+      ...run('grep -c x a.ts > count.txt'),
+      ...run('cat $(rm -v a.ts)'),
+      ...run('ls src; rm src/a.ts'),
+      ...long,
+    ]);
+    const marks = record.flatMap((line) =>
+      line.includes('bash') ? line.split(' ;; ').map(() => line.charAt(0)) : [],
+    );
+    expect(marks).toEqual(['·', '*', '*', '*']);
+  });
+});
