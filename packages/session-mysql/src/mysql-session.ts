@@ -169,6 +169,12 @@ export class MysqlSession implements SessionStore {
     );
   }
 
+  async isLeased(key: SessionKey): Promise<boolean> {
+    const values = [hashKey(key)];
+    const ask = () => execute<RowDataPacket[]>(this.#pool, this.#statements.isLeased, values);
+    return (await attempt(key, ask)).length > 0;
+  }
+
   /**
    * The right to run the session's turns, or `undefined` while somebody else has it. Its time runs by the server's clock alone.
    *

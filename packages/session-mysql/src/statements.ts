@@ -69,6 +69,7 @@ export function statementsFor(table: string) {
         holder = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(holder), holder),
         expires_at = IF(expires_at <= UTC_TIMESTAMP(3), VALUES(expires_at), expires_at)`,
     fenceOf: `SELECT fence FROM ${leases} WHERE key_hash = ? AND holder = ?`,
+    isLeased: `SELECT 1 FROM ${leases} WHERE key_hash = ? AND expires_at > UTC_TIMESTAMP(3)`,
     lockFence: `SELECT fence FROM ${leases} WHERE key_hash = ? LOCK IN SHARE MODE`,
     /** The counter makes every renewal a change, also within one millisecond: unchanged rows may count as none. */
     renew: `

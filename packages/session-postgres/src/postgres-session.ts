@@ -207,6 +207,11 @@ export class PostgresSession implements SessionStore {
   /** Does nothing: the pool is the caller's. */
   async close(): Promise<void> {}
 
+  async isLeased(key: SessionKey): Promise<boolean> {
+    const { rowCount } = await this.#run(key, this.#statements.isLeased, [hashOf(`${checkKey(key)}`)]);
+    return rowCount !== 0;
+  }
+
   /**
    * The right to run the session's turns, or `undefined` while somebody else has it. Its time runs by the server's clock.
    *

@@ -81,6 +81,7 @@ export function statementsFor(table: string) {
         holder = $2, expires_at = clock_timestamp() + ${milliseconds('$3')}
       WHERE l.expires_at <= clock_timestamp() OR l.holder = $2
       RETURNING fence`,
+    isLeased: `SELECT FROM ${leases} WHERE key_hash = $1 AND expires_at > clock_timestamp()`,
     renew: `
       UPDATE ${leases} SET expires_at = clock_timestamp() + ${milliseconds('$3')} WHERE key_hash = $1 AND holder = $2`,
     release: `UPDATE ${leases} SET holder = NULL, expires_at = clock_timestamp() WHERE key_hash = $1 AND holder = $2`,

@@ -30,6 +30,7 @@ import type { RedisClient } from './redis-client.js';
 import { indexesOf, keysOf, type SessionKeys } from './redis-keys.js';
 import { grantLease } from './redis-lease.js';
 import { commitScript, FORMAT } from './scripts/commit.js';
+import { leasedScript } from './scripts/lease.js';
 import { runScript, whileSlotMoves } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
@@ -149,6 +150,11 @@ export class RedisSession implements SessionStore {
         return page;
       }),
     );
+  }
+
+  async isLeased(key: SessionKey): Promise<boolean> {
+    const { lease } = keysOf(this.#keyPrefix, key);
+    return Number(await asStoreError(key, () => this.#run(leasedScript, [lease], []))) === 1;
   }
 
   /**

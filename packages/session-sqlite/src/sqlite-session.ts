@@ -232,6 +232,11 @@ export class SqliteSession implements SessionStore {
     this.#database.close();
   }
 
+  isLeased(key: SessionKey): Promise<boolean> {
+    const isHeld = () => (this.#lease(key)?.expires_at ?? 0) > this.#clock.now();
+    return this.#transaction(key, 'deferred', isHeld);
+  }
+
   /**
    * The right to run the session's turns, or `undefined` while another process or task has it. Its time runs by the clock.
    *

@@ -35,8 +35,6 @@ const decoder = new TextDecoder();
 const MAX_FILES = 50;
 /** How often other servers' sessions are looked at. */
 const WATCH_INTERVAL_MS = 1_000;
-/** Milliseconds of a lease that only probes whether another process holds one. */
-const PROBE_LEASE_MS = 1_000;
 
 /** The page's backend over the demo's agent. Give {@link HarnessBackend.onEvent} to the agent as its listener. */
 export class HarnessBackend implements Backend {
@@ -115,9 +113,7 @@ export class HarnessBackend implements Backend {
       this.#orderly.set(sessionId, version);
       return;
     }
-    const lease = await this.#demo.store.lease?.(this.#key(sessionId), { ttlMs: PROBE_LEASE_MS });
-    if (lease === undefined) return;
-    await lease.release();
+    if ((await this.#demo.store.isLeased?.(this.#key(sessionId))) !== false) return;
     await (await this.#open(sessionId)).reload();
     await this.#start(sessionId, () => drain(this.#demo.agent.resumeStream(this.#context(sessionId))));
   }

@@ -105,10 +105,18 @@ export class InMemorySession implements SessionStore {
 
   async close(): Promise<void> {}
 
+  async isLeased(key: SessionKey): Promise<boolean> {
+    return this.#isLeased(checkKey(key).toString());
+  }
+
+  #isLeased(id: string): boolean {
+    return (this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now();
+  }
+
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
     const id = checkKey(key).toString();
-    if ((this.#leases.get(id)?.expiresAt ?? 0) > this.#clock.now()) return undefined;
+    if (this.#isLeased(id)) return undefined;
     const fence = ++this.#lastFence;
     const begin = () => this.#leases.set(id, { fence, expiresAt: this.#clock.now() + ttlMs });
     const isOurs = () => this.#leases.get(id)?.fence === fence;

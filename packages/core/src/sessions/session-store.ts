@@ -126,6 +126,8 @@ export interface SessionStore {
    * itself `ttlMs` after it was granted or renewed. Left out by stores that only one process can reach.
    */
   lease?(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined>;
+  /** Tells whether a holder has the session's lease. Asking takes nothing and changes nothing. Left out where `lease` is. */
+  isLeased?(key: SessionKey): Promise<boolean>;
 }
 
 /**

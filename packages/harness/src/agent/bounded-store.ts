@@ -26,10 +26,12 @@ export function boundedStore(store: SessionStore, ms: number): SessionStore {
     }
   }
   const lease = store.lease?.bind(store);
+  const isLeased = store.isLeased?.bind(store);
   return wrapStore(store, {
     load: (key, options) => within('load', () => store.load(key, options)),
     commit: (key, change) => within('commit', () => store.commit(key, change), 'unknown'),
     delete: (key) => within('deletion', () => store.delete(key), 'unknown'),
+    ...(isLeased && { isLeased: (key) => within('lease', () => isLeased(key)) }),
     ...(lease && {
       lease: async (key, options) => {
         const granted = await within('lease', () => lease(key, options));

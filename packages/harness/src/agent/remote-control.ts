@@ -9,12 +9,11 @@ import {
   SessionConflictError,
   SessionKey,
   type SessionStore,
+  unlessBusy,
 } from '@x/core';
 import * as z from 'zod';
 
 const NAME = 'x-control';
-/** Milliseconds of a lease that only finds out whether another process has one. */
-const PROBE_MS = 1_000;
 /** Looks for which a sender may leave the word that its order is carried out; it has died else, and others wait. */
 const PATIENCE = 20;
 
@@ -38,8 +37,8 @@ type Stored = RemoteOrder | { readonly type: 'done'; readonly order: string };
  * Orders to a session's running call from other processes. An order is a session of its own beside that of the call, in the
  * same store; the running call looks for it every `pollMs`, and says when it is carried out. There is one of each type at a
  * time: a message that waits for the next step holds up no interrupt, and no interrupt takes its place. An order is for the
- * call that runs when it is given: the next call removes what it finds at its beginning. Needs a store that processes share
- * and that has leases, which tell whether a call runs.
+ * call that runs when it is given: the next call leaves alone, and removes, what it finds at its beginning. Needs a store that processes
+ * share and that tells whether a session is leased.
  */
 export class RemoteControl {
   readonly #store: SessionStore;
@@ -47,7 +46,7 @@ export class RemoteControl {
 
   constructor(store: SessionStore, pollMs: number) {
     this.#store = store;
-    this.#pollMs = store.reach === 'process' || store.lease === undefined ? 0 : pollMs;
+    this.#pollMs = store.reach === 'process' || store.isLeased === undefined ? 0 : pollMs;
   }
 
   /** Gives an order. Resolves with true once the call has carried it out, with false when none runs or it ended first. */
@@ -55,7 +54,7 @@ export class RemoteControl {
     if (this.#pollMs === 0) return false;
     const place = placeOf(key, order.type);
     for (let given: string | undefined; ; await sleep(this.#pollMs)) {
-      const isRunning = await isHeld(this.#store, key);
+      const isRunning = await this.#store.isLeased?.(key);
       if (given === undefined && !isRunning) return false;
       const found = await this.#store.load(place);
       const there = found && orderIn(found.messages);
@@ -65,7 +64,7 @@ export class RemoteControl {
       }
       const isDone = there?.type === 'done' && there.order === given;
       const isWaiting = found?.token === given;
-      if (isDone || (isWaiting && !isRunning)) await this.#store.delete(place);
+      if (found && (isDone || (isWaiting && !isRunning))) await this.#remove(place, found.token);
       if (!isWaiting || !isRunning) return isDone;
     }
   }
@@ -80,14 +79,13 @@ export class RemoteControl {
     carryOut: (order: RemoteOrder) => Promise<boolean>,
   ): Promise<() => Promise<void>> {
     if (this.#pollMs === 0) return async () => {};
-    const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0 }));
-    for (const { place } of places) {
+    const places = TYPES.map((type) => ({ place: placeOf(key, type), last: '', looks: 0, given: '' }));
+    for (const at of places) {
+      const stored = await this.#store.load(at.place);
+      if (stored === undefined) continue;
       // An order for an earlier call, which ended first; its sender may have died.
-      const isThere = await this.#store.load(place).then(
-        (stored) => stored !== undefined,
-        () => true,
-      );
-      if (isThere) await this.#store.delete(place);
+      at.last = stored.token;
+      await this.#remove(at.place, stored.token);
     }
     const work = new Set<Promise<void>>();
     const during = (task: Promise<void>) => {
@@ -103,11 +101,12 @@ export class RemoteControl {
       const stored = await this.#store.load(at.place);
       at.looks = stored?.token === at.last ? at.looks + 1 : 0;
       at.last = stored?.token ?? '';
-      const order = stored && orderIn(stored.messages);
-      if (stored === undefined || order === undefined) return;
-      if (order.type !== 'done') {
-        if (at.looks === 0) void during(settle(at.place, order, stored.token));
-      } else if (at.looks > PATIENCE) await this.#store.delete(at.place);
+      if (stored === undefined) return;
+      const order = orderIn(stored.messages);
+      if (order.type !== 'done' && at.looks === 0) {
+        at.given = stored.token;
+        void during(settle(at.place, order, stored.token));
+      } else if (at.looks > PATIENCE && at.given !== stored.token) await this.#remove(at.place, stored.token);
     };
     let timer: NodeJS.Timeout | undefined;
     let isOver = false;
@@ -122,6 +121,13 @@ export class RemoteControl {
       clearTimeout(timer);
       await Promise.all(work);
     };
+  }
+
+  /** Removes what has this token. Who removes has the place's lease, so that nothing else stands there when it does. */
+  async #remove(place: SessionKey, token: string): Promise<void> {
+    await unlessBusy(this.#store, place, async () => {
+      if ((await this.#store.load(place))?.token === token) await this.#store.delete(place);
+    });
   }
 
   /** Stores an order in place of the one with the token `expected`, and answers its token; `undefined` where another one is there. */
@@ -140,14 +146,6 @@ export class RemoteControl {
       throw error;
     }
   }
-}
-
-/** Tells whether some process has a session's turn; `false` on a store without leases, which cannot tell. */
-export async function isHeld(store: SessionStore, key: SessionKey): Promise<boolean> {
-  if (store.lease === undefined) return false;
-  const lease = await store.lease(key, { ttlMs: PROBE_MS });
-  await lease?.release();
-  return lease === undefined;
 }
 
 function orderIn(messages: readonly Message[]): Stored {

@@ -10,7 +10,7 @@ import {
 } from '@x/core';
 import { JsonSession } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { RemoteControl } from '../../src/agent/remote-control.js';
 import { HarnessAgent } from '../../src/index.js';
 import { scratch } from '../support.js';
@@ -163,6 +163,86 @@ it('leaves nothing of an order whose call ended before it', async () => {
   });
   expect(await processOf(directory, new ScriptedModel([]), store).interruptAnywhere(context)).toBe(false);
   expect(await sessionsIn(directory)).toEqual([]);
+});
+
+it('takes back its own order alone: a slow sender leaves that of the next one', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const key = processOf(directory, new ScriptedModel([])).keyOf(context);
+  const lease = await sessions.lease(key, { ttlMs: 60_000 });
+  const done = { interrupt: 0, steer: 0 };
+  const watch = () =>
+    new RemoteControl(sessions, 10).watch(key, async ({ type }) => {
+      done[type]++;
+      return true;
+    });
+  // The first sender is held up as it takes back its order, until the next has given one or has looked for room for it.
+  let goOn = () => {};
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve;
+  });
+  let begin = () => {};
+  const deleting = new Promise<void>((resolve) => {
+    begin = resolve;
+  });
+  const slow = wrapStore(sessions, {
+    delete: async (place) => {
+      begin();
+      await held;
+      return sessions.delete(place);
+    },
+  });
+  let stop = await watch();
+  const first = new RemoteControl(slow, 10).send(key, { type: 'interrupt' });
+  await deleting;
+  await stop();
+  // The next call finds what is left, and the next sender comes.
+  stop = await watch();
+  let looks = 0;
+  const looking = wrapStore(sessions, {
+    load: (...parameters) => {
+      if (++looks === 3) goOn();
+      return sessions.load(...parameters);
+    },
+    commit: async (...parameters) => {
+      const version = await sessions.commit(...parameters);
+      goOn();
+      await first;
+      return version;
+    },
+  });
+  expect(await new RemoteControl(looking, 10).send(key, { type: 'interrupt' })).toBe(true);
+  expect(await first).toBe(true);
+  expect(done).toEqual({ interrupt: 2, steer: 0 });
+  await stop();
+  await lease?.release();
+  expect(await sessionsIn(directory)).toEqual([]);
+});
+
+it('a look at a session that nobody runs is in nobody’s way', async () => {
+  const directory = scratch();
+  const sessions = new JsonSession({ directory: `${directory}/sessions` });
+  const one = processOf(directory, new ScriptedModel([{ text: 'one' }, { text: 'two' }]));
+  const others = [1, 2, 3].map(() => new RemoteControl(sessions, 10));
+  const rejecting = HarnessAgent.builder()
+    .model(new ScriptedModel([1, 2, 3].map((round) => ({ text: `${round}` }))))
+    .workspace(directory)
+    .session(sessions)
+    .turns('reject')
+    .build();
+  await one.call('Go', context);
+  const lease = vi.spyOn(sessions, 'lease');
+  for (let round = 1; round <= 3; round++) {
+    const looks = others.map((other) => other.send(one.keyOf(context), { type: 'interrupt' }));
+    expect(await Promise.all(looks)).toEqual([false, false, false]);
+    expect(lease).not.toHaveBeenCalled();
+  }
+  // A look beside a turn that is rejected where another has it.
+  for (let round = 1; round <= 3; round++) {
+    const look = sessions.isLeased(one.keyOf(context));
+    expect((await rejecting.call('Go', context)).text).toBe(`${round}`);
+    await look;
+  }
 });
 
 it('takes an order back that no call can carry out', async () => {

@@ -34,6 +34,9 @@ end
 return fence
 `);
 
+/** Tells whether somebody has a lease. Keys: lease. */
+export const leasedScript = script(`return redis.call('EXISTS', KEYS[1])`);
+
 /**
  * Begins a lease's time anew, also when it has run out but nobody else has had one since. Answers whether it did.
  *

@@ -22,6 +22,26 @@ export function leases(suite: StoreSuite): void {
       expect(second.fence).toBeGreaterThan(first.fence);
     });
 
+    suite.testLeases('whether it is held is told, and nothing is taken by asking', async (store) => {
+      const isLeased = (of = key) => store.isLeased?.(of);
+      expect(await isLeased()).toBe(false);
+      const first = await granted(store, LONG);
+      expect(await Promise.all([isLeased(), isLeased()])).toEqual([true, true]);
+      expect(await isLeased(SessionKey.of({ userId: 'u', sessionId: 'other' }))).toBe(false);
+      await first.renew();
+      await first.release();
+      // Those who ask are in nobody's way, not even in one another's.
+      for (let round = 0; round < 5; round++) {
+        const [lease, ...told] = await Promise.all([take(store, LONG), isLeased(), isLeased()]);
+        expect(lease).toBeDefined();
+        expect(told.every((isHeld) => typeof isHeld === 'boolean')).toBe(true);
+        await lease?.release();
+        expect(await Promise.all([isLeased(), isLeased()])).toEqual([false, false]);
+      }
+      await granted(store, SHORT);
+      await eventually(async () => ((await isLeased()) ? undefined : true));
+    });
+
     suite.testLeases('of many who ask at the same time, one gets it', async (store) => {
       const answers = await Promise.all(Array.from({ length: 10 }, () => take(store, LONG)));
       expect(answers.filter((answer) => answer !== undefined)).toHaveLength(1);

@@ -21,7 +21,7 @@ import type {
   StoredSession,
 } from '../session-store.js';
 import { checkChange, checkCommit, conflict, lastOf, remember, tokenOf } from '../store-rules.js';
-import { grantLease, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
+import { grantLease, isLeased, type LeaseFile, newestFence, sweepLease } from './lease-file.js';
 import {
   asSessionStoreError,
   DamagedFileError,
@@ -166,6 +166,10 @@ export class JsonSession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  async isLeased(key: SessionKey): Promise<boolean> {
+    return isLeased(this.#leaseFile(key, pathOf(key)));
+  }
 
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const path = pathOf(key);

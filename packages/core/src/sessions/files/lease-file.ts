@@ -46,13 +46,22 @@ export function grantLease(
   return file.locked(async (lock) => {
     const record = await read(file);
     const now = file.clock.now();
-    if (record !== undefined && record.expiresAt > now && !isDead(record)) return undefined;
+    if (isHeld(record, now)) return undefined;
     const holder = formatHolder({ ...thisProcess(), token: randomUUID() });
     lastFence = Math.max(Math.ceil(now * 1000), (record?.fence ?? 0) + 1, lastFence + 1);
     const fence = lastFence;
     await write(file, lock, { fence, expiresAt: now + ttlMs, holder });
     return { fence, ttlMs, renew: () => renew(file, fence, ttlMs), release: () => release(file, fence) };
   });
+}
+
+/** Tells whether a lease is on file that has not ended. */
+export async function isLeased(file: Pick<LeaseFile, 'workspace' | 'path' | 'clock'>): Promise<boolean> {
+  return isHeld(await read(file), file.clock.now());
+}
+
+function isHeld(record: LeaseRecord | undefined, now: number): boolean {
+  return record !== undefined && record.expiresAt > now && !isDead(record);
 }
 
 /** The fence of the lease on file, which a change under a lease has to have. */

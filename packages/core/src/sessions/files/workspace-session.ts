@@ -17,7 +17,7 @@ import type {
   StoredSession,
 } from '../session-store.js';
 import { checkChange, checkCommit, conflict, remember, tokenOf } from '../store-rules.js';
-import { grantLease, newestFence } from './lease-file.js';
+import { grantLease, isLeased, newestFence } from './lease-file.js';
 import { formatManifest, type Manifest, parseManifest, readSegments, writeSegments } from './segments.js';
 import {
   asSessionStoreError,
@@ -178,6 +178,12 @@ export class WorkspaceSession implements SessionStore {
   }
 
   async close(): Promise<void> {}
+
+  async isLeased(key: SessionKey): Promise<boolean> {
+    const path = `${directoryOf(key)}/${LEASE}`;
+    const file = { workspace: this.workspace, path, clock: this.#clock };
+    return asSessionStoreError(key, () => isLeased(file));
+  }
 
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
     const directory = directoryOf(key);

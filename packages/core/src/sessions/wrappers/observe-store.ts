@@ -5,7 +5,7 @@ import { wrapStore } from './wrap-store.js';
 
 /** An operation of a store that has ended. */
 export interface StoreOperation {
-  readonly operation: 'load' | 'commit' | 'delete' | 'list' | 'lease';
+  readonly operation: 'load' | 'commit' | 'delete' | 'list' | 'lease' | 'isLeased';
   readonly key?: SessionKey | undefined;
   readonly durationMs: number;
   /** `ok`; `held` for a lease that another holder has; else the code of the error, as `session_conflict`. */
@@ -44,7 +44,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
       throw error;
     }
   };
-  const { lease } = store;
+  const { lease, isLeased } = store;
   return wrapStore(store, {
     load: (key, options) => watch('load', key, () => store.load(key, options)),
     commit: (key, change) => watch('commit', key, () => store.commit(key, change)),
@@ -61,6 +61,7 @@ export function observeStore(store: SessionStore, observe: (ended: StoreOperatio
         end(outcome);
       }
     },
+    ...(isLeased && { isLeased: (key) => watch('isLeased', key, () => isLeased.call(store, key)) }),
     ...(lease && {
       lease: (key, options) =>
         watch(

@@ -10,6 +10,7 @@ export function wrapStore(store: SessionStore, own: Partial<SessionStore>): Sess
     list: store.list.bind(store),
     close: store.close.bind(store),
     ...(store.lease && { lease: store.lease.bind(store) }),
+    ...(store.isLeased && { isLeased: store.isLeased.bind(store) }),
     ...own,
   };
 }

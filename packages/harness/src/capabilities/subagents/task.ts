@@ -10,7 +10,6 @@ import {
   type StoredSession,
   systemClock,
 } from '@x/core';
-import { isHeld } from '../../agent/remote-control.js';
 import { NAME } from './subagents-config.js';
 
 export type TaskStatus = 'pending' | 'running' | 'waiting' | 'completed' | 'failed' | 'cancelled';
@@ -109,7 +108,7 @@ export async function readTask(
   const key = taskKey(owner, given);
   const { callId, createdAt, begins, pendingMs } = given;
   const first = endingIn(await store.load(key, { last: 1 }), callId);
-  if (first === undefined && (await isHeld(store, key))) return { ...given, status: 'running' };
+  if (first === undefined && (await store.isLeased?.(key))) return { ...given, status: 'running' };
   // Its process may have ended meanwhile: it stores the session before it gives up the turn.
   const stored = first ? undefined : await store.load(key, { last: 1 });
   const ending = first ?? endingIn(stored, callId);
