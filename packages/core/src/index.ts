@@ -167,7 +167,13 @@ export type {
   SessionStore,
   StoredSession,
 } from './sessions/session-store.js';
-export { LEASE_TTL_MS, type SessionTurn, type TakeTurnOptions, takeTurn, unlessBusy } from './sessions/session-turn.js';
+export {
+  LEASE_TTL_MS,
+  type SessionTurn,
+  type TakeTurnOptions,
+  takeTurn,
+  unlessBusy,
+} from './sessions/session-turn.js';
 export {
   type Committed,
   checkChange,
