@@ -36,15 +36,20 @@ export { type PermissionsConfig, permissions } from './capabilities/permissions/
 export { type PlanModeConfig, planMode } from './capabilities/plan-mode.js';
 export { type ShellConfig, shell } from './capabilities/shell.js';
 export { type SkillsConfig, skills } from './capabilities/skills/skills.js';
-export type { SubagentDefinition } from './capabilities/subagents/subagent-definition.js';
-export { subagents } from './capabilities/subagents/subagents.js';
-export type { SubagentsConfig } from './capabilities/subagents/subagents-config.js';
 export {
+  type SubagentDefinition,
+  type SubagentsConfig,
+  subagents,
+} from './capabilities/subagents/subagents.js';
+export {
+  type ExecuteTask,
   type SubagentTask,
   subagentTasks,
+  type TaskEnd,
+  type TaskOrder,
+  type TaskRunner,
   type TaskStatus,
-} from './capabilities/subagents/task.js';
-export type { ExecuteTask, TaskEnd, TaskOrder, TaskRunner } from './capabilities/subagents/task-runner.js';
+} from './capabilities/subagents/tasks.js';
 export { todoList } from './capabilities/todo-list.js';
 export { type ToolGroup, toolGroups } from './capabilities/tool-groups.js';
 export { workspaceTools } from './capabilities/workspace-tools/workspace-tools.js';

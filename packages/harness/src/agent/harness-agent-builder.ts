@@ -64,12 +64,12 @@ export class HarnessAgentBuilder<Agent> {
   model(
     model: Model,
     options: {
-      readonly fallback?: readonly Model[];
+      readonly fallback?: readonly Model[] | undefined;
       /**
        * Default: outages, rate limits, exhausted quotas and refused keys; a request that is too large, when the next
        * model has a larger window.
        */
-      readonly fallbackWhen?: (failure: ModelFailure) => boolean;
+      readonly fallbackWhen?: ((failure: ModelFailure) => boolean) | undefined;
     } = {},
   ): this {
     this.#model = model;

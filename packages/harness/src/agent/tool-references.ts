@@ -1,5 +1,5 @@
 import { type AgentComposition, type CallScope, type Capability, type Issue, nearNames } from '@x/core';
-import { NAME as SUBAGENTS } from '../capabilities/subagents/subagents-config.js';
+import { NAME as SUBAGENTS } from '../capabilities/subagents/tasks.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import { matchWildcard } from '../lib/wildcard.js';
 
@@ -85,12 +85,22 @@ export class ToolReferences {
 }
 
 /** Lists the names of an agent's tools by now: those of capabilities may have grown since it was built. */
-export function toolNamesOf({
+function toolNamesOf({
   tools,
   capabilities,
 }: Pick<AgentComposition, 'tools' | 'capabilities'>): readonly string[] {
   const all = [...tools, ...capabilities.flatMap((capability) => capability.tools ?? [])];
   return [...new Set(all.map(({ definition }) => definition.name))];
+}
+
+/** Words, for each of these names that no tool of an agent has, what is wrong with it. Patterns and foreign notations may fit later. */
+export function unknownTools(
+  names: readonly string[],
+  agent: Pick<AgentComposition, 'tools' | 'capabilities'>,
+): readonly string[] {
+  const known = toolNamesOf(agent);
+  const unknown = names.filter((name) => /^[\w.:-]+$/.test(name) && !known.includes(name));
+  return unknown.map((name) => describeUnknown(name, nearTools(name, known)));
 }
 
 function fits({ tool, anyCase }: ToolReference, name: string): boolean {
@@ -102,7 +112,7 @@ function isPattern(tool: string): boolean {
 }
 
 /** Words the message for a name that no tool has, with the names that come close. */
-export function describeUnknown(tool: string, near: readonly string[]): string {
+function describeUnknown(tool: string, near: readonly string[]): string {
   const what = isPattern(tool) ? `no tool's name fits "${tool}"` : `no tool is named "${tool}"`;
   return `${what}; ${near.length === 0 ? 'none is similar.' : `did you mean ${near.join(' or ')}?`}`;
 }
@@ -123,7 +133,7 @@ const WILDCARD = /[*?\\]/;
  * The names of tools that `name` may have been meant for: at most 3, the nearest first. Of a pattern only what stands before
  * its first wildcard is compared, with how names begin.
  */
-export function nearTools(name: string, known: Iterable<string>): readonly string[] {
+function nearTools(name: string, known: Iterable<string>): readonly string[] {
   const end = name.search(WILDCARD);
   return nearNames(end < 0 ? name : name.slice(0, end), known, end >= 0).slice(0, 3);
 }

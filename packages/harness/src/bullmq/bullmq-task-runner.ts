@@ -1,7 +1,7 @@
 import { InvalidInputError, parseWith } from '@x/core';
 import { type ConnectionOptions, type Job, Queue, Worker } from 'bullmq';
 import * as z from 'zod';
-import type { ExecuteTask, TaskOrder, TaskRunner } from '../capabilities/subagents/task-runner.js';
+import type { ExecuteTask, TaskOrder, TaskRunner } from '../capabilities/subagents/tasks.js';
 
 const optionsSchema = z.strictObject({
   /** Options or a client for Redis, as BullMQ takes them. A client that is given stays the caller's. */

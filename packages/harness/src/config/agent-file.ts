@@ -13,7 +13,7 @@ import { type AgentSettings, settingsSchema, withoutDefaults } from '../agent/ag
 import type { CapabilityReference } from '../agent/capability-registry.js';
 import { limitsSchema } from '../agent/limits.js';
 import { type Narrowing, narrowingShape } from '../capabilities/permissions/permissions.js';
-import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagent-definition.js';
+import { definitionSchema, type SubagentDefinition } from '../capabilities/subagents/subagents.js';
 import { notOfMembers, withoutForeignKeys, withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 import { substituteEnvironment } from './substitute-environment.js';
 

@@ -11,13 +11,13 @@ import {
 } from '@x/core';
 import * as z from 'zod';
 import { CapabilityRegistry } from '../agent/capability-registry.js';
+import { GENERAL_PURPOSE } from '../capabilities/subagents/member-agent.js';
 import {
-  GENERAL_PURPOSE,
-  loadSubagents,
   type SubagentDefinition,
-} from '../capabilities/subagents/subagent-definition.js';
-import { subagents } from '../capabilities/subagents/subagents.js';
-import { type SubagentsConfig, subagentsConfigSchema } from '../capabilities/subagents/subagents-config.js';
+  type SubagentsConfig,
+  subagents,
+  subagentsConfigSchema,
+} from '../capabilities/subagents/subagents.js';
 import { HarnessConfigError } from '../errors/harness-config-error.js';
 import {
   type MemberConfig,
@@ -27,6 +27,7 @@ import {
   withoutForeignMemberKeys,
 } from './agent-file.js';
 import { attempt, issuesOf, loadFrom } from './agent-from-config.js';
+import { loadSubagents } from './subagent-files.js';
 
 /** What files cannot say of subagents, and what makes models and capabilities of their words. */
 export interface SubagentsInFiles extends Pick<SubagentsConfig, 'runner' | 'models' | 'settings'> {

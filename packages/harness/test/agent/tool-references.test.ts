@@ -108,7 +108,11 @@ describe('a configuration that names a tool wrongly', () => {
   });
 
   it('is only warned of where subagents may have that tool', async () => {
-    const definition = { name: 'writer', description: 'Writes', ownTools: [tool('send_mails')] };
+    const definition = {
+      name: 'writer',
+      description: 'Writes',
+      capabilities: [{ name: 'mail', tools: [tool('send_mails')] }],
+    };
     const { built, warnings } = builder(subagents([definition]), permissions({ deny: ['send_mails'] }));
     const agent = built.build();
     await agent.call('Go', context);

@@ -13,7 +13,6 @@ export const INHERITANCE = 'subagent_inheritance';
 
 /** The parent of a subagent's call; a key of the runtime context. */
 export class Parent {
-  /** The parent's own parent. */
   readonly above: Parent | undefined;
   /** The states of the parent that judge, the present one first: of the others only what they deny counts. */
   readonly states: () => Promise<readonly AgentState[]>;
@@ -69,9 +68,7 @@ export function inheritance({ name, capabilities }: ComposedAgent): Capability {
     observe(event, { runtime, model }) {
       const parent = runtime.get(Parent);
       if (event.type === 'usage.reported') parent?.used(event.modelId, event.usage);
-      else if (event.type === 'model.completed' && event.usage !== undefined) {
-        parent?.used(model.id, event.usage);
-      }
+      if (event.type === 'model.completed' && event.usage) parent?.used(model.id, event.usage);
     },
   };
 }

@@ -1,14 +1,29 @@
-import { ApprovalRequiredError, defineTool, headOf, type Tool, type ToolContext } from '@x/core';
+import { ApprovalRequiredError, defineTool, headOf, type Tool } from '@x/core';
 import * as z from 'zod';
 import { Interruption } from '../../errors/interruption.js';
-import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask } from './task.js';
-import type { Team, TeamSession } from './team.js';
+import { type GivenTask, givenTasks, isEnded, isOpen, type SubagentTask } from './tasks.js';
+import type { Team, TeamCall } from './team.js';
+
+/** The most milliseconds that the model may have a tool wait. */
+const MOST_MS = 600_000;
 
 /** Makes the tools by which an agent directs its subagents. */
 export function teamTools(team: Team): readonly Tool[] {
-  const { timeoutMs, maxTimeoutMs } = team.settings;
-  const milliseconds = z.int().min(0).max(maxTimeoutMs);
+  const milliseconds = z.int().min(0).max(MOST_MS).default(Math.min(team.settings.timeoutMs, MOST_MS));
   const taskId = z.string().min(1).describe('The id that agent_spawn answered');
+
+  /** Waits for tasks to end. Longer work goes on in the background. */
+  async function collect(
+    call: TeamCall,
+    tasks: readonly GivenTask[],
+    wait: { readonly timeoutMs: number; readonly signal: AbortSignal },
+  ): Promise<readonly SubagentTask[]> {
+    const found = await team.tasks.wait(call.owner, tasks, wait);
+    raiseApprovals(found);
+    team.told(call, found.filter(isEnded));
+    return found;
+  }
+
   return [
     defineTool({
       name: 'agent_spawn',
@@ -24,21 +39,27 @@ export function teamTools(team: Team): readonly Tool[] {
         agent: z
           .string()
           .min(1)
-          .describe(
-            'Which subagent: a name in the system prompt, or the id of one that has worked, to go on with it',
-          ),
+          .describe('A name in the system prompt, or the id of one that has worked, to go on'),
         task: z.string().trim().min(1).describe('All it needs to know, and what to answer with'),
         background: z.boolean().default(false).describe('Return at once'),
-        timeoutMs: milliseconds
-          .default(Math.min(timeoutMs, maxTimeoutMs))
-          .describe('Milliseconds to wait for the answer'),
+        timeoutMs: milliseconds.describe('Milliseconds to wait for the answer'),
       }),
-      async execute({ agent, task, background, timeoutMs: wait }, context) {
-        const session = await team.sessionOf(context.state);
-        const given = context.decisions
-          ? (await team.decide(session, context.decisions))[0]
-          : await give(team, session, agent, task);
-        return given ? awaitTask(team, session, given, background ? 0 : wait, context) : '';
+      async execute({ agent, task, background, timeoutMs }, { state, signal, decisions }) {
+        const call = await team.callOf(state);
+        const given = decisions ? await team.decide(call, decisions) : [await team.begin(call, agent, task)];
+        try {
+          const found = await collect(call, given, { timeoutMs: background ? 0 : timeoutMs, signal });
+          const report = found.map(taskReport).join('\n');
+          if (found.some(({ status }) => status === 'failed')) throw new Error(report);
+          return report;
+        } catch (error) {
+          // An interruption of the wait interrupts the work. After a shutdown of the agent it can be resumed.
+          const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
+          if (signal.aborted && !isShutdown) {
+            for (const each of given) await team.tasks.cancel(call.owner, each);
+          }
+          throw error;
+        }
       },
     }),
     defineTool({
@@ -50,17 +71,14 @@ export function teamTools(team: Team): readonly Tool[] {
       timeoutMs: 0,
       input: z.strictObject({
         taskIds: z.array(taskId).min(1).optional(),
-        timeoutMs: milliseconds.default(timeoutMs).describe('Milliseconds to wait'),
+        timeoutMs: milliseconds.describe('Milliseconds to wait'),
       }),
-      async execute({ taskIds, ...wait }, { state, signal, decisions }) {
-        const session = await team.sessionOf(state);
-        if (decisions) await team.decide(session, decisions);
-        const wanted = taskIds?.map((id) => taskOf(session, id)) ?? (await team.news(session));
+      async execute({ taskIds, timeoutMs }, { state, signal, decisions }) {
+        const call = await team.callOf(state);
+        if (decisions) await team.decide(call, decisions);
+        const wanted = taskIds?.map((id) => taskOf(call, id)) ?? (await team.news(call));
         if (wanted.length === 0) return 'No task is running, and there is no result that you have not had.';
-        const found = await team.runs.wait(session.owner, wanted, { ...wait, signal });
-        raiseApprovals(found);
-        team.told(session, found.filter(isEnded));
-        return found.map(taskReport).join('\n\n');
+        return (await collect(call, wanted, { timeoutMs, signal })).map(taskReport).join('\n\n');
       },
     }),
     defineTool({
@@ -71,20 +89,19 @@ export function teamTools(team: Team): readonly Tool[] {
       readOnly: true,
       input: z.strictObject({ taskId }),
       async execute({ taskId: id }, { state }) {
-        const session = await team.sessionOf(state);
-        const given = taskOf(session, id);
-        const wasRunning = await team.runs.cancel(session.owner, given);
-        const found = await team.runs.look(session.owner, [given]);
+        const call = await team.callOf(state);
+        const given = taskOf(call, id);
+        const wasRunning = await team.tasks.cancel(call.owner, given);
+        const found = await team.tasks.look(call.owner, [given]);
         if (found.some(isOpen)) return `${id} runs in another process, which was asked to stop it.`;
-        team.told(session, found);
+        team.told(call, found);
         return `${wasRunning ? '' : 'It had ended before.\n'}${found.map(taskReport).join('\n')}`;
       },
     }),
   ];
 }
-
 /** @throws {Error} when the session has given no such task. */
-function taskOf({ scope }: TeamSession, taskId: string): GivenTask {
+function taskOf({ scope }: TeamCall, taskId: string): GivenTask {
   const tasks = givenTasks(scope.state);
   const task = tasks.find((candidate) => candidate.taskId === taskId);
   if (task !== undefined) return task;
@@ -92,54 +109,14 @@ function taskOf({ scope }: TeamSession, taskId: string): GivenTask {
   throw new Error(`There is no task "${taskId}" in this session. There are: ${known}.`);
 }
 
-/** @throws {Error} when there is no subagent of this name, and none of this id has worked. */
-function give(team: Team, session: TeamSession, agent: string, message: string): Promise<GivenTask> {
-  const { subagents, scope } = session;
-  const earlier = givenTasks(scope.state).find(({ taskId }) => taskId === agent);
-  const name = earlier?.subagent ?? agent;
-  const subagent = subagents.get(name);
-  if (subagent !== undefined) return team.begin(session, subagent, message, earlier?.taskId);
-  throw new Error(`There is no subagent "${name}". There are: ${[...subagents.keys()].join(', ')}.`);
-}
-
 /** @throws {ApprovalRequiredError} when one of these tasks waits for approval: the tool call waits with it. */
 function raiseApprovals(tasks: readonly SubagentTask[]): void {
-  const waiting = tasks.filter(({ status }) => status === 'waiting');
-  const calls = waiting.flatMap(({ taskId, waitsFor = [] }) =>
-    waitsFor.map((call) => ({
-      ...call,
-      agentId: call.agentId === undefined ? taskId : `${taskId}/${call.agentId}`,
-    })),
+  const calls = tasks.flatMap(({ taskId, status, waitsFor = [] }) =>
+    status !== 'waiting'
+      ? []
+      : waitsFor.map((call) => ({ ...call, agentId: [taskId, call.agentId].filter(Boolean).join('/') })),
   );
   if (calls.length > 0) throw new ApprovalRequiredError(calls);
-}
-
-/**
- * Waits for the end of a task. Longer work goes on in the background. An interruption of the wait interrupts the work,
- * unless the agent as a whole is shutting down: then the task can be resumed.
- */
-async function awaitTask(
-  team: Team,
-  session: TeamSession,
-  given: GivenTask,
-  timeoutMs: number,
-  { signal }: ToolContext,
-): Promise<string> {
-  const { runs } = team;
-  const { owner } = session;
-  try {
-    if (timeoutMs > 0) await runs.wait(owner, [given], { timeoutMs, signal });
-  } catch (error) {
-    const isShutdown = signal.reason instanceof Interruption && signal.reason.kind === 'shutdown';
-    if (signal.aborted && !isShutdown) await runs.cancel(owner, given);
-    throw error;
-  }
-  const found = await runs.look(owner, [given]);
-  raiseApprovals(found);
-  team.told(session, found.filter(isEnded));
-  const report = found.map(taskReport).join('\n');
-  if (found.some(({ status }) => status === 'failed')) throw new Error(report);
-  return report;
 }
 
 /** Characters of each result in a reminder: it names results, tools hand them out. */

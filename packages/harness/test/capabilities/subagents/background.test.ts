@@ -458,13 +458,17 @@ describe('an order in a queue', () => {
     const model = new ScriptedModel([{ text: 'a' }, { text: 'b' }]);
     const agent = lead(model, new ScriptedModel([{ text: 'RESULT' }]), root, { clock, runner }).build();
     clock.pass(Date.now() + 60_000 - clock.now());
+    // Whoever only reads gives nobody up.
+    expect(await statusIn(root)).toBe('pending');
     await agent.call('a', context);
     expect(announced(model.requests[0]?.messages ?? [])).toBe('');
+    expect(await statusIn(root)).toBe('pending');
     if (comes) await deliver({ ...order, owner: owner.toString(), message: 'Work' });
     clock.pass(11_000);
     await agent.call('b', context);
     const told = announced(model.requests[1]?.messages ?? []);
     expect(told).toContain(comes ? 'RESULT' : 'shut down or died');
+    expect(await statusIn(root)).toBe(comes ? 'completed' : 'failed');
     await agent.close();
   });
 });

@@ -47,7 +47,7 @@ describe('what a parent may not do', () => {
     { without: ['permissions'] },
     { without: ['permissions', 'plan_mode', 'lockdown'] },
     { capabilities: [permissive] },
-    { ownTools: [strikeTool([])], without: ['permissions'] },
+    { capabilities: [{ name: 'striking' }], without: ['permissions'] },
   ];
   const parents: readonly [string, PermissionsConfig][] = [
     ['dont_ask', { mode: 'dont_ask' }],
@@ -62,7 +62,9 @@ describe('what a parent may not do', () => {
     async (name, rules) => {
       for (const definition of definitions) {
         const done: string[] = [];
-        const own = definition.ownTools === undefined ? {} : { ownTools: [strikeTool(done)] };
+        const capabilities = definition.capabilities?.map((each) =>
+          each.name === 'striking' ? { ...each, tools: [strikeTool(done)] } : each,
+        );
         // The subagent gives the work to a subagent of its own.
         const model = new ScriptedModel([strike, spawn(), { text: 'could not' }]);
         const below = new ScriptedModel([strike, { text: 'could not' }]);
@@ -77,7 +79,15 @@ describe('what a parent may not do', () => {
           permissions(rules),
           planMode(),
           lockdown,
-          subagents([{ name: 'worker', description: 'Works', model: either, ...definition, ...own }]),
+          subagents([
+            {
+              name: 'worker',
+              description: 'Works',
+              model: either,
+              ...definition,
+              ...(capabilities && { capabilities }),
+            },
+          ]),
         )
           .tools(strikeTool(done))
           .build();
@@ -276,21 +286,59 @@ describe('a subagent that runs', () => {
 });
 
 describe('a restriction that would do nothing', () => {
-  const build = (definition: Partial<SubagentDefinition>, withhold: readonly string[] = []) =>
+  const build = (definition: Partial<SubagentDefinition>) =>
     parentWith(
       new ScriptedModel([]),
       workspaceTools(),
-      subagents([{ name: 'worker', description: 'Works', ...definition }], { withhold: [...withhold] }),
+      subagents([{ name: 'worker', description: 'Works', ...definition }]),
     )
       .tools(strikeTool([]))
       .build();
 
   it.each<[string, () => unknown]>([
     ['without', () => build({ without: ['workspace_tool'] })],
-    ['withhold', () => build({}, ['workspace_tool'])],
     ['deny', () => build({ deny: ['stricke'] })],
   ])('is refused: a slip in %s', (_, make) => {
     expect(make).toThrow(/workspace_tool"|did you mean strike/);
+  });
+
+  it('holds at every level, where a definition brings it as a capability', async () => {
+    const done: string[] = [];
+    const model = new ScriptedModel([strike, { text: 'could not' }]);
+    const striker = {
+      name: 'striker',
+      description: 'Strikes',
+      model,
+      capabilities: [permissions({ deny: ['strike'] })],
+    };
+    const middle = new ScriptedModel([spawn('striker'), { text: 'ok' }]);
+    const agent = parentWith(
+      new ScriptedModel([spawn('middle'), { text: 'ok' }]),
+      subagents([striker, { name: 'middle', description: 'Delegates', model: middle }]),
+    )
+      .tools(strikeTool(done))
+      .build();
+    await agent.call('go', context);
+    expect(model.requests).toHaveLength(2);
+    expect(done).toEqual([]);
+    await agent.close();
+  });
+
+  it('holds at every level: a capability to go without', async () => {
+    const done: string[] = [];
+    const model = new ScriptedModel([strike, { text: 'could not' }]);
+    const meek = { name: 'meek', description: 'Reads', model, without: ['striking'] };
+    const middle = new ScriptedModel([spawn('meek'), strike, { text: 'ok' }]);
+    const agent = parentWith(
+      new ScriptedModel([spawn('middle'), { text: 'ok' }]),
+      { name: 'striking', tools: [strikeTool(done)] },
+      subagents([meek, { name: 'middle', description: 'Delegates', model: middle }]),
+    ).build();
+    await agent.call('go', context);
+    expect(model.requests[0]?.tools.map(({ name }) => name)).not.toContain('strike');
+    expect(middle.requests).toHaveLength(3);
+    expect(done).toEqual(['struck']);
+    await agent.close();
   });
 
   it('holds without permissions() at the parent', async () => {

@@ -30,8 +30,10 @@ describe('tools of a subagent’s own', () => {
         name: 'worker',
         description: 'Works',
         model: child,
-        ownTools: [say('look', 'as the worker sees it')],
-        capabilities: [{ name: 'whistling', tools: [say('whistle', 'whistled')] }],
+        capabilities: [
+          { name: 'looking', tools: [say('look', 'as the worker sees it')] },
+          { name: 'whistling', tools: [say('whistle', 'whistled')] },
+        ],
       };
       const agent = parentWith(
         new ScriptedModel([spawn, { text: 'ok' }]),
@@ -47,6 +49,32 @@ describe('tools of a subagent’s own', () => {
       await agent.close();
     },
   );
+});
+
+describe('tools of a parent whose list changes', () => {
+  it('are those of the moment for its subagents, too', async () => {
+    let tools = [say('look', 'seen')];
+    const server = {
+      name: 'server',
+      get tools() {
+        return tools;
+      },
+    };
+    const child = new ScriptedModel([{ text: 'ok' }, { text: 'ok' }]);
+    const agent = parentWith(
+      new ScriptedModel([spawn, { text: 'ok' }, spawn, { text: 'ok' }]),
+      server,
+      subagents([{ name: 'worker', description: 'Works', model: child, tools: ['look*'] }]),
+    ).build();
+    await agent.call('go', context);
+    tools = [say('look_twice', 'seen'), say('listen', 'heard')];
+    await agent.call('again', context);
+    expect(child.requests.map((request) => request.tools.map(({ name }) => name))).toEqual([
+      ['look'],
+      ['look_twice'],
+    ]);
+    await agent.close();
+  });
 });
 
 describe('tools that a definition asks for', () => {

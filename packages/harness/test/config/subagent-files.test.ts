@@ -2,10 +2,10 @@ import type { AgentEvent } from '@x/core';
 import { LocalWorkspace } from '@x/core/node';
 import { ScriptedModel } from '@x/testkit';
 import { describe, expect, it } from 'vitest';
-import { loadSubagents } from '../../../src/capabilities/subagents/subagent-definition.js';
-import { subagents, workspaceTools } from '../../../src/index.js';
-import { scratch } from '../../support.js';
-import { context, parentWith, resultsOf } from './support.js';
+import { loadSubagents } from '../../src/config/subagent-files.js';
+import { subagents, workspaceTools } from '../../src/index.js';
+import { context, parentWith, resultsOf } from '../capabilities/subagents/support.js';
+import { scratch } from '../support.js';
 
 const spawn = { toolCalls: [{ name: 'agent_spawn', input: { agent: 'reviewer', task: 'Review' } }] };
 

@@ -1,20 +1,17 @@
 import {
-  type Capability,
   errorText,
   InvalidInputError,
-  type Model,
   parseFileConfig,
-  parseWith,
   readText,
-  type Tool,
   toSnakeCase,
   type Workspace,
 } from '@x/core';
 import * as z from 'zod';
-import { ownSettingsSchema } from '../../agent/agent-parts.js';
-import { withoutForeignSubagentKeys, withReasons } from '../../config/foreign-keys.js';
-import { parseFrontMatter } from '../../lib/front-matter.js';
-import { narrowingShape } from '../permissions/permissions.js';
+import type { AgentSettings } from '../agent/agent-parts.js';
+import { narrowingShape } from '../capabilities/permissions/permissions.js';
+import type { Subagent } from '../capabilities/subagents/subagents.js';
+import { parseFrontMatter } from '../lib/front-matter.js';
+import { withoutForeignSubagentKeys, withReasons } from './foreign-keys.js';
 
 /** Names stand in session keys and paths, and models write them. */
 const nameSchema = z
@@ -22,7 +19,7 @@ const nameSchema = z
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/i, 'must be letters, digits, - and _, 64 at most');
 
 /** All that a file of the workspace may say: it takes away, and gives nothing that the parent has not. */
-const fileSchema = z.strictObject({
+export const subagentFileSchema = z.strictObject({
   /** Letters, digits, `-` and `_`. */
   name: nameSchema,
   /** When to use it: what the model chooses by. */
@@ -41,64 +38,12 @@ const fileSchema = z.strictObject({
   hidden: z.boolean().default(false),
 });
 
-const FILE_KEYS = Object.keys(fileSchema.shape).map(toSnakeCase);
-
-/** Checks that an object has a member by which a part of an agent is told. */
-function having<T>(member: keyof T, type: string, message: string) {
-  return z.custom<T>((value) => typeof (value as T | null)?.[member] === type, message);
-}
-
-const modelSchema = z.union([
-  z.string().min(1),
-  having<Model>('generate', 'function', 'must be a Model or the name of one'),
-]);
-
-export const definitionSchema = fileSchema.extend({
-  /** A model, or a name in `models`. Default: the parent's. */
-  model: modelSchema.optional(),
-  /** Models, or names in `models`, that take over when its own fails for good. Default: those of the parent. */
-  fallback: z.array(modelSchema).readonly().optional(),
-  /** Settings such as `checkpoint`, ahead of those that all subagents have. */
-  settings: ownSettingsSchema.optional(),
-  /** Names of the parent's capabilities that it goes without. What they object to still holds. */
-  without: z.array(z.string()).readonly().default([]),
-  /** Tools that it has and its parent has not. */
-  ownTools: z
-    .array(having<Tool>('run', 'function', 'must be a Tool'))
-    .readonly()
-    .default([]),
-  /** Capabilities that it has beside, or in place of, the parent's of the same name. They are closed with the parent. */
-  capabilities: z
-    .array(having<Capability>('name', 'string', 'must be a Capability'))
-    .readonly()
-    .default([]),
-});
-
-/** A subagent, as code declares it. */
-export type SubagentDefinition = Readonly<z.input<typeof definitionSchema>>;
-
-export type Subagent = Readonly<z.output<typeof definitionSchema>> & {
-  /** The text of the file that defines it; none for one of the program. */
-  readonly source?: string;
-};
-
-/** Everything its parent has, and a window of its own. */
-export const GENERAL_PURPOSE: Subagent = parseWith(
-  definitionSchema,
-  {
-    name: 'general-purpose',
-    description:
-      'Works on any task of several steps with a context window of its own: research, searches that take many tries, ' +
-      'changes that can be described completely. Only its final answer comes back.',
-    systemPrompt:
-      'You are a subagent: another agent gave you one task and reads only your final answer. Do the whole task, then ' +
-      'answer with what was asked for: findings with paths and lines, what you changed, what is open. You cannot ask back.',
-  },
-  'general-purpose',
-);
+const FILE_KEYS = Object.keys(subagentFileSchema.shape).map(toSnakeCase);
 
 /** Definitions longer than this are not read: they would be system prompts that no window holds. */
 const MAX_BYTES = 100_000;
+/** Steps that a subagent of a file may take unless the program says how many. */
+const MAX_ITERATIONS = 50;
 
 /** What a folder's files are read with. */
 interface LoadOptions {
@@ -106,6 +51,8 @@ interface LoadOptions {
   readonly taken: ReadonlySet<string>;
   /** Names of the models that the program offers. */
   readonly models: readonly string[];
+  /** The most that the program lets a subagent take. */
+  readonly limits?: Pick<AgentSettings, 'maxIterations' | 'maxOutputTokens'>;
 }
 
 /**
@@ -115,7 +62,7 @@ interface LoadOptions {
 export async function loadSubagents(
   workspace: Workspace,
   folder: string,
-  { taken, models }: LoadOptions,
+  { taken, models, limits = {} }: LoadOptions,
 ): Promise<{ readonly subagents: readonly Subagent[]; readonly problems: readonly string[] }> {
   const subagents = new Map<string, Subagent>();
   const problems: string[] = [];
@@ -129,7 +76,13 @@ export async function loadSubagents(
       if (taken.has(name)) throw new Error(`"${name}" is the program's own; name it otherwise`);
       if (subagents.has(name)) throw new Error(`a file before it is named "${name}" too`);
       const isKnown = typeof model !== 'string' || ['inherit', ...models].includes(model);
-      subagents.set(name, isKnown ? subagent : { ...subagent, model: 'inherit' });
+      const { maxIterations = MAX_ITERATIONS, maxOutputTokens } = limits;
+      subagents.set(name, {
+        ...subagent,
+        model: isKnown ? model : 'inherit',
+        maxIterations: Math.min(subagent.maxIterations ?? maxIterations, maxIterations),
+        maxOutputTokens: Math.min(subagent.maxOutputTokens ?? Infinity, maxOutputTokens ?? Infinity),
+      });
       problems.push(...told.map((message) => `${entry.path}: ${message}`));
       if (isKnown) continue;
       const known = models.toSorted().join(', ') || 'none';
@@ -162,8 +115,8 @@ function parseSubagentFile(text: string, path: string) {
   }
   given.system_prompt ??= body;
   const { known, told } = withoutForeignSubagentKeys(given, path, FILE_KEYS);
-  const definition = withReasons('file', () => parseFileConfig(fileSchema, known, path));
-  const subagent: Subagent = { ...definition, without: [], ownTools: [], capabilities: [], source: text };
+  const definition = withReasons('file', () => parseFileConfig(subagentFileSchema, known, path));
+  const subagent: Subagent = { ...definition, without: [], capabilities: [], source: text };
   return { subagent, told };
 }
 
