@@ -20,8 +20,7 @@ import {
 import * as z from 'zod';
 import { HistoryCompaction } from './compaction/compact-history.js';
 import { planMutations } from './history-mutations.js';
-import { type HistoryTransactionArgs, planTransaction } from './history-transaction.js';
-import { toJson } from './item-json.js';
+import { type HistoryTransactionArgs, planTransaction, readTransaction } from './history-transaction.js';
 import { FRAMEWORK, fromStored, toStored } from './stored-item.js';
 
 /** Names the session of a run by the run's context; `undefined` where the SDK asks outside of any run. */
@@ -140,10 +139,9 @@ export class AgentsSession
    * @throws {InvalidInputError} when the id stands for another transaction, or the end of the history is another.
    */
   async applyHistoryTransaction(args: HistoryTransactionArgs, run?: Run): Promise<void> {
-    // Nothing of a getter is read, whose error could quote an item.
-    toJson(args, 'transaction');
+    const read = readTransaction(args);
     const log = this.#log(run);
-    await log.change((history) => planTransaction(args, history, log));
+    await log.change((history) => planTransaction(read, history, log));
   }
 
   /** Replaces function calls in place: what the runner does when a human changed one before approving it. */

@@ -33,6 +33,23 @@ const REMEMBERED = 256;
 type Operations = readonly (readonly [operationId: string, digest: string])[];
 
 /**
+ * Reads what a transaction is, each field once: an error of a getter could quote an item.
+ *
+ * @throws {InvalidInputError} for what cannot be read, or holds what JSON cannot.
+ */
+export function readTransaction(args: HistoryTransactionArgs): HistoryTransactionArgs {
+  let read: HistoryTransactionArgs;
+  try {
+    const { operationId, transaction } = args;
+    read = { operationId, transaction };
+  } catch {
+    throw refusal('', 'cannot be read');
+  }
+  toJson(read.transaction, 'transaction');
+  return read;
+}
+
+/**
  * What a transaction changes, or `undefined` when it has been applied before.
  *
  * @throws {InvalidInputError} when the operation's id stands for another transaction already, or the suffix that is to

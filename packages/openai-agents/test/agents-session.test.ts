@@ -194,7 +194,8 @@ describe.each([
         }) as never,
       )
       .catch(String);
-    expect(message).toContain('transaction.transaction: cannot hold a property that is not plain');
+    expect(message).toContain('cannot be read');
+    expect(message).not.toContain('api-key-secret');
     expect(await open().getItems()).toEqual([user('once')]);
   });
 

@@ -60,7 +60,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
     let failure: () => GenerateResult;
     try {
       const result = await model.doGenerate(recalled(call));
-      if (!isFull(result.finishReason)) return result;
+      if (!isFull(result)) return result;
       failure = () => result;
     } catch (error) {
       if (!isContextOverflow(error)) throw error;
@@ -75,6 +75,7 @@ export function withOverflowRecovery<Model extends AiSdkLanguageModel>(
   async function doStream(call: CallOptions) {
     try {
       const first = await model.doStream(recalled(call));
+      if (first?.stream === undefined) return first;
       const again = async () => {
         const second = await reduced(call);
         return second && (await model.doStream(second)).stream;
@@ -107,13 +108,14 @@ function definitionsOf(tools: CallOptions['tools'] = []): readonly ToolDefinitio
   );
 }
 
-function isFull(reason: FinishReasonLike): boolean {
-  return rawFinishReason(reason) === WINDOW_FULL;
+/** What is no answer at all, as of middleware under test, is none that filled the window. */
+function isFull(answer: { readonly finishReason?: FinishReasonLike } | undefined): boolean {
+  return answer?.finishReason !== undefined && rawFinishReason(answer.finishReason) === WINDOW_FULL;
 }
 
 /** Whether a part may come before an overflow, is one, or is content. */
 function roleOf(part: StreamPart): 'preamble' | 'overflow' | 'content' {
   if (PREAMBLE.includes(part.type)) return 'preamble';
   const failed = part.type === 'error' && isContextOverflow(part.error);
-  return failed || (part.type === 'finish' && isFull(part.finishReason)) ? 'overflow' : 'content';
+  return failed || (part.type === 'finish' && isFull(part)) ? 'overflow' : 'content';
 }

@@ -213,3 +213,13 @@ it('begins a recovered stream once', async () => {
   for await (const part of stream) types.push(part.type);
   expect(types).toEqual(['stream-start', 'text-start', 'text-delta', 'text-end', 'finish']);
 });
+
+it.each([undefined, {}])('passes on an answer that is none: %o', async (nothing) => {
+  const model = new MockLanguageModelV3({
+    doGenerate: (async () => nothing) as never,
+    doStream: (async () => nothing) as never,
+  });
+  const wrapped = withOverflowRecovery(model, createCompactor({ contextWindow: 10_000 }));
+  expect(await wrapped.doGenerate({ prompt: [] })).toBe(nothing);
+  expect(await wrapped.doStream({ prompt: [] })).toBe(nothing);
+});
