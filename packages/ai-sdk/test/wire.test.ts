@@ -1,6 +1,9 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
-import { createCompactor, dropOldest, maskOutputs } from '@x/compaction';
+import { createCompactor, dropOldest, maskOutputs, toolResultEviction } from '@x/compaction';
 import {
   assistantMessage,
   type Compactor,
@@ -9,9 +12,18 @@ import {
   toolResultMessage,
   userMessage,
 } from '@x/core';
-import { generateText, jsonSchema, type ModelMessage, type ToolSet, tool } from 'ai';
-import { describe, expect, it } from 'vitest';
-import { fromAiSdk, prepareStepWith, withOverflowRecovery } from '../src/index.js';
+import { LocalWorkspace } from '@x/core/node';
+import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, type ToolSet, tool } from 'ai';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { evictingTools, fromAiSdk, prepareStepWith, withOverflowRecovery } from '../src/index.js';
+import {
+  anthropicAnswer,
+  anthropicStream,
+  openaiAnswer,
+  openaiStream,
+  openaiText,
+} from './support/answers.js';
+import { collect } from './support/collect.js';
 import { type Answer, modelServer } from './support/model-server.js';
 
 type Json = Record<string, unknown> & { readonly type: string };
@@ -22,6 +34,8 @@ interface Wire {
     url: string,
   ) => Parameters<typeof fromAiSdk>[0] & Parameters<typeof generateText>[0]['model'];
   readonly answer: (content: readonly object[]) => Answer;
+  /** The same answer, streamed. */
+  readonly streamed: (answer: Answer) => Answer;
   readonly refusal: Answer;
   readonly options: Record<string, Record<string, never>>;
   readonly serverTools: (url: string) => ToolSet;
@@ -75,18 +89,8 @@ const ran = {
 
 const anthropic: Wire = {
   model: (url) => createAnthropic({ baseURL: url, apiKey: 'key' })('claude-sonnet-4-5'),
-  answer: (content) => ({
-    json: {
-      type: 'message',
-      id: 'msg_1',
-      role: 'assistant',
-      model: 'claude-sonnet-4-5',
-      content,
-      stop_reason: content.some((block) => (block as Json).type === 'tool_use') ? 'tool_use' : 'end_turn',
-      stop_sequence: null,
-      usage: { input_tokens: 10, output_tokens: 5 },
-    },
-  }),
+  answer: anthropicAnswer,
+  streamed: anthropicStream,
   refusal: {
     status: 400,
     json: { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 9 > 8' } },
@@ -158,14 +162,6 @@ const anthropic: Wire = {
   },
 };
 
-const message = (text: string, more: object = {}) => ({
-  type: 'message',
-  id: 'msg_1',
-  role: 'assistant',
-  status: 'completed',
-  content: [{ type: 'output_text', text, annotations: [] }],
-  ...more,
-});
 const reasoning = {
   type: 'reasoning',
   id: 'rs_1',
@@ -183,19 +179,8 @@ const functionCall = {
 
 const openai: Wire = {
   model: (url) => createOpenAI({ baseURL: url, apiKey: 'key' })('gpt-5'),
-  answer: (output) => ({
-    json: {
-      id: 'resp_1',
-      object: 'response',
-      created_at: 1,
-      model: 'gpt-5',
-      status: 'completed',
-      error: null,
-      incomplete_details: null,
-      output,
-      usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
-    },
-  }),
+  answer: openaiAnswer,
+  streamed: openaiStream,
   refusal: {
     status: 400,
     json: {
@@ -228,17 +213,17 @@ const openai: Wire = {
     ];
   },
   recordings: {
-    text: [message('Hello.')],
-    'a thought and words': [reasoning, message('So.')],
+    text: [openaiText('Hello.')],
+    'a thought and words': [reasoning, openaiText('So.')],
     'a thought and a call': [reasoning, functionCall],
     'words by phases': [
-      message('First.', { phase: 'commentary' }),
-      message('Last.', { id: 'msg_2', phase: 'final_answer' }),
+      openaiText('First.', { phase: 'commentary' }),
+      openaiText('Last.', { id: 'msg_2', phase: 'final_answer' }),
     ],
     'calls at once': [reasoning, functionCall, { ...functionCall, id: 'fc_2', call_id: 'call_2' }],
     'a search': [
       { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } },
-      message('Found.'),
+      openaiText('Found.'),
     ],
   },
 };
@@ -252,16 +237,31 @@ const read = tool({
   }),
 }) as unknown as ToolSet[string];
 
+type How = 'generated' | 'streamed';
+
+/** A call of the SDK, one way or the other. */
+async function call(how: How, request: Parameters<typeof generateText>[0]) {
+  const { stopWhen, prepareStep, ...plain } = request;
+  const steps = { ...(stopWhen ? { stopWhen } : {}), ...(prepareStep ? { prepareStep } : {}) };
+  if (how === 'generated') return await generateText({ ...plain, ...steps, maxRetries: 0 } as typeof request);
+  const result = streamText({ ...plain, ...steps, maxRetries: 0 } as Parameters<typeof streamText>[0]);
+  await result.consumeStream();
+  return { response: await result.response, toolCalls: await result.toolCalls };
+}
+
+const answersOf = ({ streamed }: Wire, how: How, answers: readonly Answer[]) =>
+  how === 'generated' ? answers : answers.map(streamed);
+
 /** What the SDK itself makes of an answer: its messages, with results of calls. */
-async function record({ model, answer, options, serverTools }: Wire, content: readonly object[]) {
-  const server = await modelServer(answer(content));
+async function record(wire: Wire, content: readonly object[], how: How = 'generated') {
+  const { model, answer, options, serverTools } = wire;
+  const server = await modelServer(...answersOf(wire, how, [answer(content)]));
   const tools = { read, ...serverTools(server.url) };
-  const { response, toolCalls } = await generateText({
+  const { response, toolCalls } = await call(how, {
     model: model(server.url),
     tools,
     messages: [{ role: 'user', content: 'Go' }],
     providerOptions: options,
-    maxRetries: 0,
   });
   const own = toolCalls.filter(({ providerExecuted }) => !providerExecuted);
   const results: ModelMessage[] =
@@ -274,33 +274,72 @@ async function record({ model, answer, options, serverTools }: Wire, content: re
               type: 'tool-result',
               toolCallId,
               toolName,
-              output: { type: 'text', value: `${toolCallId} has this content. ${'More of it. '.repeat(40)}` },
+              output: { type: 'text', value: resultOf(toolCallId) },
             })),
           },
         ];
   return [...response.messages, ...results];
 }
 
+const resultOf = (id: string) => `${id} has this content. ${'More of it. '.repeat(40)}`;
+
 /** What the SDK sends of messages, through what is put before the model. */
 async function send(
   wire: Wire,
   messages: ModelMessage[],
-  how: { readonly step?: Compactor; readonly overflow?: Compactor } = {},
+  { step, overflow, how = 'generated' }: { step?: Compactor; overflow?: Compactor; how?: How } = {},
 ): Promise<Record<string, unknown>> {
   const { model, answer, options, serverTools, refusal, recordings } = wire;
-  const answers = [answer(recordings.text ?? []), answer(recordings.text ?? [])];
-  const server = await modelServer(...(how.overflow ? [refusal] : []), ...answers);
+  const last = answersOf(wire, how, [answer(recordings.text ?? [])]);
+  const server = await modelServer(...(overflow ? [refusal] : []), ...last);
   const plain = model(server.url);
-  await generateText({
-    model: how.overflow ? withOverflowRecovery(plain as never, how.overflow) : plain,
+  await call(how, {
+    model: overflow ? withOverflowRecovery(plain as never, overflow) : plain,
     tools: { read, ...serverTools(server.url) },
     messages,
     providerOptions: options,
-    maxRetries: 0,
-    ...(how.step === undefined ? {} : { prepareStep: prepareStepWith(how.step) }),
+    ...(step === undefined ? {} : { prepareStep: prepareStepWith(step) }),
   });
   return server.bodies.at(-1) ?? {};
 }
+
+let directory: string;
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'x-wire-'));
+});
+afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
+
+/** What follows an answer whose calls were made, by tools as they are or by those that evict. */
+async function act(wire: Wire, content: readonly object[], evicts: boolean) {
+  const { model, answer, options, serverTools, recordings } = wire;
+  const server = await modelServer(answer(content), answer(recordings.text ?? []));
+  const execute = async () => 'a line of the file\n'.repeat(5_000);
+  const tools = { ...serverTools(server.url), read: { ...read, execute } } as ToolSet;
+  const given = {
+    workspace: new LocalWorkspace(directory),
+    eviction: toolResultEviction({ maxResultChars: 10_000 }),
+  };
+  const { response } = await generateText({
+    model: model(server.url),
+    tools: (evicts ? evictingTools(tools as never, given) : tools) as ToolSet,
+    messages: [{ role: 'user', content: 'Go' }],
+    stopWhen: stepCountIs(2),
+    providerOptions: options,
+    maxRetries: 0,
+  });
+  if (server.bodies.length > 1) return server.bodies[1] ?? {};
+  return await send(wire, [
+    { role: 'user', content: 'Go' },
+    ...response.messages,
+    { role: 'user', content: 'On' },
+  ]);
+}
+
+/** A request without its long texts. */
+const shortened = (sent: readonly unknown[]) =>
+  JSON.parse(
+    JSON.stringify(sent, (_, value) => (typeof value === 'string' && value.length > 500 ? '…' : value)),
+  );
 
 const small = { contextWindow: 3_000, trigger: { share: 0.5 }, target: 0.3 };
 const reductions: Readonly<Record<string, () => Compactor>> = {
@@ -316,36 +355,44 @@ describe.each([
   describe.each(Object.entries(wire.recordings))('of %s', (_, content) => {
     const later: ModelMessage = { role: 'user', content: 'And now?' };
 
-    it('is what the SDK itself sends, after a trip through our model, a store and back', async () => {
-      const theirs = await send(wire, [
-        { role: 'user', content: 'Go' },
-        ...(await record(wire, content)),
-        later,
-      ]);
-      const server = await modelServer(wire.answer(content), wire.answer(wire.recordings.text ?? []));
-      const providerTools = Object.entries(
-        wire.serverTools(server.url) as Record<string, { id?: string; args?: object }>,
-      ).map(([name, { id, args }]) => ({
-        type: 'provider' as const,
-        name,
-        id: String(id),
-        args,
-      }));
-      const model = fromAiSdk(wire.model(server.url), {
-        providerOptions: wire.options,
-        providerTools,
-      } as never);
-      const tools = [{ name: 'read', description: 'Reads', inputSchema: { type: 'object' } }];
-      const asked = [userMessage('Go')];
-      const { content: blocks } = await model.generate({ messages: asked, tools });
-      const answer = JSON.parse(JSON.stringify(assistantMessage([...blocks]))) as Message;
-      const results = answer.content.flatMap((block: ContentBlock) =>
-        block.type === 'tool_use'
-          ? [toolResultMessage(block, `${block.id} has this content. ${'More of it. '.repeat(40)}`)]
-          : [],
-      );
-      await model.generate({ messages: [...asked, answer, ...results, userMessage('And now?')], tools });
-      expect(wire.sent(server.bodies.at(-1) ?? {})).toEqual(wire.sent(theirs));
+    it.each<How>(['generated', 'streamed'])(
+      'is what the SDK itself sends, %s, after a trip through our model, a store and back',
+      async (how) => {
+        const sdk = [{ role: 'user', content: 'Go' } as const, ...(await record(wire, content, how)), later];
+        const theirs = await send(wire, sdk);
+        const first = answersOf(wire, how, [wire.answer(content)]);
+        const server = await modelServer(...first, wire.answer(wire.recordings.text ?? []));
+        const providerTools = Object.entries(
+          wire.serverTools(server.url) as Record<string, { id?: string; args?: object }>,
+        ).map(([name, { id, args }]) => ({ type: 'provider' as const, name, id: String(id), args }));
+        const model = fromAiSdk(wire.model(server.url), {
+          providerOptions: wire.options,
+          providerTools,
+        } as never);
+        const tools = [{ name: 'read', description: 'Reads', inputSchema: { type: 'object' } }];
+        const asked = { messages: [userMessage('Go')], tools };
+        const { content: blocks } =
+          how === 'streamed' ? (await collect(model.stream?.(asked))).response : await model.generate(asked);
+        const answer = JSON.parse(JSON.stringify(assistantMessage([...blocks]))) as Message;
+        const results = answer.content.flatMap((block: ContentBlock) =>
+          block.type === 'tool_use' ? [toolResultMessage(block, resultOf(block.id))] : [],
+        );
+        await model.generate({
+          messages: [...asked.messages, answer, ...results, userMessage('And now?')],
+          tools,
+        });
+        expect(wire.sent(server.bodies.at(-1) ?? {})).toEqual(wire.sent(theirs));
+      },
+    );
+
+    it('is what the SDK itself sends but for long results of our tools, behind tools that evict them', async () => {
+      const plain = await act(wire, content, false);
+      const evicted = await act(wire, content, true);
+      expect(wire.broken(evicted)).toEqual([]);
+      expect(shortened(wire.sent(evicted))).toEqual(shortened(wire.sent(plain)));
+      const isLong = JSON.stringify(plain).length > 90_000;
+      expect(JSON.stringify(wire.sent(evicted)).includes('read_file')).toBe(isLong);
+      expect(JSON.stringify(evicted).length).toBeLessThan(30_000);
     });
 
     it('is the same byte for byte behind a compactor that has nothing to do', async () => {
@@ -380,9 +427,11 @@ describe.each([
         const reduced = await send(wire, [...turns, later], { step: compactor() });
         expect(JSON.stringify(reduced).length).toBeLessThan(JSON.stringify(whole).length);
         expect(wire.broken(reduced)).toEqual([]);
-        const recovered = await send(wire, [...turns, later], { overflow: compactor() });
-        expect(JSON.stringify(recovered).length).toBeLessThan(JSON.stringify(whole).length);
-        expect(wire.broken(recovered)).toEqual([]);
+        for (const how of ['generated', 'streamed'] as const) {
+          const recovered = await send(wire, [...turns, later], { overflow: compactor(), how });
+          expect(JSON.stringify(recovered).length).toBeLessThan(JSON.stringify(whole).length);
+          expect(wire.broken(recovered)).toEqual([]);
+        }
       },
     );
   });

@@ -9,6 +9,7 @@ import { LocalWorkspace } from '@x/core/node';
 import { generateText, type ModelMessage, stepCountIs, type ToolSet } from 'ai';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { evictingTools, prepareStepWith, withOverflowRecovery } from '../../src/index.js';
+import { anthropicAnswer, openaiAnswer, openaiText } from '../support/answers.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
 let directory: string;
@@ -17,20 +18,8 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, maxRetries: 20 }));
 
-const answered = (content: readonly object[]): Answer => ({
-  json: {
-    type: 'message',
-    id: 'msg_1',
-    role: 'assistant',
-    model: 'claude-sonnet-4-5',
-    content,
-    stop_reason: 'end_turn',
-    stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 5 },
-  },
-});
 const searched = (turn: number) =>
-  answered([
+  anthropicAnswer([
     { type: 'text', text: 'Let me look. ' },
     { type: 'server_tool_use', id: `srvtoolu_${turn}`, name: 'web_search', input: { query: `q${turn}` } },
     {
@@ -118,10 +107,7 @@ describe.each(strategies)('tools that the provider runs, under %s', (_, compacto
 
 it('leaves the results of the provider’s own tools to the provider, however long', async () => {
   const output = [{ stdout: 'line\n'.repeat(40_000), stderr: '', outcome: { type: 'exit', exitCode: 0 } }];
-  const server = await modelServer(
-    { status: 200, json: openaiAnswer([shellCall]) },
-    { json: openaiAnswer([said]) },
-  );
+  const server = await modelServer(openaiAnswer([shellCall]), openaiAnswer([openaiText('Done.')]));
   const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
   const tools = evictingTools(
     { shell: openai.tools.shell({ execute: async () => ({ output }) as never }) },
@@ -146,23 +132,3 @@ const shellCall = {
   status: 'completed',
   action: { commands: ['ls'] },
 };
-const said = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  status: 'completed',
-  content: [{ type: 'output_text', text: 'Done.', annotations: [] }],
-};
-function openaiAnswer(output: readonly object[]) {
-  return {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    model: 'gpt-5',
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    output,
-    usage: { input_tokens: 5, output_tokens: 2, total_tokens: 7 },
-  };
-}

@@ -3,22 +3,11 @@ import { createCompactor } from '@x/compaction';
 import { assistantMessage, CapabilityError, type Message, userMessage } from '@x/core';
 import { expect, it } from 'vitest';
 import { anthropicCompaction, type FromAiSdkOptions, fromAiSdk } from '../../src/index.js';
+import { anthropicAnswer } from '../support/answers.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
 const SUMMARY = 'Built the server. \u2028 "Next": <tests> & \\docs — trailing space ';
 
-const answered = (content: readonly object[], stop_reason: string, usage: object = {}): Answer => ({
-  json: {
-    type: 'message',
-    id: 'msg_1',
-    role: 'assistant',
-    model: 'claude-opus-4-6',
-    content,
-    stop_reason,
-    stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 5, ...usage },
-  },
-});
 /** With every field of the protocol, and one of a later version of it. */
 const BLOCK = {
   type: 'compaction',
@@ -28,12 +17,15 @@ const BLOCK = {
   tool_changes: [{ type: 'tool_addition', tool: { type: 'tool_reference', name: 'run' } }],
   later_field: { a: [1] },
 };
-const COMPACTED = answered([BLOCK], 'compaction', {
-  input_tokens: 0,
-  output_tokens: 0,
-  iterations: [{ type: 'compaction', input_tokens: 61_000, output_tokens: 800 }],
+const COMPACTED = anthropicAnswer([BLOCK], {
+  stop_reason: 'compaction',
+  usage: {
+    input_tokens: 0,
+    output_tokens: 0,
+    iterations: [{ type: 'compaction', input_tokens: 61_000, output_tokens: 800 }],
+  },
 });
-const ANSWERED = answered([{ type: 'text', text: 'Done.' }], 'end_turn');
+const ANSWERED = anthropicAnswer([{ type: 'text', text: 'Done.' }]);
 
 const long = Array.from({ length: 30 }, (_, turn) => [
   userMessage(`Request ${turn}`),
@@ -105,7 +97,10 @@ it('serves the stage native of a compactor, of any length', async () => {
 
 it.each([
   ['the model answers in place of compacting', ANSWERED],
-  ['the block has no content', answered([{ type: 'compaction', content: null }], 'compaction')],
+  [
+    'the block has no content',
+    anthropicAnswer([{ type: 'compaction', content: null }], { stop_reason: 'compaction' }),
+  ],
 ])('fails when %s', async (_, answer) => {
   const { model } = await connect({}, answer);
   await expect(model.compact?.({ messages: long, tools })).rejects.toThrow('holds no compaction item');

@@ -11,6 +11,7 @@ import {
 } from '@x/core';
 import { expect, it } from 'vitest';
 import { fromAiSdk, openaiCompaction } from '../../src/index.js';
+import { openaiAnswer, openaiText } from '../support/answers.js';
 import { collect, rejection } from '../support/collect.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
@@ -35,27 +36,7 @@ const USAGE = {
 const COMPACTED: Answer = {
   json: { id: 'resp_9', object: 'response.compaction', created_at: 1, output: OUTPUT, usage: USAGE },
 };
-const ANSWERED: Answer = {
-  json: {
-    id: 'resp_1',
-    object: 'response',
-    created_at: 1,
-    model: 'gpt-5',
-    status: 'completed',
-    error: null,
-    incomplete_details: null,
-    output: [
-      {
-        id: 'msg_2',
-        type: 'message',
-        role: 'assistant',
-        status: 'completed',
-        content: [{ type: 'output_text', text: 'Sunny.', annotations: [] }],
-      },
-    ],
-    usage: USAGE,
-  },
-};
+const ANSWERED = openaiAnswer([openaiText('Sunny.', { id: 'msg_2' })], { usage: USAGE });
 const STREAMED: Answer = {
   events: [
     { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'gpt-5' } },

@@ -12,6 +12,7 @@ import {
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { type FromAiSdkOptions, fromAiSdk } from '../../src/index.js';
+import { anthropicAnswer } from '../support/answers.js';
 import { collect, rejection } from '../support/collect.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
@@ -35,19 +36,6 @@ const request = (messages: readonly Message[] = [userMessage('Weather in Bern?')
   system: 'Be brief.',
   messages,
   tools: [weather],
-});
-
-const message = (content: readonly object[], stop_reason = 'end_turn', usage: object = {}) => ({
-  json: {
-    type: 'message',
-    id: 'msg_1',
-    role: 'assistant',
-    model: 'claude-sonnet-4-5',
-    content,
-    stop_reason,
-    stop_sequence: null,
-    usage: { input_tokens: 10, output_tokens: 5, ...usage },
-  },
 });
 
 const event = (data: { readonly type: string; readonly [key: string]: unknown }) =>
@@ -109,23 +97,25 @@ describe('Anthropic', () => {
   it.each([
     [
       'generate',
-      message(
+      anthropicAnswer(
         [
           { type: 'thinking', thinking: 'Weather, then.', signature: SIGNATURE },
           { type: 'text', text: 'Looking.' },
           toolUse,
         ],
-        'tool_use',
         {
-          cache_read_input_tokens: 90,
-          cache_creation_input_tokens: 7,
-          output_tokens: 40,
+          usage: {
+            input_tokens: 10,
+            output_tokens: 40,
+            cache_read_input_tokens: 90,
+            cache_creation_input_tokens: 7,
+          },
         },
       ),
     ],
     ['stream', { events: streamed }],
   ])('gives signed thinking back byte for byte after %s', async (how, answer) => {
-    const { server, model } = await connect({}, answer, message([{ type: 'text', text: 'Sunny.' }]));
+    const { server, model } = await connect({}, answer, anthropicAnswer([{ type: 'text', text: 'Sunny.' }]));
     const user = userMessage('Weather in Bern?');
     const first =
       how === 'stream'
@@ -173,12 +163,12 @@ describe('Anthropic', () => {
   it('keeps redacted thinking and compactions', async () => {
     const { server, model } = await connect(
       {},
-      message([
+      anthropicAnswer([
         { type: 'redacted_thinking', data: SIGNATURE },
         { type: 'compaction', content: 'All of the past' },
         { type: 'text', text: 'Go on.' },
       ]),
-      message([{ type: 'text', text: 'ok' }]),
+      anthropicAnswer([{ type: 'text', text: 'ok' }]),
     );
     const { content } = await model.generate(request());
     await model.generate(request([userMessage('Hi'), assistantMessage(content), userMessage('On')]));
@@ -216,8 +206,8 @@ describe('Anthropic', () => {
           { type: 'provider', id: 'anthropic.web_search_20250305', name: 'web_search', args: {} },
         ],
       },
-      message([search, result, { type: 'text', text: 'Sunny.' }]),
-      message([{ type: 'text', text: 'ok' }]),
+      anthropicAnswer([search, result, { type: 'text', text: 'Sunny.' }]),
+      anthropicAnswer([{ type: 'text', text: 'ok' }]),
     );
     const { content, finishReason } = await model.generate(request());
     expect(finishReason).toBe('stop');
@@ -241,7 +231,7 @@ describe('Anthropic', () => {
         providerOptions: { anthropic: { cacheControl: { type: 'ephemeral' } } },
         headers: { 'x-team': 'seven' },
       },
-      message([{ type: 'text', text: 'ok' }]),
+      anthropicAnswer([{ type: 'text', text: 'ok' }]),
     );
     const call = { ...toolUse, type: 'tool_use' as const };
     const shot = toolResultMessage(call, [
@@ -283,8 +273,10 @@ describe('Anthropic', () => {
       {},
       { status: 400, json: tooLong },
       { status: 413, json: tooLarge },
-      message([{ type: 'text', text: 'Half of an' }], 'model_context_window_exceeded'),
-      message([{ type: 'text', text: 'Half of an' }], 'max_tokens'),
+      anthropicAnswer([{ type: 'text', text: 'Half of an' }], {
+        stop_reason: 'model_context_window_exceeded',
+      }),
+      anthropicAnswer([{ type: 'text', text: 'Half of an' }], { stop_reason: 'max_tokens' }),
     );
     for (let attempt = 0; attempt < 3; attempt++) {
       expect(ContextOverflowError.isInstance(await rejection(model.generate(request())))).toBe(true);

@@ -8,6 +8,7 @@ import {
 } from '@x/core';
 import { describe, expect, it } from 'vitest';
 import { fromAiSdk } from '../../src/index.js';
+import { openaiAnswer, openaiText } from '../support/answers.js';
 import { collect, rejection } from '../support/collect.js';
 import { type Answer, modelServer } from '../support/model-server.js';
 
@@ -42,24 +43,8 @@ const usage = {
   output_tokens_details: { reasoning_tokens: 12 },
   total_tokens: 70,
 };
-const answered = (output: readonly object[]) => ({
-  id: 'resp_1',
-  object: 'response',
-  created_at: 1,
-  model: 'gpt-5',
-  status: 'completed',
-  error: null,
-  incomplete_details: null,
-  output,
-  usage,
-});
-const text = {
-  id: 'msg_1',
-  type: 'message',
-  role: 'assistant',
-  status: 'completed',
-  content: [{ type: 'output_text', text: 'Sunny.', annotations: [] }],
-};
+const answered = (output: readonly object[]) => openaiAnswer(output, { usage });
+const text = openaiText('Sunny.');
 
 const streamed = [
   { type: 'response.created', response: { id: 'resp_1', created_at: 1, model: 'gpt-5' } },
@@ -86,15 +71,15 @@ const streamed = [
   { type: 'response.function_call_arguments.delta', item_id: 'fc_1', output_index: 1, delta: '{"city":' },
   { type: 'response.function_call_arguments.delta', item_id: 'fc_1', output_index: 1, delta: '"Bern"}' },
   { type: 'response.output_item.done', output_index: 1, item: functionCall },
-  { type: 'response.completed', response: { ...answered([]), output: undefined } },
+  { type: 'response.completed', response: { ...(answered([]).json as object), output: undefined } },
 ];
 
 describe('OpenAI Responses', () => {
   it.each([
-    ['generate', { json: answered([reasoning, functionCall]) }],
+    ['generate', answered([reasoning, functionCall])],
     ['stream', { events: streamed }],
   ])('gives encrypted reasoning back byte for byte after %s', async (how, answer) => {
-    const { server, model } = await connect(answer, { json: answered([text]) });
+    const { server, model } = await connect(answer, answered([text]));
     const user = userMessage('Weather in Bern?');
     const request = { messages: [user], tools: [weather] };
     const first =
@@ -191,7 +176,7 @@ describe('OpenAI Responses', () => {
   ])(
     'takes the text that a tool answered to a call of %s in the provider’s own form',
     async (name, tool, call, output) => {
-      const server = await modelServer({ json: answered([call]) }, { json: answered([text]) });
+      const server = await modelServer(answered([call]), answered([text]));
       const openai = createOpenAI({ baseURL: server.url, apiKey: 'key' });
       const model = fromAiSdk(openai('gpt-5'), { providerTools: [tool] });
       const asked = [userMessage('Look')];
