@@ -10,7 +10,8 @@ import { fileURLToPath } from 'node:url';
 const VERSIONS = {
   5: {
     packages: ['ai@5.0.277', '@ai-sdk/anthropic@2.0.112', '@ai-sdk/openai@2.0.130'],
-    tests: ['test/wire.test.ts', 'test/agent/dialect.test.ts'],
+    // Its tools word what the model sees at once: `evictingTools` is for version 6 and later.
+    tests: ['test/wire.test.ts', 'test/agent/dialect.test.ts', '-t', '^(?!.*that evict them)'],
   },
   7: {
     packages: ['ai@7.0.173', '@ai-sdk/anthropic@4.0.105', '@ai-sdk/openai@4.0.77'],
