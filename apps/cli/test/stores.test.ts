@@ -241,22 +241,36 @@ it('says why Redis cannot be used', async () => {
   ).rejects.toThrow('ECONNREFUSED');
 });
 
+async function idsOf(log: WorkspaceSessionLog): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for await (const { id } of log.read()) ids.push(id);
+  return ids;
+}
+
 it('sessions are copied, exported and imported, and none is overwritten', async () => {
   const key = SessionKey.of({ userId: 'alice', sessionId: 's' });
   const { store, close } = await openStore({ workspace: directory }, { readOnly: false, createTables: true });
   const session = await openSession(store, key);
   session.state.contextMutable().push(userMessage('Hello'));
   await session.commit();
-  const [copy, imported, file] = ['copy.db', 'imported.db', 's.jsonl'].map((name) =>
+  const [copy, imported, file, elsewhere] = ['copy.db', 'imported.db', 's.jsonl', 'elsewhere'].map((name) =>
     join(directory, name),
-  ) as [string, string, string];
+  ) as [string, string, string, string];
+  const logOf = (workspace: string) => new WorkspaceSessionLog(storageOf(new LocalWorkspace(workspace)), key);
+  await logOf(directory).append([userMessage('compacted away'), ...session.state.context]);
+  mkdirSync(elsewhere);
   expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 1; 0 were there already.\n');
   expect(await inProcess(['copy', '-w', directory, '--to', copy])).toBe('Copied 0; 1 were there already.\n');
   writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
-  expect(await inProcess(['import', file, '--sqlite', imported])).toBe(`Imported ${key}.\n`);
-  await expect(inProcess(['import', file, '--sqlite', imported])).rejects.toMatchObject({
-    code: 'session_conflict',
-  });
+  const to = ['--sqlite', imported, '-w', elsewhere];
+  expect(await inProcess(['import', file, ...to])).toBe(`Imported ${key}.\n`);
+  const [before, after] = await Promise.all([directory, elsewhere].map((at) => idsOf(logOf(at))));
+  expect(after).toEqual(before);
+  expect(after).toHaveLength(2);
+  await logOf(directory).append([userMessage('later')]);
+  writeFileSync(file, await inProcess(['export', 's', '-u', 'alice', '-w', directory]));
+  await expect(inProcess(['import', file, ...to])).rejects.toMatchObject({ code: 'session_conflict' });
+  expect(await idsOf(logOf(elsewhere))).toEqual(after);
   await expect(inProcess(['copy', '-w', directory, '--to', imported])).rejects.toThrow('other sessions');
   for (const sqlite of [copy, imported]) {
     const opened = await openStore({ sqlite, workspace: directory }, { readOnly: true });

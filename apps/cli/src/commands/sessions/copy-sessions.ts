@@ -1,6 +1,7 @@
-import { AgentState, copyStore, operationId, SessionKey } from '@x/core';
+import { AgentState, copyStore, type Message, operationId, SessionKey } from '@x/core';
+import { WorkspaceSessionLog } from '@x/core/node';
 import { command, positive, UsageError } from '../../command.js';
-import { identityOptions, scopeOf } from '../../identity-options.js';
+import { identityOptions, openWorkspace, scopeOf } from '../../identity-options.js';
 import {
   namesStore,
   openBrought,
@@ -67,18 +68,24 @@ export const importSession = command({
   name: 'sessions import',
   takes: 'FILE',
   options: { ...storeOptions, ...identityOptions },
-  summary: 'Stores the session of an exported file, - for standard input; one that is there already stays.',
+  summary:
+    'Stores the session of an exported file, and its log in the workspace; - for standard input. A session that is there already stays.',
   examples: ['x sessions import s-001.jsonl --redis redis://localhost'],
   async run({ values, positionals: [file = ''], output }) {
-    const [first = ''] = (await readInput(file)).split('\n', 1);
+    const [first = '', ...lines] = (await readInput(file)).trimEnd().split('\n');
     const { type, key: parts, state } = parsed(first) as Record<string, unknown>;
     if (type !== 'state') throw new UsageError(`${file} does not begin as x sessions export writes it.`);
     const key = SessionKey.of(parts as Parameters<typeof SessionKey.of>[0]);
     const whole = AgentState.fromJSON(state);
+    const logged = lines.map((line) => (parsed(line) as { readonly message: Message }).message);
     const change = { operation: operationId(), expected: undefined, keep: 0 };
-    await withStore(values, { readOnly: false, createTables: true }, (store) =>
-      store.commit(key, { ...change, head: whole.head(), append: whole.context }),
-    );
+    await withStore(values, { readOnly: false, createTables: true }, async (store) => {
+      // The log goes first, as in a call; not beside a session that is another one.
+      if (logged.length > 0 && (await store.load(key, { last: 0 })) === undefined) {
+        await new WorkspaceSessionLog(openWorkspace(values), key).append(logged);
+      }
+      await store.commit(key, { ...change, head: whole.head(), append: whole.context });
+    });
     output.write(`Imported ${key}.\n`);
   },
 });
