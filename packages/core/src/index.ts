@@ -139,7 +139,7 @@ export {
 export type { SecretPattern } from './redaction/secret-patterns.js';
 export { type CopyOptions, type CopyReport, copyStore } from './sessions/copy-store.js';
 export { type DriverFailure, databaseAttempts } from './sessions/database-attempts.js';
-export { decodeSession, type EncodedSession } from './sessions/decode-session.js';
+export { decodeSession, type EncodedSession, sessionDamaged } from './sessions/decode-session.js';
 export { deleteOlderThan, type RetentionOptions } from './sessions/delete-older-than.js';
 export { sessionPrefix } from './sessions/files/session-files.js';
 export { InMemorySession } from './sessions/in-memory-session.js';
@@ -182,8 +182,11 @@ export {
   keepRefused,
   lastOf,
   leaseLost,
+  leaseTime,
   operationId,
   remember,
+  retentionOf,
+  storeUnavailable,
   tokenOf,
 } from './sessions/store-rules.js';
 export { StreamLog, type StreamLogOptions } from './sessions/stream-log.js';

@@ -1,8 +1,7 @@
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import type { Write } from './apply-change.js';
 import { execute } from './execute.js';
-import { hashKey } from './hash-key.js';
-import { fromToken, REMEMBER } from './statements.js';
+import { fromToken, hashKey, REMEMBER } from './statements.js';
 
 /** Servers without procedures say so in different ways: a syntax error, an unknown one, not supported. */
 const NO_PROCEDURES = [1064, 1105, 1235];

@@ -1,11 +1,13 @@
-import { checkCommit, type SessionChange, type SessionKey } from '@x/core';
-import type { PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
-import { chunkRows } from './chunk-rows.js';
+import { checkCommit, type SessionChange, type SessionKey, SessionStoreError } from '@x/core';
+import type { Pool, PoolConnection, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import { execute } from './execute.js';
-import { hashKey, hashPart } from './hash-key.js';
-import { EARLIER_BYTES, SCOPE_COLUMNS, type Statements, toToken } from './statements.js';
+import { EARLIER_BYTES, hashKey, hashPart, SCOPE_COLUMNS, type Statements, toToken } from './statements.js';
+import { attempt } from './store-error.js';
 
 const DUPLICATE_ENTRY = 1062;
+const MAX_ROWS = 64;
+/** Servers take packets of 4 MB at least by default; a single row that is larger goes alone. */
+const MAX_BYTES = 1 << 20;
 
 /** A change as it is written. */
 export interface Write {
@@ -131,4 +133,55 @@ async function addMessages(
 
 function sizeOf(rows: readonly Buffer[]): number {
   return rows.reduce((sum, { length }) => sum + length, 0);
+}
+
+/**
+ * Cuts rows into inserts of bounded size. The numbers of rows are few (1 to 8, 16, 32, 64): a prepared statement stays
+ * in the server for each of them.
+ */
+function* chunkRows(rows: readonly Buffer[]): Iterable<readonly Buffer[]> {
+  let start = 0;
+  while (start < rows.length) {
+    let count = 0;
+    for (let bytes = 0; count < MAX_ROWS && start + count < rows.length; count++) {
+      bytes += rows[start + count]?.length ?? 0;
+      if (count > 0 && bytes > MAX_BYTES) break;
+    }
+    if (count > 8) count = 2 ** Math.floor(Math.log2(count));
+    yield rows.slice(start, start + count);
+    start += count;
+  }
+}
+
+/** What servers take at least, as they come: nobody needs to be asked about less. */
+const UNQUESTIONED = 1 << 20;
+/** What goes with the largest value in a packet; a chunk of rows beside it is smaller than it or goes alone. */
+const OVERHEAD = 64 << 10;
+
+interface LimitRow extends RowDataPacket {
+  readonly bytes: number | string;
+}
+
+/**
+ * Refuses what the server would refuse by closing the connection, without a word of the reason in most cases.
+ *
+ * @throws {SessionStoreError} `session_unavailable` with the remedy.
+ */
+export async function checkPacketLimit(
+  pool: Pool,
+  key: SessionKey,
+  values: readonly Buffer[],
+): Promise<void> {
+  const largest = values.reduce((most, { length }) => Math.max(most, length), 0);
+  if (largest <= UNQUESTIONED - OVERHEAD) return;
+  const sql = 'SELECT @@max_allowed_packet AS bytes';
+  const [row] = await attempt(key, () => execute<LimitRow[]>(pool, sql, []));
+  if (largest + OVERHEAD <= Number(row?.bytes)) return;
+  throw new SessionStoreError(
+    'session_unavailable',
+    `Session ${key} has a message or head of ${largest} bytes, more than the server's max_allowed_packet of ${row?.bytes} ` +
+      `allows; nothing was written. Set max_allowed_packet to ${2 * largest} bytes or more, or keep large tool results ` +
+      'out of the context.',
+    { sessionKey: key.toString() },
+  );
 }

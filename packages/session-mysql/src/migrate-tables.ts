@@ -1,7 +1,7 @@
 import { SessionStoreError } from '@x/core';
 import type { Pool, PoolConnection, RowDataPacket } from 'mysql2/promise';
 import { createAppendProcedure } from './append-procedure.js';
-import { checkPool } from './check-pool.js';
+import { checkPool } from './execute.js';
 import { migrations } from './migrations.js';
 
 /** The column or the index is there already, or gone already. */

@@ -6,10 +6,12 @@ import {
   type ListOptions,
   type LoadOptions,
   leaseLost,
+  leaseTime,
   listedSession,
   listPages,
   operationId,
   parseWith,
+  retentionOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -21,13 +23,19 @@ import {
 import type { Pool, QueryResult, ResultSetHeader, RowDataPacket } from 'mysql2/promise';
 import * as z from 'zod';
 import { AppendProcedure } from './append-procedure.js';
-import { applyChange } from './apply-change.js';
+import { applyChange, checkPacketLimit } from './apply-change.js';
 import { deleteOlderThan } from './delete-older-than.js';
 import { execute, executeArrays, inTransaction } from './execute.js';
-import { hashKey, hashPart } from './hash-key.js';
 import { migrateTables } from './migrate-tables.js';
-import { checkPacketLimit } from './packet-limit.js';
-import { fromToken, SCOPE_COLUMNS, type Statements, statementsFor, toToken } from './statements.js';
+import {
+  fromToken,
+  hashKey,
+  hashPart,
+  SCOPE_COLUMNS,
+  type Statements,
+  statementsFor,
+  toToken,
+} from './statements.js';
 import { attempt } from './store-error.js';
 
 const optionsSchema = z.strictObject({
@@ -48,18 +56,6 @@ export interface MysqlSessionOptions {
   /** Name of the sessions' table; those beside it begin with the same name. Default `agent_sessions`. */
   readonly table?: string | undefined;
 }
-
-const leaseSchema = z.strictObject({
-  /** At most what a timer can wait for that renews it. */
-  ttlMs: z
-    .int()
-    .min(1)
-    .max(2 ** 31 - 1),
-});
-const retentionSchema = z.strictObject({
-  olderThan: z.date(),
-  limit: z.int().min(0).optional(),
-});
 
 /**
  * A row that the load statement answers. The session's own has seq -1, its head as body, and in one text what else there
@@ -160,13 +156,8 @@ export class MysqlSession implements SessionStore {
     readonly olderThan: Date;
     readonly limit?: number | undefined;
   }): Promise<number> {
-    const { olderThan, limit } = parseWith(retentionSchema, options, 'deleteOlderThan options');
-    return deleteOlderThan(
-      this.#pool,
-      this.#statements,
-      sqlTime(olderThan),
-      limit ?? Number.POSITIVE_INFINITY,
-    );
+    const { olderThan, limit } = retentionOf(options);
+    return deleteOlderThan(this.#pool, this.#statements, sqlTime(olderThan), limit);
   }
 
   async isLeased(key: SessionKey): Promise<boolean> {
@@ -182,7 +173,7 @@ export class MysqlSession implements SessionStore {
    * @see Kleppmann, "How to do distributed locking" (2016), for the fence.
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const ttlMs = leaseTime(options);
     // Names this grant, so that an attempt that follows a lost reply knows its own.
     const holder = fromToken(operationId());
     const hash = hashKey(key);

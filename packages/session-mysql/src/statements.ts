@@ -1,4 +1,5 @@
-import type { SessionScope } from '@x/core';
+import { createHash } from 'node:crypto';
+import { checkKey, encodeSegment, type SessionKey, type SessionScope } from '@x/core';
 
 const iso = (column: string) => `DATE_FORMAT(${column}, '%Y-%m-%dT%H:%i:%s.%fZ')`;
 
@@ -93,6 +94,17 @@ export function statementsFor(table: string) {
       `DELETE FROM ${messages} WHERE session_id IN (${places(sessionCount)})`,
     deleteSessions: (sessionCount: number) => `DELETE FROM ${sessions} WHERE id IN (${places(sessionCount)})`,
   };
+}
+
+/** What a session is found by. */
+export function hashKey(key: SessionKey): Buffer {
+  return createHash('sha256').update(checkKey(key).toString()).digest();
+}
+
+/** What sessions are listed by; `null` for a part that is absent. Encoded first: UTF-8 has no lone surrogates. */
+export function hashPart(part: string | undefined): Buffer | null {
+  if (part === undefined) return null;
+  return createHash('sha256').update(encodeSegment(part)).digest().subarray(0, 16);
 }
 
 /** The token of a row's operation. */

@@ -9,10 +9,12 @@ import {
   type ListOptions,
   type LoadOptions,
   leaseLost,
+  leaseTime,
   listedSession,
   listPages,
   operationId,
   parseWith,
+  retentionOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -38,8 +40,6 @@ const optionsSchema = z.strictObject({
     .default('agent_sessions'),
   ttlSeconds: z.int().min(0).default(0),
 });
-const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
-const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
 
 /** Options of a `PostgresSession`. */
 export interface PostgresSessionOptions {
@@ -166,8 +166,7 @@ export class PostgresSession implements SessionStore {
     readonly olderThan: Date;
     readonly limit?: number | undefined;
   }): Promise<number> {
-    const parsed = parseWith(retentionSchema, options, 'deleteOlderThan options');
-    const { olderThan, limit = Number.MAX_SAFE_INTEGER } = parsed;
+    const { olderThan, limit } = retentionOf(options);
     const { old, holdLeases, deleteOld, forgetLeases } = this.#statements;
     for (let deleted = 0; ; ) {
       const { rows } = await this.#run(undefined, old, [olderThan, Math.min(PAGE, limit - deleted)]);
@@ -218,7 +217,7 @@ export class PostgresSession implements SessionStore {
    * @throws {InvalidInputError} when `ttlMs` is no positive whole number.
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const ttlMs = leaseTime(options);
     const hash = hashOf(`${checkKey(key)}`);
     const holder = operationId();
     const { rows } = await this.#run(key, this.#statements.lease, [hash, holder, ttlMs]);

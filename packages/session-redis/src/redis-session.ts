@@ -11,6 +11,7 @@ import {
   type ListPosition,
   type LoadOptions,
   leaseLost,
+  leaseTime,
   listedSession,
   listPages,
   parseWith,
@@ -21,6 +22,7 @@ import {
   type SessionScope,
   type SessionStore,
   type StoredSession,
+  sessionDamaged,
 } from '@x/core';
 import * as z from 'zod';
 import { warnOfEviction } from './eviction-warning.js';
@@ -34,15 +36,13 @@ import { leasedScript } from './scripts/lease.js';
 import { runScript, whileSlotMoves } from './scripts/run-script.js';
 import type { Script } from './scripts/script.js';
 import { deleteScript, forgetScript, loadScript } from './scripts/sessions.js';
-import { asStoreError, corrupt, newer } from './store-error.js';
+import { asStoreError, newer } from './store-error.js';
 
 const optionsSchema = z.strictObject({
   client: clientSchema,
   keyPrefix: keyPrefixSchema,
   ttlSeconds: z.int().min(0).default(0),
 });
-
-const leaseSchema = z.strictObject({ ttlMs: z.int().positive() });
 
 /** Options of a `RedisSession`. */
 export interface RedisSessionOptions {
@@ -167,7 +167,7 @@ export class RedisSession implements SessionStore {
    * @throws {SessionStoreError} when Redis cannot be reached.
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const ttlMs = leaseTime(options);
     const keys = this.#keysOf(key);
     return grantLease(this.#client, { key, keys, ttlMs, lifetime: this.#lifetime });
   }
@@ -250,6 +250,6 @@ function refusal(key: SessionKey, change: SessionChange, outcome: string | undef
     case 'newer':
       return newer(key, number);
     default:
-      return corrupt(key, 'its messages are not those that its version has');
+      return sessionDamaged(key, 'Redis', 'its messages are not those that its version has');
   }
 }

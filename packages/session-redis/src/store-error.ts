@@ -1,12 +1,11 @@
-import { errorText, type SessionKey, SessionStoreError, XError } from '@x/core';
-
-export function corrupt(key: SessionKey, what: string, cause?: unknown): SessionStoreError {
-  return new SessionStoreError(
-    'session_corrupt',
-    `Session ${key} is damaged in Redis: ${what}. It was left as it is; restore it from a backup or delete it.`,
-    { sessionKey: key.toString(), cause },
-  );
-}
+import {
+  errorText,
+  type SessionKey,
+  SessionStoreError,
+  sessionDamaged,
+  storeUnavailable,
+  XError,
+} from '@x/core';
 
 export function newer(key: SessionKey, format: number): SessionStoreError {
   return new SessionStoreError(
@@ -27,20 +26,9 @@ export async function asStoreError<T>(key: SessionKey | undefined, task: () => P
     return await task();
   } catch (error) {
     if (XError.isInstance(error)) throw error;
-    const reason = errorText(error).replace(/\.+$/, '');
-    if (key && reason.startsWith('WRONGTYPE')) throw corrupt(key, 'a key of it holds another type', error);
-    const outcome = REFUSED.test(reason) ? 'none' : 'unknown';
-    const [what, consequence] =
-      outcome === 'none'
-        ? ['Redis refused', 'Nothing was written.']
-        : [
-            'Redis could not be reached',
-            'A commit that failed this way may have been applied: send it again.',
-          ];
-    throw new SessionStoreError('session_unavailable', `${what}: ${reason}. ${consequence}`, {
-      ...(key && { sessionKey: key.toString() }),
-      cause: error,
-      outcome,
-    });
+    const reason = errorText(error);
+    if (key && reason.startsWith('WRONGTYPE'))
+      throw sessionDamaged(key, 'Redis', 'a key of it holds another type', error);
+    throw storeUnavailable('Redis', error, REFUSED.test(reason) ? 'none' : 'unknown', key);
   }
 }

@@ -14,10 +14,12 @@ import {
   type ListPosition,
   type LoadOptions,
   leaseLost,
+  leaseTime,
   listedSession,
   listPages,
   parseWith,
   remember,
+  retentionOf,
   type SessionChange,
   type SessionInfo,
   type SessionKey,
@@ -39,8 +41,6 @@ const optionsSchema = z.strictObject({
   lockTimeoutMs: z.number().nonnegative().default(10_000),
   clock: z.custom<Clock>().default(systemClock),
 });
-const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
-const retentionSchema = z.strictObject({ olderThan: z.date(), limit: z.int().min(0).optional() });
 
 /** Options of a `SqliteSession`. */
 export interface SqliteSessionOptions {
@@ -195,11 +195,7 @@ export class SqliteSession implements SessionStore {
     readonly olderThan: Date;
     readonly limit?: number | undefined;
   }): Promise<number> {
-    const { olderThan, limit = Number.MAX_SAFE_INTEGER } = parseWith(
-      retentionSchema,
-      options,
-      'deleteOlderThan options',
-    );
+    const { olderThan, limit } = retentionOf(options);
     let deleted = 0;
     for (;;) {
       const page = Math.min(PAGE, limit - deleted);
@@ -243,7 +239,7 @@ export class SqliteSession implements SessionStore {
    * @throws {InvalidInputError} when `ttlMs` is no positive number.
    */
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const ttlMs = leaseTime(options);
     const holder = randomUUID();
     const fence = await this.#transaction(key, 'immediate', () => {
       const now = this.#clock.now();

@@ -2,6 +2,7 @@ import { SessionStoreError } from '../errors/session-errors.js';
 import { XError } from '../errors/x-error.js';
 import { systemClock } from '../lib/clock.js';
 import type { SessionKey } from './session-key.js';
+import { storeUnavailable } from './store-rules.js';
 
 /** What the error of a driver says of the statement that failed. */
 export interface DriverFailure {
@@ -35,8 +36,8 @@ export function databaseAttempts(
         if (XError.isInstance(error)) throw error;
         const { isTransient, isRefused, isUnmigrated } = judge(error as Error);
         if (!isRefused) outcome = 'unknown';
-        if (!isTransient || number === ATTEMPTS)
-          throw unavailable(key, error as Error, outcome, isUnmigrated);
+        if (isUnmigrated) throw unmigrated(error as Error, outcome);
+        if (!isTransient || number === ATTEMPTS) throw storeUnavailable('The database', error, outcome, key);
         // With jitter, so that those who met once do not meet again.
         await systemClock.sleep(Math.random() * FIRST_PAUSE_MS * 2 ** (number - 1));
       }
@@ -44,22 +45,7 @@ export function databaseAttempts(
   };
 }
 
-function unavailable(
-  key: SessionKey | undefined,
-  cause: Error,
-  outcome: 'none' | 'unknown',
-  isUnmigrated: boolean,
-): SessionStoreError {
-  const { message } = cause;
-  const text = isUnmigrated
-    ? `The tables are missing or of an older release (${message}): call migrate() once before the first use.`
-    : outcome === 'none'
-      ? `The database refused: ${message}. Nothing was written.`
-      : `The database could not be reached: ${message}. A commit that failed this way may have been applied: send it again.`;
-  const sessionKey = key?.toString();
-  return new SessionStoreError('session_unavailable', text, {
-    ...(sessionKey && { sessionKey }),
-    cause,
-    outcome,
-  });
+function unmigrated(cause: Error, outcome: 'none' | 'unknown'): SessionStoreError {
+  const text = `The tables are missing or of an older release (${cause.message}): call migrate() once before the first use.`;
+  return new SessionStoreError('session_unavailable', text, { cause, outcome });
 }

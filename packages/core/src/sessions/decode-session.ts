@@ -15,6 +15,20 @@ export interface EncodedSession {
   readonly updatedAt: Date;
 }
 
+/** Makes the error for a session that lacks a part. */
+export function sessionDamaged(
+  key: SessionKey,
+  backend: string,
+  what: string,
+  cause?: unknown,
+): SessionStoreError {
+  return new SessionStoreError(
+    'session_corrupt',
+    `Session ${key} is damaged in ${backend}: ${what}. It was left as it is; restore it from a backup or delete it.`,
+    { sessionKey: key.toString(), cause },
+  );
+}
+
 /**
  * Reads a session out of a database. A message that cannot be read becomes a placeholder: {@link readMessages}.
  *
@@ -22,12 +36,7 @@ export interface EncodedSession {
  * @throws {SessionStoreError} `session_corrupt` when its head is no JSON object, or a message is missing.
  */
 export function decodeSession(key: SessionKey, backend: string, encoded: EncodedSession): StoredSession {
-  const corrupt = (what: string, cause?: unknown) =>
-    new SessionStoreError(
-      'session_corrupt',
-      `Session ${key} is damaged in ${backend}: ${what}. It was left as it is; restore it from a backup or delete it.`,
-      { sessionKey: key.toString(), cause },
-    );
+  const corrupt = (what: string, cause?: unknown) => sessionDamaged(key, backend, what, cause);
   const { token, version, count, messages, updatedAt } = encoded;
   if (!Number.isInteger(version) || Number.isNaN(updatedAt.getTime()))
     throw corrupt('a part of it is missing');

@@ -1,5 +1,3 @@
-import * as z from 'zod';
-import { parseWith } from '../config/parse.js';
 import { type Clock, systemClock } from '../lib/clock.js';
 import type { JsonObject } from '../lib/json.js';
 import { vouchFor } from '../messages/check-messages.js';
@@ -15,9 +13,7 @@ import type {
   SessionStore,
   StoredSession,
 } from './session-store.js';
-import { checkChange, checkCommit, lastOf, leaseLost, remember, tokenOf } from './store-rules.js';
-
-const leaseSchema = z.strictObject({ ttlMs: z.number().positive() });
+import { checkChange, checkCommit, lastOf, leaseLost, leaseTime, remember, tokenOf } from './store-rules.js';
 
 interface Entry {
   readonly version: number;
@@ -114,7 +110,7 @@ export class InMemorySession implements SessionStore {
   }
 
   async lease(key: SessionKey, options: { readonly ttlMs: number }): Promise<SessionLease | undefined> {
-    const { ttlMs } = parseWith(leaseSchema, options, 'lease options');
+    const ttlMs = leaseTime(options);
     const id = checkKey(key).toString();
     if (this.#isLeased(id)) return undefined;
     const fence = ++this.#lastFence;

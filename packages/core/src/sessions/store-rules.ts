@@ -1,10 +1,11 @@
 import * as z from 'zod';
 import { parseWith } from '../config/parse.js';
 import { InvalidInputError } from '../errors/invalid-input-error.js';
-import { SessionConflictError, SessionLeaseError } from '../errors/session-errors.js';
+import { SessionConflictError, SessionLeaseError, SessionStoreError } from '../errors/session-errors.js';
 import { base64url } from '../lib/base64.js';
 import { jsonFault } from '../lib/json.js';
 import { jsonObjectSchema } from '../lib/json-schemas.js';
+import { errorText } from '../lib/text.js';
 import { checkMessages } from '../messages/check-messages.js';
 import type { SessionKey } from './session-key.js';
 import type { SessionChange } from './session-store.js';
@@ -23,6 +24,31 @@ const changeSchema = z.object({
   append: z.array(z.unknown()),
   fence: z.number().optional(),
 });
+
+/** No longer than a timer can wait that renews it. */
+const leaseSchema = z.strictObject({ ttlMs: z.int().min(1).max(0x7fffffff) });
+const retentionSchema = z.strictObject({
+  olderThan: z.date(),
+  limit: z.int().min(0).default(Number.MAX_SAFE_INTEGER),
+});
+
+/**
+ * Reads the milliseconds of a lease from the options of `SessionStore.lease`.
+ *
+ * @throws {InvalidInputError} for anything but a positive whole number.
+ */
+export function leaseTime(options: { readonly ttlMs: number }): number {
+  return parseWith(leaseSchema, options, 'lease options').ttlMs;
+}
+
+/**
+ * Reads the options of a store's own `deleteOlderThan`. Default of `limit`: all.
+ *
+ * @throws {InvalidInputError} for unknown or impossible options.
+ */
+export function retentionOf(options: { readonly olderThan: Date; readonly limit?: number | undefined }) {
+  return parseWith(retentionSchema, options, 'deleteOlderThan options');
+}
 
 /** A name that nobody draws twice, for one commit: twelve random bytes as 16 characters of base64url. */
 export function operationId(): string {
@@ -108,6 +134,26 @@ export function conflict(
 export function keepRefused(keep: number, messages: number): InvalidInputError {
   const message = `is ${keep}, but must be a whole number from 0 to the ${messages} messages that are stored`;
   return new InvalidInputError('SessionChange', [{ path: 'keep', message }]);
+}
+
+/** Makes the error for a backend that refused, or from which no answer came: then a change may have been applied. */
+export function storeUnavailable(
+  backend: string,
+  cause: unknown,
+  outcome: 'none' | 'unknown',
+  key: SessionKey | undefined,
+): SessionStoreError {
+  const reason = errorText(cause).replace(/\.+$/, '');
+  const text =
+    outcome === 'none'
+      ? `${backend} refused: ${reason}. Nothing was written.`
+      : `${backend} could not be reached: ${reason}. A commit that failed this way may have been applied: send it again.`;
+  const sessionKey = key?.toString();
+  return new SessionStoreError('session_unavailable', text, {
+    ...(sessionKey && { sessionKey }),
+    cause,
+    outcome,
+  });
 }
 
 /** Makes the error for a holder whose lease has ended. */

@@ -46,7 +46,6 @@ local entry = at(depth)
 if entry and string.sub(entry, 1, 1) == 'd' then return 'is_directory' end
 if entry and ARGV[1] == 'new' then return 'already_exists' end
 if not entry and blocked() == 'invalid_path' then return 'invalid_path' end
-if ARGV[1] == 'name' and redis.call('EXISTS', KEYS[1]) == 1 then return 'kept' end
 local time = redis.call('TIME')
 local now = string.format('%.0f', time[1] * 1000 + math.floor(time[2] / 1000))
 if not entry then

@@ -52,14 +52,14 @@ export class RedisLogs {
    * Changes a log.
    *
    * @param begin Gives the log its name in a directory, before it begins and again afterwards: a deletion in between took it.
-   * Answers a refusal, or `kept` where the log is a file of an earlier release: nothing is changed then.
+   * Answers a refusal: nothing is changed then.
    */
   async write(
     path: string,
     mode: Mode,
     data: RedisValue,
-    begin: () => Promise<Refusal | 'kept' | undefined>,
-  ): Promise<Refusal | 'kept' | undefined> {
+    begin: () => Promise<Refusal | undefined>,
+  ): Promise<Refusal | undefined> {
     const { operations, log, session, lifetime } = this.#keys(path);
     const names = [operations, log, session, lifetime];
     const values = [mode, operationId(), data];

@@ -164,18 +164,16 @@ export class RedisWorkspace implements Workspace {
     const value = asValue(data);
     const reply = await asWorkspaceError(path, async () => {
       if (!this.#logs.has(name)) return this.#put(segments, mode, value);
-      const begin = () => this.#put(segments, 'name', '');
-      const refusal = await this.#logs.write(name, mode, value, begin);
-      return refusal === 'kept' ? this.#put(segments, mode, value) : refusal;
+      return this.#logs.write(name, mode, value, () => this.#put(segments, 'name', ''));
     });
-    if (reply !== undefined) throw refused(path, reply as Refusal);
+    if (reply !== undefined) throw refused(path, reply);
   }
 
   async #put(segments: readonly string[], mode: Mode | 'name', value: RedisValue) {
     const keys = [this.#keys.operation, ...this.#keys.along(segments)];
     const values = [mode, operationId(), value, ...segments];
     const reply = await runScript(this.#client, writeScript, keys, values);
-    return reply == null ? undefined : (String(reply) as Refusal | 'kept');
+    return reply == null ? undefined : (String(reply) as Refusal);
   }
 
   async #entries(segments: readonly string[]): Promise<WorkspaceEntry[]> {

@@ -256,19 +256,6 @@ describe('the log of a session', () => {
     expect(sent.map((name) => name.toLowerCase())).toEqual(Array(3).fill('evalsha'));
   });
 
-  it('goes on where an earlier release kept it among the files', async () => {
-    const { client, keyPrefix } = testStore();
-    const workspace = new RedisWorkspace({ client, keyPrefix });
-    const files = `${keyPrefix}{${keyPrefix}files}`;
-    await workspace.write(`${directory}/other`, '');
-    await client.hset(`${files}:directory:${directory}`, 's-1.log.jsonl', `f${Date.now()}`);
-    await client.set(`${files}:file:${path}`, 'one ');
-    await workspace.append(path, 'two');
-    expect(await readText(workspace, path)).toBe('one two');
-    expect(await workspace.stat(path)).toMatchObject({ size: 7 });
-    expect(await collect(workspace.list(directory))).toHaveLength(2);
-  });
-
   it('is written once when a reply is lost, and refuses what a file refuses', async () => {
     const { proxy, client } = await proxiedClient({ retryStrategy: () => 1 });
     const workspace = new RedisWorkspace({ client, keyPrefix: testStore().keyPrefix });

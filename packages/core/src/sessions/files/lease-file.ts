@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import * as z from 'zod';
-import { parseWith } from '../../config/parse.js';
 import type { Clock } from '../../lib/clock.js';
 import { formatHolder, hasEnded, parseHolder, thisProcess } from '../../workspace/lock-holder.js';
 import { type HeldLock, readText, type Workspace } from '../../workspace/workspace.js';
 import type { SessionKey } from '../session-key.js';
 import type { SessionChange, SessionLease } from '../session-store.js';
-import { leaseLost } from '../store-rules.js';
+import { leaseLost, leaseTime } from '../store-rules.js';
 import { ifFound } from './session-files.js';
 
-const optionsSchema = z.strictObject({ ttlMs: z.number().positive() });
 const recordSchema = z.strictObject({
   fence: z.number(),
   /** Milliseconds since 1970. */
@@ -42,7 +40,7 @@ export function grantLease(
   file: LeaseFile,
   options: { readonly ttlMs: number },
 ): Promise<SessionLease | undefined> {
-  const { ttlMs } = parseWith(optionsSchema, options, 'lease options');
+  const ttlMs = leaseTime(options);
   return file.locked(async (lock) => {
     const record = await read(file);
     const now = file.clock.now();
